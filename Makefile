@@ -1,0 +1,42 @@
+# Two commands matter: `make demo` and `make test`. Both do all the set-up that they need.
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+SETUP_INPUTS := setup.py pyproject.toml constraints.txt MANIFEST.in scripts/setup.sh $(wildcard csrc/*)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint slow bench dist clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' Makefile
+	@echo "PYTHON=/path/to/python3.11 chooses the interpreter for a new $(VENV)."
+
+setup: $(STAMP)  ## create .venv and install everything into it
+
+$(STAMP): $(SETUP_INPUTS)
+	PYTHON="$(PYTHON)" VENV="$(VENV)" scripts/setup.sh
+	@touch $@
+
+demo: $(STAMP)  ## run the demo
+	$(VENV)/bin/oop demo
+
+test: $(STAMP)  ## run every check: format, types, layers, tests, wheel and sdist
+	scripts/check.sh format lint types layers tests dist
+
+lint: $(STAMP)  ## run the checks that execute nothing: format, types, layers
+	scripts/check.sh format lint types layers
+
+slow: $(STAMP)  ## run the tests marked slow
+	$(PY) -m pytest -m slow
+
+bench: $(STAMP)  ## run the benchmarks
+	$(VENV)/bin/oop bench
+
+dist: $(STAMP)  ## build wheel and sdist, and try each in a new environment
+	scripts/check.sh dist
+
+clean:  ## remove what builds and tests leave behind, and .venv
+	rm -rf $(VENV) build dist ./*.egg-info .benchmarks .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf artifacts spark-warehouse metastore_db derby.log
+	rm -f kernels/_native*.so
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,59 @@
+"""Builds the C kernels as `oop.kernels._native`: cffi in API mode, on Python's stable ABI.
+
+setup.py takes `ffi` from here and runs in the root of the repository. `python csrc/build.py` puts the
+compiled module into the checkout, `python csrc/build.py DIRECTORY` into that directory.
+A new kernel is a pair `csrc/name.h`, `csrc/name.c`, and its stem in STEMS: the header is the cdef.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from cffi import FFI
+
+CSRC = Path(__file__).resolve().parent
+HEADERS_ONLY = ("status",)
+STEMS = ("window", "late")
+
+
+def read_cdef(stem: str) -> str:
+    """The declarations of a header: what is left of it without preprocessor lines."""
+    text = (CSRC / f"{stem}.h").read_text()
+    return re.sub(r"^[ \t]*#.*$", "", text, flags=re.MULTILINE)
+
+
+def make_ffi(folder: Path, optional: bool) -> FFI:
+    """The build of the module from the sources in `folder`; if optional, a failure is only a warning."""
+    ffi = FFI()
+    for stem in (*HEADERS_ONLY, *STEMS):
+        ffi.cdef(read_cdef(stem))
+    ffi.set_source(
+        "oop.kernels._native",
+        "\n".join(f'#include "{stem}.h"' for stem in STEMS),
+        sources=[str(folder / f"{stem}.c") for stem in STEMS],
+        include_dirs=[str(folder)],
+        depends=[str(folder / f"{stem}.h") for stem in (*HEADERS_ONLY, *STEMS)],
+        # No contraction: a fused multiply-add rounds a window's start otherwise than the other kernels do.
+        extra_compile_args=["-O3", "-Wall", "-Wextra", "-ffp-contract=off"],
+        optional=optional,
+        py_limited_api=True,
+    )
+    return ffi
+
+
+def compile_into(target: Path) -> Path:
+    """Compile away from the checkout, so that only the finished module arrives in `target`."""
+    with tempfile.TemporaryDirectory() as scratch:
+        built = Path(make_ffi(CSRC, optional=False).compile(tmpdir=scratch))
+        return Path(shutil.copy(built, target / built.name))
+
+
+# setuptools wants paths relative to the root. Without a compiler the install goes on with Numba's kernels.
+ffi = make_ffi(Path("csrc"), optional=True)
+
+if __name__ == "__main__":
+    print(compile_into(Path(sys.argv[1]) if len(sys.argv) > 1 else CSRC.parent / "kernels"))

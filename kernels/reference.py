@@ -1,0 +1,52 @@
+"""The kernels in NumPy: the executable specification that `jit` and `native` are proven equal to.
+
+>>> import numpy as np
+>>> first, last = wid_ranges(np.array([11.5]), 10.0, 3.0, 0.0)
+>>> int(first[0]), int(last[0])
+(1, 3)
+"""
+
+from oop.kernels.reference_aggregates import (
+    add_count,
+    add_moments,
+    add_sum_float,
+    add_sum_int,
+    merge_count,
+    merge_max,
+    merge_min,
+    merge_moments,
+    merge_sum_float,
+    merge_sum_int,
+    sum_int_result,
+    take_max,
+    take_min,
+)
+from oop.kernels.reference_groups import GroupTable, hash_partition
+from oop.kernels.reference_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows
+from oop.kernels.reference_windows import select_below, select_not_below, wid_bound, wid_ranges
+
+__all__ = [
+    "GroupTable",
+    "add_count",
+    "add_moments",
+    "add_sum_float",
+    "add_sum_int",
+    "hash_partition",
+    "mark_late",
+    "merge_count",
+    "merge_max",
+    "merge_min",
+    "merge_moments",
+    "merge_sum_float",
+    "merge_sum_int",
+    "prefix_bounds",
+    "prefix_bounds_by",
+    "prefix_bounds_rows",
+    "select_below",
+    "select_not_below",
+    "sum_int_result",
+    "take_max",
+    "take_min",
+    "wid_bound",
+    "wid_ranges",
+]

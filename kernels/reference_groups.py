@@ -1,0 +1,255 @@
+"""Group keys to dense ids, and keys to shards, in NumPy.
+
+Keys are compared as SQL groups them: null equals null, NaN equals NaN, -0.0 equals 0.0.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from oop.kernels.checks import Array, Ints, KernelError
+from oop.kernels.views import DTYPES, Column, concat_columns, take_rows
+
+# Codes of two columns are combined as code * cardinality + code; beyond this int64 would overflow.
+CODE_LIMIT = 2**62
+
+Words = NDArray[np.uint64]
+
+
+class GroupTable:
+    """Gives every distinct key a dense id, in order of first appearance.
+
+    >>> table = GroupTable(["int", "bytes"])
+    >>> from oop.kernels.views import column
+    >>> table.map([column(pa.array([7, 7, None])), column(pa.array(["a", "b", "a"]))])
+    array([0, 1, 2])
+    >>> table.map([column(pa.array([None, 8])), column(pa.array(["a", "a"]))])
+    array([2, 3])
+    >>> len(table), table.columns()[0].data, table.columns()[0].valid
+    (4, array([7, 7, 0, 8]), array([ True,  True, False,  True]))
+    """
+
+    def __init__(self, kinds: Sequence[str]) -> None:
+        for kind in kinds:
+            if kind not in DTYPES:
+                raise KernelError(f"no kind of column {kind!r}; there are {', '.join(DTYPES)}")
+        self.kinds = list(kinds)
+        self._ids: dict[Any, int] = {}
+        self._parts: list[list[Column]] = [[] for _ in kinds]
+        self._key_bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the keys and their ids hold."""
+        arrays = sum(part.nbytes for parts in self._parts for part in parts)
+        return arrays + self._key_bytes + sys.getsizeof(self._ids)
+
+    def map(self, columns: Sequence[Column], length: int | None = None) -> Ints:
+        """The id of every row's key; new keys get the next ids. Without key columns, give `length`."""
+        length = check_columns(columns, length)
+        kinds = [column.kind for column in columns]
+        if kinds != self.kinds:
+            raise KernelError(f"the table holds keys of {self.kinds}, not {kinds}")
+        if not length:
+            return np.zeros(0, np.int64)
+        if not columns:
+            self._ids.setdefault((), 0)
+            return np.zeros(length, np.int64)
+        columns = [normalize_column(column) for column in columns]
+        _, firsts, codes = np.unique(_combine_codes(columns), return_index=True, return_inverse=True)
+        order = np.argsort(firsts)
+        rows = firsts[order]
+        ids_in_order = self._map_distinct([take_rows(column, rows) for column in columns])
+        ids = np.empty(len(rows), np.int64)
+        ids[order] = ids_in_order
+        return ids[codes]
+
+    def columns(self) -> list[Column]:
+        """The keys, row i being the key of id i; with -0.0 as 0.0, and every NaN the same one."""
+        for kind, parts in zip(self.kinds, self._parts, strict=True):
+            parts[:] = [concat_columns(kind, parts)]
+        return [parts[0] for parts in self._parts]
+
+    def _map_distinct(self, columns: list[Column]) -> Ints:
+        """Ids of keys that are distinct and in order of appearance."""
+        keys = list_keys(columns)
+        known = self._ids
+        before = len(known)
+        ids = np.fromiter(map(known.get, keys, itertools.repeat(-1)), np.int64, len(keys))
+        new = np.flatnonzero(ids < 0)
+        if len(new):
+            ids[new] = np.arange(before, before + len(new))
+            new_keys = [keys[row] for row in new.tolist()]
+            known.update(zip(new_keys, itertools.count(before)))
+            for parts, column in zip(self._parts, columns, strict=True):
+                parts.append(take_rows(column, new))
+            self._key_bytes += sum(map(_size_key, new_keys))
+        return ids
+
+
+def hash_partition(columns: Sequence[Column], shards: int, length: int | None = None) -> NDArray[np.int32]:
+    """The shard of every row, by a hash of its key that is the same in every process and on every machine.
+
+    >>> hash_partition([Column("int", np.array([1, 2, 3, 1]))], 4)
+    array([1, 1, 3, 1], dtype=int32)
+    """
+    if not 1 <= shards < 2**31:
+        raise KernelError(f"shards must be from 1 to {2**31 - 1}, not {shards}")
+    length = check_columns(columns, length)
+    hashes = np.zeros(length, np.uint64)
+    for column in columns:
+        hashes = _mix_words(hashes * np.uint64(0x9E3779B97F4A7C15) + _hash_column(normalize_column(column)))
+    # The high half scaled to the shards: no modulo, and as even as the hash.
+    return (((hashes >> np.uint64(32)) * np.uint64(shards)) >> np.uint64(32)).astype(np.int32)
+
+
+def _size_key(key: Any) -> int:
+    return sys.getsizeof(key) + (sum(map(sys.getsizeof, key)) if isinstance(key, tuple) else 0)
+
+
+def check_columns(columns: Sequence[Column], length: int | None) -> int:
+    """The number of rows, which all columns (and `length`, if given) agree on."""
+    lengths = {len(column) for column in columns}
+    if length is not None:
+        lengths.add(length)
+    if len(lengths) != 1:
+        wanted = "give length= when there is no key column" if not lengths else "key columns differ in length"
+        raise KernelError(f"{wanted}: {sorted(lengths)}")
+    return lengths.pop()
+
+
+def normalize_column(column: Column) -> Column:
+    """Floats such that equal keys are equal bits: one NaN, and no -0.0."""
+    if column.kind != "float":
+        return column
+    with np.errstate(invalid="ignore"):
+        data = column.data + 0.0
+    data[np.isnan(data)] = np.nan
+    return Column("float", data, None, column.valid)
+
+
+def list_keys(columns: Sequence[Column]) -> list[Any]:
+    """One Python value a row that is equal exactly if the keys are.
+
+    Several numbers are packed into one bytes object, with a word that says which are null: a million tuples
+    of numbers would take twice the memory, and the garbage collector would visit each.
+    """
+    if len(columns) == 1:
+        return list_values(columns[0])
+    numbers = [column for column in columns if column.kind != "bytes"]
+    texts = [list_values(column) for column in columns if column.kind == "bytes"]
+    if not numbers:
+        return list(zip(*texts, strict=True))
+    words = np.zeros((len(numbers[0]), len(numbers) + -(-len(numbers) // 64)), np.uint64)
+    for place, column in enumerate(numbers):
+        words[:, place] = column.data.view(np.uint64)
+        if column.valid is not None:
+            words[~column.valid, place] = 0
+            words[:, len(numbers) + place // 64] |= (~column.valid).astype(np.uint64) << np.uint64(place % 64)
+    packed = words.view(f"V{words.shape[1] * 8}").reshape(-1).tolist()
+    return list(zip(packed, *texts, strict=True)) if texts else packed
+
+
+def list_values(column: Column) -> list[Any]:
+    """Python values that are equal exactly if the keys are; None for null.
+
+    >>> list_values(Column("bytes", np.frombuffer(b"abc", np.uint8), np.array([0, 1, 3])))
+    [b'a', b'bc']
+    """
+    if column.offsets is not None:
+        data = column.data.tobytes()
+        ends = column.offsets.tolist()
+        values: list[Any] = [data[start:end] for start, end in itertools.pairwise(ends)]
+    else:
+        # A NaN is not equal to itself, its bits are.
+        bits = column.data.view(np.int64) if column.kind == "float" else column.data
+        values = bits.tolist()
+    if column.valid is not None:
+        for row in np.flatnonzero(~column.valid).tolist():
+            values[row] = None
+    return values
+
+
+def _combine_codes(columns: Sequence[Column]) -> Ints:
+    """One int64 a row that is equal exactly if all columns are."""
+    total, cardinality = _encode_column(columns[0])
+    for column in columns[1:]:
+        codes, count = _encode_column(column)
+        if cardinality * count > CODE_LIMIT:
+            total, cardinality = _compress_codes(total)
+        if cardinality * count > CODE_LIMIT:
+            codes, count = _compress_codes(codes)
+        total, cardinality = total * count + codes, cardinality * count
+    return total
+
+
+def _encode_column(column: Column) -> tuple[Ints, int]:
+    """Codes from 0 to a cardinality; 0 is null if there is one. Narrow integers need no sort."""
+    if column.kind == "bytes":
+        codes, count = _encode_bytes(column)
+    else:
+        bits = column.data.view(np.int64) if column.kind == "float" else column.data
+        if column.valid is not None:
+            bits = np.where(column.valid, bits, bits[np.argmax(column.valid)])
+        least = bits.min()
+        count = int(bits.max()) - int(least) + 1
+        if count < CODE_LIMIT:
+            codes = (bits - least).view(np.int64)
+        else:
+            codes, count = _compress_codes(bits)
+    if column.valid is None:
+        return codes, count
+    return np.where(column.valid, codes + 1, 0), count + 1
+
+
+def _compress_codes(codes: Array) -> tuple[Ints, int]:
+    values, dense = np.unique(codes, return_inverse=True)
+    return dense.astype(np.int64, copy=False), len(values)
+
+
+def _encode_bytes(column: Column) -> tuple[Ints, int]:
+    assert column.offsets is not None
+    buffers = [None, pa.py_buffer(np.ascontiguousarray(column.offsets)), pa.py_buffer(column.data)]
+    encoded = pa.Array.from_buffers(pa.large_binary(), len(column), buffers).dictionary_encode()
+    return encoded.indices.to_numpy().astype(np.int64), max(len(encoded.dictionary), 1)
+
+
+def _hash_column(column: Column) -> Words:
+    if column.offsets is not None:
+        hashes = _hash_bytes(column.data, column.offsets)
+    else:
+        hashes = _mix_words(column.data.view(np.uint64))
+    if column.valid is None:
+        return hashes
+    return np.where(column.valid, hashes, np.uint64(0xA0761D6478BD642F))
+
+
+def _hash_bytes(data: Array, offsets: Ints) -> Words:
+    """A polynomial in each row's bytes, modulo 2**64, as differences of one running sum; then mixed."""
+    lengths = np.diff(offsets)
+    first, last = int(offsets[0]), int(offsets[-1])
+    powers = np.full(int(lengths.max(initial=0)), 0x100000001B3, np.uint64)
+    np.multiply.accumulate(powers, out=powers)
+    places = np.arange(first, last) - np.repeat(offsets[:-1], lengths)
+    sums = np.zeros(last - first + 1, np.uint64)
+    # The byte plus one, so that zero bytes count too.
+    np.cumsum((data[first:last].astype(np.uint64) + np.uint64(1)) * powers[places], out=sums[1:])
+    rows = sums[offsets[1:] - first] - sums[offsets[:-1] - first]
+    return _mix_words(rows + lengths.astype(np.uint64))
+
+
+def _mix_words(words: Words) -> Words:
+    """The finaliser of splitmix64: every input bit reaches every output bit."""
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

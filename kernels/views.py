@@ -1,0 +1,324 @@
+"""Arrow columns as the plain arrays that kernels work on, and back.
+
+>>> import pyarrow as pa
+>>> view = column(pa.array(["a", None, "bc"]))
+>>> view.kind, view.data.tobytes(), view.offsets.tolist(), view.valid.tolist()
+('bytes', b'abc', [0, 1, 1, 3], [True, False, True])
+>>> to_arrow(view, pa.string()).to_pylist()
+['a', None, 'bc']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+from oop.errors import SchemaMismatch, TimeError
+from oop.kernels.checks import INT64_MAX, Array, Bools, Ints, KernelError
+
+DTYPES: dict[str, Any] = {"int": np.int64, "uint": np.uint64, "float": np.float64, "bytes": np.uint8}
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Column:
+    """One column: `data` by row for numbers; for bytes, row i is `data[offsets[i]:offsets[i + 1]]`.
+
+    `valid` is None when no row is null; what `data` holds under a null means nothing.
+
+    >>> len(Column("int", np.array([1, 2, 3])))
+    3
+    """
+
+    kind: str
+    data: Array
+    offsets: Ints | None = None
+    valid: Bools | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in DTYPES:
+            raise KernelError(f"no kind of column {self.kind!r}; there are {', '.join(DTYPES)}")
+        if self.data.ndim != 1 or self.data.dtype != DTYPES[self.kind]:
+            raise KernelError(
+                f"the data of a column of kind {self.kind} must be {np.dtype(DTYPES[self.kind])}"
+            )
+        if (self.kind == "bytes") != (self.offsets is not None):
+            raise KernelError("a column has offsets if and only if its kind is bytes")
+        if self.offsets is not None:
+            offsets = self.offsets
+            if offsets.ndim != 1 or offsets.dtype != np.int64 or not len(offsets):
+                raise KernelError("offsets must be int64, one more than there are rows")
+            if offsets[0] < 0 or offsets[-1] > len(self.data):
+                raise KernelError("offsets point outside the data")
+        if self.valid is not None and (self.valid.dtype != np.bool_ or self.valid.shape != (len(self),)):
+            raise KernelError(f"valid must be a bool array of {len(self)} rows")
+
+    def __len__(self) -> int:
+        return len(self.data) if self.offsets is None else len(self.offsets) - 1
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays of this column hold."""
+        return sum(part.nbytes for part in (self.data, self.offsets, self.valid) if part is not None)
+
+
+def kind_of(type: pa.DataType) -> str:
+    """The kind of `Column` that holds an Arrow type.
+
+    >>> kind_of(pa.timestamp("us", tz="UTC")), kind_of(pa.dictionary(pa.int8(), pa.string()))
+    ('int', 'bytes')
+    """
+    if isinstance(type, pa.BaseExtensionType):
+        return kind_of(type.storage_type)
+    if pt.is_dictionary(type):
+        return kind_of(type.value_type)
+    if pt.is_unsigned_integer(type):
+        return "uint"
+    if pt.is_floating(type):
+        return "float"
+    if _is_variable(type) or pt.is_fixed_size_binary(type) or pt.is_decimal(type):
+        return "bytes"
+    if pt.is_integer(type) or pt.is_boolean(type) or pt.is_null(type):
+        return "int"
+    if pt.is_date(type) or pt.is_time(type) or pt.is_timestamp(type) or pt.is_duration(type):
+        return "int"
+    raise SchemaMismatch(
+        f"a column of type {type} cannot be a key or a value here",
+        hint="use numbers, booleans, dates, times, strings, binary or decimals; take structs and lists apart",
+    )
+
+
+def column(array: pa.Array | pa.ChunkedArray) -> Column:
+    """The arrays of an Arrow column, without a copy where widths agree.
+
+    >>> column(pa.array([1, None, 3], pa.int32())).valid.tolist()
+    [True, False, True]
+    """
+    kind = kind_of(array.type)
+    plain = _flatten(array)
+    valid = None if plain.null_count == 0 else plain.is_valid().to_numpy(zero_copy_only=False)
+    type = plain.type
+    if pt.is_null(type):
+        return Column(kind, np.zeros(len(plain), np.int64), None, valid)
+    if pt.is_large_binary(type) or pt.is_large_string(type):
+        return _view_variable(plain, np.int64, valid)
+    if pt.is_binary(type) or pt.is_string(type):
+        return _view_variable(plain, np.int32, valid)
+    if kind == "bytes":
+        width = type.byte_width
+        data = _view_buffer(plain.buffers()[1], np.uint8, plain.offset * width, len(plain) * width)
+        return Column(kind, data, np.arange(len(plain) + 1, dtype=np.int64) * width, valid)
+    data = _view_fixed(plain)
+    return Column(kind, data.astype(DTYPES[kind], copy=False), None, valid)
+
+
+def times(array: pa.Array | pa.ChunkedArray) -> Array:
+    """A time column as int64 (in its own unit) or float64, without nulls.
+
+    >>> times(pa.array([0, 86_400], pa.timestamp("s")))
+    array([    0, 86400])
+    """
+    type = array.type
+    if pt.is_dictionary(type):
+        array = _flatten(array)
+        type = array.type
+    allowed = pt.is_integer(type) or pt.is_floating(type) or pt.is_date(type) or pt.is_timestamp(type)
+    if not allowed:
+        raise SchemaMismatch(
+            f"a column of type {type} cannot be a time column",
+            hint="a time column is an integer, float, date32, date64 or timestamp; cast it first",
+        )
+    view = column(array)
+    if view.valid is not None:
+        raise TimeError(f"the time column is null in row {int(np.argmin(view.valid))}")
+    if view.kind == "uint":
+        if len(view) and int(view.data.max()) > INT64_MAX:
+            raise TimeError(f"time {int(view.data.max())} does not fit a 64-bit signed integer")
+        return view.data.astype(np.int64)
+    return view.data
+
+
+def to_arrow(view: Column, type: pa.DataType) -> pa.Array:
+    """The Arrow array of `type` that `column` would turn into `view`; shares memory where widths agree.
+
+    >>> to_arrow(Column("int", np.array([0, 1])), pa.bool_()).to_pylist()
+    [False, True]
+    """
+    if kind_of(type) != view.kind:
+        raise SchemaMismatch(f"a column of kind {view.kind} cannot become {type}")
+    if isinstance(type, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(type, to_arrow(view, type.storage_type))
+    if pt.is_dictionary(type):
+        return _encode_dictionary(to_arrow(view, type.value_type), type)
+    if pt.is_null(type):
+        return pa.nulls(len(view))
+    validity = None if view.valid is None else pa.py_buffer(np.packbits(view.valid, bitorder="little"))
+    if view.kind == "bytes":
+        return _bytes_to_arrow(view, type, validity)
+    if view.kind == "float":
+        dtype = type.to_pandas_dtype()
+        with np.errstate(over="ignore"):
+            data = view.data.astype(dtype, copy=False)
+        return pa.Array.from_buffers(type, len(view), [validity, pa.py_buffer(np.ascontiguousarray(data))])
+    wide = pa.int64() if view.kind == "int" else pa.uint64()
+    values = pa.Array.from_buffers(wide, len(view), [validity, pa.py_buffer(np.ascontiguousarray(view.data))])
+    if pt.is_integer(type) or pt.is_boolean(type):
+        return values.cast(type)
+    # Dates, times, timestamps and durations are numbers of their own width under another name.
+    return values.cast(pa.int32() if type.bit_width == 32 else pa.int64()).view(type)
+
+
+def take_rows(view: Column, rows: Ints) -> Column:
+    """The rows with these numbers, in that order; nulls come out as zeros or empty bytes.
+
+    >>> take_rows(column(pa.array(["a", "bc"])), np.array([1, 1, 0])).data.tobytes()
+    b'bcbca'
+    """
+    valid = None if view.valid is None else view.valid[rows]
+    if valid is not None and valid.all():
+        valid = None
+    if view.offsets is None:
+        data = view.data[rows]
+        if valid is not None:
+            data[~valid] = 0
+        return Column(view.kind, data, None, valid)
+    starts = view.offsets[rows]
+    lengths = view.offsets[rows + 1] - starts
+    if valid is not None:
+        lengths[~valid] = 0
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    source = np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
+    return Column(view.kind, view.data[source], offsets, valid)
+
+
+def concat_columns(kind: str, views: Sequence[Column]) -> Column:
+    """The rows of several columns of one kind as one.
+
+    >>> concat_columns("int", [Column("int", np.array([1])), Column("int", np.array([2]))]).data
+    array([1, 2])
+    """
+    if len(views) == 1:
+        return views[0]
+    length = sum(len(view) for view in views)
+    valid = None
+    if any(view.valid is not None for view in views):
+        parts = [np.ones(len(view), np.bool_) if view.valid is None else view.valid for view in views]
+        valid = np.concatenate(parts)
+    if kind != "bytes":
+        empty = np.zeros(0, DTYPES[kind])
+        return Column(kind, np.concatenate([empty, *(view.data for view in views)]), None, valid)
+    offsets = np.zeros(length + 1, np.int64)
+    datas, row, end = [np.zeros(0, np.uint8)], 0, 0
+    for view in views:
+        assert view.offsets is not None
+        first, last = int(view.offsets[0]), int(view.offsets[-1])
+        datas.append(view.data[first:last])
+        offsets[row + 1 : row + len(view) + 1] = view.offsets[1:] + (end - first)
+        row, end = row + len(view), end + last - first
+    return Column(kind, np.concatenate(datas), offsets, valid)
+
+
+def _is_variable(type: pa.DataType) -> bool:
+    """Is it text or binary of variable length, in any of Arrow's layouts?"""
+    if pt.is_string(type) or pt.is_large_string(type) or pt.is_string_view(type):
+        return True
+    return bool(pt.is_binary(type) or pt.is_large_binary(type) or pt.is_binary_view(type))
+
+
+def _flatten(array: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """One chunk, with dictionaries decoded, extensions as their storage, and no string views."""
+    if isinstance(array, pa.ChunkedArray):
+        chunks = [_flatten(chunk) for chunk in array.chunks]
+        if not chunks:
+            return _flatten(pa.nulls(0, array.type))
+        if len(chunks) == 1:
+            return chunks[0]
+        if pt.is_string(chunks[0].type) or pt.is_binary(chunks[0].type):
+            # Together the chunks may hold more than 32-bit offsets reach.
+            chunks = [chunk.cast(pa.large_binary()) for chunk in chunks]
+        return pa.concat_arrays(chunks)
+    if isinstance(array.type, pa.BaseExtensionType):
+        return _flatten(array.storage)
+    if pt.is_dictionary(array.type):
+        values = _flatten(array.dictionary)
+        if pt.is_string(values.type) or pt.is_binary(values.type):
+            # A short dictionary may decode to more than 32-bit offsets reach.
+            values = values.cast(pa.large_binary())
+        return values.take(array.indices)
+    if pt.is_string_view(array.type) or pt.is_binary_view(array.type):
+        return array.cast(pa.large_binary())
+    return array
+
+
+def _view_buffer(buffer: pa.Buffer | None, dtype: Any, start: int, count: int) -> Array:
+    """`count` items of an Arrow buffer from item `start`, aligned."""
+    if buffer is None or not count:
+        return np.zeros(count, dtype)
+    items = np.frombuffer(buffer, dtype, count, start * np.dtype(dtype).itemsize)
+    # A memory-mapped file may hold its buffers at any address; C and Numba need aligned ones.
+    return np.require(items, requirements="A")
+
+
+def _view_fixed(array: pa.Array) -> Array:
+    """The numbers of a fixed-width array in their own width, nulls included."""
+    type = array.type
+    if pt.is_boolean(type):
+        return _view_fixed(array.cast(pa.uint8()))
+    if pt.is_integer(type) or pt.is_floating(type):
+        dtype = np.dtype(type.to_pandas_dtype())
+    else:
+        dtype = np.dtype(np.int32 if type.bit_width == 32 else np.int64)
+    return _view_buffer(array.buffers()[1], dtype, array.offset, len(array))
+
+
+def _view_variable(array: pa.Array, dtype: Any, valid: Bools | None) -> Column:
+    if not len(array):
+        return Column("bytes", np.zeros(0, np.uint8), np.zeros(1, np.int64), valid)
+    _, offsets_buffer, data_buffer = array.buffers()
+    offsets = _view_buffer(offsets_buffer, dtype, array.offset, len(array) + 1)
+    first, last = int(offsets[0]), int(offsets[-1])
+    data = _view_buffer(data_buffer, np.uint8, first, last - first)
+    offsets = offsets.astype(np.int64, copy=False)
+    return Column("bytes", data, offsets - first if first else offsets, valid)
+
+
+def _bytes_to_arrow(view: Column, type: pa.DataType, validity: pa.Buffer | None) -> pa.Array:
+    assert view.offsets is not None
+    if pt.is_fixed_size_binary(type) or pt.is_decimal(type):
+        width = type.byte_width
+        data = _pad_rows(view, width, type)
+        return pa.Array.from_buffers(type, len(view), [validity, pa.py_buffer(data)])
+    text = pt.is_string(type) or pt.is_large_string(type) or pt.is_string_view(type)
+    large = pa.large_string() if text else pa.large_binary()
+    buffers = [validity, pa.py_buffer(np.ascontiguousarray(view.offsets)), pa.py_buffer(view.data)]
+    return pa.Array.from_buffers(large, len(view), buffers).cast(type)
+
+
+def _pad_rows(view: Column, width: int, type: pa.DataType) -> Array:
+    """Rows of exactly `width` bytes each; those under a null may have had any length."""
+    assert view.offsets is not None
+    lengths = np.diff(view.offsets)
+    wrong = lengths != width
+    if not wrong.any():
+        return np.ascontiguousarray(view.data[view.offsets[0] : view.offsets[-1]])
+    if view.valid is None or (wrong & view.valid).any():
+        raise SchemaMismatch(f"values that are not {width} bytes long cannot become {type}")
+    rows = np.zeros((len(view), width), np.uint8)
+    keep = np.flatnonzero(~wrong)
+    rows[keep] = view.data[view.offsets[keep][:, None] + np.arange(width)]
+    return rows.reshape(-1)
+
+
+def _encode_dictionary(values: pa.Array, type: pa.DictionaryType) -> pa.Array:
+    try:
+        encoded = values.dictionary_encode()
+        indices, dictionary = encoded.indices, encoded.dictionary
+    except pa.ArrowNotImplementedError:
+        # Arrow cannot hash this type; a dictionary may repeat values.
+        indices, dictionary = pa.array(np.arange(len(values), dtype=np.int64)), values
+    return pa.DictionaryArray.from_arrays(indices.cast(type.index_type), dictionary, ordered=type.ordered)

@@ -1,0 +1,82 @@
+"""oop: out-of-order, punctuation-driven dataflow. Sources promise what will no longer come; nothing needs sorting.
+
+>>> import pyarrow as pa, oop
+>>> packets = pa.table({"ts": [3, 1, 2, 14, 11], "len": [40, 60, 50, 70, 80]})
+>>> stream = oop.source(packets, time="ts", punctuate=oop.slack(5))
+>>> stream.window(oop.tumbling(10)).agg(n=oop.count(), bytes=oop.sum("len")).run().to_table().to_pylist()
+[{'window_start': 0, 'window_end': 10, 'n': 3, 'bytes': 150}, {'window_start': 10, 'window_end': 20, 'n': 2, 'bytes': 150}]
+"""
+
+from oop.engines.embedded import Embedded, Late, Run
+from oop.engines.schedulers import MinCost, RoundRobin
+from oop.errors import (
+    LateRow,
+    NeverEmits,
+    OopError,
+    PunctuationViolated,
+    SchemaMismatch,
+    SourceError,
+    TimeError,
+    UnknownColumn,
+)
+from oop.operators.aggregates import count, max, mean, min, sum, var
+from oop.operators.expressions import Expr, col, greatest, if_else, least, lit
+from oop.punctuation import (
+    END,
+    Frontier,
+    Punctuation,
+    at_end,
+    not_in,
+    ordered,
+    punctuated,
+    slack,
+    timer,
+)
+from oop.stream import Stream, set_default_engine, source, union
+from oop.windows import sliding, tumbling
+
+__version__ = "0.1.0"
+
+set_default_engine(Embedded)
+
+__all__ = [
+    "END",
+    "Embedded",
+    "Expr",
+    "Frontier",
+    "Late",
+    "LateRow",
+    "MinCost",
+    "NeverEmits",
+    "OopError",
+    "Punctuation",
+    "PunctuationViolated",
+    "RoundRobin",
+    "Run",
+    "SchemaMismatch",
+    "SourceError",
+    "Stream",
+    "TimeError",
+    "UnknownColumn",
+    "at_end",
+    "col",
+    "count",
+    "greatest",
+    "if_else",
+    "least",
+    "lit",
+    "max",
+    "mean",
+    "min",
+    "not_in",
+    "ordered",
+    "punctuated",
+    "slack",
+    "sliding",
+    "source",
+    "sum",
+    "timer",
+    "tumbling",
+    "union",
+    "var",
+]

@@ -1,0 +1,1 @@
+"""Engines: ways to run a plan. Embedded in the process for now."""

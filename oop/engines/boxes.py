@@ -1,0 +1,168 @@
+"""Boxes and arcs: a plan made ready to run (Aurora's words for operator and edge with its queue).
+
+A box takes elements from the arcs that lead to it and puts what comes out on the arcs that lead away. Both count what
+passes: that is all the metrics there are.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import pyarrow as pa
+
+from oop.errors import OopError, PunctuationViolated
+from oop.operators.base import Element, Operator, Stateful
+from oop.operators.coverage import broken_promises
+from oop.operators.marks import is_late, route_of, without_route
+from oop.plan import Node
+from oop.punctuation import Frontier, Punctuation
+
+TRAIN_ROWS = 8_192  # batches smaller than this are coupled before a box takes them
+
+
+class Arc:
+    """A queue from a box to one port of another, or to whoever reads the result (``target`` None)."""
+
+    def __init__(self, target: Box | None, port: int, route: int | None) -> None:
+        self.target = target
+        self.port = port
+        self.route = route
+        self.queue: deque[Element] = deque()
+        self.queued_rows = 0
+        self.peak_rows = 0
+        self.rows = 0
+        self.promises = 0
+
+    def put(self, element: Element) -> None:
+        if isinstance(element, pa.RecordBatch):
+            if self.route is not None:
+                if route_of(element) != self.route:
+                    return
+                element = without_route(element)
+            self.rows += element.num_rows
+            self.queued_rows += element.num_rows
+            self.peak_rows = max(self.peak_rows, self.queued_rows)
+        else:
+            self.promises += 1
+        self.queue.append(element)
+
+    def take(self) -> Element:
+        """The next element; small batches in a row come coupled into a train, and nothing overtakes a promise."""
+        element = self.queue.popleft()
+        if not isinstance(element, pa.RecordBatch):
+            return element
+        rows = element.num_rows
+        train = [element]
+        while self.queue and rows < TRAIN_ROWS and _couples(element, self.queue[0]):
+            following = self.queue.popleft()
+            train.append(following)
+            rows += following.num_rows
+        self.queued_rows -= rows
+        return element if len(train) == 1 else pa.concat_batches(train)
+
+
+def _couples(a: pa.RecordBatch, b: Element) -> bool:
+    return isinstance(b, pa.RecordBatch) and a.schema.equals(b.schema, check_metadata=True)
+
+
+@dataclass(eq=False)
+class Box:
+    """A running operator with what it reads and feeds. ``check`` watches that it keeps its own promises."""
+
+    node: Node
+    operator: Operator
+    inputs: list[Arc] = field(default_factory=list)
+    outputs: list[Arc] = field(default_factory=list)
+    check: bool = False
+    rows_in: int = 0
+    rows_out: int = 0
+    batches_in: int = 0
+    batches_out: int = 0
+    promises_in: int = 0
+    promises_out: int = 0
+    seconds: float = 0.0
+    peak_buffered: int = 0
+    peak_bytes: int = 0
+    frontier: Frontier = field(default_factory=Frontier)
+
+    @property
+    def waiting_rows(self) -> int:
+        return sum(arc.queued_rows for arc in self.inputs)
+
+    @property
+    def has_work(self) -> bool:
+        return any(arc.queue for arc in self.inputs)
+
+    @property
+    def is_pushed_back(self) -> bool:
+        """A box behind it has more waiting than its queue is meant for."""
+        return any(arc.queued_rows >= CAPACITY_ROWS for arc in self.outputs if arc.target is not None)
+
+    def run(self, rows: int | None) -> bool:
+        """Take up to this many rows (None: all that wait) from the ports in turn; True if there was anything."""
+        taken, worked = 0, False
+        while rows is None or taken < rows:
+            ready = [arc for arc in self.inputs if arc.queue]
+            if not ready:
+                break
+            for arc in ready:
+                element = arc.take()
+                taken += element.num_rows if isinstance(element, pa.RecordBatch) else 0
+                self.process(element, arc.port)
+                worked = True
+        return worked
+
+    def process(self, element: Element, port: int = 0) -> None:
+        if isinstance(element, pa.RecordBatch):
+            self.rows_in += element.num_rows
+            self.batches_in += 1
+            self.emit(self.operator.process_batch(element, port))
+        else:
+            self.promises_in += 1
+            self.emit(self.operator.process_punctuation(element, port))
+
+    def emit(self, elements: Iterator[Element]) -> None:
+        """Put what comes out on every arc; an error from the operator gets the user's line."""
+        start = perf_counter()
+        try:
+            for element in elements:
+                self._put(element)
+        except OopError as wrong:
+            raise wrong.located(self.node.site) from wrong.__cause__
+        except Exception as wrong:
+            wrong.add_note(f"in {self.node.spec.describe()}, written at {self.node.site}")
+            raise
+        finally:
+            self.seconds += perf_counter() - start
+        self.measure()
+
+    def measure(self) -> None:
+        if isinstance(self.operator, Stateful):
+            self.peak_buffered = max(self.peak_buffered, self.operator.buffered_rows)
+            self.peak_bytes = max(self.peak_bytes, self.operator.state_bytes)
+
+    def _put(self, element: Element) -> None:
+        if isinstance(element, Punctuation):
+            self.promises_out += 1
+            self.frontier.advance(element)
+        else:
+            self.rows_out += element.num_rows
+            self.batches_out += 1
+            if self.check and not is_late(element):
+                self._watch(element)
+        for arc in self.outputs:
+            arc.put(element)
+
+    def _watch(self, batch: pa.RecordBatch) -> None:
+        for promise, rows in broken_promises(self.frontier, batch):
+            row = batch.filter(pa.array(rows)).slice(0, 1).to_pylist()[0]
+            raise PunctuationViolated(
+                f"{self.node.spec.describe()} put out {row} after it had promised {promise}",
+                hint="this is a bug in the operator: please report it with the plan and the input",
+            )
+
+
+CAPACITY_ROWS = 262_144

@@ -1,0 +1,281 @@
+"""The embedded engine: the plan runs in this process, driven by whoever reads its result.
+
+Every arc has a queue; a scheduler decides which box runs and how many rows it takes. A queue that is full pushes back: the
+boxes that feed it wait, up to the sources, which are not read.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from oop.clocks import Clock, WallClock
+from oop.engines.boxes import Arc, Box
+from oop.engines.feeds import DirectFeed, Done, Failed, Feed, ThreadFeed
+from oop.engines.metrics import Metrics, gather
+from oop.engines.schedulers import MinCost, Scheduler
+from oop.operators.base import Element
+from oop.operators.input import InputOperator
+from oop.operators.ledger import Ledger
+from oop.plan import Node, check_emits, interests, walk
+from oop.punctuation import END, Punctuation
+from oop.sinks import open_sink
+
+_SOURCE_ROWS = 65_536  # rows that a source gives in one round, if it has them at hand
+
+
+class Embedded:
+    """Run in this process. ``check=True`` watches that every operator keeps its own promises (for tests).
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
+    >>> s.run(engine=Embedded(scheduler=oop.RoundRobin())).to_table().num_rows
+    2
+    """
+
+    def __init__(
+        self, *, scheduler: Scheduler | None = None, clock: Clock | None = None, check: bool = False
+    ) -> None:
+        self.scheduler = scheduler or MinCost()
+        self.clock = clock or WallClock()
+        self.check = check
+
+    def run(self, root: Node, *, to: Any = None) -> Run:
+        check_emits(root)
+        run = Run(root, self)
+        if to is not None:
+            run._write(open_sink(to, root.schema))
+        return run
+
+
+class _Source:
+    """An input box with its feed and, if it has a timer, the type that its clock counts in."""
+
+    def __init__(self, box: Box, feed: Feed, time: pa.DataType | None) -> None:
+        self.box = box
+        self.feed = feed
+        self.time = time
+        self.done = False
+
+    @property
+    def operator(self) -> InputOperator:
+        assert isinstance(self.box.operator, InputOperator)
+        return self.box.operator
+
+    def tick(self, clock: Clock) -> None:
+        if self.time is not None and not self.done:
+            self.box.emit(self.operator.tick(clock.now(self.time)))
+
+
+class Run:
+    """One run of a pipeline; reading it drives it. Iterate for batches, `elements` also gives the promises."""
+
+    def __init__(self, root: Node, engine: Embedded) -> None:
+        self._root = root
+        self._scheduler = engine.scheduler
+        self._clock = engine.clock
+        self._arrived = threading.Event()
+        self._result = Arc(None, 0, None)
+        self._stopped = False
+        self._failure: Exception | None = None
+        self._peak_rows = 0
+        self._boxes, self._sources = self._build(root, engine)
+        self._elements = self._drive()
+
+    def _build(self, root: Node, engine: Embedded) -> tuple[list[Box], list[_Source]]:
+        wanted = interests(root)
+        boxes: dict[int, Box] = {}
+        sources = []
+        for node in walk(root):
+            operator = node.spec.start(node.input_schemas())
+            box = boxes[id(node)] = Box(node, operator, check=engine.check)
+            for port, edge in enumerate(node.inputs):
+                arc = Arc(box, port, edge.route)
+                boxes[id(edge.node)].outputs.append(arc)
+                box.inputs.append(arc)
+            if isinstance(operator, InputOperator):
+                operator.ask(wanted[id(node)])
+                sources.append(self._source(box, operator))
+        boxes[id(root)].outputs.append(self._result)
+        return list(boxes.values()), sources
+
+    def _source(self, box: Box, operator: InputOperator) -> _Source:
+        assert box.node.data is not None
+        elements = box.node.data.elements()
+        time = None
+        if operator.clocked:
+            time = box.node.schema.field(operator.clocked[0].attribute).type
+            self._clock.now(time)  # refuses a clock that cannot count in the column's unit
+        threaded = time is not None and self._clock.live
+        feed: Feed = ThreadFeed(elements, self._arrived) if threaded else DirectFeed(elements)
+        return _Source(box, feed, time)
+
+    def _drive(self) -> Iterator[Element]:
+        """Rounds of reading and running until all sources have ended; results leave after every round."""
+        try:
+            while not self._stopped:
+                read = self._failure is None and self._read()
+                ran = self._round()
+                yield from self._results()
+                if self._failure is not None and not ran:
+                    raise self._failure  # what came before it has left
+                if not read and not ran:
+                    if all(s.done for s in self._sources):
+                        return
+                    self._wait()
+        finally:
+            for source in self._sources:
+                source.feed.close()
+
+    def _read(self) -> bool:
+        """Let every source that has room give a round's rows."""
+        any_read = False
+        for source in self._sources:
+            rows = 0
+            data = source.box.node.data
+            while not source.done and rows < _SOURCE_ROWS and not source.box.is_pushed_back:
+                element = source.feed.next()
+                if element is None:
+                    break
+                any_read = True
+                try:
+                    rows += self._take(source, element)
+                except Exception as error:  # raised again by _drive, once what came before has left
+                    self._failure = error
+                    return True
+                if self._failure is not None:
+                    return True
+                if data is not None and data.kind == "live":
+                    break  # the next element may be long in coming
+            if self._failure is None:
+                source.tick(self._clock)
+        return any_read
+
+    def _take(self, source: _Source, element: Element | Failed | Done) -> int:
+        if isinstance(element, Failed):
+            error = element.error
+            error.add_note(f"while reading source {source.box.node.call}, written at {source.box.node.site}")
+            self._failure = error
+            return 0
+        if isinstance(element, Done) or (isinstance(element, Punctuation) and element.is_end):
+            source.done = True
+            source.box.process(END)
+            return 0
+        source.box.process(element)
+        return element.num_rows if isinstance(element, pa.RecordBatch) else 0
+
+    def _round(self) -> bool:
+        ran = False
+        try:
+            for box, rows in self._scheduler.turn(self._boxes):
+                if box.has_work and not box.is_pushed_back:
+                    ran = box.run(rows) or ran
+                self._note_peak()
+        except Exception as error:
+            self._results_then(error)
+        return ran
+
+    def _results_then(self, error: Exception) -> None:
+        """A box failed: keep the error until the results of earlier rows have been read; nothing else runs."""
+        self._failure = error
+        for box in self._boxes:
+            for arc in box.inputs:
+                arc.queue.clear()
+
+    def _note_peak(self) -> None:
+        held = sum(b.operator.buffered_rows for b in self._boxes if hasattr(b.operator, "buffered_rows"))
+        self._peak_rows = max(self._peak_rows, held)
+
+    def _results(self) -> Iterator[Element]:
+        while self._result.queue and not self._stopped:
+            yield self._result.take()
+
+    def _wait(self) -> None:
+        """Nothing to do until a reader has something or the clock has moved."""
+        self._arrived.wait(0.01)
+        self._arrived.clear()
+
+    def elements(self) -> Iterator[Element]:
+        """The result's batches and promises, in an order in which no promise overtakes a row.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 5]}), time="ts", punctuate=oop.ordered())
+        >>> [e if isinstance(e, oop.Punctuation) else e.num_rows for e in s.run().elements()]
+        [2, Punctuation(ts < 5), END]
+        """
+        return self._elements
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return (e for e in self._elements if isinstance(e, pa.RecordBatch))
+
+    def to_table(self) -> pa.Table:
+        """Everything that is still to come, as one table."""
+        batches = [b.replace_schema_metadata(None) for b in self]
+        return pa.Table.from_batches(batches, schema=self._root.schema.remove_metadata())
+
+    def stop(self) -> None:
+        """Stop reading; windows that are still open stay unfinished (this is not the end of the stream)."""
+        self._stopped = True
+
+    def _write(self, sink: Any) -> None:
+        try:
+            for element in self._elements:
+                if isinstance(element, Punctuation):
+                    sink.promise(element)
+                else:
+                    sink.write(element)
+        except BaseException:
+            sink.abort()
+            raise
+        sink.close()
+
+    @property
+    def late(self) -> Late:
+        """The rows set aside so far, with the promise that each broke."""
+        ledgers: dict[str, Ledger] = {}
+        for source in self._sources:
+            name, n = source.operator.spec.source, 2
+            while name in ledgers:
+                name, n = f"{source.operator.spec.source} ({n})", n + 1
+            ledgers[name] = source.operator.ledger
+        return Late(ledgers)
+
+    @property
+    def metrics(self) -> Metrics:
+        """Counts so far, for each box and arc."""
+        return gather(self._boxes, self._peak_rows)
+
+
+class Late:
+    """Rows that broke a promise, or had no time, by source.
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [5, 1]}), time="ts", punctuate=oop.ordered(), name="north")
+    >>> run = s.run()
+    >>> run.to_table().num_rows, len(run.late)
+    (1, 1)
+    >>> run.late.to_table().to_pylist()
+    [{'ts': 1, 'broke': 'ts < 5', 'late_by': 4.0}]
+    """
+
+    def __init__(self, ledgers: dict[str, Ledger]) -> None:
+        self.sources = ledgers
+
+    def __len__(self) -> int:
+        """How many rows were set aside (with ``late="admit"``: found late)."""
+        return sum(ledger.late + ledger.aside for ledger in self.sources.values())
+
+    def __getitem__(self, source: str) -> pa.Table:
+        """The rows of one source with ``broke``, the promise, and ``late_by``, in the attribute's unit."""
+        return self.sources[source].table()
+
+    def to_table(self) -> pa.Table:
+        """The rows of all sources, which must have the same columns; else ask source by source."""
+        tables = [ledger.table() for ledger in self.sources.values()]
+        return pa.concat_tables(tables)
+
+    def __repr__(self) -> str:
+        return f"<Late {', '.join(f'{n}: {x.late + x.aside}' for n, x in self.sources.items())}>"

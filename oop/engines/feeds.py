@@ -1,0 +1,88 @@
+"""Feeds: where an input box gets its elements from, without the engine having to wait where it must not.
+
+An input whose promises come from a wall clock is read by a thread of its own: in a lull the engine still ticks. Every
+other input is read in the engine's own thread, when there is room for it.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from oop.operators.base import Element
+
+_ROOM = 16  # elements that a reader may be ahead
+
+
+@dataclass(frozen=True)
+class Failed:
+    """What reading raised; it is raised again in the engine's thread."""
+
+    error: Exception
+
+
+class Done:
+    """The input has ended."""
+
+
+Next = Element | Failed | Done | None  # None: nothing yet
+
+
+class DirectFeed:
+    """Reads when asked."""
+
+    def __init__(self, elements: Iterator[Element]) -> None:
+        self.elements = elements
+
+    def next(self) -> Next:
+        try:
+            return next(self.elements)
+        except StopIteration:
+            return Done()
+        except Exception as error:
+            return Failed(error)
+
+    def close(self) -> None:
+        close = getattr(self.elements, "close", None)
+        if close is not None:
+            close()
+
+
+class ThreadFeed:
+    """A thread reads ahead; ``arrived`` is set when there is something."""
+
+    def __init__(self, elements: Iterator[Element], arrived: threading.Event) -> None:
+        self.direct = DirectFeed(elements)
+        self.arrived = arrived
+        self.queue: queue.Queue[Element | Failed | Done] = queue.Queue(_ROOM)
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self._read, name="oop-feed", daemon=True)
+        self.thread.start()
+
+    def _read(self) -> None:
+        while not self.stopped.is_set():
+            element = self.direct.next()
+            assert element is not None
+            while not self.stopped.is_set():
+                try:
+                    self.queue.put(element, timeout=0.1)
+                    break
+                except queue.Full:
+                    continue
+            self.arrived.set()
+            if isinstance(element, Failed | Done):
+                return
+
+    def next(self) -> Next:
+        try:
+            return self.queue.get_nowait()
+        except queue.Empty:
+            return None
+
+    def close(self) -> None:
+        self.stopped.set()
+
+
+Feed = DirectFeed | ThreadFeed

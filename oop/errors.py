@@ -1,0 +1,79 @@
+"""Every error of oop says what, where in the user's code, and what to do.
+
+This module is the bottom layer: anything may import it, it imports nothing of ours.
+
+>>> raise OopError("no such thing", at="report.py:9", hint="write oop.col('len')")
+Traceback (most recent call last):
+    ...
+oop.errors.OopError: no such thing (at report.py:9)
+Hint: write oop.col('len')
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class OopError(Exception):
+    """The base of all errors that oop raises on purpose."""
+
+    def __init__(self, what: str, *, at: str | None = None, hint: str | None = None) -> None:
+        self.what = what
+        self.at = at
+        self.hint = hint
+        super().__init__(what, at, hint)
+
+    def __str__(self) -> str:
+        text = self.what
+        if self.at and self.at not in text:
+            text += f" (at {self.at})"
+        if self.hint:
+            text += f"\nHint: {self.hint}"
+        return text
+
+    def located(self, at: str | None) -> OopError:
+        """The same error with the user's line, if it does not know one yet."""
+        if self.at is None:
+            self.at = at
+        return self
+
+
+class NeverEmits(OopError):
+    """A plan has an operator that nothing its inputs promise could ever unblock."""
+
+
+class LateRow(OopError):
+    """A row matches a promise already made for its stream, and the source says ``late="raise"``."""
+
+
+class SchemaMismatch(OopError):
+    """Columns are missing, or have types that do not fit together."""
+
+
+class PunctuationViolated(OopError):
+    """An operator of ours broke its own promise: always a bug in the operator."""
+
+
+class SourceError(OopError):
+    """A source could not be read to its end: cut short, unreadable, or already consumed."""
+
+
+class TimeError(OopError):
+    """A time value that cannot be placed: null, NaN, infinite, or too close to the type's limit."""
+
+
+class UnknownColumn(OopError):
+    """A name that the stream does not have, with the nearest one that it has.
+
+    >>> str(UnknownColumn.of("lenn", ["ts", "len"]))
+    "no column 'lenn'; the stream has ts, len\\nHint: did you mean 'len'?"
+    """
+
+    @classmethod
+    def of(cls, name: str, known: Iterable[str], at: str | None = None) -> UnknownColumn:
+        known = list(known)
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else None
+        shown = ", ".join(known) or "no columns"
+        return cls(f"no column {name!r}; the stream has {shown}", at=at, hint=hint)

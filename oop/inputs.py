@@ -1,0 +1,338 @@
+"""What ``oop.source(data, …)`` reads: files, tables, readers, iterables, callables, as streams of elements.
+
+>>> import pyarrow as pa
+>>> table = pa.table({"ts": [1, 2, 3]})
+>>> [batch.num_rows for batch in open_input(table, batch_rows=2).elements()]
+[2, 1]
+>>> open_input(iter([table])).kind
+'live'
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from oop.errors import SchemaMismatch, SourceError
+from oop.files import Element, expand, ipc_elements, open_file
+from oop.punctuation import Punctuation
+
+Kind = Literal["file", "memory", "live"]
+
+_READABLE = (
+    "give path(s), a Table, RecordBatch or reader, a pandas or Polars DataFrame, a DuckDB relation, "
+    "an iterable of batches and promises, or a callable that returns one of these"
+)
+
+
+@dataclass(eq=False)
+class Input:
+    """Data that a source can read; its schema is known before it runs.
+
+    ``kind`` tells data that lies there whole (a file, in memory) from data that comes; ``rows`` is the number
+    of rows where it is known without reading. Every batch of `elements` has exactly this schema.
+
+    >>> import pyarrow as pa
+    >>> given = open_input(pa.table({"ts": [1, 2, 3]}))
+    >>> given.label, given.kind, given.rows, given.schema.names
+    ('table', 'memory', 3, ['ts'])
+    """
+
+    schema: pa.Schema
+    kind: Kind
+    label: str
+    start: Callable[[], Iterator[Element]] = field(repr=False)
+    batch_rows: int = field(repr=False)
+    _: KW_ONLY
+    rows: int | None = None
+    once: bool = field(default=False, repr=False)
+    peeked: Iterator[Element] | None = field(default=None, repr=False)
+    used: bool = field(default=False, repr=False, init=False)
+
+    def elements(self) -> Iterator[Element]:
+        """The batches and promises from the beginning, anew at each call."""
+        if self.used and self.once:
+            raise _consumed(self.label)
+        raw = self.start() if self.peeked is None else self.peeked
+        self.used, self.peeked = True, None
+        return self._fitted(raw)
+
+    def _fitted(self, raw: Iterator[Element]) -> Iterator[Element]:
+        number = 0
+        for element in raw:
+            if isinstance(element, Punctuation):
+                yield element
+                continue
+            batch = fit(element, self.schema, f"batch {number} (from 0) of {self.label}")
+            number += 1
+            if batch.num_rows <= self.batch_rows:
+                yield batch
+            else:
+                for at in range(0, batch.num_rows, self.batch_rows):
+                    yield batch.slice(at, self.batch_rows)
+
+
+def open_input(data: Any, *, schema: pa.Schema | None = None, batch_rows: int = 65_536) -> Input:
+    """Make an `Input` of anything a source may be given.
+
+    Without ``schema`` an iterable is read up to its first batch; what was read is kept for the first run.
+
+    >>> import pyarrow as pa
+    >>> from oop.punctuation import Punctuation
+    >>> batches = [pa.record_batch({"ts": [1, 2]}), Punctuation(below={"ts": 3})]
+    >>> [type(e).__name__ for e in open_input(batches).elements()]
+    ['RecordBatch', 'Punctuation']
+    """
+    if batch_rows < 1:
+        raise ValueError(f"batch_rows must be at least 1, not {batch_rows}")
+    if schema is not None:
+        schema = _settled(schema, "the declared schema")
+    if type(data).__module__.split(".")[0] == "pyspark":
+        hint = "run it with engine=oop.Spark(session), or pass its rows as Arrow: data.toArrow()"
+        raise SourceError("a Spark DataFrame runs only on the Spark engine", hint=hint)
+    listed = list(data) if isinstance(data, list | tuple) else [data]
+    if listed and all(isinstance(part, str | os.PathLike) for part in listed):
+        return _of_files(listed, schema, batch_rows)
+    if isinstance(data, pa.Table | pa.RecordBatch):
+        label = "table" if isinstance(data, pa.Table) else "batch"
+        known = _known(data.schema, schema, label)
+        return Input(known, "memory", label, lambda: _batches(data), batch_rows, rows=data.num_rows)
+    if isinstance(data, pa.ipc.RecordBatchFileReader):
+        known = _known(data.schema, schema, "reader")
+        return Input(known, "memory", "reader", lambda: ipc_elements(data, "the reader"), batch_rows)
+    if isinstance(data, pa.RecordBatchReader):
+        known = _known(data.schema, schema, "reader")
+        return Input(known, "live", "reader", lambda: _batches(data), batch_rows, once=True)
+    if hasattr(data, "__arrow_c_stream__"):
+        return _of_stream(data, schema, batch_rows)
+    if hasattr(data, "__arrow_c_array__"):
+        return open_input(_imported(data), schema=schema, batch_rows=batch_rows)
+    if isinstance(data, Iterable) and not isinstance(data, bytes | bytearray | dict):
+        return _of_iterable(data, schema, batch_rows)
+    if callable(data):
+        return _of_callable(data, schema, batch_rows)
+    raise SourceError(f"cannot read a {type(data).__name__}", hint=_READABLE)
+
+
+def fit(batch: pa.RecordBatch, schema: pa.Schema, where: str) -> pa.RecordBatch:
+    """The batch with exactly this schema: columns in its order, cast where only the encoding differs.
+
+    >>> import pyarrow as pa
+    >>> schema = pa.schema({"ts": pa.int64(), "k": pa.string()})
+    >>> batch = pa.record_batch({"k": pa.array(["a"]).dictionary_encode(), "ts": [1]})
+    >>> fit(batch, schema, "batch 0").to_pylist()
+    [{'ts': 1, 'k': 'a'}]
+    """
+    if batch.schema.equals(schema, check_metadata=True):
+        return batch
+    problem = _difference(batch.schema, schema, "the stream")
+    if problem is not None:
+        hint = "make all batches alike, or pass them as different sources; schema= declares what is meant"
+        raise SchemaMismatch(f"{where}: {problem}", hint=hint)
+    try:
+        columns = [_encoded(batch.column(f.name), f.type) for f in schema]
+    except pa.ArrowException as error:  # for example more values than a small dictionary can hold
+        raise SchemaMismatch(f"{where}: {error}", hint="declare another type with schema=") from error
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _difference(found: pa.Schema, schema: pa.Schema, whose: str) -> str | None:
+    """What keeps columns of ``found`` from being read as ``schema``, if anything."""
+    for name in (*schema.names, *found.names):
+        if name not in found.names:
+            return f"column {name!r} is missing; {whose} has it as {schema.field(name).type}"
+        if name not in schema.names:
+            return f"column {name!r} ({found.field(name).type}) is new; {whose} has {', '.join(schema.names)}"
+        if found.names.count(name) > 1:
+            return f"two columns are named {name!r}"
+        ours, theirs = found.field(name).type, schema.field(name).type
+        if _decoded(ours) != _decoded(theirs) and not pa.types.is_null(ours):
+            return f"column {name!r} is {ours}, {whose} has {theirs}"
+    return None
+
+
+def _encoded(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(column.type):
+        column = column.cast(kind.value_type).dictionary_encode()  # cast() alone can do it only for strings
+    return column.cast(kind)
+
+
+def _decoded(kind: pa.DataType) -> pa.DataType:
+    """The type of the values, whatever their encoding and the width of their offsets."""
+    if pa.types.is_dictionary(kind):
+        return _decoded(kind.value_type)
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+        return pa.binary()
+    return kind
+
+
+def _settled(schema: pa.Schema, where: str) -> pa.Schema:
+    """The schema that a stream keeps: no metadata, every column may be null (a later batch may bring one)."""
+    twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
+    if twice:
+        raise SchemaMismatch(f"{where}: two columns are named {twice[0]!r}", hint="rename one of them")
+    return pa.schema([pa.field(f.name, _without_views(f.type)) for f in schema])
+
+
+def _without_views(kind: pa.DataType) -> pa.DataType:
+    # Polars exports its strings as views, which pyarrow can neither filter nor compare.
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _without_views(kind.value_type), kind.ordered)
+    return _decoded(kind) if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind) else kind
+
+
+def _known(found: pa.Schema, declared: pa.Schema | None, where: str) -> pa.Schema:
+    problem = declared and _difference(found, declared, "the declared schema")
+    if problem:
+        raise SchemaMismatch(f"{where}: {problem}", hint="schema= must name every column with its type")
+    return declared or _settled(found, where)
+
+
+def _of_files(data: list[Any], declared: pa.Schema | None, batch_rows: int) -> Input:
+    paths = expand(data)
+    files = [open_file(path, declared and _text_types(declared)) for path in paths]
+    schema = declared or _settled(files[0].schema, str(paths[0]))
+    types = _text_types(schema)
+    for file in files:
+        problem = _difference(file.schema, schema, "the declared schema" if declared else str(paths[0]))
+        if problem is not None and not file.parses(types):
+            hint = "read files that differ as different sources"
+            raise SchemaMismatch(f"{file.path}: {problem}", hint=hint)
+
+    def start() -> Iterator[Element]:
+        for file in files:
+            for element in file.read(types, batch_rows):
+                # The end of one file is not yet the end of the stream.
+                if not (isinstance(element, Punctuation) and element.is_end and file is not files[-1]):
+                    yield element
+
+    label = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
+    counts = [file.rows for file in files if file.rows is not None]
+    rows = sum(counts) if len(counts) == len(files) else None
+    return Input(schema, "file", label, start, batch_rows, rows=rows)
+
+
+def _text_types(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([pa.field(f.name, _decoded(f.type)) for f in schema])
+
+
+def _of_stream(data: Any, declared: pa.Schema | None, batch_rows: int) -> Input:
+    root = type(data).__module__.split(".")[0].lstrip("_")
+    label = f"{root} {type(data).__name__}"
+    most = 0
+
+    def counted(batches: Iterable[pa.RecordBatch]) -> Iterator[Element]:
+        nonlocal most
+        rows = 0
+        for batch in batches:
+            rows += batch.num_rows
+            yield batch
+        if most and not rows:  # an exporter that hands out the same drained stream again does not say so
+            raise _consumed(label)
+        most = max(most, rows)
+
+    def start() -> Iterator[Element]:
+        reader = _exported(data)
+        # A DuckDB connection has one open result at a time: held open, it would shut out its other relations.
+        yield from counted(reader.read_all().to_batches() if root == "duckdb" else reader)
+
+    rows = len(data) if root in ("pandas", "polars") else None
+    if declared is not None:
+        return Input(declared, "memory", label, start, batch_rows, rows=rows)
+    reader = _exported(data)
+    schema = _settled(reader.schema, label)
+    if root == "duckdb":
+        reader.close()
+        return Input(schema, "memory", label, start, batch_rows)
+    return Input(schema, "memory", label, start, batch_rows, rows=rows, peeked=counted(reader))
+
+
+def _of_iterable(data: Iterable[Any], declared: pa.Schema | None, batch_rows: int) -> Input:
+    whole = isinstance(data, list | tuple)
+    kind: Kind = "memory" if whole else "live"
+    rows = None
+    if whole and all(isinstance(e, pa.Table | pa.RecordBatch | Punctuation) for e in data):
+        rows = sum(e.num_rows for e in data if not isinstance(e, Punctuation))
+
+    def start() -> Iterator[Element]:
+        return _normal(data)
+
+    schema, peeked = (declared, None) if declared else _peek(start())
+    once = isinstance(data, Iterator)
+    return Input(schema, kind, "iterable", start, batch_rows, rows=rows, once=once, peeked=peeked)
+
+
+def _of_callable(data: Callable[[], Any], declared: pa.Schema | None, batch_rows: int) -> Input:
+    first = None if declared else open_input(data(), batch_rows=batch_rows)
+    schema = first.schema if first else declared
+
+    def start() -> Iterator[Element]:
+        yield from open_input(data(), schema=schema, batch_rows=batch_rows).elements()
+
+    return Input(schema, "live", "callable", start, batch_rows, peeked=first.elements() if first else None)
+
+
+def _peek(elements: Iterator[Element]) -> tuple[pa.Schema, Iterator[Element]]:
+    """The schema of the first batch, and the elements with what was read put back in front."""
+    read: list[Element] = []
+    for element in elements:
+        read.append(element)
+        if not isinstance(element, Punctuation):
+            return _settled(element.schema, "iterable"), itertools.chain(read, elements)
+    hint = 'pass schema=, for example schema=pa.schema({"ts": pa.int64()})'
+    raise SourceError("the iterable has no batch that shows its schema (was it consumed before?)", hint=hint)
+
+
+def _normal(data: Iterable[Any]) -> Iterator[Element]:
+    """Batches and promises out of an iterable's elements; anything else is an error that says where."""
+    for position, element in enumerate(data):
+        if isinstance(element, Punctuation):
+            yield element
+        elif isinstance(element, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+            yield from _batches(element)
+        elif hasattr(element, "__arrow_c_stream__"):
+            yield from _batches(_exported(element))
+        elif hasattr(element, "__arrow_c_array__"):
+            yield _imported(element)
+        else:
+            hint = "elements are record batches, tables and promises"
+            if isinstance(element, dict):
+                hint += "; for rows as dicts pass pa.Table.from_pylist(rows)"
+            raise SourceError(f"element {position} (from 0) is a {type(element).__name__}", hint=hint)
+
+
+def _batches(data: Any) -> Iterator[Element]:
+    if isinstance(data, pa.RecordBatch):
+        yield data
+    elif isinstance(data, pa.Table):  # one without rows may have no batch, and yet it has a schema
+        yield from data.to_batches() or [pa.RecordBatch.from_pylist([], schema=data.schema)]
+    elif isinstance(data, pa.ipc.RecordBatchStreamReader):
+        yield from ipc_elements(data, "the reader")
+    else:
+        yield from data
+
+
+def _exported(data: Any) -> pa.RecordBatchReader:
+    try:
+        return pa.RecordBatchReader.from_stream(data)
+    except (pa.ArrowException, TypeError) as error:
+        raise SourceError(f"cannot read a {type(data).__name__}: {error}", hint=_READABLE) from error
+
+
+def _imported(data: Any) -> pa.RecordBatch:
+    try:
+        return pa.record_batch(data)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise SourceError(f"cannot read a {type(data).__name__}: {error}", hint=_READABLE) from error
+
+
+def _consumed(label: str) -> SourceError:
+    hint = "pass a list, or a callable that makes a new one for each run"
+    return SourceError(f"the {label} was already consumed: it can be read only once", hint=hint)

@@ -1,0 +1,182 @@
+"""The plan: specs with their inputs, as an immutable graph; what can be said of it before it runs.
+
+One node may feed several others (a diamond); it runs once. `check_emits` finds operators that nothing could ever
+unblock, `interests` which promises help whom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from oop.errors import NeverEmits, OopError
+from oop.inputs import Input as Data
+from oop.operators.base import Spec
+from oop.operators.filter import Filter
+from oop.operators.input import Input
+from oop.punctuation import END, Frontier, Interest
+
+
+@dataclass(frozen=True, eq=False)
+class Edge:
+    """From a node, or from one output of a split."""
+
+    node: Node
+    route: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A spec, what feeds it, the user's line, and the columns that it makes. A source also has its data."""
+
+    spec: Spec
+    inputs: tuple[Edge, ...]
+    site: str
+    call: str
+    schema: pa.Schema
+    data: Data | None = None
+
+    def input_schemas(self) -> list[pa.Schema]:
+        if self.data is not None:
+            return [self.data.schema]
+        return [e.node.schema for e in self.inputs]
+
+
+def make_node(spec: Spec, inputs: Sequence[Edge], site: str, call: str, data: Data | None = None) -> Node:
+    """A node whose schema has been checked; errors name the user's line."""
+    schemas = [data.schema] if data is not None else [e.node.schema for e in inputs]
+    try:
+        schema = spec.schema(schemas)
+    except OopError as wrong:
+        raise wrong.located(site) from None
+    return Node(spec, tuple(inputs), site, call, schema, data)
+
+
+def walk(root: Node) -> list[Node]:
+    """Every node once, inputs before their consumers."""
+    order: list[Node] = []
+    seen: set[int] = set()
+    stack: list[tuple[Node, bool]] = [(root, False)]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded:
+            order.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((e.node, False) for e in reversed(node.inputs))
+    return order
+
+
+def sources(root: Node) -> list[Node]:
+    return [n for n in walk(root) if isinstance(n.spec, Input)]
+
+
+def consumers(root: Node) -> dict[int, list[tuple[Node, int]]]:
+    """By id of the producer: who reads it, on which port."""
+    found: dict[int, list[tuple[Node, int]]] = {}
+    for node in walk(root):
+        for port, edge in enumerate(node.inputs):
+            found.setdefault(id(edge.node), []).append((node, port))
+    return found
+
+
+def interests(root: Node) -> dict[int, list[Interest]]:
+    """By id of a node: the promises that help its consumers. Whoever reads the result may use any (A.1.1)."""
+    readers = consumers(root)
+    wanted: dict[int, list[Interest]] = {id(root): [Interest(n) for n in root.schema.names]}
+    for node in reversed(walk(root)):
+        for reader, port in readers.get(id(node), ()):
+            asked = reader.spec.interests(wanted[id(reader)], reader.input_schemas())[port]
+            known = wanted.setdefault(id(node), [])
+            known.extend(i for i in asked if i not in known)
+        wanted.setdefault(id(node), [])
+    return wanted
+
+
+def frontiers(root: Node, given: dict[int, Frontier]) -> dict[int, Frontier]:
+    """By id of a node: what it promises when the sources promise what is given."""
+    found: dict[int, Frontier] = {}
+    for node in walk(root):
+        if id(node) in given:
+            found[id(node)] = given[id(node)]
+        else:
+            found[id(node)] = node.spec.translate([found[id(e.node)] for e in node.inputs], node.input_schemas())
+    return found
+
+
+def could_promise(root: Node) -> dict[int, Frontier]:
+    """By id of a source: what its policy may come to promise."""
+    groups: dict[str, list[object]] = {}
+    for node in walk(root):
+        if isinstance(node.spec, Filter):
+            for column, value in node.spec.predicate.fixed().items():
+                groups.setdefault(column, []).append(value)
+    return {id(n): n.spec.could_promise(groups) for n in sources(root) if isinstance(n.spec, Input)}
+
+
+def check_emits(root: Node) -> None:
+    """Refuse a plan in which an operator could never be unblocked by what its inputs promise (DESIGN section 3)."""
+    possible = could_promise(root)
+    for node in walk(root):
+        if not node.inputs:
+            continue
+        attribute = _blocking(root, node, possible)
+        if attribute is None:
+            continue
+        feeding = sources(node)
+        for source in feeding:
+            others = {k: f if k == id(source) else Frontier.of(END) for k, f in possible.items()}
+            if _blocking(root, node, others) is not None:
+                raise _never_emits(node, source, attribute)
+        raise _never_emits(node, feeding[0], attribute)
+
+
+def _blocking(root: Node, node: Node, possible: dict[int, Frontier]) -> str | None:
+    found = frontiers(root, possible)
+    return node.spec.blocking([found[id(e.node)] for e in node.inputs], node.input_schemas())
+
+
+def _never_emits(node: Node, source: Node, attribute: str) -> NeverEmits:
+    spec = source.spec
+    assert isinstance(spec, Input)
+    grouped = [p for _, p in spec.policies if p.by is not None and not p.promises_rest]
+    if grouped:
+        policy = grouped[0]
+        return NeverEmits(
+            f"{node.call} at {node.site} can never emit: input {spec.source!r} promises about {attribute!r} only "
+            f"for groups of {policy.by!r} that it has seen, never for all rows",
+            at=node.site,
+            hint=f"name all groups with groups=[…], or retire silent ones with idle=…, or group by {policy.by!r}",
+        )
+    return NeverEmits(
+        f"{node.call} at {node.site} can never emit: input {spec.source!r} makes no promise about {attribute!r}.",
+        at=node.site,
+        hint=f'oop.source({spec.label}, time="{spec.time}", punctuate=oop.slack("5s")) '
+        f"promises about {spec.time!r}; punctuate={{{attribute!r}: …}} about {attribute!r}; "
+        "oop.at_end() waits for the end",
+    )
+
+
+def explain(root: Node) -> str:
+    """The plan as a tree, with how promises cross each operator."""
+    lines = list(_tree(root, "", "", {}))
+    width = max((len(left) for left, right in lines if right), default=0)
+    return "\n".join(f"{left:<{width}}   {right}".rstrip() if right else left for left, right in lines)
+
+
+def _tree(node: Node, head: str, tail: str, seen: dict[int, int]) -> Iterator[tuple[str, str]]:
+    shared = seen.get(id(node))
+    if shared is not None:
+        yield f"{head}{node.spec.describe()}", "(the same as above)"
+        return
+    seen[id(node)] = len(seen)
+    yield f"{head}{node.spec.describe()}", node.spec.promise_note()
+    for i, edge in enumerate(node.inputs):
+        last = i == len(node.inputs) - 1
+        route = "" if edge.route is None else f"[{edge.route}] "
+        yield from _tree(
+            edge.node, f"{tail}{'└─ ' if last else '├─ '}{route}", tail + ("   " if last else "│  "), seen
+        )

@@ -1,0 +1,371 @@
+"""`Stream`: what users compose. Immutable; every method gives a new stream, there is no global graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from oop.errors import OopError, SchemaMismatch, UnknownColumn
+from oop.inputs import open_input
+from oop.operators.aggregate import Aggregate, unique_schema
+from oop.operators.aggregates import Aggregate as AggregateFunction
+from oop.operators.base import Spec
+from oop.operators.bucket import Bucket
+from oop.operators.expressions import Col, Expr, as_expr, col
+from oop.operators.filter import Filter
+from oop.operators.group_by import GroupBy
+from oop.operators.input import LATE_MODES, NULL_MODES, Input
+from oop.operators.project import Project
+from oop.operators.split import Split
+from oop.operators.times import check_time_type, duration_in
+from oop.operators.union import Union
+from oop.plan import Edge, Node, could_promise, explain, frontiers, make_node
+from oop.punctuation import Policy, ordered  # noqa: F401 (doctests)
+from oop.punctuation.policies import Punctuated, Timer
+from oop.site import user_line
+from oop.windows import Window
+
+if TYPE_CHECKING:
+    from oop.engines.embedded import Run
+
+_engine: list[Callable[[], Any]] = []
+
+
+def set_default_engine(make: Callable[[], Any]) -> None:
+    """Engines come after streams in the order of imports, so the package tells streams which one to use."""
+    _engine[:] = [make]
+
+
+def source(
+    data: Any,
+    *,
+    time: str,
+    punctuate: Policy | Mapping[str, Policy] | None,
+    name: str | None = None,
+    late: str = "drop",
+    nulls: str = "raise",
+    schema: pa.Schema | None = None,
+) -> Stream:
+    """A stream from files, Arrow data, or an iterable of batches and promises.
+
+    ``punctuate`` says how it comes to promise about its ``time`` (or a mapping: about several attributes). ``late`` is
+    what happens to a row that breaks a promise: ``"drop"`` (out of the results, kept in ``Run.late``), ``"raise"`` or
+    ``"admit"``. ``nulls`` is what happens to a row without a time: ``"raise"`` or ``"aside"``.
+
+    >>> table = pa.table({"ts": [1, 2, 12], "len": [40, 60, 50]})
+    >>> packets = source(table, time="ts", punctuate=ordered())
+    >>> packets.schema.names
+    ['ts', 'len']
+    """
+    site = user_line()
+    if late not in LATE_MODES:
+        raise ValueError(f"late is one of {', '.join(LATE_MODES)}, not {late!r}")
+    if nulls not in NULL_MODES:
+        raise ValueError(f"nulls is one of {', '.join(NULL_MODES)}, not {nulls!r}")
+    try:
+        read = open_input(data, schema=schema)
+        if time not in read.schema.names:
+            raise UnknownColumn.of(time, read.schema.names)
+        policies = _policies(punctuate, time, read.schema, read.kind)
+    except OopError as wrong:
+        raise wrong.located(site) from wrong.__cause__
+    spec = Input(name or read.label, time, policies, late, nulls, repr(read.label))
+    return Stream(make_node(spec, (), site, f"oop.source({read.label!r})", read), time=time)
+
+
+def _policies(
+    punctuate: Policy | Mapping[str, Policy] | None, time: str, schema: pa.Schema, kind: str
+) -> tuple[tuple[str, Policy], ...]:
+    """Which attribute is promised about by which policy, with durations in that attribute's unit."""
+    if punctuate is None:
+        return ()
+    given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate)
+    found: list[tuple[str, Policy]] = []
+    for attribute, policy in given.items():
+        if not isinstance(policy, Policy):
+            raise TypeError(f"punctuate is a policy such as oop.slack('5s'), not {policy!r}")
+        if attribute not in schema.names:
+            raise UnknownColumn.of(attribute, schema.names)
+        type_ = schema.field(attribute).type
+        check_time_type(attribute, type_)
+        if isinstance(policy, Timer) and kind != "live":
+            raise ValueError(
+                "timer() goes by the wall clock, but this input is data of the past: every row would be late; "
+                "use ordered(), slack(…) or at_end()"
+            )
+        found.append((attribute, policy.in_units(lambda d, t=type_: duration_in(d, t))))
+    if sum(isinstance(p, Punctuated) for _, p in found) > 1:
+        raise ValueError("one punctuated(on=[…]) names all attributes that the data promises about")
+    return tuple(found)
+
+
+class Stream:
+    """A pipeline so far. ``time`` is the attribute that windows are on by default."""
+
+    def __init__(self, node: Node, *, time: str | None = None, route: int | None = None) -> None:
+        self._node = node
+        self._route = route
+        self.time = time
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns of its rows.
+
+        >>> source(pa.table({"ts": [1]}), time="ts", punctuate=ordered()).schema
+        ts: int64
+        """
+        return self._node.schema
+
+    def _edge(self) -> Edge:
+        return Edge(self._node, self._route)
+
+    def _then(self, spec: Spec, call: str, *, time: str | None = None, others: Sequence[Stream] = ()) -> Stream:
+        edges = [self._edge(), *(o._edge() for o in others)]
+        return Stream(make_node(spec, edges, user_line(), call), time=time)
+
+    def filter(self, predicate: Expr) -> Stream:
+        """The rows for which the predicate is true (not those for which it is null).
+
+        >>> s = source(pa.table({"ts": [1, 2], "len": [40, 60]}), time="ts", punctuate=ordered())
+        >>> s.filter(col("len") > 50).run().to_table().to_pylist()
+        [{'ts': 2, 'len': 60}]
+        """
+        if not isinstance(predicate, Expr):
+            raise TypeError(f"filter takes an expression such as oop.col('len') > 40, not {predicate!r}")
+        return self._then(Filter(predicate), f".filter({predicate!r})", time=self.time)
+
+    def select(self, *columns: str | Expr, **named: Expr | str) -> Stream:
+        """Only these columns: names, or new ones by expression.
+
+        >>> s = source(pa.table({"ts": [1, 2], "len": [40, 60]}), time="ts", punctuate=ordered())
+        >>> s.select("ts", bits=col("len") * 8).run().to_table().to_pylist()
+        [{'ts': 1, 'bits': 320}, {'ts': 2, 'bits': 480}]
+        """
+        chosen: list[tuple[str, Expr]] = []
+        for column in columns:
+            expr = col(column) if isinstance(column, str) else column
+            if not isinstance(expr, Col):
+                raise TypeError(f"name the expression: .select(name={expr!r})")
+            chosen.append((expr.name, expr))
+        chosen += [(n, col(e) if isinstance(e, str) else as_expr(e)) for n, e in named.items()]
+        return self._project(chosen, ".select")
+
+    def with_columns(self, **named: Any) -> Stream:
+        """All columns, and these beside or instead of them.
+
+        >>> s = source(pa.table({"ts": [61]}), time="ts", punctuate=ordered())
+        >>> s.with_columns(minute=col("ts") // 60).run().to_table().to_pylist()
+        [{'ts': 61, 'minute': 1}]
+        """
+        given = {n: as_expr(e) for n, e in named.items()}
+        chosen: list[tuple[str, Expr]] = [(n, given.pop(n, col(n))) for n in self.schema.names]
+        return self._project(chosen + list(given.items()), ".with_columns")
+
+    def _project(self, chosen: list[tuple[str, Expr]], call: str) -> Stream:
+        site = user_line()
+        try:
+            unique_schema([pa.field(n, pa.null()) for n, _ in chosen])
+        except OopError as wrong:
+            raise wrong.located(site) from None
+        time = self.time if any(n == self.time for n, _ in chosen) else None
+        if time is None:  # the time under another name
+            time = next((n for n, e in chosen if isinstance(e, Col) and e.name == self.time), None)
+        shown = ", ".join(n for n, _ in chosen)
+        return self._then(Project(tuple(chosen)), f"{call}({shown})", time=time)
+
+    def split(self, *predicates: Expr) -> tuple[Stream, ...]:
+        """Aurora's Filter: one output for each predicate, and one for the rows that satisfy none.
+
+        >>> s = source(pa.table({"ts": [1, 2, 3]}), time="ts", punctuate=ordered())
+        >>> small, large = s.split(col("ts") < 3)
+        >>> large.run().to_table().to_pylist()
+        [{'ts': 3}]
+        """
+        if not predicates:
+            raise ValueError("split takes at least one predicate")
+        node = self._then(Split(predicates), f".split({', '.join(map(repr, predicates))})")._node
+        return tuple(Stream(node, time=self.time, route=i) for i in range(len(predicates) + 1))
+
+    def union(self, *others: Stream) -> Stream:
+        """The rows of all, as they come; promises the least of what its inputs promise.
+
+        >>> s = source(pa.table({"ts": [1, 2]}), time="ts", punctuate=ordered())
+        >>> s.union(s).run().to_table().num_rows
+        4
+        """
+        streams = [self, *others]
+        if not all(isinstance(s, Stream) for s in streams):
+            raise TypeError("a union is of streams")
+        times = {s.time for s in streams}
+        time = self.time if len(times) == 1 else None
+        return self._then(Union(len(streams)), f"union of {len(streams)}", time=time, others=others)
+
+    def window(self, window: Window, on: str | None = None) -> Windowed:
+        """Windows on an attribute (default: the stream's time), to be aggregated.
+
+        >>> s = source(pa.table({"ts": [1, 2, 12]}), time="ts", punctuate=ordered())
+        >>> from oop import count, tumbling
+        >>> s.window(tumbling(10)).agg(n=count()).run().to_table().to_pylist()[0]
+        {'window_start': 0, 'window_end': 10, 'n': 2}
+        """
+        return Windowed(self, window, on)
+
+    def group_by(self, *keys: str, **named: Expr) -> Grouped:
+        """Groups without a window: a key must be an attribute that the stream promises about.
+
+        >>> s = source(pa.table({"ts": [1, 1, 2]}), time="ts", punctuate=ordered())
+        >>> from oop import count
+        >>> s.group_by("ts").agg(n=count()).run().to_table().to_pylist()
+        [{'ts': 1, 'n': 2}, {'ts': 2, 'n': 1}]
+        """
+        stream = self.with_columns(**named) if named else self
+        return Grouped(stream, None, (*keys, *named))
+
+    def agg(self, **aggregates: AggregateFunction) -> Stream:
+        """One group of all rows; it ends with the stream, so the sources must be declared ``at_end()``."""
+        return Grouped(self, None, ()).agg(**aggregates)
+
+    def late(self, mode: str) -> Stream:
+        """The same pipeline with every source treating late rows this way: "drop", "raise" or "admit".
+
+        >>> s = source(pa.table({"ts": [5, 1]}), time="ts", punctuate=ordered())
+        >>> s.run().to_table().num_rows, s.late("admit").run().to_table().num_rows
+        (1, 2)
+        """
+        if mode not in LATE_MODES:
+            raise ValueError(f"late is one of {', '.join(LATE_MODES)}, not {mode!r}")
+        made: dict[int, Node] = {}
+        return Stream(_with_late(self._node, mode, made), time=self.time, route=self._route)
+
+    def run(self, engine: Any = None, *, order: str = "oop", to: Any = None) -> Run:
+        """Run it: iterate over the result for batches, or ``.to_table()``; ``to`` names a sink instead.
+
+        >>> s = source(pa.table({"ts": [1, 2]}), time="ts", punctuate=ordered())
+        >>> [batch.num_rows for batch in s.run()]
+        [2]
+        """
+        if order != "oop":
+            raise ValueError(f"order={order!r}: only the out-of-order operators (order='oop') are available")
+        engine = _engine[0]() if engine is None else engine
+        if not hasattr(engine, "run"):
+            raise TypeError(f"an engine is an object such as oop.Embedded(), not {engine!r}")
+        return engine.run(self._final(), to=to)
+
+    def _final(self) -> Node:
+        """The node whose output is this stream; one output of a split gets a node of its own."""
+        if self._route is None:
+            return self._node
+        names = tuple((n, col(n)) for n in self.schema.names)
+        return make_node(Project(names), [self._edge()], self._node.site, self._node.call)
+
+    def explain(self) -> str:
+        """The plan as a tree.
+
+        >>> s = source(pa.table({"ts": [1]}), time="ts", punctuate=ordered(), name="north")
+        >>> print(s.filter(col("ts") > 0).explain())
+        Filter ts > 0                             promises pass
+        └─ Source north   ordered   late: drop
+        """
+        return explain(self._final())
+
+    def __repr__(self) -> str:
+        return f"<Stream {', '.join(self.schema.names)}>"
+
+
+class Windowed:
+    """A stream with windows, waiting for its groups and aggregates."""
+
+    def __init__(self, stream: Stream, window: Window, on: str | None) -> None:
+        site = user_line()
+        if not isinstance(window, Window):
+            raise TypeError(f"a window is oop.tumbling(…) or oop.sliding(…), not {window!r}")
+        on = on or stream.time
+        names = stream.schema.names
+        if on is None:
+            raise SchemaMismatch(
+                "the stream has no one time to window on", at=site, hint=f"say .window(…, on=…): one of {', '.join(names)}"
+            )
+        if on not in names:
+            raise UnknownColumn.of(on, names, at=site)
+        type_ = stream.schema.field(on).type
+        try:
+            check_time_type(on, type_)
+        except OopError as wrong:
+            raise wrong.located(site) from None
+        self.stream, self.window, self.on, self.grid = stream, window, on, window.grid(type_)
+        self.type = type_
+
+    def group_by(self, *keys: str, **named: Expr) -> Grouped:
+        """One result for each window and group; no key: one group."""
+        if named:
+            self.stream = self.stream.with_columns(**named)
+        return Grouped(self.stream, self, (*keys, *named))
+
+    def agg(self, **aggregates: AggregateFunction) -> Stream:
+        """One result for each window."""
+        return Grouped(self.stream, self, ()).agg(**aggregates)
+
+
+class Grouped:
+    """A stream with groups, waiting for its aggregates."""
+
+    def __init__(self, stream: Stream, windowed: Windowed | None, keys: Sequence[str]) -> None:
+        site = user_line()
+        for key in keys:
+            if not isinstance(key, str):
+                raise TypeError(f"keys are column names; name an expression: .group_by(name={key!r})")
+            if key not in stream.schema.names:
+                raise UnknownColumn.of(key, stream.schema.names, at=site)
+        if len(set(keys)) < len(keys):
+            raise SchemaMismatch(f"a key is named twice: {', '.join(keys)}", at=site)
+        self.stream, self.windowed, self.keys = stream, windowed, tuple(keys)
+
+    def window(self, window: Window, on: str | None = None) -> Grouped:
+        """The same as ``.window(…).group_by(…)``."""
+        return Grouped(self.stream, Windowed(self.stream, window, on), self.keys)
+
+    def agg(self, **aggregates: AggregateFunction) -> Stream:
+        """The aggregates of each group, by the names that their columns get."""
+        for name, function in aggregates.items():
+            if not isinstance(function, AggregateFunction):
+                raise TypeError(f"{name} is not an aggregate such as oop.count(): {function!r}")
+        functions = tuple(aggregates.items())
+        call = f".agg({', '.join(f'{n}={a.function}' for n, a in functions)})"
+        if self.windowed is None:
+            on = _promised(self.stream, self.keys)
+            return self.stream._then(GroupBy(self.keys, functions, on), call, time=on[0] if on else None)
+        w = self.windowed
+        bucketed = self.stream._then(Bucket(w.on, w.grid, str(w.window)), f".window({w.window})", time=w.on)
+        spec = Aggregate(self.keys, functions, w.grid, w.on, w.type)
+        return bucketed._then(spec, call, time="window_start")
+
+
+def _promised(stream: Stream, keys: Sequence[str]) -> tuple[str, ...]:
+    """The keys about which the stream's sources may come to promise."""
+    frontier = frontiers(stream._node, could_promise(stream._node))[id(stream._node)]
+    attributes = {a for p in frontier.promises() for a in p.below}
+    return tuple(k for k in keys if k in attributes)
+
+
+def _with_late(node: Node, mode: str, made: dict[int, Node]) -> Node:
+    """The same plan with other guards; a node that feeds several stays one."""
+    if id(node) not in made:
+        spec = node.spec
+        if isinstance(spec, Input):
+            spec = Input(spec.source, spec.time, spec.policies, mode, spec.nulls, spec.label)
+        inputs = tuple(Edge(_with_late(e.node, mode, made), e.route) for e in node.inputs)
+        made[id(node)] = Node(spec, inputs, node.site, node.call, node.schema, node.data)
+    return made[id(node)]
+
+
+def union(first: Stream, *others: Stream) -> Stream:
+    """The rows of all streams, as they come.
+
+    >>> s = source(pa.table({"ts": [1, 2]}), time="ts", punctuate=ordered())
+    >>> union(s, s, s).run().to_table().num_rows
+    6
+    """
+    return first.union(*others)
+

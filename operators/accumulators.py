@@ -1,0 +1,257 @@
+"""Running aggregates: plain arrays indexed by dense group ids, updated and merged by kernels.
+
+Every accumulator starts from zeros (its zero for `merge`), takes rows (`update`), takes partials (`merge`) and gives its
+result. How many groups there are is told by `grow`. Arrays double, so that adding groups costs little.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import dispatch, views
+from oop.kernels.views import Column
+
+Ids = np.ndarray
+_SMALLEST = 16
+
+
+class Accumulator(ABC):
+    """``fields`` are the names and types of its arrays; ``source`` is the type of the values it takes."""
+
+    fields: ClassVar[tuple[tuple[str, Any], ...]] = ()
+
+    def __init__(self, source: pa.DataType, result: pa.DataType) -> None:
+        self.source = source
+        self.type = result
+        self.size = 0
+        self.kernels = dispatch.kernels()
+        self._arrays: dict[str, np.ndarray] = {n: np.zeros(0, self.dtype(d)) for n, d in self.fields}
+
+    def dtype(self, declared: Any) -> Any:
+        """The array's type; None in ``fields`` means that of the values."""
+        if declared is not None:
+            return declared
+        return object if is_object(self.source) else views.DTYPES[views.kind_of(self.source)]
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        arrays = self.__dict__.get("_arrays", {})
+        if name in arrays:
+            return arrays[name][: self.size]
+        raise AttributeError(name)
+
+    def grow(self, size: int) -> None:
+        if size > self.size:
+            self.size = size
+            for name, array in self._arrays.items():
+                if len(array) < size:
+                    wider = np.zeros(max(size, 2 * len(array), _SMALLEST), array.dtype)
+                    wider[: len(array)] = array
+                    self._arrays[name] = wider
+
+    @abstractmethod
+    def update(self, ids: Ids, values: pa.Array | None) -> None:
+        """Row i goes into group ids[i]."""
+
+    @abstractmethod
+    def merge(self, ids: Ids, other: Accumulator) -> None:
+        """Group i of the other goes into group ids[i] of this one; ids may repeat."""
+
+    @abstractmethod
+    def result(self) -> pa.Array:
+        """The aggregate of each group."""
+
+    def empty(self) -> Accumulator:
+        return type(self)(self.source, self.type)
+
+    def take(self, indices: np.ndarray) -> Accumulator:
+        out = self.empty()
+        out.size = len(indices)
+        out._arrays = {n: a[: self.size][indices] for n, a in self._arrays.items()}
+        return out
+
+    @property
+    def nbytes(self) -> int:
+        return sum(a.nbytes for a in self._arrays.values())
+
+    def to_arrow(self) -> list[pa.Array]:
+        """The partials as Arrow columns, for saving and for shipping."""
+        return [pa.array(getattr(self, n), self._arrow_type(n)) for n, _ in self.fields]
+
+    def load_arrow(self, columns: Sequence[pa.Array]) -> None:
+        self.size = len(columns[0])
+        for (name, declared), column in zip(self.fields, columns, strict=True):
+            dtype = self.dtype(declared)
+            if dtype is object:
+                values = np.empty(len(column), object)
+                values[:] = column.to_pylist()
+                self._arrays[name] = values
+            else:
+                self._arrays[name] = column.to_numpy(zero_copy_only=False).astype(dtype)
+
+    def _arrow_type(self, name: str) -> pa.DataType | None:
+        """Objects need to be told their type, numbers do not."""
+        return self.type if self._arrays[name].dtype == object else None
+
+
+def is_object(source: pa.DataType) -> bool:
+    """Values that no array kernel holds: decimals and bytes."""
+    return pa.types.is_decimal(source) or views.kind_of(source) == "bytes"
+
+
+def objects(values: pa.Array) -> np.ndarray:
+    out = np.empty(len(values), object)
+    out[:] = values.to_pylist()
+    return out
+
+
+def _nullable(values: np.ndarray, counts: np.ndarray) -> pa.Array:
+    return pa.array(values, mask=counts == 0)
+
+
+class Count(Accumulator):
+    """count(): rows; count(column): rows in which it is not null."""
+
+    fields = (("counts", np.int64),)
+
+    def update(self, ids: Ids, values: pa.Array | None) -> None:
+        valid = None
+        if values is not None and values.null_count:
+            valid = values.is_valid().to_numpy(zero_copy_only=False)
+        self.kernels.add_count(ids, valid, self.counts)
+
+    def merge(self, ids: Ids, other: Accumulator) -> None:
+        self.kernels.merge_count(ids, other.counts, self.counts)
+
+    def result(self) -> pa.Array:
+        return pa.array(self.counts)
+
+
+class SumInt(Accumulator):
+    """Exact in 96 bits while it runs, so that the order of rows cannot make it overflow; raises if the result does."""
+
+    fields = (("hi", np.int64), ("lo", np.int64), ("counts", np.int64))
+
+    def update(self, ids: Ids, values: pa.Array | None) -> None:
+        column = views.column(values)
+        self.kernels.add_sum_int(ids, column.data, column.valid, self.hi, self.lo, self.counts)
+
+    def merge(self, ids: Ids, other: Accumulator) -> None:
+        self.kernels.merge_sum_int(ids, other.hi, other.lo, other.counts, self.hi, self.lo, self.counts)
+
+    def result(self) -> pa.Array:
+        kind = pa.uint64() if pa.types.is_uint64(self.type) else pa.int64()
+        sums = _nullable(self.kernels.sum_int_result(self.hi, self.lo, kind), self.counts)
+        return sums if sums.type == self.type else sums.view(self.type)
+
+
+class MeanInt(SumInt):
+    def result(self) -> pa.Array:
+        n = np.maximum(self.counts, 1)
+        # the remainder apart: a sum above 2**53 must not lose its low bits before the division
+        whole, rest = np.divmod(self.hi, n)
+        scaled = rest.astype(np.float64) * 2.0**32 + self.lo
+        return _nullable(whole.astype(np.float64) * 2.0**32 + scaled / n, self.counts)
+
+
+class SumFloat(Accumulator):
+    fields = (("sums", np.float64), ("counts", np.int64))
+
+    def update(self, ids: Ids, values: pa.Array | None) -> None:
+        column = views.column(values)
+        self.kernels.add_sum_float(ids, column.data, column.valid, self.sums, self.counts)
+
+    def merge(self, ids: Ids, other: Accumulator) -> None:
+        self.kernels.merge_sum_float(ids, other.sums, other.counts, self.sums, self.counts)
+
+    def result(self) -> pa.Array:
+        return _nullable(self.sums, self.counts)
+
+
+class MeanFloat(SumFloat):
+    def result(self) -> pa.Array:
+        return _nullable(self.sums / np.maximum(self.counts, 1), self.counts)
+
+
+class SumObject(Accumulator):
+    """Decimals."""
+
+    fields = (("sums", object), ("counts", np.int64))
+
+    def update(self, ids: Ids, values: pa.Array | None) -> None:
+        self.kernels.add_sum_object(ids, objects(values), self.sums, self.counts)
+
+    def merge(self, ids: Ids, other: Accumulator) -> None:
+        self.kernels.merge_sum_object(ids, other.sums, other.counts, self.sums, self.counts)
+
+    def result(self) -> pa.Array:
+        return pa.array([s if n else None for s, n in zip(self.sums, self.counts, strict=True)], self.type)
+
+    def _arrow_type(self, name: str) -> pa.DataType | None:
+        return pa.decimal256(76, self.source.scale) if name == "sums" else None
+
+
+class MeanObject(SumObject):
+    def result(self) -> pa.Array:
+        pairs = zip(self.sums, self.counts, strict=True)
+        return pa.array([float(s / int(n)) if n else None for s, n in pairs], self.type)
+
+
+class Moments(Accumulator):
+    """Variance by counts, means and squared deviations (Chan), which merge without cancellation."""
+
+    fields = (("counts", np.int64), ("means", np.float64), ("m2", np.float64))
+    ddof = 1
+
+    def update(self, ids: Ids, values: pa.Array | None) -> None:
+        assert values is not None
+        column = views.column(values if pa.types.is_float64(values.type) else values.cast(pa.float64(), safe=False))
+        self.kernels.add_moments(ids, column.data, column.valid, self.counts, self.means, self.m2)
+
+    def merge(self, ids: Ids, other: Accumulator) -> None:
+        self.kernels.merge_moments(
+            ids, other.counts, other.means, other.m2, self.counts, self.means, self.m2
+        )
+
+    def result(self) -> pa.Array:
+        divisor = self.counts - self.ddof
+        return pa.array(self.m2 / np.maximum(divisor, 1), mask=divisor <= 0)
+
+
+class PopulationMoments(Moments):
+    ddof = 0
+
+
+class Min(Accumulator):
+    fields = (("values", None), ("counts", np.int64))
+    which = "min"
+
+    def update(self, ids: Ids, values: pa.Array | None) -> None:
+        if is_object(self.source):
+            take = getattr(self.kernels, f"take_{self.which}_object")
+            take(ids, objects(values), self.values, self.counts)
+        else:
+            column = views.column(values)
+            take = getattr(self.kernels, f"take_{self.which}")
+            take(ids, column.data, column.valid, self.values, self.counts)
+
+    def merge(self, ids: Ids, other: Accumulator) -> None:
+        suffix = "_object" if is_object(self.source) else ""
+        merge = getattr(self.kernels, f"merge_{self.which}{suffix}")
+        merge(ids, other.values, other.counts, self.values, self.counts)
+
+    def result(self) -> pa.Array:
+        if is_object(self.source):
+            pairs = zip(self.values, self.counts, strict=True)
+            return pa.array([v if n else None for v, n in pairs], self.type)
+        valid = self.counts > 0
+        column = Column(views.kind_of(self.source), self.values, valid=None if valid.all() else valid)
+        return views.to_arrow(column, self.type)
+
+
+class Max(Min):
+    which = "max"

@@ -1,0 +1,169 @@
+"""Aggregate functions as users write them: ``oop.count()``, ``oop.sum("len")``; frozen, and knowing their types.
+
+Nulls are left out, as in SQL; a group of nulls alone has no sum, mean, min, max or var (null). NaN is greater than every
+number, as in most SQL engines. An integer sum never wraps: it is exact while it runs and raises if the result does
+not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from oop.errors import SchemaMismatch
+from oop.operators import accumulators as acc
+from oop.operators.expressions import Expr, col
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate function over an expression (None: over rows)."""
+
+    function: str
+    of: Expr | None = None
+    ddof: int = 1
+
+    def columns(self) -> frozenset[str]:
+        return frozenset() if self.of is None else self.of.columns()
+
+    def type(self, schema: pa.Schema) -> pa.DataType:
+        return self.start(schema).type
+
+    def start(self, schema: pa.Schema) -> acc.Accumulator:
+        """The running accumulator for rows of this schema; SchemaMismatch where the function has no meaning."""
+        source = pa.int64() if self.of is None else self.of.type(schema)
+        if pa.types.is_dictionary(source):
+            source = source.value_type
+        made = _START[self.function](source, self)
+        if made is None:
+            raise SchemaMismatch(f"{self} has no meaning for a column of type {source}")
+        return made
+
+    def evaluate(self, batch: pa.RecordBatch) -> pa.Array | None:
+        if self.of is None:
+            return None
+        values = self.of.evaluate(batch)
+        if pa.types.is_dictionary(values.type):
+            values = values.dictionary_decode()
+        return values.cast(pa.int64()) if pa.types.is_boolean(values.type) and self.function in _NUMERIC else values
+
+    def __str__(self) -> str:
+        return f"{self.function}({'' if self.of is None else repr(self.of)})"
+
+
+_NUMERIC = ("sum", "mean", "var")
+_SCALAR = (
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_boolean,
+    pa.types.is_temporal,
+    pa.types.is_decimal,
+    pa.types.is_string,
+    pa.types.is_large_string,
+    pa.types.is_string_view,
+    pa.types.is_binary,
+    pa.types.is_large_binary,
+    pa.types.is_fixed_size_binary,
+    pa.types.is_null,
+)
+
+
+def _start_count(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
+    return acc.Count(source, pa.int64())
+
+
+def _start_sum(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
+    t = pa.types
+    if t.is_boolean(source) or t.is_signed_integer(source) or t.is_null(source):
+        return acc.SumInt(pa.int64(), pa.int64())
+    if t.is_unsigned_integer(source):
+        return acc.SumInt(source, pa.uint64())
+    if t.is_duration(source):
+        return acc.SumInt(source, source)
+    if t.is_floating(source):
+        return acc.SumFloat(source, pa.float64())
+    if t.is_decimal(source):
+        wide = pa.decimal128(38, source.scale) if t.is_decimal128(source) else pa.decimal256(76, source.scale)
+        return acc.SumObject(source, wide)
+    return None
+
+
+def _start_mean(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
+    t = pa.types
+    if t.is_boolean(source) or t.is_integer(source) or t.is_null(source):
+        return acc.MeanInt(source, pa.float64())
+    if t.is_floating(source):
+        return acc.MeanFloat(source, pa.float64())
+    if t.is_decimal(source):
+        return acc.MeanObject(source, pa.float64())
+    return None
+
+
+def _start_var(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
+    t = pa.types
+    if t.is_boolean(source) or t.is_integer(source) or t.is_floating(source) or t.is_decimal(source):
+        return (acc.Moments if spec.ddof else acc.PopulationMoments)(source, pa.float64())
+    return None
+
+
+def _extreme(made: type[acc.Accumulator]) -> Callable[[pa.DataType, Aggregate], acc.Accumulator | None]:
+    def start(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
+        return made(source, source) if any(is_(source) for is_ in _SCALAR) else None
+
+    return start
+
+
+_START: dict[str, Callable[[pa.DataType, Aggregate], acc.Accumulator | None]] = {
+    "count": _start_count,
+    "sum": _start_sum,
+    "mean": _start_mean,
+    "var": _start_var,
+    "min": _extreme(acc.Min),
+    "max": _extreme(acc.Max),
+}
+
+
+def _expr(of: str | Expr) -> Expr:
+    return col(of) if isinstance(of, str) else of
+
+
+def count(of: str | Expr | None = None) -> Aggregate:
+    """How many rows; with a column, in how many it is not null.
+
+    >>> str(count()), str(count("len"))
+    ('count()', 'count(len)')
+    """
+    return Aggregate("count", None if of is None else _expr(of))
+
+
+def sum(of: str | Expr) -> Aggregate:
+    """The sum. Integers give int64 (unsigned: uint64), exact or an error; decimals keep their scale.
+
+    >>> str(sum(col("len") * 8))
+    'sum(len * 8)'
+    """
+    return Aggregate("sum", _expr(of))
+
+
+def min(of: str | Expr) -> Aggregate:
+    """The least value, of any type that has an order."""
+    return Aggregate("min", _expr(of))
+
+
+def max(of: str | Expr) -> Aggregate:
+    """The greatest value, of any type that has an order."""
+    return Aggregate("max", _expr(of))
+
+
+def mean(of: str | Expr) -> Aggregate:
+    """The arithmetic mean, as float64."""
+    return Aggregate("mean", _expr(of))
+
+
+def var(of: str | Expr, *, ddof: int = 1) -> Aggregate:
+    """The variance, as float64: of a sample (``ddof=1``, null for one row) or of the population (``ddof=0``)."""
+    if ddof not in (0, 1):
+        raise ValueError(f"ddof is 0 or 1, not {ddof!r}")
+    return Aggregate("var", _expr(of), ddof)

@@ -1,0 +1,151 @@
+"""The operator protocol: two generators and nothing else (paper 004, A.2: processTuple and processPunctuation).
+
+A *spec* is the frozen description that a plan holds and ships: the columns it makes, how promises cross it, `start()`.
+An *operator* is the running instance with state. A stateful one also says what it holds (`buffered_rows`,
+`state_bytes`) and is saved in parts that follow time, so that purging removes parts and a small change saves little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import pyarrow as pa
+
+from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation.encoding import dumps, loads
+
+Element: TypeAlias = pa.RecordBatch | Punctuation
+Part: TypeAlias = tuple[str, pa.RecordBatch | None]
+"""A key, and the part's rows; None says that the part is gone."""
+Translate: TypeAlias = Callable[[Sequence[Frontier]], Frontier]
+
+
+class Operator(Protocol):
+    """What every running operator has."""
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]: ...
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]: ...
+
+
+@runtime_checkable
+class Stateful(Protocol):
+    """What an operator with state adds."""
+
+    @property
+    def buffered_rows(self) -> int: ...
+
+    @property
+    def state_bytes(self) -> int: ...
+
+    def save(self) -> Iterator[Part]: ...
+
+    def load(self, parts: Iterable[Part]) -> None: ...
+
+
+class Spec:
+    """The base of all specs; each is a frozen dataclass. Defaults are those of an operator without state that passes
+    promises as they are."""
+
+    name = "operator"
+
+    def reads(self) -> frozenset[str]:
+        """The columns that it looks at."""
+        return frozenset()
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        """The columns that it makes; raises SchemaMismatch or UnknownColumn."""
+        return inputs[0]
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        """What the output promises when the inputs promise this much (DESIGN section 3)."""
+        return frontiers[0]
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        """For each port: which promises help, when ``wanted`` are those that help the consumers."""
+        return [list(wanted) for _ in inputs]
+
+    def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
+        """None if these promises could unblock it, else the attribute that nothing is promised about."""
+        return None
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        raise TypeError(f"{type(self).__name__} cannot be started")
+
+    def describe(self) -> str:
+        """One line for explain."""
+        return self.name
+
+    def promise_note(self) -> str:
+        """How promises cross it, for explain."""
+        return ""
+
+
+class Ports:
+    """The frontiers of an operator's inputs and of its output, and the promises that follow."""
+
+    def __init__(self, spec: Spec, inputs: Sequence[pa.Schema], translate: Translate | None = None) -> None:
+        self.inputs = inputs
+        self.translate = translate or (lambda frontiers: spec.translate(frontiers, inputs))
+        self.frontiers = [Frontier() for _ in inputs]
+        self.out = Frontier()
+
+    def advance(self, punct: Punctuation, port: int) -> bool:
+        return self.frontiers[port].advance(punct)
+
+    def promises(self) -> Iterator[Punctuation]:
+        """What can be promised now and was not before."""
+        return self.out.advance_to(self.translate(self.frontiers))
+
+    def save(self) -> Part:
+        """Frontiers as one part; small, so it is always saved."""
+        rows = [(i, p.to_json()) for i, f in enumerate([*self.frontiers, self.out]) for p in f.promises()]
+        columns = [pa.array([i for i, _ in rows], pa.int32()), pa.array([t for _, t in rows], pa.string())]
+        return FRONTIERS, pa.record_batch(columns, names=["port", "promise"])
+
+    def load(self, part: pa.RecordBatch) -> None:
+        self.frontiers = [Frontier() for _ in self.inputs]
+        self.out = Frontier()
+        every = [*self.frontiers, self.out]
+        for row in part.to_pylist():
+            every[row["port"]].advance(Punctuation.from_json(row["promise"]))
+
+
+FRONTIERS = "frontiers"
+
+
+def text_part(key: str, value: object) -> Part:
+    """A small piece of state as one JSON cell."""
+    return key, pa.record_batch([pa.array([dumps(value)], pa.string())], names=["json"])
+
+
+def read_text(part: pa.RecordBatch) -> object:
+    return loads(part.column(0)[0].as_py())
+
+
+class Passing:
+    """An operator whose only state is the promises it has seen: filter, map, split, union, bucket."""
+
+    def __init__(self, spec: Spec, inputs: Sequence[pa.Schema], translate: Translate | None = None) -> None:
+        self.ports = Ports(spec, inputs, translate)
+
+    @property
+    def buffered_rows(self) -> int:
+        return 0
+
+    @property
+    def state_bytes(self) -> int:
+        return 0
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        if self.ports.advance(punct, port):
+            yield from self.ports.promises()
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+
+    def load(self, parts: Iterable[Part]) -> None:
+        for key, part in parts:
+            if key == FRONTIERS and part is not None:
+                self.ports.load(part)

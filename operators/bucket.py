@@ -1,0 +1,103 @@
+"""Bucket: tags each row with the range of window ids that it belongs to (paper 004, A.2.2 and figure A-2).
+
+Window ``w`` covers ``[offset + w·slide, offset + w·slide + range)``. A row in a gap between windows (slide > range)
+belongs to none and goes no further. The promise ``ts < v`` becomes ``wid_start < wids(v)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import dispatch, views
+from oop.operators.base import Element, Operator, Passing, Spec
+from oop.operators.marks import keep_late
+from oop.operators.times import check_time_type
+from oop.punctuation import Frontier, Interest
+from oop.punctuation.patterns import Bound
+from oop.punctuation.translate import Image, carry, identity, wid_bound
+
+WID_START = "__wid_start"
+WID_END = "__wid_end"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A time window in the units of its attribute."""
+
+    range: Bound
+    slide: Bound
+    offset: Bound = 0
+
+    def wid_bound(self, bound: Bound) -> int:
+        return wid_bound(bound, self.range, self.slide, self.offset)
+
+    @property
+    def overlaps(self) -> bool:
+        return self.slide < self.range
+
+
+@dataclass(frozen=True)
+class Bucket(Spec):
+    on: str
+    grid: Grid
+    text: str  # the window as the user wrote it
+    name = "Bucket"
+
+    def reads(self) -> frozenset[str]:
+        return frozenset({self.on})
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        check_time_type(self.on, inputs[0].field(self.on).type)
+        return inputs[0].append(pa.field(WID_START, pa.int64())).append(pa.field(WID_END, pa.int64()))
+
+    def images(self, schema: pa.Schema) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+        attributes, columns = identity(schema.names)
+        attributes[self.on].append((WID_START, self.grid.wid_bound))
+        return attributes, columns
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        return carry(frontiers[0], *self.images(inputs[0]))
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        others = [i for i in wanted if i.attribute != WID_START]
+        return [[*others, Interest(self.on, self.grid.wid_bound)]]
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return BucketOperator(self, inputs)
+
+    def describe(self) -> str:
+        return f"Bucket {self.text} on {self.on}"
+
+    def promise_note(self) -> str:
+        return f"{self.on} < t becomes wid < W(t)"
+
+
+class BucketOperator(Passing):
+    def __init__(self, spec: Bucket, inputs: Sequence[pa.Schema]) -> None:
+        images = spec.images(inputs[0])
+        super().__init__(spec, inputs, lambda frontiers: carry(frontiers[0], *images))
+        grid = spec.grid
+        self.on = spec.on
+        self.output = spec.schema(inputs)
+        self.overlaps = grid.overlaps
+        self.gaps = grid.slide > grid.range
+        self.wids = partial(
+            dispatch.kernels().wid_ranges, range=grid.range, slide=grid.slide, offset=grid.offset
+        )
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        first, last = self.wids(views.times(batch.column(self.on)))
+        start = pa.array(first)
+        end = pa.array(last) if self.overlaps or self.gaps else start
+        tagged = pa.RecordBatch.from_arrays([*batch.columns, start, end], schema=self.output)
+        if self.gaps:
+            inside = np.less_equal(first, last)
+            if not inside.all():
+                tagged = tagged.filter(pa.array(inside))
+        if tagged.num_rows:
+            yield keep_late(tagged, batch)

@@ -1,0 +1,149 @@
+"""Whole batches against a frontier: which rows does it cover, and what is the bound for each?
+
+A frontier is asked once for each group that occurs, the comparisons are made on arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oop.kernels import views
+from oop.punctuation import Frontier, Punctuation
+from oop.punctuation.patterns import Bound, Equal, GroupPattern, NotIn, Value
+
+INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+
+
+def as_int64(bound: Bound | None) -> int:
+    """A bound on whole numbers for a kernel: nothing promised is the least value, the end the greatest."""
+    if bound is None:
+        return INT64_MIN
+    if math.isinf(bound):
+        return INT64_MAX if bound > 0 else INT64_MIN
+    return max(INT64_MIN, min(INT64_MAX, math.ceil(bound)))
+
+
+def int_bounds(frontier: Frontier, attribute: str, keys: Mapping[str, pa.Array]) -> int | np.ndarray:
+    """The bound on a whole-number attribute for each row; one number where all rows share it."""
+    columns = [c for c in group_columns(frontier) if c in keys]
+    if not columns:
+        return as_int64(frontier.bound(attribute))
+    encoded = [_encode(keys[c]) for c in columns]
+    distinct, inverse = np.unique(np.stack([codes for codes, _ in encoded]), axis=1, return_inverse=True)
+    bounds = []
+    for cell in distinct.T:
+        where = {c: values[code] for c, (_, values), code in zip(columns, encoded, cell, strict=True)}
+        bounds.append(as_int64(frontier.bound(attribute, where)))
+    return np.array(bounds, np.int64)[inverse.reshape(-1)]
+
+
+def group_columns(frontier: Frontier) -> list[str]:
+    """The columns by which it has group-wise promises."""
+    return sorted({*frontier.by, *(c for p in frontier.several for c in p.where)})
+
+
+def _encode(array: pa.Array) -> tuple[np.ndarray, list[Value]]:
+    encoded = array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array, null_encoding="encode")
+    values = encoded.dictionary.to_pylist()
+    codes = encoded.indices
+    if codes.null_count:  # a dictionary column whose nulls are in its indices
+        codes = pc.fill_null(codes, len(values))
+        values = [*values, None]
+    return codes.to_numpy(zero_copy_only=False).astype(np.int64), values
+
+
+def covered(frontier: Frontier, batch: pa.RecordBatch) -> np.ndarray:
+    """Which rows match a promise already made?"""
+    mask = np.zeros(batch.num_rows, bool)
+    for found in _matches(frontier, batch):
+        mask |= found
+    return mask
+
+
+def broken_promises(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[tuple[Punctuation, np.ndarray]]:
+    """For each promise that rows of the batch match, which rows; a row is named once."""
+    left = covered(frontier, batch)
+    if not left.any():
+        return
+    for promise in frontier.promises():
+        here = left & matching(promise, batch)
+        if here.any():
+            yield promise, here
+            left &= ~here
+
+
+def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
+    """Masks whose union is what the frontier covers; group-wise linear promises in one pass over the column."""
+    for corner in frontier.all:
+        yield matching(Punctuation(corner), batch)
+    for column, grouping in frontier.by.items():
+        if column not in batch.schema.names:
+            continue
+        codes, values = _encode(batch.column(column))
+        entries = [grouping.at(v) for v in values]
+        for attribute in {a for e in entries for a in e.linear}:
+            bounds = np.array([e.linear.get(attribute, -math.inf) for e in entries])
+            if attribute in batch.schema.names:
+                yield _below_each(batch.column(attribute), bounds[codes], entries, codes, attribute)
+        for code, entry in enumerate(entries):
+            if entry.ended:
+                yield codes == code
+            for corner in entry.joint:
+                yield (codes == code) & matching(Punctuation(corner), batch)
+    for promise in frontier.several:
+        yield matching(promise, batch)
+
+
+def _below_each(
+    column: pa.Array, bounds: np.ndarray, entries: list, codes: np.ndarray, attribute: str
+) -> np.ndarray:
+    """Row i is below bounds[i]; whole numbers are compared as such, not as floats."""
+    valid, values = _values(column)
+    if values.dtype == np.int64:
+        exact = np.array([as_int64(e.linear.get(attribute)) for e in entries], np.int64)
+        bounds = exact[codes]
+    return np.less(values, bounds) & valid
+
+
+def matching(promise: Punctuation, batch: pa.RecordBatch) -> np.ndarray:
+    """Which rows match all of its patterns? A column that the batch does not have is null in every row."""
+    mask = np.ones(batch.num_rows, bool)
+    for attribute, bound in promise.below.items():
+        if attribute not in batch.schema.names:
+            return np.zeros(batch.num_rows, bool)
+        valid, values = _values(batch.column(attribute))
+        mask &= valid
+        if values.dtype != np.int64:
+            mask &= values < bound
+        elif bound <= INT64_MAX:  # every value is below a bound beyond the type
+            mask &= values < as_int64(bound)
+    for name, pattern in promise.where.items():
+        mask &= _matches_group(batch, name, pattern)
+    return mask
+
+
+def _matches_group(batch: pa.RecordBatch, name: str, pattern: GroupPattern) -> np.ndarray:
+    if name not in batch.schema.names:
+        return np.full(batch.num_rows, pattern.matches(None))
+    codes, values = _encode(batch.column(name))
+    return np.array([pattern.matches(v) for v in values], bool)[codes]
+
+
+def _values(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Validity, and physical numbers with anything under a null."""
+    if not column.null_count:
+        return np.ones(len(column), bool), views.times(column)
+    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    return valid, views.times(pc.fill_null(column, column.drop_null()[0] if valid.any() else _zero(column.type)))
+
+
+def _zero(type_: pa.DataType) -> pa.Scalar:
+    return pa.scalar(0, pa.int32() if pa.types.is_date32(type_) else pa.int64()).cast(type_)
+
+
+__all__ = ["Equal", "NotIn", "as_int64", "broken_promises", "covered", "group_columns", "int_bounds", "matching"]

@@ -1,0 +1,60 @@
+"""Filter: the rows for which a predicate is true; promises pass (paper 004, section 5.4).
+
+A predicate that is null drops the row, as in SQL. A filter that fixes a group (``link == 'A'``) turns that group's
+bound into one for all of its output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from oop.errors import SchemaMismatch
+from oop.operators.base import Element, Operator, Passing, Spec
+from oop.operators.expressions import Expr
+from oop.punctuation import Frontier
+from oop.punctuation.translate import restrict
+
+
+@dataclass(frozen=True, eq=False)
+class Filter(Spec):
+    predicate: Expr
+    name = "Filter"
+
+    def reads(self) -> frozenset[str]:
+        return self.predicate.columns()
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        check_predicate(self.predicate, inputs[0])
+        return inputs[0]
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        return restrict(frontiers[0], self.predicate.fixed())
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return FilterOperator(self, inputs)
+
+    def describe(self) -> str:
+        return f"Filter {self.predicate!r}"
+
+    def promise_note(self) -> str:
+        return "promises pass"
+
+
+class FilterOperator(Passing):
+    def __init__(self, spec: Filter, inputs: Sequence[pa.Schema]) -> None:
+        super().__init__(spec, inputs)
+        self.predicate = spec.predicate
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        kept = batch.filter(self.predicate.evaluate(batch))
+        if kept.num_rows:
+            yield kept
+
+
+def check_predicate(predicate: Expr, schema: pa.Schema) -> None:
+    found = predicate.type(schema)
+    if not pa.types.is_boolean(found):
+        raise SchemaMismatch(f"a predicate must be true or false; {predicate!r} is {found}")

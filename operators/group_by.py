@@ -1,0 +1,152 @@
+"""Group-by on progressing attributes, without a window (paper 004, section 5.2 and section 7's Q3).
+
+A group stays until it matches a promise of any kind: linear, joint or group-wise. A group with a null in an attribute
+closes only by a promise that does not name it. The output promises what the input does about the key columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.operators.aggregate import describe_aggregates, unique_schema
+from oop.operators.aggregates import Aggregate as AggregateFunction
+from oop.operators.base import FRONTIERS, Element, Operator, Part, Ports, Spec, read_text, text_part
+from oop.operators.coverage import INT64_MAX, as_int64, covered
+from oop.operators.groups import Shape, Store, Table
+from oop.operators.marks import is_late
+from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation.translate import carry
+
+_NULL_SLOT = 2**62  # rows without a time stand in a slice of their own, above every other
+
+
+@dataclass(frozen=True, eq=False)
+class GroupBy(Spec):
+    """``on`` are the keys that the input may promise about; the first decides the slices."""
+
+    keys: tuple[str, ...]
+    aggregates: tuple[tuple[str, AggregateFunction], ...]
+    on: tuple[str, ...]
+    name = "GroupBy"
+
+    def reads(self) -> frozenset[str]:
+        return frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        return unique_schema(Shape(inputs[0], self.keys, self.aggregates).fields())
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        return carry(frontiers[0], {k: [(k, None)] for k in self.keys}, {k: [k] for k in self.keys})
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        return [[Interest(a) for a in self.on]]
+
+    def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
+        kept = self.translate(frontiers, inputs)
+        return None if any(True for _ in kept.promises()) else ", ".join(self.keys) or "any key"
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return GroupByOperator(self, inputs)
+
+    def describe(self) -> str:
+        return describe_aggregates("GroupBy", self.aggregates, self.keys)
+
+    def promise_note(self) -> str:
+        return "emits a group when a promise covers it"
+
+
+class GroupByOperator:
+    def __init__(self, spec: GroupBy, inputs: Sequence[pa.Schema]) -> None:
+        self.keys = spec.keys
+        self.slot_on = spec.on[0] if spec.on else None
+        self.functions = [a for _, a in spec.aggregates]
+        self.output = spec.schema(inputs)
+        self.ports = Ports(spec, inputs)
+        self.store = Store(Shape(inputs[0], spec.keys, spec.aggregates))
+        self.late_unused = 0
+
+    @property
+    def buffered_rows(self) -> int:
+        return len(self.store)
+
+    @property
+    def state_bytes(self) -> int:
+        return self.store.nbytes
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if is_late(batch):
+            gone = covered(self._own(), batch.select(list(self.keys)))
+            self.late_unused += int(gone.sum())
+            batch = batch.filter(pa.array(~gone))
+        if batch.num_rows:
+            keys = [views.column(batch.column(k)) for k in self.keys]
+            self.store.update(self._slots(batch), keys, [f.evaluate(batch) for f in self.functions])
+        yield from ()
+
+    def _own(self) -> Frontier:
+        """What the input promises about the keys: a group is covered when one of these promises covers it."""
+        return self.ports.translate(self.ports.frontiers)
+
+    def _slots(self, batch: pa.RecordBatch) -> np.ndarray:
+        if self.slot_on is None:
+            return np.zeros(batch.num_rows, np.int64)
+        column = batch.column(self.slot_on)
+        out = np.full(batch.num_rows, _NULL_SLOT, np.int64)
+        valid = column.is_valid().to_numpy(zero_copy_only=False)
+        times = views.times(column.drop_null())
+        if times.dtype == np.float64:
+            finite = np.isfinite(times)
+            valid[valid] = finite
+            times = np.floor(np.clip(times[finite], -(2.0**61), 2.0**61))
+        out[valid] = np.clip(times, -(2**61), 2**61)
+        return out
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        if not self.ports.advance(punct, port):
+            return
+        own = self._own()
+        gone: list[Table] = []
+        for number in self._candidates(own):
+            table = self.store.tables[number]
+            batch = pa.RecordBatch.from_pydict(table.key_arrays()) if self.keys else _rows(len(table))
+            taken = self.store.take_where(number, covered(own, batch))
+            if taken is not None:
+                gone.append(taken)
+        if gone:
+            yield pa.concat_batches([pa.RecordBatch.from_arrays(t.results(), schema=self.output) for t in gone])
+        yield from self.ports.promises()
+
+    def _candidates(self, own: Frontier) -> list[int]:
+        """A linear promise reaches the slices below it; any other kind may reach every slice."""
+        if own.is_linear and not own.ended and self.slot_on is not None and set(own.all.linear) == {self.slot_on}:
+            bound = as_int64(own.all.linear[self.slot_on])
+            return self.store.numbers_below(min(bound, INT64_MAX - 1))
+        return list(self.store.tables)
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        yield text_part("late", self.late_unused)
+        yield from self.store.save()
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        ports, late = found.get(FRONTIERS), found.get("late")
+        if ports is not None:
+            self.ports.load(ports)
+        if late is not None:
+            said = read_text(late)
+            assert isinstance(said, int)
+            self.late_unused = said
+        self.store.load(found.items())
+
+
+def _rows(count: int) -> pa.RecordBatch:
+    return pa.record_batch([pa.nulls(count)], names=["_"])
+
+
+

@@ -1,0 +1,236 @@
+"""Groups and their partial aggregates, held in slices of time so that a promise frees them in bulk.
+
+A *slot* is where a group stands in time: a pane of a window, or a progressing attribute's value. A `Table` holds the
+groups of one slice of slots; the `Store` is the slices by number. A slice spans one slot (then the slot need not be
+part of the key) until a batch spreads over too many; then slices get wider by powers of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import dispatch, views
+from oop.kernels.views import Column
+from oop.operators.aggregates import Aggregate
+from oop.operators.base import Part, read_text, text_part
+
+_SPREAD = 64  # slices that one batch may touch before slices get wider
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What all tables of an operator have in common: keys and aggregates over rows of one schema."""
+
+    schema: pa.Schema
+    keys: tuple[str, ...]
+    aggregates: tuple[tuple[str, Aggregate], ...]
+
+    def key_types(self) -> list[pa.DataType]:
+        return [self.schema.field(k).type for k in self.keys]
+
+    def fields(self) -> list[pa.Field]:
+        """Of the results: keys as they are, then the aggregates."""
+        keys = [self.schema.field(k).remove_metadata() for k in self.keys]
+        return keys + [pa.field(n, a.type(self.schema)) for n, a in self.aggregates]
+
+
+class Table:
+    """The groups of one slice: keys to dense ids, and accumulators by id."""
+
+    def __init__(self, shape: Shape, slotted: bool, slot: int) -> None:
+        self.shape = shape
+        self.slotted = slotted
+        self.slot = slot
+        kinds = [views.kind_of(t) for t in shape.key_types()]
+        self.keys = dispatch.kernels().GroupTable([*kinds, "int"] if slotted else kinds)
+        self.accumulators = [a.start(shape.schema) for _, a in shape.aggregates]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def nbytes(self) -> int:
+        return self.keys.nbytes + sum(a.nbytes for a in self.accumulators)
+
+    def update(self, slots: np.ndarray, keys: Sequence[Column], values: Sequence[pa.Array | None]) -> None:
+        ids = self._map(slots, keys)
+        for accumulator, value in zip(self.accumulators, values, strict=True):
+            accumulator.update(ids, value)
+
+    def absorb(self, other: Table) -> None:
+        """Merge another table's partials into this one."""
+        ids = self._map(other.slots(), other.key_columns())
+        for ours, theirs in zip(self.accumulators, other.accumulators, strict=True):
+            ours.merge(ids, theirs)
+
+    def _map(self, slots: np.ndarray, keys: Sequence[Column]) -> np.ndarray:
+        columns = [*keys, Column("int", slots)] if self.slotted else list(keys)
+        ids = self.keys.map(columns, len(slots))
+        for accumulator in self.accumulators:
+            accumulator.grow(len(self.keys))
+        return ids
+
+    def slots(self) -> np.ndarray:
+        if self.slotted:
+            return self.keys.columns()[-1].data
+        return np.full(len(self), self.slot, np.int64)
+
+    def key_columns(self) -> list[Column]:
+        return self.keys.columns()[: len(self.shape.keys)]
+
+    def key_arrays(self) -> dict[str, pa.Array]:
+        types = self.shape.key_types()
+        return {
+            k: views.to_arrow(c, t) for k, c, t in zip(self.shape.keys, self.key_columns(), types, strict=True)
+        }
+
+    def select(self, indices: np.ndarray) -> Table:
+        """Some of the groups, as a table of their own."""
+        out = Table(self.shape, self.slotted, self.slot)
+        out._map(self.slots()[indices], [views.take_rows(c, indices) for c in self.key_columns()])
+        out.accumulators = [a.take(indices) for a in self.accumulators]
+        return out
+
+    def results(self) -> list[pa.Array]:
+        return [*self.key_arrays().values(), *(a.result() for a in self.accumulators)]
+
+    def to_batch(self) -> pa.RecordBatch:
+        """Everything it holds, as a part to save."""
+        columns = [pa.array(self.slots()), *self.key_arrays().values()]
+        for accumulator in self.accumulators:
+            columns += accumulator.to_arrow()
+        return pa.record_batch(columns, names=[f"c{i}" for i in range(len(columns))])
+
+    def load_batch(self, batch: pa.RecordBatch) -> None:
+        slots = batch.column(0).to_numpy(zero_copy_only=False)
+        at = 1 + len(self.shape.keys)
+        self._map(slots, [views.column(c) for c in batch.columns[1:at]])
+        for accumulator in self.accumulators:
+            width = len(accumulator.fields)
+            accumulator.load_arrow(batch.columns[at : at + width])
+            at += width
+
+
+class Store:
+    """Tables by slice number. ``adaptive=False`` keeps every slot in a slice of its own."""
+
+    def __init__(self, shape: Shape, *, adaptive: bool = True) -> None:
+        self.shape = shape
+        self.adaptive = adaptive
+        self.shift = 0
+        self.tables: dict[int, Table] = {}
+        self._saved: set[int] = set()
+        self._changed: set[int] = set()
+        self._widened = False
+
+    def __len__(self) -> int:
+        return sum(map(len, self.tables.values()))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(t.nbytes for t in self.tables.values())
+
+    def update(self, slots: np.ndarray, keys: Sequence[Column], values: Sequence[pa.Array | None]) -> list[int]:
+        """Take rows in; the slices that they went to."""
+        numbers = slots >> self.shift
+        if self.adaptive:
+            while len(numbers) > _SPREAD and len(np.unique(numbers)) > _SPREAD:
+                self._widen()
+                numbers = slots >> self.shift
+        first = int(numbers[0])
+        if (numbers == first).all():
+            self._table(first).update(slots, keys, values)
+            return [first]
+        order = np.argsort(numbers, kind="stable")
+        distinct, starts = np.unique(numbers[order], return_index=True)
+        for number, rows in zip(distinct, np.split(order, starts[1:]), strict=True):
+            taken = [None if v is None else v.take(pa.array(rows)) for v in values]
+            self._table(int(number)).update(slots[rows], [views.take_rows(k, rows) for k in keys], taken)
+        return [int(n) for n in distinct]
+
+    def _table(self, number: int) -> Table:
+        self._changed.add(number)
+        table = self.tables.get(number)
+        if table is None:
+            table = self.tables[number] = Table(self.shape, self.shift > 0, number << self.shift)
+        return table
+
+    def _widen(self) -> None:
+        """Slices of four times as many slots; what is held is merged into them."""
+        self.shift += 2
+        narrow, self.tables = self.tables, {}
+        self._changed = set()
+        self._widened = True
+        for number, table in narrow.items():
+            self._table(number >> 2).absorb(table)
+
+    def numbers_below(self, bound: int) -> list[int]:
+        """The slices that begin below a slot."""
+        return sorted(n for n in self.tables if n << self.shift < bound)
+
+    def take_below(self, bound: int) -> Iterator[Table]:
+        """Remove and give the groups whose slot is below the bound: whole slices, and part of one at the boundary."""
+        kernels = dispatch.kernels()
+        for number in self.numbers_below(bound):
+            table = self.tables[number]
+            if (number + 1) << self.shift <= bound:
+                yield self._remove(number)
+                continue
+            slots = table.slots()
+            gone = kernels.select_below(slots, bound)
+            if len(gone):
+                self.replace(number, table.select(kernels.select_not_below(slots, bound)))
+                yield table.select(gone)
+
+    def take_where(self, number: int, mask: np.ndarray) -> Table | None:
+        """Remove and give the groups of one slice that the mask names."""
+        if not mask.any():
+            return None
+        if mask.all():
+            return self._remove(number)
+        table = self.tables[number]
+        self.replace(number, table.select(np.flatnonzero(~mask)))
+        return table.select(np.flatnonzero(mask))
+
+    def replace(self, number: int, table: Table) -> None:
+        if len(table):
+            self.tables[number] = table
+            self._changed.add(number)
+        else:
+            self._remove(number)
+
+    def _remove(self, number: int) -> Table:
+        self._changed.add(number)
+        return self.tables.pop(number)
+
+    def save(self) -> Iterator[Part]:
+        """The slices that changed since the last save; all of them after slices got wider."""
+        yield text_part("shift", self.shift)
+        if self._widened:
+            yield from ((f"slice/{n}", None) for n in sorted(self._saved - self.tables.keys()))
+            self._changed, self._saved, self._widened = set(self.tables), set(), False
+        for number in sorted(self._changed):
+            table = self.tables.get(number)
+            if table is not None:
+                yield f"slice/{number}", table.to_batch()
+            elif number in self._saved:
+                yield f"slice/{number}", None
+        self._saved = set(self.tables)
+        self._changed = set()
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        shift = read_text(found["shift"]) if "shift" in found else 0
+        assert isinstance(shift, int)
+        self.shift = shift
+        self.tables = {}
+        for key, part in found.items():
+            if key.startswith("slice/") and part is not None:
+                number = int(key.removeprefix("slice/"))
+                self._table(number).load_batch(part)
+        self._saved = set(self.tables)
+        self._changed = set()

@@ -1,0 +1,339 @@
+"""Input: guards a stream and makes its promises (paper 004, sections 3.2, 5.1 and 5.4).
+
+A row is late iff it is under the bound implied by the rows before it, so lateness does not depend on batches; the promise
+itself may follow later. A promise ends the batch in progress (A.1.1). Promises that help no consumer are swallowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from oop.errors import LateRow, SchemaMismatch, TimeError, UnknownColumn
+from oop.kernels import dispatch, views
+from oop.operators.base import FRONTIERS, Element, Operator, Part, Ports, Spec, read_text, text_part
+from oop.operators.coverage import broken_promises
+from oop.operators.ledger import BROKE, WITHOUT_TIME, Entry, Ledger
+from oop.operators.marks import mark_late
+from oop.operators.times import check_time_type, physical
+from oop.punctuation import END, Frontier, Gate, Interest, Policy, Punctuation
+from oop.punctuation.patterns import Bound, Equal, NotIn, Value
+from oop.punctuation.policies import AtEnd, Punctuated, Slack
+from oop.punctuation.progress import Clocked, Linear, Progress
+
+LATE_MODES = ("drop", "raise", "admit")
+NULL_MODES = ("raise", "aside")
+Broken: TypeAlias = tuple[np.ndarray, Entry]
+"""Which rows of a batch broke a promise, and the ledger's entry for them."""
+
+
+@dataclass(frozen=True)
+class Input(Spec):
+    """``policies`` have their durations in the attributes' units; ``label`` says where the data comes from."""
+
+    source: str
+    time: str
+    policies: tuple[tuple[str, Policy], ...]
+    late: str = "drop"
+    nulls: str = "raise"
+    label: str = ""
+    name = "Source"
+
+    def reads(self) -> frozenset[str]:
+        return frozenset({self.time, *(a for a, _ in self.policies)})
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        schema = inputs[0]
+        for name in (self.time, *(a for a, _ in self.policies)):
+            if name not in schema.names:
+                raise UnknownColumn.of(name, schema.names)
+            check_time_type(name, schema.field(name).type)
+        for _, policy in self.policies:
+            for name in (*(policy.attributes or ()), *((policy.by,) if policy.by else ())):
+                if name not in schema.names:
+                    raise UnknownColumn.of(name, schema.names)
+        return schema
+
+    def could_promise(self, groups: Mapping[str, Iterable[Value]]) -> Frontier:
+        """What it may come to promise, for the check that a plan can emit: a bound of 0 stands for any.
+
+        ``groups`` are values that the plan's filters fix; any group may come, these are the ones it would ask about.
+        """
+        frontier = Frontier()
+        for attribute, policy in self.policies:
+            if isinstance(policy, AtEnd):
+                frontier.advance(END)
+            for name in policy.attributes or (attribute,):
+                if policy.by is not None:
+                    for value in (None, *groups.get(policy.by, ())):
+                        frontier.advance(Punctuation({name: 1}, {policy.by: value}))
+                if policy.promises_rest and not isinstance(policy, AtEnd):
+                    frontier.advance(Punctuation({name: 0}))
+        return frontier
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return InputOperator(self, inputs)
+
+    def describe(self) -> str:
+        time = [str(p) if a == self.time else f"{a}: {p}" for a, p in self.policies] or ["no promises"]
+        return f"Source {self.source}   {', '.join(time)}   late: {self.late}"
+
+
+class InputOperator:
+    def __init__(self, spec: Input, inputs: Sequence[pa.Schema], interests: Iterable[Interest] | None = None) -> None:
+        self.spec = spec
+        self.output = spec.schema(inputs)
+        self.progress = [p.start(a) for a, p in spec.policies]
+        self.punctuated = any(isinstance(p, Punctuated) for _, p in spec.policies)
+        self.clocked = [p for p in self.progress if isinstance(p.policy, Punctuated) is False and _ticks(p)]
+        self.ports = Ports(spec, inputs)
+        self.gate = Gate(interests)
+        self.ledger = Ledger(self.output)
+        self.kernels = dispatch.kernels()
+        self.rows_seen = 0
+
+    def ask(self, interests: Iterable[Interest]) -> None:
+        """Make only the promises that help these consumers (A.1.1)."""
+        self.gate = Gate(interests)
+
+    @property
+    def buffered_rows(self) -> int:
+        return 0
+
+    @property
+    def state_bytes(self) -> int:
+        return self.ledger.nbytes
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        first_row = self.rows_seen
+        batch, failure = self._with_time(batch, first_row)
+        self.rows_seen += batch.num_rows
+        late, entries, cuts = self._judge(batch)
+        if late is not None and self.spec.late == "raise":
+            # what came before the late row is not lost
+            failing, failure = self._late_row(batch, late, entries, first_row)
+            batch, late, entries, cuts = batch.slice(0, failing), None, [], [c for c in cuts if c[0] <= failing]
+        for _, entry in entries:
+            self.ledger.add(entry)
+        start = 0
+        for row, promise in cuts:
+            if self.gate.passes(promise):
+                yield from self._rows(batch, late, start, row)
+                start = row
+                yield promise
+        yield from self._rows(batch, late, start, batch.num_rows)
+        if failure is not None:
+            raise failure
+        yield from self._promises()
+
+    def _with_time(self, batch: pa.RecordBatch, first_row: int) -> tuple[pa.RecordBatch, TimeError | None]:
+        """Rows without a time belong to no window: an error that names the row, or set aside by choice."""
+        column = batch.column(self.spec.time)
+        if not column.null_count and not pa.types.is_floating(column.type):
+            return batch, None
+        missing = column.is_null().to_numpy(zero_copy_only=False)
+        if pa.types.is_floating(column.type):
+            missing |= ~np.isfinite(views.times(column.fill_null(0.0)))
+        if not missing.any():
+            return batch, None
+        if self.spec.nulls == "aside":
+            self.ledger.add(Entry(batch.filter(pa.array(missing)), None, None, WITHOUT_TIME))
+            self.rows_seen += int(missing.sum())
+            return batch.filter(pa.array(~missing)), None
+        row = int(np.flatnonzero(missing)[0])
+        value = column[row].as_py()
+        return batch.slice(0, row), TimeError(
+            f"source {self.spec.source!r}: row {first_row + row} has {'no value' if value is None else value} "
+            f"in its time column {self.spec.time!r}",
+            hint='filter such rows out, or pass nulls="aside" to set them aside like late rows',
+        )
+
+    def _judge(
+        self, batch: pa.RecordBatch
+    ) -> tuple[np.ndarray | None, list[Broken], list[tuple[int, Punctuation]]]:
+        """Which rows are late and what they broke; and where in the batch a promise comes due."""
+        late = np.zeros(batch.num_rows, bool)
+        entries: list[Broken] = []
+        cuts: list[tuple[int, Punctuation]] = []
+        for progress in self.progress:
+            if progress.policy.is_data_driven or _ticks(progress):
+                below, bounds = self._bounds(progress, batch, cuts)
+                new = below & ~late
+                if new.any():
+                    entries.append((new, Entry(batch.filter(pa.array(new)), progress.attribute, bounds[new])))
+                    late |= new
+        if self.punctuated:
+            for promise, rows in broken_promises(self.ports.frontiers[0], batch):
+                new = rows & ~late
+                if new.any():
+                    entries.append((new, _entry(batch, new, promise)))
+                    late |= new
+        return (late if late.any() else None), entries, cuts
+
+    def _bounds(
+        self, progress: Progress, batch: pa.RecordBatch, cuts: list[tuple[int, Punctuation]]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Row by row: is it below the bound that the rows before it imply, and that bound."""
+        column = batch.column(progress.attribute)
+        valid = None
+        if column.null_count:  # a second attribute may be null: such a row breaks no promise on it
+            valid = column.is_valid().to_numpy(zero_copy_only=False)
+            column = column.drop_null()
+        times = views.times(column)
+        if type(progress) is Linear and isinstance(progress.policy, Slack):
+            tracker = progress.tracker
+            slack = progress.policy.bound
+            bounds, greatest = self.kernels.prefix_bounds(times, tracker.greatest, slack)
+            tracker.restore(greatest)
+            if progress.every is not None and valid is None and len(self.progress) == 1:
+                cuts += _due(progress, bounds)
+        else:
+            by = progress.policy.by
+            groups = None
+            if by is not None:
+                group_column = batch.column(by)
+                groups = (group_column if valid is None else group_column.filter(pa.array(valid))).to_pylist()
+            found = progress.observe(times.tolist(), groups)
+            bounds = np.array([_least(times.dtype) if b is None else b for b in found], times.dtype)
+        late = self.kernels.mark_late(times, bounds)
+        if valid is None:
+            return late, bounds
+        wide_late, wide_bounds = np.zeros(len(valid), bool), np.full(len(valid), _least(times.dtype), times.dtype)
+        wide_late[valid], wide_bounds[valid] = late, bounds
+        return wide_late, wide_bounds
+
+    def _late_row(
+        self, batch: pa.RecordBatch, late: np.ndarray, entries: Sequence[Broken], first_row: int
+    ) -> tuple[int, LateRow]:
+        row = int(np.flatnonzero(late)[0])
+        rows, entry = next((rows, entry) for rows, entry in entries if rows[row])
+        broke = entry.table().column(BROKE)[int(rows[:row].sum())].as_py()
+        values = batch.slice(row, 1).to_pylist()[0]
+        return row, LateRow(
+            f"source {self.spec.source!r}: row {first_row + row} breaks the promise {broke}: {values}",
+            hint='promise less (a greater slack), or pass late="drop" or late="admit"',
+        )
+
+    def _rows(self, batch: pa.RecordBatch, late: np.ndarray | None, start: int, end: int) -> Iterator[Element]:
+        if start == end:
+            return
+        piece = batch.slice(start, end - start)
+        if late is None or not late[start:end].any():
+            yield piece
+            return
+        mask = pa.array(late[start:end])
+        kept = piece.filter(pa.array(~late[start:end]))
+        if kept.num_rows:
+            yield kept
+        if self.spec.late == "admit":
+            yield mark_late(piece.filter(mask))
+
+    def _promises(self) -> Iterator[Element]:
+        for progress in self.progress:
+            for promise in progress.promises():
+                if self.gate.passes(promise):
+                    yield promise
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        """Promises that the data carries, and the end."""
+        if not punct.is_end:
+            if not self.punctuated:
+                raise SchemaMismatch(
+                    f"source {self.spec.source!r} carries promises, but its policy is not punctuated()",
+                    hint="pass punctuate=oop.punctuated()",
+                )
+            punct = normalise(punct, self.output)
+        if self.ports.advance(punct, port) and self.gate.passes(punct):
+            yield punct
+
+    def tick(self, now: Bound) -> Iterator[Element]:
+        """The wall clock, in the time column's unit: timers make their promises now."""
+        for progress in self.clocked:
+            progress.tick(now)
+        if self.clocked:
+            yield from self._promises()
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        state = {
+            "progress": [p.state() for p in self.progress],
+            "passed": [p.to_json() for p in self.gate.passed.promises()],
+            "rows": self.rows_seen,
+        }
+        yield text_part("input", state)
+
+    def load(self, parts: Iterable[Part]) -> None:
+        for key, part in parts:
+            if part is None:
+                continue
+            if key == FRONTIERS:
+                self.ports.load(part)
+            elif key == "input":
+                said = read_text(part)
+                assert isinstance(said, Mapping)
+                for progress, state in zip(self.progress, said["progress"], strict=True):
+                    progress.restore(state)
+                self.gate.passed = Frontier.of(*map(Punctuation.from_json, said["passed"]))
+                self.rows_seen = said["rows"]
+
+
+def normalise(punct: Punctuation, schema: pa.Schema) -> Punctuation:
+    """A promise as a user wrote it, with physical bounds and group values as the column holds them."""
+    for name in (*punct.below, *punct.where):
+        if name not in schema.names:
+            raise UnknownColumn.of(name, schema.names)
+    below = {}
+    for name, bound in punct.below.items():
+        check_time_type(name, schema.field(name).type)
+        below[name] = physical(bound, schema.field(name).type)
+    where: dict[str, Equal | NotIn] = {}
+    for name, pattern in punct.where.items():
+        type_ = schema.field(name).type
+        type_ = type_.value_type if pa.types.is_dictionary(type_) else type_
+        try:
+            if isinstance(pattern, Equal):
+                where[name] = Equal(pa.scalar(pattern.value, type_).as_py())
+            else:
+                where[name] = NotIn(pa.scalar(v, type_).as_py() for v in pattern.values)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as wrong:
+            raise SchemaMismatch(f"the promise {punct} names a group that {name!r} ({type_}) cannot hold") from wrong
+    return Punctuation(below, where)
+
+
+def _due(progress: Linear, bounds: np.ndarray) -> list[tuple[int, Punctuation]]:
+    """Rows before which the bound reaches a new step of ``every``; bounds never retreat, so they are found by bisection."""
+    found: list[tuple[int, Punctuation]] = []
+    every = progress.every
+    assert every is not None
+    row = int(np.searchsorted(bounds, _least(bounds.dtype), side="right"))
+    while row < len(bounds):
+        bound = bounds[row].item()
+        if progress.due(bound, progress.promised):
+            progress.promised = bound
+            found.append((row, Punctuation({progress.attribute: bound})))
+        promised = progress.promised
+        assert promised is not None
+        row = int(np.searchsorted(bounds, (promised // every + 1) * every, side="left"))
+    return found
+
+
+def _entry(batch: pa.RecordBatch, rows: np.ndarray, promise: Punctuation) -> Entry:
+    broke = batch.filter(pa.array(rows))
+    if len(promise.below) == 1 and not promise.where:
+        ((attribute, bound),) = promise.below.items()
+        return Entry(broke, attribute, np.full(broke.num_rows, bound))
+    return Entry(broke, None, None, str(promise))
+
+
+def _ticks(progress: Progress) -> bool:
+    return isinstance(progress, Clocked) or hasattr(progress, "clock")
+
+
+def _least(dtype: np.dtype) -> int | float:
+    return np.iinfo(np.int64).min if dtype == np.int64 else -np.inf
+
+

@@ -1,0 +1,44 @@
+"""Marks on a whole batch: that its rows are late, or which output of a split they go to.
+
+They ride in the batch's schema metadata, so that an unmarked row costs nothing. A batch is late as a whole or not at
+all; order is free, so the input operator may part them.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+LATE = b"oop.late"
+ROUTE = b"oop.route"
+
+
+def mark_late(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return _with(batch, LATE, b"1")
+
+
+def is_late(batch: pa.RecordBatch) -> bool:
+    metadata = batch.schema.metadata
+    return metadata is not None and LATE in metadata
+
+
+def mark_route(batch: pa.RecordBatch, route: int) -> pa.RecordBatch:
+    return _with(batch, ROUTE, b"%d" % route)
+
+
+def route_of(batch: pa.RecordBatch) -> int | None:
+    metadata = batch.schema.metadata
+    return None if metadata is None or ROUTE not in metadata else int(metadata[ROUTE])
+
+
+def without_route(batch: pa.RecordBatch) -> pa.RecordBatch:
+    kept = {k: v for k, v in (batch.schema.metadata or {}).items() if k != ROUTE}
+    return batch.replace_schema_metadata(kept or None)
+
+
+def keep_late(batch: pa.RecordBatch, source: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch, marked as late if the one that it was made from is."""
+    return mark_late(batch) if is_late(source) else batch
+
+
+def _with(batch: pa.RecordBatch, key: bytes, value: bytes) -> pa.RecordBatch:
+    return batch.replace_schema_metadata({**(batch.schema.metadata or {}), key: value})

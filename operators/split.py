@@ -1,0 +1,62 @@
+"""Split: Aurora's Filter(P1, …, Pm) with m+1 outputs (papers/000 section 5.1; figure 3 of paper 004).
+
+A row goes to the output of the first predicate that is true for it, else to the last output. A predicate is evaluated
+only for the rows that no earlier one took, so a cheap one in front spares an expensive one behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oop.operators.base import Element, Operator, Passing, Spec
+from oop.operators.expressions import Expr
+from oop.operators.filter import check_predicate
+from oop.operators.marks import mark_route
+
+
+@dataclass(frozen=True, eq=False)
+class Split(Spec):
+    predicates: tuple[Expr, ...]
+    name = "Split"
+
+    def reads(self) -> frozenset[str]:
+        return frozenset().union(*(p.columns() for p in self.predicates))
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        for predicate in self.predicates:
+            check_predicate(predicate, inputs[0])
+        return inputs[0]
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return SplitOperator(self, inputs)
+
+    def describe(self) -> str:
+        return f"Split {' | '.join(map(repr, self.predicates))} | else"
+
+    def promise_note(self) -> str:
+        return "promises go to every output"
+
+
+class SplitOperator(Passing):
+    def __init__(self, spec: Split, inputs: Sequence[pa.Schema]) -> None:
+        super().__init__(spec, inputs)
+        self.predicates = spec.predicates
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        left = batch
+        for route, predicate in enumerate(self.predicates):
+            taken = pc.fill_null(predicate.evaluate(left), False)
+            yield from _routed(left.filter(taken), route)
+            left = left.filter(pc.invert(taken))
+            if not left.num_rows:
+                return
+        yield from _routed(left, len(self.predicates))
+
+
+def _routed(batch: pa.RecordBatch, route: int) -> Iterator[pa.RecordBatch]:
+    if batch.num_rows:
+        yield mark_route(batch, route)

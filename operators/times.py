@@ -1,0 +1,89 @@
+"""Time columns: what types they may have, their unit, and the way between a value and its physical number.
+
+Bounds are physical: an int in the column's unit (microseconds for timestamp[us], days for date32), a float for floats.
+
+>>> physical(datetime(1970, 1, 1, 0, 0, 1), pa.timestamp("ms"))
+1000
+>>> unit_of(pa.timestamp("us")), unit_of(pa.date32()), unit_of(pa.int64())
+(1000, 86400000000000, None)
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oop.errors import SchemaMismatch, TimeError
+from oop.punctuation.durations import NANOSECONDS, Duration, in_units
+
+
+def check_time_type(name: str, type_: pa.DataType) -> None:
+    t = pa.types
+    if t.is_integer(type_) or t.is_floating(type_) or t.is_date(type_) or t.is_timestamp(type_):
+        return
+    raise SchemaMismatch(
+        f"the time column {name!r} is {type_}; it must be an integer, float, date or timestamp",
+        hint=f"cast it: .with_columns({name}=oop.col({name!r}).cast('timestamp[us]')), or read it as a timestamp",
+    )
+
+
+def unit_of(type_: pa.DataType) -> int | None:
+    """Nanoseconds in one unit of the column; None for plain numbers."""
+    if pa.types.is_timestamp(type_):
+        return NANOSECONDS[type_.unit]
+    if pa.types.is_date32(type_):
+        return NANOSECONDS["d"]
+    if pa.types.is_date64(type_):
+        return NANOSECONDS["ms"]
+    return None
+
+
+def is_whole(type_: pa.DataType) -> bool:
+    return not pa.types.is_floating(type_)
+
+
+def duration_in(duration: Duration, type_: pa.DataType) -> int | float:
+    """A duration in the units of a time column of this type."""
+    return in_units(duration, unit_of(type_), whole=is_whole(type_))
+
+
+def physical(value: Any, type_: pa.DataType) -> int | float:
+    """A bound as users write it (a number, date or datetime) as the column's physical number."""
+    if isinstance(value, np.generic) and not isinstance(value, np.datetime64):
+        value = value.item()
+    if isinstance(value, bool) or value is None:
+        raise SchemaMismatch(f"{value!r} is not a bound for a column of type {type_}")
+    if isinstance(value, int | float):
+        if is_whole(type_) and isinstance(value, float):
+            # no whole time lies between value and its ceiling, so the promise says the same
+            return value if math.isinf(value) else math.ceil(value)
+        return value if is_whole(type_) else float(value)
+    if unit_of(type_) is None or not isinstance(value, date | datetime | np.datetime64):
+        raise SchemaMismatch(f"{value!r} is not a bound for a column of type {type_}")
+    try:
+        scalar = pa.scalar(value)
+        if pa.types.is_timestamp(type_) and type_.tz is None and pa.types.is_timestamp(scalar.type):
+            scalar = scalar.cast(pa.timestamp(scalar.type.unit)) if scalar.type.tz is None else scalar
+        return int(scalar.cast(type_).cast(pa.int64() if type_.bit_width == 64 else pa.int32()).as_py())
+    except pa.ArrowInvalid as wrong:
+        raise SchemaMismatch(f"the bound {value!r} does not fit a column of type {type_}: {wrong}") from wrong
+
+
+def from_physical(values: np.ndarray, type_: pa.DataType) -> pa.Array:
+    """Physical numbers as a column of the time's own type; a value that does not fit is an error, never wrapped."""
+    array = pa.array(values)
+    try:
+        if pa.types.is_timestamp(type_) or pa.types.is_date64(type_):
+            return array.view(type_)
+        if pa.types.is_date32(type_):
+            return array.cast(pa.int32()).view(type_)
+        return array.cast(type_, safe=not pa.types.is_floating(type_))
+    except pa.ArrowInvalid as wrong:
+        raise TimeError(
+            f"a window reaches beyond what the time column's type {type_} can hold",
+            hint="cast the time column to int64 or timestamp first",
+        ) from wrong

@@ -1,0 +1,71 @@
+"""Union: rows pass at once, the promise is the meet over the ports (paper 004, figure A-1).
+
+The only state is what each input has promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from oop.errors import SchemaMismatch
+from oop.operators.base import Element, Operator, Passing, Spec
+from oop.operators.marks import keep_late
+from oop.punctuation import Frontier
+
+
+@dataclass(frozen=True)
+class Union(Spec):
+    ports: int
+    name = "Union"
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        first = inputs[0]
+        for port, other in enumerate(inputs[1:], start=2):
+            problem = _difference(first, other)
+            if problem:
+                raise SchemaMismatch(
+                    f"union of {len(inputs)}: input {port} differs from input 1: {problem}",
+                    hint="give both the same columns with .select(…) or .with_columns(…cast(…))",
+                )
+        return first.remove_metadata()
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        return Frontier.meet(frontiers)
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return UnionOperator(self, inputs)
+
+    def describe(self) -> str:
+        return f"Union of {self.ports}"
+
+    def promise_note(self) -> str:
+        return "promises the least of its inputs"
+
+
+class UnionOperator(Passing):
+    """ProcessTuple: output t. ProcessPunctuation: output min(b_i) if it is greater than what went out before."""
+
+    def __init__(self, spec: Union, inputs: Sequence[pa.Schema]) -> None:
+        super().__init__(spec, inputs)
+        self.output = spec.schema(inputs)
+        # columns in another order are the same columns
+        self.aligned = [s.names == self.output.names for s in inputs]
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        yield batch if self.aligned[port] else keep_late(batch.select(self.output.names), batch)
+
+
+def _difference(a: pa.Schema, b: pa.Schema) -> str | None:
+    """The first difference in names or types, whatever the order of the columns."""
+    for one, other, which in ((a, b, "misses"), (b, a, "has an extra")):
+        for name in one.names:
+            if name not in other.names:
+                return f"it {which} column {name!r}"
+    for field in a:
+        found = b.field(field.name).type
+        if found != field.type:
+            return f"column {field.name!r} is {found}, not {field.type}"
+    return None

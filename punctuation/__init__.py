@@ -1,0 +1,31 @@
+"""Promises: pure values, standard library only.
+
+Patterns make a `Punctuation`, a `Frontier` keeps a stream's strongest ones, `translate` takes frontiers across
+operators, policies make promises at a source, an `Interest` says which of them help a consumer.
+"""
+
+from oop.punctuation.corners import Corners
+from oop.punctuation.frontier import Frontier
+from oop.punctuation.interest import Gate, Interest
+from oop.punctuation.patterns import Below, Equal, NotIn, not_in
+from oop.punctuation.policies import Policy, at_end, ordered, punctuated, slack, timer
+from oop.punctuation.promise import END, Punctuation
+
+__all__ = [
+    "END",
+    "Below",
+    "Corners",
+    "Equal",
+    "Frontier",
+    "Gate",
+    "Interest",
+    "NotIn",
+    "Policy",
+    "Punctuation",
+    "at_end",
+    "not_in",
+    "ordered",
+    "punctuated",
+    "slack",
+    "timer",
+]

@@ -1,0 +1,283 @@
+"""`Frontier`: what a stream has promised so far, the set of its strongest promises (DESIGN section 3).
+
+`advance` answers "does this promise add anything?"; what does not is swallowed, so bounds never retreat.
+
+>>> f = Frontier()
+>>> f.advance(Punctuation(below={"ts": 5})), f.advance(Punctuation(below={"ts": 4}))
+(True, False)
+>>> f.bound("ts"), f.covers_row({"ts": 4}), f.covers_row({"ts": 5})
+(5, True, False)
+
+Group-wise promises (paper, A.1.1): a group has its own bound, else the rest's.
+
+>>> f.advance(Punctuation(below={"ts": 9}, where={"link": "A"}))
+True
+>>> f.bounds("ts", "link", ["A", "B"])
+[9, 5]
+>>> f.advance(Punctuation(below={"ts": 7}, where={"link": not_in("A")})), f.advance(Punctuation(below={"ts": 7}))
+(True, False)
+
+The last promise was implied by the whole frontier, though by no single promise in it. Over the ports of an operator
+the frontiers meet:
+
+>>> g = Frontier.of(Punctuation(below={"ts": 8}))
+>>> Frontier.meet([f, g])
+Frontier(ts < 7; link = 'A': ts < 8)
+>>> f.advance(END), f.ended
+(True, True)
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+from oop.punctuation.corners import Corner, Corners
+from oop.punctuation.grouping import Grouping
+from oop.punctuation.patterns import Below, Bound, Equal, NotIn, Value, group_value
+from oop.punctuation.patterns import not_in as not_in  # for the examples above
+from oop.punctuation.promise import END, Punctuation
+
+OTHER = object()  # stands for every value of a group column that no promise names
+
+
+class Frontier:
+    """Three kinds of promises, each where it is cheap to ask for: ``all`` rows (linear and joint corners), groups of one
+    column (`Grouping`), and the rare conjunctions over several group columns (a plain list)."""
+
+    __slots__ = ("all", "by", "several")
+
+    def __init__(self) -> None:
+        self.all = Corners()
+        self.by: dict[str, Grouping] = {}
+        self.several: list[Punctuation] = []
+
+    @classmethod
+    def of(cls, *promises: Punctuation) -> Frontier:
+        frontier = cls()
+        for promise in promises:
+            frontier.advance(promise)
+        return frontier
+
+    @property
+    def ended(self) -> bool:
+        return self.all.ended
+
+    @property
+    def is_linear(self) -> bool:
+        """No joint and no group-wise promise: the kind most streams need."""
+        return not self.by and not self.several and not self.all.joint
+
+    def advance(self, promise: Punctuation) -> bool:
+        """Take a promise in; True if the frontier did not imply it before."""
+        if not promise.where and self.is_linear:
+            if not self.all.add(promise.below):
+                return False
+        elif self.covers(promise):
+            return False
+        elif not promise.where:
+            self.all.add(promise.below)
+            for grouping in self.by.values():
+                grouping.drop_covered(self.all)
+        elif len(promise.where) == 1:
+            ((column, pattern),) = promise.where.items()
+            self.by.setdefault(column, Grouping()).add(pattern, promise.below)
+        else:
+            self.several = [p for p in self.several if not promise.covers(p)]
+            self.several.append(promise)
+            return True
+        self._fold()
+        return True
+
+    def _fold(self) -> None:
+        """Keep the form canonical: a grouping that names no group is a promise for all rows, and nothing is kept
+        that those imply."""
+        while folded := [c for c, g in self.by.items() if not g.groups or self.ended]:
+            for column in folded:
+                for corner in self.by.pop(column).rest:
+                    self.all.add(corner)
+            for grouping in self.by.values():
+                grouping.drop_covered(self.all)
+        if self.several:
+            simple = Frontier()
+            simple.all, simple.by = self.all, self.by
+            self.several = [p for p in self.several if not simple.covers(p)]
+
+    def covers(self, promise: Punctuation) -> bool:
+        """Is the promise implied? Decided cell by cell: for each combination of named (or other) groups it speaks of."""
+        if self.all.covers(promise.below, _point(promise)):
+            return True
+        columns = {*promise.where, *self.by, *(c for p in self.several for c in p.where)}
+        if not columns:
+            return False
+        names = sorted(columns)
+        cells = [self._cells(column, promise) for column in names]
+        return all(
+            self._covers_cell(promise.below, dict(zip(names, cell, strict=True)))
+            for cell in itertools.product(*cells)
+        )
+
+    def _cells(self, column: str, promise: Punctuation) -> list[Value]:
+        """The values of a group column that must be told apart, among those the promise speaks of."""
+        pattern = promise.where.get(column)
+        if isinstance(pattern, Equal):
+            return [pattern.value]
+        named = self._named(column)
+        if isinstance(pattern, NotIn):
+            named -= pattern.values
+        return [OTHER, *named]
+
+    def _named(self, column: str) -> set[Value]:
+        named: set[Value] = set(self.by[column].groups) if column in self.by else set()
+        for p in self.several:
+            theirs = p.where.get(column)
+            if theirs is not None:
+                named |= {theirs.value} if isinstance(theirs, Equal) else theirs.values
+        return named
+
+    def _covers_cell(self, corner: Corner, cell: Mapping[str, Value]) -> bool:
+        point = {c: v for c, v in cell.items() if v is not OTHER}
+        both = corner.keys() & point.keys()  # a time that some promise also names with ``=`` or ``not in``
+        if both:
+            if not all(Below(corner[c]).matches(point[c]) for c in both):
+                return True  # the cell has no row below the corner
+            corner = {c: b for c, b in corner.items() if c not in both}
+        if self.all.covers(corner, point):
+            return True
+        if any(g.at(cell.get(column, OTHER)).covers(corner, point) for column, g in self.by.items()):
+            return True
+        return any(_cell_matches(p, cell) and _as_corners(p).covers(corner, point) for p in self.several)
+
+    def covers_row(self, row: Mapping[str, Value]) -> bool:
+        """Does the row match a promise already made, that is: is it late?"""
+        return any(p.matches(row) for p in self.promises())
+
+    def bound(self, attribute: str, where: Mapping[str, Value] | None = None) -> Bound | None:
+        """The bound on an attribute for rows of these groups; for all rows when no group is given.
+
+        None: nothing is promised; infinity: the end.
+        """
+        if not self.by and not self.several:
+            return self.all.bound(attribute)
+        return self.at(where or {}).bound(attribute)
+
+    def bounds(self, attribute: str, column: str, values: Sequence[Value]) -> list[Bound | None]:
+        """The bound for each of these groups, so that a kernel can compare a whole batch."""
+        return [self.bound(attribute, {column: v}) for v in values]
+
+    def at(self, where: Mapping[str, Value]) -> Corners:
+        """What holds for the rows with these values in the group columns; a column not given may have any value."""
+        where = {c: group_value(v) for c, v in where.items()}
+        free = sorted({c for p in self.several for c in p.where} - where.keys())
+        cells = itertools.product(*([OTHER, *self._named(c)] for c in free))
+        return reduce(Corners.meet, (self._at({**where, **dict(zip(free, c, strict=True))}) for c in cells))
+
+    def _at(self, cell: Mapping[str, Value]) -> Corners:
+        out = self.all.copy()
+        for column, grouping in self.by.items():
+            out = out.join(grouping.at(cell[column]) if column in cell else grouping.least())
+        for promise in self.several:
+            if _cell_matches(promise, cell):
+                out.add(promise.below)
+        return out
+
+    def _times(self) -> Iterator[str]:
+        """The attributes with bounds."""
+        for corners in (self.all, *(c for g in self.by.values() for _, c in g.items())):
+            for corner in corners:
+                yield from corner
+
+    def promises(self) -> Iterator[Punctuation]:
+        """The strongest promises; advancing an empty frontier by them gives this one again."""
+        for corner in self.all:
+            yield Punctuation(corner)
+        for column, grouping in self.by.items():
+            for pattern, corners in grouping.items():
+                for corner in corners:
+                    if not self.all.covers(corner):
+                        yield Punctuation(corner, {column: pattern})
+        yield from self.several
+
+    def advance_to(self, other: Frontier) -> Iterator[Punctuation]:
+        """Advance to what the other promises, yielding just what is new."""
+        for promise in other.promises():
+            if self.advance(promise):
+                yield promise
+
+    @staticmethod
+    def meet(frontiers: Iterable[Frontier]) -> Frontier:
+        """What holds on all ports together."""
+        frontiers = list(frontiers)
+        if not frontiers:
+            raise ValueError("a meet needs at least one frontier")
+        return reduce(_meet, frontiers[1:], frontiers[0].copy())
+
+    def copy(self) -> Frontier:
+        out = Frontier()
+        out.all = self.all.copy()
+        out.by = {c: g.copy() for c, g in self.by.items()}
+        out.several = list(self.several)
+        return out
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Frontier.of, tuple(self.promises())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Frontier):
+            return NotImplemented
+        return all(map(other.covers, self.promises())) and all(map(self.covers, other.promises()))
+
+    def __hash__(self) -> int:
+        raise TypeError("a frontier changes and cannot be hashed")
+
+    def __repr__(self) -> str:
+        said = []
+        for promise in self.promises():
+            groups = ", ".join(f"{c} {p}" for c, p in promise.where.items())
+            bounds = ", ".join(f"{a} < {b}" for a, b in promise.below.items()) or "END"
+            said.append(f"{groups}: {bounds}" if groups else bounds)
+        return f"Frontier({'; '.join(said)})"
+
+
+def _meet(a: Frontier, b: Frontier) -> Frontier:
+    out = Frontier()
+    columns = a.by.keys() | b.by.keys()
+    if not a.several and not b.several and len(columns) <= 1 and not columns & {*a._times(), *b._times()}:
+        # pointwise, where each side's rest stands in
+        out.all = a.all.meet(b.all)
+        for column in columns:
+            ours, theirs = (f.by.get(column, Grouping()).over(f.all) for f in (a, b))
+            out.by[column] = ours.meet(theirs)
+            for corner in out.by[column].least():
+                out.all.add(corner)
+            out.by[column].drop_covered(out.all)
+        out._fold()
+        return out
+    for p in a.promises():
+        for q in b.promises():
+            both = p.intersect(q)
+            if both is not None:
+                out.advance(both)
+    return out
+
+
+def _point(promise: Punctuation) -> dict[str, Value]:
+    return {c: p.value for c, p in promise.where.items() if isinstance(p, Equal)}
+
+
+def _cell_matches(promise: Punctuation, cell: Mapping[str, Value]) -> bool:
+    """Does every row of the cell match the promise's group patterns?"""
+    return all(
+        isinstance(p, NotIn) if cell[c] is OTHER else p.matches(cell[c]) for c, p in promise.where.items()
+    )
+
+
+def _as_corners(promise: Punctuation) -> Corners:
+    corners = Corners()
+    corners.add(promise.below)
+    return corners
+
+
+__all__ = ["END", "Frontier"]

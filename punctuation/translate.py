@@ -1,0 +1,152 @@
+"""How a frontier on an operator's input becomes one on its output (DESIGN section 3, the table).
+
+What is translated is the frontier, not a single promise: only the whole says what holds when a group column goes, or
+when two ports come together. Dropping one conjunct of a promise is never sound, so a corner that is finite in an
+attribute that does not survive is lost.
+"""
+
+from __future__ import annotations
+
+import bisect
+import builtins
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+from oop.punctuation.corners import Corner, Corners
+from oop.punctuation.frontier import Frontier
+from oop.punctuation.grouping import Grouping
+from oop.punctuation.patterns import Bound, Equal, NotIn, Value, group_value
+from oop.punctuation.promise import Punctuation
+
+Image = tuple[str, Callable[[Bound], Bound | None] | None]
+"""An output attribute, and the increasing function that takes bounds there (None: the identity)."""
+
+
+def restrict(frontier: Frontier, fixed: Mapping[str, Value]) -> Frontier:
+    """A filter that fixes a group (``link == 'A'``) turns that group's bound into a linear one.
+
+    >>> f = Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A"}))
+    >>> restrict(f, {"link": "A"})
+    Frontier(ts < 9)
+    """
+    fixed = {c: group_value(v) for c, v in fixed.items()}
+    out = Frontier()
+    out.all = frontier.all.copy()
+    for column, grouping in frontier.by.items():
+        if column in fixed:
+            out.all = out.all.join(grouping.at(fixed[column]))
+    for column, grouping in frontier.by.items():
+        if column not in fixed:
+            for pattern, corners in grouping.items():
+                for corner in corners:
+                    out.advance(Punctuation(corner, {column: pattern}))
+    for promise in frontier.several:
+        here = {c: p for c, p in promise.where.items() if c in fixed}
+        if all(p.matches(fixed[c]) for c, p in here.items()):
+            out.advance(Punctuation(promise.below, {c: p for c, p in promise.where.items() if c not in here}))
+    return out
+
+
+def carry(
+    frontier: Frontier, attributes: Mapping[str, Sequence[Image]], columns: Mapping[str, Sequence[str]]
+) -> Frontier:
+    """Across a map: where each input attribute's bounds go, and which group columns survive under which names.
+
+    >>> f = Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A"}))
+    >>> carry(f, {"ts": [("ts", None), ("minute", lambda v: v // 2)]}, {"link": ["port"]})
+    Frontier(ts < 5; minute < 2; port = 'A': ts < 9; port = 'A': minute < 4)
+
+    When the group column goes, the minimum over all groups and the rest is left:
+
+    >>> carry(Frontier.of(Punctuation({"ts": 9}, {"link": "A"})), {"ts": [("ts", None)]}, {})
+    Frontier()
+    """
+    out = Frontier()
+    out.all = _carry_corners(frontier.all, attributes)
+    for column, grouping in frontier.by.items():
+        for corner in _carry_corners(grouping.least(), attributes):
+            out.advance(Punctuation(corner))
+        for name in columns.get(column, ()):
+            image = Grouping()
+            image.rest = _carry_corners(grouping.rest, attributes)
+            image.groups = {v: _carry_corners(c, attributes) for v, c in grouping.groups.items()}
+            for pattern, corners in image.items():
+                for corner in corners:
+                    out.advance(Punctuation(corner, {name: pattern}))
+    for promise in frontier.several:
+        names = [columns.get(c, ()) for c in promise.where]
+        for chosen in itertools.product(*names):
+            where = dict(zip(chosen, promise.where.values(), strict=True))
+            for corner in _carry_corner(promise.below, attributes):
+                out.advance(Punctuation(corner, where))
+    return out
+
+
+def _carry_corners(corners: Corners, attributes: Mapping[str, Sequence[Image]]) -> Corners:
+    out = Corners()
+    for corner in corners:
+        for image in _carry_corner(corner, attributes):
+            out.add(image)
+    return out
+
+
+def _carry_corner(corner: Corner, attributes: Mapping[str, Sequence[Image]]) -> list[dict[str, Bound]]:
+    """All images of a corner: every choice of one image for each of its attributes is a promise that holds."""
+    images: list[dict[str, Bound]] = []
+    for chosen in itertools.product(*(attributes.get(a, ()) for a in corner)):
+        image: dict[str, Bound] = {}
+        for (name, function), bound in zip(chosen, corner.values(), strict=True):
+            moved = bound if function is None or math.isinf(bound) else function(bound)
+            if moved is None:
+                break
+            image[name] = min(moved, image.get(name, math.inf))
+        else:
+            images.append(image)
+    return images
+
+
+def identity(names: Sequence[str]) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+    """The arguments of `carry` for columns that pass as they are."""
+    return {n: [(n, None)] for n in names}, {n: [n] for n in names}
+
+
+_FAR = 2**52  # floats do not tell window ids beyond this apart
+
+
+def window_start(wid: int, slide: Bound, offset: Bound) -> Bound:
+    """Where window ``wid`` begins: it covers ``[start, start + range)``."""
+    return offset + wid * slide
+
+
+def wid_bound(bound: Bound, range: Bound, slide: Bound, offset: Bound) -> int:
+    """The bound W on window ids under the promise ``t < bound``: the least wid that may still get a row.
+
+    Figure A-2 applies ``wids`` to the punctuation; W is its wid-start. Float times: corrected until the window W-1
+    literally ends at or before the bound, and W does not.
+
+    >>> wid_bound(60, 60, 60, 0), wid_bound(59, 60, 60, 0), wid_bound(-1, 10, 5, 0), wid_bound(0.3, 0.1, 0.1, 0.0)
+    (1, 0, -2, 2)
+
+    0.3 gives 2 because in floats the window 2 ends at 0.30000000000000004.
+    """
+    if all(isinstance(number, int) for number in (bound, range, slide, offset)):
+        return int((bound - offset - range) // slide) + 1
+
+    def ended(wid: int) -> bool:
+        return window_start(wid, slide, offset) + range <= bound
+
+    about = (bound - offset - range) / slide
+    low = high = math.floor(about) + 1 if math.isfinite(about) else 2 * _FAR
+    step = 1  # the steps double: far from 0 a float may stand for millions of windows
+    while abs(low) <= _FAR and not ended(low - 1):
+        low, step = low - step, 2 * step
+    step = 1
+    while abs(high) <= _FAR and ended(high):
+        high, step = high + step, 2 * step
+    if abs(low) > _FAR or abs(high) > _FAR:
+        raise OverflowError(f"the bound {bound} is too far from the offset {offset} for windows every {slide}")
+    return low + bisect.bisect_left(builtins.range(low, high), True, key=lambda wid: not ended(wid))
+
+
+__all__ = ["Equal", "NotIn", "carry", "identity", "restrict", "wid_bound", "window_start"]

@@ -1,0 +1,365 @@
+"""One table of cases that every implementation of every kernel must agree on with `reference`.
+
+A case names a kernel and makes its arguments afresh. What a kernel returns, what it leaves in its arguments
+and what it raises are the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import settings
+
+from oop.errors import OopError
+from oop.kernels.dispatch import Kernels
+from oop.kernels.views import Column, column
+
+LEAST, MOST = -(2**63), 2**63 - 1
+LARGE = 50_000
+
+# No deadline: a busy machine is not a failure.
+quick = settings(deadline=None, max_examples=80)
+
+
+@dataclass(frozen=True)
+class Case:
+    kernel: str
+    label: str
+    make: Callable[[], tuple[Any, ...]]
+
+    @property
+    def id(self) -> str:
+        return f"{self.kernel}-{self.label}"
+
+
+def run_case(kernels: Kernels, case: Case) -> Any:
+    """The result of a case: arrays, tuples, lists and plain values only, so that it can cross processes."""
+    args = case.make()
+    try:
+        if case.kernel == "GroupTable":
+            return _run_group_table(kernels, *args)
+        return getattr(kernels, case.kernel)(*args), args
+    except OopError as error:
+        return type(error).__name__, str(error)
+
+
+def _run_group_table(kernels: Kernels, kinds: list[str], batches: list[tuple[list[Column], int]]) -> Any:
+    table = kernels.GroupTable(kinds)
+    ids = [table.map(columns, length) for columns, length in batches]
+    return ids, len(table), [(c.kind, c.data, c.offsets, c.valid) for c in table.columns()]
+
+
+def assert_same(found: Any, wanted: Any) -> None:
+    """Equal in type, shape and value; NaN equals NaN, and floats may differ in the last digits."""
+    if isinstance(wanted, Column):
+        found, wanted = (
+            (c.kind, c.data, c.offsets, c.valid) if isinstance(c, Column) else c for c in (found, wanted)
+        )
+    if isinstance(wanted, np.ndarray):
+        assert isinstance(found, np.ndarray)
+        assert found.dtype == wanted.dtype
+        if wanted.dtype == np.float64:
+            np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-300)
+        else:
+            np.testing.assert_array_equal(found, wanted)
+    elif isinstance(wanted, (tuple, list)):
+        assert type(found) is type(wanted)
+        assert len(found) == len(wanted)
+        for one, other in zip(found, wanted, strict=True):
+            assert_same(one, other)
+    else:
+        assert type(found) is type(wanted)
+        assert found == wanted or (found != found and wanted != wanted)
+
+
+def all_cases() -> list[Case]:
+    cases = [*_window_cases(), *_late_cases(), *_group_cases(), *_aggregate_cases(), *_object_cases()]
+    ids = [case.id for case in cases]
+    assert len(set(ids)) == len(ids)
+    return cases
+
+
+def _rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def _times() -> dict[str, np.ndarray[Any, Any]]:
+    """Times of each type and shape that kernels meet."""
+    rng = _rng()
+    return {
+        "empty": np.zeros(0, np.int64),
+        "one": np.array([5]),
+        "equal": np.full(100, 12),
+        "distinct": rng.permutation(1000) - 500,
+        "negative": np.arange(-40, 40),
+        "large": rng.integers(-(10**15), 10**15, LARGE),
+        "strided": np.arange(60)[::3],
+        "float_empty": np.zeros(0),
+        "float_one": np.array([11.5]),
+        "float_equal": np.full(100, 0.3),
+        "float_edges": np.arange(-60, 60) * 0.1,
+        "float_large": rng.normal(0, 1e6, LARGE),
+        "float_zero": np.array([0.0, -0.0, 5e-324, -5e-324]),
+    }
+
+
+WINDOWS: list[tuple[Any, Any, Any]] = [
+    (10, 10, 0),
+    (10, 3, 0),
+    (3, 10, 1),
+    (60, 20, -7),
+    (1, 1, 0),
+    (7, 2, 10**9),
+]
+FLOAT_WINDOWS: list[tuple[Any, Any, Any]] = [
+    (10.0, 3.0, 0.0),
+    (3.5, 2.5, 1.5),
+    (0.3, 0.1, 0.05),
+    (0.1, 0.7, -3.3),
+]
+
+
+def _window_cases() -> Iterator[Case]:
+    for label, times in _times().items():
+        for window in FLOAT_WINDOWS if times.dtype == np.float64 else WINDOWS:
+            name = f"{label}-{'_'.join(map(str, window))}"
+            yield Case("wid_ranges", name, lambda times=times, window=window: (times, *window))
+    odd: dict[str, tuple[Any, ...]] = {
+        "too_low": (np.array([0, LEAST + 12, LEAST]), 10, 3, 0),
+        "too_high": (np.array([MOST - 13, MOST - 12]), 10, 3, 0),
+        "just_inside": (np.array([LEAST + 18, MOST - 18]), 10, 3, -5),
+        "huge_window": (np.array([0]), 2**62, 2**62, 1),
+        "widest": (np.array([0, 1, -1]), 2**61, 2**61, -(2**61)),
+        "nan": (np.array([0.0, np.nan]), 1.0, 1.0, 0.0),
+        "infinite": (np.array([np.inf]), 1.0, 1.0, 0.0),
+        "too_far": (np.array([1e300]), 1.0, 1.0, 0.0),
+        "too_fine": (np.array([1.0]), 1.0, 1e-300, 0.0),
+        "zero_slide": (np.array([1]), 1, 0, 0),
+        "float_slide": (np.array([1]), 1, 0.5, 0),
+        "wrong_dtype": (np.array([1], np.int32), 1, 1, 0),
+        "two_dimensions": (np.zeros((2, 2)), 1, 1, 0),
+        "int_window_float_times": (np.array([11.5]), 10, 3, 0),
+    }
+    for label, args in odd.items():
+        yield Case("wid_ranges", label, lambda args=args: args)
+    for bound, window in ((20, (10, 3, 0)), (-1, (10, 10, 0)), (10**30, (7, 2, 5)), (2.5, (3.5, 2.5, 1.5))):
+        yield Case("wid_bound", f"{bound}", lambda bound=bound, window=window: (bound, *window))
+    yield Case("wid_bound", "infinite", lambda: (float("inf"), 1.0, 1.0, 0.0))
+    for label, bound in (
+        ("int", 3),
+        ("beyond", 2**70),
+        ("below", -(2**70)),
+        ("half", 2.5),
+        ("nan", float("nan")),
+    ):
+        for kernel in ("select_below", "select_not_below"):
+            yield Case(kernel, label, lambda bound=bound: (np.array([5, 1, 3, 2, LEAST, MOST]), bound))
+
+
+def _late_cases() -> Iterator[Case]:
+    odd = {
+        "float_nan": np.array([np.nan, 3.0, np.nan, 1.0, np.inf, 2.0]),
+        "float_all_nan": np.full(3, np.nan),
+        "float_infinite": np.array([-np.inf, 1.0]),
+        "limits": np.array([LEAST, MOST, LEAST + 1, 0]),
+    }
+    for label, times in (_times() | odd).items():
+        floats = times.dtype == np.float64
+        for greatest in (None, 7.5 if floats else 7, -2.0 if floats else LEAST):
+            for slack in (0.0, 0.25) if floats else (0, 5, MOST, 2**63 + 9, 2**65):
+                name = f"{label}-{greatest}-{slack}"
+                args = (times, greatest, slack)
+                yield Case("prefix_bounds", name, lambda args=args: args)
+        for n in (0, 3, 2000):
+            held = np.sort(times[: min(n + 1, 2)][~np.isnan(times[: min(n + 1, 2)])])
+            args_rows = (times, held, n)
+            yield Case("prefix_bounds_rows", f"{label}-{n}", lambda args=args_rows: args)
+        codes = _rng().integers(0, 4, len(times))
+
+        def by(times: Any = times, codes: Any = codes, slack: Any = 1.5 if floats else 3) -> tuple[Any, ...]:
+            seen = np.array([True, False, True, False, False])
+            return times, codes, np.array([3, 9, -4, 7, 0]).astype(times.dtype), seen, slack
+
+        yield Case("prefix_bounds_by", label, by)
+        yield Case("mark_late", f"{label}-rows", lambda times=times: (times, np.roll(times, 1)))
+        for bound in (0, 7, 2.5, float("nan"), float("inf"), -float("inf"), 2**70, -(2**70), np.int64(3)):
+            yield Case("mark_late", f"{label}-{bound!r}", lambda times=times, bound=bound: (times, bound))
+    yield Case("prefix_bounds", "negative_slack", lambda: (np.array([1]), None, -1))
+    yield Case("prefix_bounds", "float_slack", lambda: (np.array([1]), None, 0.5))
+    yield Case(
+        "prefix_bounds_by",
+        "code_too_large",
+        lambda: (np.array([1]), np.array([2]), np.zeros(2, np.int64), np.zeros(2, bool), 0),
+    )
+    yield Case("mark_late", "short_bounds", lambda: (np.array([1, 2]), np.array([1])))
+    yield Case("mark_late", "other_type", lambda: (np.array([1, 2]), np.array([1.0, 2.0])))
+
+
+def key_columns() -> dict[str, list[Column]]:
+    """Key columns of each kind and shape."""
+    rng = _rng()
+    hot = rng.integers(0, 5, 300)
+    words = ["", "a", "ab", "b\0", "b", "é" * 20, None]
+    return {
+        "int": [column(pa.array(rng.integers(-50, 50, 300)))],
+        "int_nulls": [column(pa.array([3, None, 3, None, 0, 1]))],
+        "all_null": [column(pa.nulls(4))],
+        "limits": [column(pa.array([LEAST, MOST, 0, None, -1, MOST]))],
+        "uint": [column(pa.array([2**64 - 1, 0, 2**63, None, 0], pa.uint64()))],
+        "float": [column(pa.array([0.0, -0.0, float("nan"), -float("nan"), None, 1e300, float("inf")]))],
+        "bytes": [column(pa.array([words[i % 7] for i in range(100)]))],
+        "bytes_sliced": [column(pa.array([words[i % 7] for i in range(100)]).slice(13, 40))],
+        "decimal": [column(pa.array([1, None, 2, 1], pa.decimal128(5)))],
+        "pair": [column(pa.array(hot)), column(pa.array(rng.integers(0, 70, 300)))],
+        "wide_pair": [
+            Column("int", rng.integers(LEAST, MOST, 300)),
+            Column("int", rng.integers(LEAST, MOST, 300)),
+        ],
+        "mixed": [
+            column(pa.array([words[i] for i in hot])),
+            column(pa.array(hot * 0.5)),
+            column(pa.array(hot % 2 == 0)),
+            column(pa.array(hot, pa.timestamp("us", tz="UTC"))),
+        ],
+        "equal": [Column("int", np.full(1000, 9))],
+        "distinct": [Column("int", rng.permutation(LARGE))],
+        "empty": [Column("int", np.zeros(0, np.int64))],
+        "empty_bytes": [column(pa.array([], pa.string()))],
+        "one": [Column("float", np.array([1.5]))],
+        "none": [],
+    }
+
+
+def _group_cases() -> Iterator[Case]:
+    for label, columns in key_columns().items():
+        length = len(columns[0]) if columns else 5
+        kinds = [c.kind for c in columns]
+        batches = [(columns, length), (columns, length)]
+        yield Case("GroupTable", label, lambda kinds=kinds, batches=batches: (kinds, batches))
+        for shards in (1, 3, 64):
+            args = (columns, shards, length)
+            yield Case("hash_partition", f"{label}-{shards}", lambda args=args: args)
+    yield Case("GroupTable", "wrong_kind", lambda: (["float"], [([Column("int", np.array([1]))], 1)]))
+    yield Case("GroupTable", "wrong_length", lambda: (["int"], [([Column("int", np.array([1]))], 2)]))
+    yield Case("hash_partition", "no_shards", lambda: ([], 0, 1))
+
+
+def _values() -> dict[str, tuple[Any, Any, Any, int]]:
+    """ids, values, valid and the number of groups."""
+    rng = _rng()
+    ids = rng.integers(0, 40, 500)
+    valid = rng.random(500) < 0.7
+    numbers = rng.normal(0, 100, 500)
+    nans = np.where(rng.random(500) < 0.2, np.nan, numbers)
+    return {
+        "empty": (ids[:0], np.zeros(0, np.int64), None, 3),
+        "empty_float": (ids[:0], np.zeros(0), None, 0),
+        "one": (np.array([2]), np.array([-5]), None, 3),
+        "one_null": (np.array([2]), np.array([-5]), np.array([False]), 3),
+        "int": (ids, rng.integers(-1000, 1000, 500), None, 50),
+        "int_nulls": (ids, rng.integers(-1000, 1000, 500), valid, 50),
+        "int_limits": (ids % 3, rng.choice([LEAST, MOST, -1, 0], 500), valid, 3),
+        "uint": (ids, rng.integers(0, 2**64 - 1, 500, np.uint64), valid, 50),
+        "float": (ids, numbers, None, 50),
+        "float_nulls": (ids, numbers, valid, 50),
+        "float_nan": (ids, nans, valid, 50),
+        "float_all_nan": (ids % 2, np.full(500, np.nan), None, 2),
+        "float_offset": (ids % 4, numbers + 1e9, None, 4),
+        "equal": (np.zeros(500, np.int64), np.full(500, 7), None, 1),
+        "distinct": (np.arange(500)[::-1].copy(), np.arange(500), None, 500),
+        "large": (rng.integers(0, 1000, LARGE), rng.integers(-(10**12), 10**12, LARGE), None, 1000),
+        "id_too_large": (np.array([0, 3]), np.array([1, 2]), None, 3),
+        "id_negative": (np.array([0, -1]), np.array([1, 2]), None, 3),
+        "short_values": (np.array([0, 1]), np.array([1]), None, 3),
+        "short_valid": (np.array([0, 1]), np.array([1, 2]), np.array([True]), 3),
+        "wrong_ids": (np.array([0, 1], np.int32), np.array([1, 2]), None, 3),
+    }
+
+
+def _aggregate_cases() -> Iterator[Case]:
+    """Each update into fresh arrays that hold rubbish, and each merge into arrays that hold something."""
+    for label, (ids, values, valid, groups) in _values().items():
+        dtype, floats = values.dtype, values.dtype == np.float64
+
+        def zeros(groups: int = groups) -> Any:
+            return np.zeros(groups, np.int64)
+
+        def rubbish(groups: int = groups, dtype: Any = dtype) -> Any:
+            return np.full(groups, 77, dtype)
+
+        rows = (ids, values, valid)
+        yield Case("add_count", label, lambda ids=ids, valid=valid, z=zeros: (ids, valid, z()))
+        for kernel in ("take_min", "take_max"):
+            yield Case(kernel, label, lambda rows=rows, r=rubbish, z=zeros: (*rows, r(), z()))
+        yield Case(
+            "add_moments",
+            label,
+            lambda rows=rows, z=zeros: (*rows, z(), z().astype(float), z().astype(float)),
+        )
+        if floats:
+            yield Case("add_sum_float", label, lambda rows=rows, z=zeros: (*rows, z().astype(float), z()))
+        else:
+            yield Case("add_sum_int", label, lambda rows=rows, z=zeros: (*rows, z(), z(), z()))
+
+        partial = np.arange(len(ids)) % 3
+        held = lambda z=zeros: np.arange(len(z())) % 2  # noqa: E731
+        yield Case("merge_count", label, lambda ids=ids, p=partial, h=held: (ids, p, h()))
+        for kernel in ("merge_min", "merge_max"):
+            args = (ids, values, partial)
+            yield Case(kernel, label, lambda args=args, r=rubbish, h=held: (*args, r(), h()))
+        reals = values.astype(np.float64)
+        yield Case(
+            "merge_sum_float",
+            label,
+            lambda a=(ids, reals, partial), h=held: (*a, h().astype(float), h()),
+        )
+        yield Case(
+            "merge_moments",
+            label,
+            lambda a=(ids, partial, reals, reals * reals), h=held: (*a, h(), h() * 0.5, h() * 0.0),
+        )
+        if not floats:
+            parts = (ids, (values >> values.dtype.type(40)).astype(np.int64), partial * 10**9, partial)
+            yield Case("merge_sum_int", label, lambda a=parts, h=held: (*a, h() * 3, h() * 5, h()))
+    yield Case(
+        "merge_sum_int",
+        "beyond",
+        lambda: (
+            np.zeros(9, np.int64),
+            np.full(9, 2**60),
+            np.zeros(9, np.int64),
+            np.ones(9, np.int64),
+            np.zeros(1, np.int64),
+            np.zeros(1, np.int64),
+            np.zeros(1, np.int64),
+        ),
+    )
+    fits = (np.array([-(2**31), 2**31 - 1, 0]), np.array([0, 2**32 - 1, 5]))
+    yield Case("sum_int_result", "int64", lambda: (*fits, pa.int64()))
+    yield Case("sum_int_result", "negative_uint64", lambda: (*fits, pa.uint64()))
+    yield Case("sum_int_result", "uint64", lambda: (np.array([2**32 - 1]), np.array([2**32 - 1]), "uint64"))
+    yield Case("sum_int_result", "overflow", lambda: (np.array([2**31]), np.array([0]), pa.int64()))
+    yield Case("sum_int_result", "other_type", lambda: (*fits, pa.int32()))
+
+
+def _object_cases() -> Iterator[Case]:
+    ids = np.array([0, 1, 1, 0, 2])
+    values = np.array(["b", None, "a", "c", None], object)
+    numbers = np.array([10**40, None, 2, -5, None], object)
+    for kernel in ("take_min_object", "take_max_object"):
+        yield Case(kernel, "text", lambda: (ids, values, np.full(3, None), np.zeros(3, np.int64)))
+    yield Case("add_sum_object", "int", lambda: (ids, numbers, np.full(3, None), np.zeros(3, np.int64)))
+    counts_in = np.array([1, 0, 2, 3, 0])
+    for kernel in ("merge_min_object", "merge_max_object"):
+        yield Case(
+            kernel, "text", lambda: (ids, values, counts_in, np.full(3, "b", object), np.ones(3, np.int64))
+        )
+    yield Case(
+        "merge_sum_object",
+        "int",
+        lambda: (ids, numbers, counts_in, np.full(3, 1, object), np.ones(3, np.int64)),
+    )

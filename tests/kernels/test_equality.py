@@ -1,0 +1,68 @@
+"""reference = jit = native, each in a process of its own where the others cannot be imported."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oop.kernels.dispatch import kernels
+from tests.kernels.cases import all_cases, assert_same, run_case
+
+ROOT = Path(__file__).resolve().parents[2]
+# Kernels that an implementation must have itself, so that a lost one does not pass as a fallback.
+OWN = {
+    "jit": {"wid_ranges", "prefix_bounds", "mark_late"},
+    "native": {"wid_ranges", "prefix_bounds", "mark_late"},
+}
+
+
+@pytest.fixture(scope="module")
+def wanted() -> dict[str, Any]:
+    reference = kernels("reference")
+    return {case.id: run_case(reference, case) for case in all_cases()}
+
+
+@pytest.mark.parametrize("name", ["reference", "jit", "native"])
+def test_alone_equals_reference(name: str, wanted: dict[str, Any], request: Any, tmp_path: Path) -> None:
+    library = str(request.getfixturevalue("native_library")) if name == "native" else "-"
+    results = tmp_path / "results"
+    script = ROOT / "tests" / "kernels" / "run_cases.py"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script), name, library, str(results)],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(ROOT), "PATH": ""},
+    )
+    assert done.returncode == 0, done.stderr
+    chosen, found = pickle.loads(results.read_bytes())
+    assert chosen == name
+    if name != "reference":
+        assert {case.kernel for case in all_cases() if case.id in found} >= OWN[name]
+    for case in all_cases():
+        if case.id in found:
+            try:
+                assert_same(found[case.id], wanted[case.id])
+            except AssertionError as error:
+                raise AssertionError(f"{case.id} differs: {error}") from error
+
+
+def test_every_kernel_has_cases() -> None:
+    covered = {case.kernel for case in all_cases()}
+    assert covered == {name for name in type(kernels("reference")).__slots__ if name != "name"}
+
+
+def test_cases_raise_where_they_should(wanted: dict[str, Any]) -> None:
+    """The table's wrong calls end in the errors that say so."""
+    assert wanted["wid_ranges-too_low"][0] == "TimeError"
+    assert wanted["wid_ranges-too_high"][0] == "TimeError"
+    assert wanted["wid_ranges-nan"][0] == wanted["wid_ranges-infinite"][0] == "TimeError"
+    assert wanted["wid_ranges-just_inside"][0] != "TimeError"
+    assert wanted["add_count-id_negative"][0] == wanted["take_min-id_too_large"][0] == "KernelError"
+    assert "decimal128" in wanted["sum_int_result-overflow"][1]
+    failed = [id for id, result in wanted.items() if isinstance(result[0], str)]
+    assert len(failed) < len(wanted) / 4

@@ -1,0 +1,148 @@
+"""The reference's group table and partition against dicts of Python values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oop.kernels import reference as k
+from oop.kernels.checks import KernelError
+from oop.kernels.views import Column, column, kind_of, to_arrow
+from tests.kernels.cases import key_columns, quick
+
+TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
+    "narrow": (pa.int8(), st.integers(-3, 3)),
+    "int": (pa.int64(), st.sampled_from([-(2**63), 2**63 - 1, 0, 1])),
+    "uint": (pa.uint64(), st.sampled_from([0, 1, 2**63, 2**64 - 1])),
+    "float": (pa.float64(), st.sampled_from([0.0, -0.0, float("nan"), 1.5, float("-inf")])),
+    "text": (pa.string(), st.sampled_from(["", "a", "b", "ab", "a\0"])),
+    "bool": (pa.bool_(), st.booleans()),
+}
+
+
+@st.composite
+def batches_of_keys(draw: Any) -> tuple[list[pa.DataType], list[list[tuple[Any, ...]]]]:
+    chosen = [TYPES[name] for name in draw(st.lists(st.sampled_from(sorted(TYPES)), min_size=1, max_size=4))]
+    row = st.tuples(*(st.one_of(st.none(), values) for _, values in chosen))
+    return [type for type, _ in chosen], draw(st.lists(st.lists(row, max_size=12), max_size=4))
+
+
+def _comparable(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple("NaN" if value != value else value for value in key)
+
+
+def _columns(types: list[pa.DataType], rows: list[tuple[Any, ...]]) -> list[Column]:
+    return [column(pa.array([row[place] for row in rows], type)) for place, type in enumerate(types)]
+
+
+@quick
+@given(batches_of_keys())
+def test_ids_are_dense_and_in_order_of_appearance(drawn: Any) -> None:
+    types, batches = drawn
+    table = k.GroupTable([kind_of(type) for type in types])
+    model: dict[Any, int] = {}
+    for rows in batches:
+        wanted = [model.setdefault(_comparable(row), len(model)) for row in rows]
+        assert table.map(_columns(types, rows)).tolist() == wanted
+        assert len(table) == len(model)
+    columns = [to_arrow(c, type).to_pylist() for c, type in zip(table.columns(), types, strict=True)]
+    assert [_comparable(row) for row in zip(*columns, strict=True)] == list(model)
+
+
+@quick
+@given(batches_of_keys(), st.integers(1, 9))
+def test_equal_keys_have_equal_shards(drawn: Any, shards: int) -> None:
+    types, batches = drawn
+    model: dict[Any, int] = {}
+    for rows in batches:
+        found = k.hash_partition(_columns(types, rows), shards, len(rows))
+        assert found.dtype == np.int32
+        for row, shard in zip(rows, found.tolist(), strict=True):
+            assert 0 <= shard < shards
+            assert model.setdefault(_comparable(row), shard) == shard
+
+
+@pytest.mark.parametrize("label", ["sequence", "multiples", "floats", "text", "pairs"])
+def test_shards_are_even(label: str) -> None:
+    rows = np.arange(20_000)
+    columns = {
+        "sequence": [Column("int", rows)],
+        "multiples": [Column("int", rows << 20)],
+        "floats": [Column("float", rows * 0.25)],
+        "text": [column(pa.array([f"host-{row}.example" for row in rows]))],
+        "pairs": [Column("int", rows % 200), Column("int", rows // 200)],
+    }[label]
+    for shards in (2, 7, 16):
+        counts = np.bincount(k.hash_partition(columns, shards, len(rows)), minlength=shards)
+        assert (np.abs(counts - 20_000 / shards) < 6 * np.sqrt(20_000 / shards)).all()
+
+
+def _mix(word: int) -> int:
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB % 2**64
+    return word ^ (word >> 31)
+
+
+def _hash_value(value: int | str | None) -> int:
+    """The hash of one value, written out: what every implementation must compute."""
+    if value is None:
+        return 0xA0761D6478BD642F
+    if isinstance(value, int):
+        return _mix(value % 2**64)
+    raw = value.encode()
+    powers = (pow(0x100000001B3, place + 1, 2**64) for place in range(len(raw)))
+    return _mix((sum((byte + 1) * power for byte, power in zip(raw, powers, strict=True)) + len(raw)) % 2**64)
+
+
+def test_shards_do_not_change_between_releases() -> None:
+    """Saved state is found again by shard, so the hash is fixed."""
+    rows = [(1, "a"), (None, ""), (-1, None), (7, "long text")]
+    wanted = []
+    for row in rows:
+        word = 0
+        for value in row:
+            word = _mix((word * 0x9E3779B97F4A7C15 + _hash_value(value)) % 2**64)
+        wanted.append((word >> 32) * 1000 >> 32)
+    found = k.hash_partition(_columns([pa.int64(), pa.string()], rows), 1000, 4).tolist()
+    assert found == wanted == [605, 775, 409, 444]
+
+
+def test_no_key_is_one_group() -> None:
+    table = k.GroupTable([])
+    assert len(table) == 0
+    assert table.map([], 0).tolist() == []
+    assert len(table) == 0
+    assert table.map([], 3).tolist() == [0, 0, 0]
+    assert len(table) == 1
+    assert table.columns() == []
+    with pytest.raises(KernelError, match="length"):
+        table.map([])
+
+
+def test_key_columns_come_back_empty_and_in_their_kind() -> None:
+    kinds = ["int", "uint", "float", "bytes"]
+    assert [(c.kind, len(c)) for c in k.GroupTable(kinds).columns()] == [(kind, 0) for kind in kinds]
+
+
+def test_bytes_grow_with_keys() -> None:
+    table = k.GroupTable(["int"])
+    empty = table.nbytes
+    table.map([Column("int", np.arange(1000))])
+    assert table.nbytes > empty + 8 * 1000
+
+
+@pytest.mark.parametrize("label", sorted(key_columns()))
+def test_splitting_a_batch_changes_nothing(label: str) -> None:
+    columns = key_columns()[label]
+    if not columns or len(columns[0]) > 1000:
+        return
+    types = {"int": pa.int64(), "uint": pa.uint64(), "float": pa.float64(), "bytes": pa.large_binary()}
+    arrays = [to_arrow(c, types[c.kind]) for c in columns]
+    whole, parts = k.GroupTable([c.kind for c in columns]), k.GroupTable([c.kind for c in columns])
+    ids = [parts.map([column(a.slice(row, 7)) for a in arrays]) for row in range(0, len(arrays[0]), 7)]
+    assert np.concatenate([*ids, np.zeros(0, np.int64)]).tolist() == whole.map(columns).tolist()

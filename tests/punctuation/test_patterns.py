@@ -1,0 +1,175 @@
+"""Patterns and promises against sets of values and of rows."""
+
+import copy
+import itertools
+import math
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oop.punctuation import END, Below, Corners, Equal, NotIn, Punctuation
+from oop.punctuation.encoding import dumps, loads
+from oop.punctuation.patterns import contains, intersect
+from tests.punctuation import model
+
+VALUES = model.TIMES
+NAMED = model.NAMED["ts"]
+PATTERNS = [
+    *map(Below, model.BOUNDS),
+    *map(Equal, NAMED),
+    *(NotIn(s) for n in range(4) for s in itertools.combinations(NAMED, n)),
+]
+
+
+def matched(pattern):
+    """The positions of the values that match: a NaN is no good in a set."""
+    return {i for i, v in enumerate(VALUES) if pattern.matches(v)}
+
+
+def expected(pattern):
+    if isinstance(pattern, Below):
+        return {i for i, v in enumerate(VALUES) if model.below(v, pattern.bound)}
+    if isinstance(pattern, Equal):
+        return {i for i, v in enumerate(VALUES) if model.same(v, pattern.value)}
+    return {i for i, v in enumerate(VALUES) if not any(model.same(v, w) for w in pattern.values)}
+
+
+def test_null_and_nan_are_below_nothing_and_equal_themselves():
+    assert all(matched(p) == expected(p) for p in PATTERNS)
+    assert Equal(float("nan")) == Equal(float("nan"))
+    assert NotIn([float("nan"), None]) == NotIn([None, float("nan")])
+
+
+def test_contains_is_the_subset_relation():
+    for outer, inner in itertools.product(PATTERNS, PATTERNS):
+        assert contains(outer, inner) == (expected(inner) <= expected(outer)), (outer, inner)
+
+
+def test_intersect_is_the_intersection_or_none_where_no_pattern_says_it():
+    sayable = {frozenset(expected(p)): p for p in PATTERNS}
+    for a, b in itertools.product(PATTERNS, PATTERNS):
+        both, found = expected(a) & expected(b), intersect(a, b)
+        if found is None:
+            assert not both or frozenset(both) not in sayable, (a, b)
+        else:
+            assert expected(found) == both, (a, b)
+
+
+@pytest.mark.parametrize("bound", [None, float("nan"), True])
+def test_a_bound_is_a_number(bound):
+    with pytest.raises(ValueError, match="a bound is a number"):
+        Punctuation({"ts": bound})
+
+
+def test_an_attribute_has_one_pattern():
+    with pytest.raises(ValueError, match="one pattern for each attribute"):
+        Punctuation({"ts": 5}, {"ts": 3})
+
+
+def test_a_promise_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        END.below = {"ts": 5}
+
+
+@settings(max_examples=300, deadline=None)
+@given(model.promises(), model.promises())
+def test_a_promise_covers_another_iff_it_matches_all_of_its_rows(p, q):
+    assert p.covers(q) == (not model.rows_of(q) & ~model.rows_of(p))
+    both = p.intersect(q)
+    if both is not None:
+        assert model.rows_of(both) == model.rows_of(p) & model.rows_of(q)
+
+
+@settings(max_examples=200, deadline=None)
+@given(model.promises())
+def test_a_promise_survives_json_pickle_and_copy(promise):
+    for again in (
+        Punctuation.from_json(promise.to_json()),
+        Punctuation.from_json(promise.to_json().encode()),
+        pickle.loads(pickle.dumps(promise)),
+        copy.deepcopy(promise),
+    ):
+        assert again == promise
+        assert hash(again) == hash(promise)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        "3",
+        '{"end": false}',
+        '{"below": {}}',
+        '{"below": {"ts": "5"}}',
+        '{"below": {"ts": true}}',
+        '{"below": {"ts": null}}',
+        '{"below": {"ts": NaN}}',
+        '{"below": {"ts": {"$": "float", "v": "nan"}}}',
+        '{"below": {"ts": {"$": "float", "v": null}}}',
+        '{"below": {"ts": 5}, "above": {"ts": 3}}',
+        '{"below": [5]}',
+        '{"where": {"link": ["A"]}}',
+        '{"where": {"link": {"$": "decimal", "v": "A"}}}',
+        '{"where": {"link": {"$": "set", "v": "A"}}}',
+        '{"not_in": {"link": "AB"}}',
+        '{"not_in": {"link": [["A"]]}}',
+        '{"not_in": {"link": []}}',
+        '{"where": {"link": "A"}, "not_in": {"link": ["B"]}}',
+        '{"below": {"ts": 5}, "where": {"ts": 3}}',
+    ],
+)
+def test_what_is_not_a_promise_is_a_value_error(text):
+    with pytest.raises(ValueError):  # json's own errors are ValueErrors too
+        Punctuation.from_json(text)
+
+
+plain = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.dates(), st.datetimes(), st.times(),
+    st.timedeltas(), st.binary(), st.decimals(allow_nan=False),
+)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(plain))
+def test_every_plain_value_survives_as_text(values):
+    again = loads(dumps({"state": values}))["state"]
+    assert [type(v) for v in again] == [type(v) for v in values]
+    assert all(model.same(a, b) for a, b in zip(again, values, strict=True))
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(model.corners, max_size=6), st.lists(model.corners, max_size=6), model.corners)
+def test_corners_add_cover_join_and_meet_like_sets_of_rows(a, b, corner):
+    def rows(said):
+        return model.late(Punctuation(c) for c in said)
+
+    corners, others = Corners(), Corners()
+    for said in a:
+        before = rows(corners)
+        assert corners.add(said) == (rows([said]) & ~before != 0)
+        assert rows(corners) == before | rows([said])
+    for said in b:
+        others.add(said)
+    assert corners.covers(corner) == (not rows([corner]) & ~rows(a))
+    assert rows(corners.join(others)) == rows(a) | rows(b)
+    assert rows(corners.meet(others)) == rows(a) & rows(b)
+    assert (corners == others) == (rows(a) == rows(b))
+    assert (rows(corners), rows(others)) == (rows(a), rows(b))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(model.corners, max_size=6))
+def test_corners_keep_the_strongest_alone(said):
+    corners = Corners()
+    for corner in said:
+        corners.add(corner)
+    kept = [model.rows_below(c) for c in corners]
+    assert not any(a & ~b == 0 for a, b in itertools.permutations(kept, 2))
+    assert bool(corners) == bool(said)
+    assert corners.bound("ts") == (
+        math.inf if {} in said else max((c["ts"] for c in said if c.keys() == {"ts"}), default=None)
+    )

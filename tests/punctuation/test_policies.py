@@ -1,0 +1,353 @@
+"""Policies at a source: what they promise, and which rows that makes late."""
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from oop.punctuation import Frontier, Punctuation, at_end, ordered, punctuated, slack, timer
+from oop.punctuation.durations import NANOSECONDS, in_units
+from tests.punctuation import naive
+
+MANY = settings(max_examples=300, deadline=None)
+NAN = float("nan")
+
+GROUPS = ("A", "B", 3, 1.5, None, NAN)
+KNOWN = ("A", 3, NAN)
+UNSEEN = "Z"
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "slack_punct.json").read_text(encoding="utf-8"))
+
+times = st.one_of(st.integers(0, 25), st.integers(0, 50).map(lambda t: t / 2), st.sampled_from([None, NAN]))
+rows = st.lists(st.tuples(times, st.sampled_from(GROUPS)), max_size=30)
+bounds_of = st.one_of(
+    st.integers(0, 8).map(lambda s: ({"bound": s}, naive.behind(s))),
+    st.integers(0, 3).map(lambda n: ({"rows": n}, naive.behind_rows(n))),
+)
+groupings = st.sampled_from([{}, {"groups": KNOWN}, {"idle": 1}, {"idle": 4}, {"idle": 12}])
+everies = st.sampled_from([None, 1, 3, 2.5])
+data_policies = st.builds(
+    lambda how, grouping, every: slack(**how[0], by="link", **grouping, every=every),
+    bounds_of,
+    groupings,
+    everies,
+)
+linear_policies = st.builds(lambda how, every: slack(**how[0], every=every), bounds_of, everies)
+timers = st.builds(
+    lambda every, lull, late, by: timer(every, lull, late, **by),
+    st.integers(1, 4),
+    st.integers(0, 10),
+    st.integers(0, 5),
+    st.one_of(st.just({}), groupings.map(lambda g: {"by": "link", **g})),
+)
+policies = st.one_of(linear_policies, data_policies, timers)
+readings = st.integers(0, 40)
+events = st.lists(st.one_of(st.tuples(times, st.sampled_from(GROUPS)), readings), max_size=30)
+
+
+def feed(progress, events):
+    """Rows go in one by one, readings of the clock tick: the bound before each row."""
+    before = []
+    for event in events:
+        if isinstance(event, tuple):
+            before += progress.observe([event[0]], [event[1]])
+        else:
+            progress.tick(event)
+    return before
+
+
+def frontier_of(progress):
+    return Frontier.of(*progress.promises())
+
+
+def is_late(value, bound):
+    return naive.has_time(value) and bound is not None and value < bound
+
+
+# What the rows imply
+
+
+@MANY
+@given(rows, bounds_of)
+def test_slack_is_what_the_rows_before_imply(rows, how):
+    arguments, bound_of = how
+    progress = slack(**arguments).start("ts")
+    before, bound = naive.linear(rows, bound_of)
+    assert progress.observe([v for v, _ in rows]) == before
+    assert frontier_of(progress).bound("ts") == bound
+
+
+@settings(max_examples=500, deadline=None)
+@given(rows, bounds_of, groupings)
+@example([(5, "A"), (6, "A"), (30, "B"), (3, "A")], ({"rows": 1}, naive.behind_rows(1)), {"idle": 4})
+@example([(None, "A"), (5, "B")], ({"bound": 0}, naive.behind(0)), {"idle": 4})
+def test_slack_by_group_is_what_the_rows_before_imply(rows, how, grouping):
+    arguments, bound_of = how
+    progress = slack(**arguments, by="link", **grouping).start("ts")
+    frontier = Frontier()
+    for n, (value, group) in enumerate(rows):
+        before, owns, rest = naive.grouped(rows[: n + 1], bound_of, **grouping)
+        assert progress.observe([value], [group]) == before[-1:]
+        for promise in progress.promises():
+            assert frontier.advance(promise)
+        assert frontier.bound("ts") == frontier.bound("ts", {"link": UNSEEN}) == rest
+        for g in GROUPS:
+            if naive.key(g) in owns:
+                assert frontier.bound("ts", {"link": g}) == owns[naive.key(g)]
+
+
+@MANY
+@given(events, st.integers(1, 4), st.integers(0, 10), st.integers(0, 5))
+def test_a_timer_promises_what_its_last_tick_saw(events, every, lull, late):
+    progress = timer(every, lull, late).start("ts")
+    before, bound = naive.timer(events, every, lull, late)
+    assert feed(progress, events) == before
+    assert frontier_of(progress).bound("ts") == bound
+
+
+@settings(max_examples=500, deadline=None)
+@given(events, st.integers(1, 4), st.integers(0, 10), st.integers(0, 5), groupings)
+@example([(9, "A"), 9, (20, "A"), (10, "B"), 13, (11, "B")], 1, 9, 0, {"idle": 30})
+@example([(20, "A"), 5, (15, "B")], 1, 0, 0, {})
+def test_a_timer_by_group_promises_what_its_last_tick_saw(events, every, lull, late, grouping):
+    progress = timer(every, lull, late, by="link", **grouping).start("ts")
+    frontier = Frontier()
+    for n, event in enumerate(events):
+        before, owns, rest = naive.timer_by(events[: n + 1], every, lull, late, **grouping)
+        assert feed(progress, [event]) == (before[-1:] if isinstance(event, tuple) else [])
+        for promise in progress.promises():
+            assert frontier.advance(promise)
+        assert frontier.bound("ts") == frontier.bound("ts", {"link": UNSEEN}) == rest
+        for g in GROUPS:
+            assert frontier.bound("ts", {"link": g}) == owns.get(naive.key(g), rest)
+
+
+def test_the_rest_never_advances_without_groups_or_idle():
+    progress = ordered(by="link").start("ts")
+    progress.observe(range(100), ["A", "B"] * 50)
+    assert list(progress.promises()) == [
+        Punctuation({"ts": g}, {"link": k}) for g, k in ((98, "A"), (99, "B"))
+    ]
+    assert not ordered(by="link").promises_rest
+
+
+def test_rows_of_a_group_that_is_not_known_hold_nothing_back():
+    progress = ordered(by="link", groups=["A"]).start("ts")
+    assert progress.observe([5, 3, 9, 4], ["A", "?", "?", "?"]) == [None, 5, 5, 5]
+    assert list(progress.promises()) == [Punctuation({"ts": 5})]
+
+
+def test_a_group_that_returns_resumes_at_the_rest():
+    progress = ordered(by="link", idle=10).start("ts")
+    before = progress.observe([0, 5, 20, 4, 12, 20, 25], ["A", "B", "B", "A", "A", "A", "A"])
+    assert before == [None, 0, 5, 20, 20, 20, 20]
+
+
+# Laws of all policies
+
+
+@settings(max_examples=500, deadline=None)
+@given(policies, events, st.data())
+def test_no_row_on_time_matches_a_promise_already_given(policy, events, data):
+    progress, given_ = policy.start("ts"), Frontier()
+    for event in events:
+        bounds = feed(progress, [event])
+        if bounds and not is_late(event[0], bounds[0]):
+            assert not given_.covers_row({"ts": event[0], "link": event[1]})
+        if data.draw(st.booleans()):
+            for promise in progress.promises():
+                given_.advance(promise)
+
+
+@MANY
+@given(policies, events)
+def test_bounds_never_retreat(policy, events):
+    progress = policy.start("ts")
+    last = {}
+    for event in events:
+        if isinstance(event, tuple):
+            group = naive.key(event[1]) if policy.by else ""
+            (bound,) = feed(progress, [event])
+            assert last.get(group) is None or bound >= last[group]
+            last[group] = bound
+        else:
+            progress.tick(event)
+
+
+@MANY
+@given(st.one_of(linear_policies, data_policies), rows, st.lists(st.integers(0, 30), max_size=5))
+def test_lateness_does_not_depend_on_batches_or_on_when_promises_are_asked_for(policy, rows, cuts):
+    values, groups = [v for v, _ in rows], [g for _, g in rows]
+    once, cut = policy.start("ts"), policy.start("ts")
+    before, edges = [], [0, *sorted(min(c, len(rows)) for c in cuts), len(rows)]
+    for start, stop in itertools.pairwise(edges):
+        before += cut.observe(values[start:stop], groups[start:stop])
+        list(cut.promises())
+    assert before == once.observe(values, groups)
+
+
+@MANY
+@given(st.one_of(linear_policies, data_policies), rows, st.data())
+def test_late_rows_and_rows_without_a_time_change_nothing(policy, rows, data):
+    whole, clean = policy.start("ts"), policy.start("ts")
+    for value, group in rows:
+        (bound,) = whole.observe([value], [group])
+        if naive.has_time(value) and not is_late(value, bound):
+            assert clean.observe([value], [group]) == [bound]
+        if data.draw(st.booleans()):
+            assert list(whole.promises()) == list(clean.promises())
+
+
+@pytest.mark.parametrize("through", ["itself", "json"])
+@MANY
+@given(policies, events, st.integers(0, 30), st.data())
+def test_state_and_restore_at_any_point_change_nothing(through, policy, events, at, data):
+    progress = policy.start("ts")
+    feed(progress, events[:at])
+    if data.draw(st.booleans()):
+        list(progress.promises())
+    state = progress.state()
+    again = policy.start("ts")
+    again.restore(json.loads(json.dumps(state)) if through == "json" else state)
+    for event in events[at:]:
+        assert feed(again, [event]) == feed(progress, [event])
+        assert list(again.promises()) == list(progress.promises())
+
+
+@MANY
+@given(bounds_of, st.sampled_from([1, 3, 2.5]), rows, st.data())
+def test_every_gives_one_promise_for_each_step_of_the_grid(how, every, rows, data):
+    arguments, bound_of = how
+    progress = slack(**arguments, every=every).start("ts")
+    promised = []
+    for n, (value, _) in enumerate(rows):
+        progress.observe([value])
+        if not data.draw(st.booleans()):
+            continue
+        promised += [p.below["ts"] for p in progress.promises()]
+        bound = naive.linear(rows[: n + 1], bound_of)[1]
+        if bound is None:
+            assert not promised
+        else:
+            assert promised[-1] <= bound
+            assert promised[-1] // every == bound // every
+    assert all(a // every < b // every for a, b in itertools.pairwise(promised))
+
+
+@MANY
+@given(data_policies.filter(lambda p: p.every is not None), rows)
+def test_every_by_group_delays_promises_by_less_than_a_step(policy, rows):
+    """Compared with the same policy that promises at once."""
+    slow, prompt = policy.start("ts"), type(policy)(**{**vars(policy), "every": None}).start("ts")
+    given_, all_ = Frontier(), Frontier()
+    for value, group in rows:
+        assert slow.observe([value], [group]) == prompt.observe([value], [group])
+        for promise in prompt.promises():
+            all_.advance(promise)
+        for promise in slow.promises():
+            assert given_.advance(promise)
+        for g in (*GROUPS, UNSEEN):
+            late, soon = (f.bound("ts", {"link": g}) for f in (given_, all_))
+            assert (late is None) == (soon is None)
+            assert late is None or (late <= soon and late // policy.every == soon // policy.every)
+
+
+# Memory
+
+
+@pytest.mark.parametrize("policy", [slack(2, by="k", idle=5), timer(1, 50, 2, by="k", idle=5)], ids=str)
+def test_retired_groups_are_forgotten(policy):
+    progress = policy.start("ts")
+    for t in range(300):
+        progress.observe([t], [t])
+        progress.tick(t)
+        list(progress.promises())
+    assert max(len(part) for part in progress.state().values()) < 20
+
+
+# Values
+
+
+@pytest.mark.parametrize("policy", [at_end(), punctuated(), punctuated(on="end")], ids=str)
+def test_policies_that_look_at_no_row_promise_nothing(policy):
+    progress = policy.start("ts")
+    assert progress.observe([3, 1]) == [None, None]
+    assert list(progress.promises()) == []
+    assert not policy.is_data_driven
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: slack(),
+        lambda: slack(5, rows=3),
+        lambda: slack(rows=-1),
+        lambda: slack(rows=True),
+        lambda: slack(rows=1.5),
+        lambda: ordered(groups=["A"]),
+        lambda: ordered(idle=5),
+        lambda: ordered(by="link", groups=["A"], idle=5),
+        lambda: ordered(by="link", groups="AB"),
+        lambda: ordered(by="link", groups=[]),
+        lambda: punctuated(on=[]),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(make):
+    with pytest.raises(ValueError, match=r"\w+"):
+        make()
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        slack(-1),
+        slack("-1s"),
+        ordered(every=0),
+        ordered(by="k", idle="0s"),
+        timer("1s", lull=-1),
+        timer(1, 1, "-1s"),
+    ],
+)
+def test_durations_of_the_wrong_sign_are_refused(policy):
+    with pytest.raises(ValueError, match=r"negative|greater than 0"):
+        policy.in_units(lambda d: in_units(d, NANOSECONDS["s"]))
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        slack("5s"),
+        ordered(every="1s"),
+        ordered(by="k", idle="1s"),
+        timer("1s", 5),
+        timer(1, "5s"),
+        timer(1, 5, "5s"),
+        timer(1, 5, by="k", idle="5s"),
+    ],
+    ids=str,
+)
+def test_a_policy_starts_only_when_its_durations_are_numbers(policy):
+    with pytest.raises(ValueError, match="in_units"):
+        policy.start("ts")
+    policy.in_units(lambda d: in_units(d, NANOSECONDS["s"])).start("ts")
+
+
+# Cases from elsewhere
+
+
+@pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["id"])
+def test_vectors(case):
+    """slack 5; with a clock, which then starts at 7: a timer whose lull is the slack."""
+    late, now = case["params"]["slack"], 7
+    policy = timer(every=1, lull=late, slack=late) if case["params"].get("clock") else slack(late)
+    progress = policy.start("ts")
+    for step in case["steps"]:
+        if "in" in step:
+            progress.observe([step["ts"]])
+        elif "clock_advance" in step:
+            now += step["clock_advance"]
+        else:
+            progress.tick(now)
+            assert [p.below["ts"] for p in progress.promises()] == step["expect_punct"]
