@@ -53,8 +53,13 @@ int oop_wid_ranges_float(const double *times, int64_t n, double range, double sl
         /* Each quotient was rounded. */
         while (start_of(b, slide, offset) > t) b--;
         while (start_of(b + 1, slide, offset) <= t) b++;
-        while (start_of(a, slide, offset) + range <= t) a++;
-        while (start_of(a - 1, slide, offset) + range > t) a--;
+        if (range == slide) {
+            /* A tumbling window ends where the next one starts. */
+            a = b;
+        } else {
+            while (start_of(a, slide, offset) + range <= t) a++;
+            while (start_of(a - 1, slide, offset) + range > t) a--;
+        }
         first[i] = a;
         last[i] = b;
     }

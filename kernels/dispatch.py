@@ -39,7 +39,6 @@ class Kernels:
 
     name: str
     wid_ranges: Callable[..., tuple[Ints, Ints]]
-    wid_bound: Callable[..., int]
     select_below: Callable[..., Ints]
     select_not_below: Callable[..., Ints]
     prefix_bounds: Callable[..., tuple[Array, Number | None]]
@@ -72,8 +71,8 @@ class Kernels:
 def kernels(name: str | None = None) -> Kernels:
     """The kernels of one implementation; by default the one that `OOP_KERNELS` names, else the fastest.
 
-    >>> kernels("reference").wid_bound(20, 10, 10, 0)
-    2
+    >>> kernels("reference").select_below([5, 1, 3], 4).tolist()
+    [1, 2]
     """
     name = name or os.environ.get("OOP_KERNELS") or None
     if name is not None and name not in NAMES:
@@ -116,7 +115,5 @@ def _gather_kernels(name: str, module: ModuleType) -> Kernels:
     for field in fields(Kernels):
         if field.name != "name":
             holders = (module, reference, objects)
-            found[field.name] = next(
-                getattr(holder, field.name) for holder in holders if hasattr(holder, field.name)
-            )
+            found[field.name] = next(getattr(holder, field.name) for holder in holders if hasattr(holder, field.name))
     return Kernels(name, **found)

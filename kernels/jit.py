@@ -119,10 +119,13 @@ def _fill_wids_float(
             b -= 1
         while offset + (b + 1) * slide <= t:
             b += 1
-        while offset + a * slide + span <= t:
-            a += 1
-        while offset + (a - 1) * slide + span > t:
-            a -= 1
+        if span == slide:
+            a = b  # a tumbling window ends where the next one starts
+        else:
+            while offset + a * slide + span <= t:
+                a += 1
+            while offset + (a - 1) * slide + span > t:
+                a -= 1
         first[i] = a
         last[i] = b
     return -1
@@ -139,9 +142,7 @@ def _fill_bounds_int(times: Ints, seen: bool, greatest: int, slack: int, bounds:
 
 
 @compile_loop
-def _fill_bounds_float(
-    times: Floats, seen: bool, greatest: float, slack: float, bounds: Floats
-) -> tuple[float, bool]:
+def _fill_bounds_float(times: Floats, seen: bool, greatest: float, slack: float, bounds: Floats) -> tuple[float, bool]:
     highest = greatest if seen else -np.inf
     for i in range(len(times)):
         bounds[i] = highest - slack

@@ -71,9 +71,7 @@ def _add(left: Any, right: Any) -> Any:
     return left + right
 
 
-def _fold_values(
-    ids: Ints, values: Array, counts_in: Ints | None, out: Array, counts: Ints, choose: Choice
-) -> None:
+def _fold_values(ids: Ints, values: Array, counts_in: Ints | None, out: Array, counts: Ints, choose: Choice) -> None:
     check_array("counts", counts, np.int64)
     check_array("out", out, np.object_, len(counts))
     check_out(len(counts), out=out, counts=counts)

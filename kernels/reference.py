@@ -23,7 +23,7 @@ from oop.kernels.reference_aggregates import (
 )
 from oop.kernels.reference_groups import GroupTable, hash_partition
 from oop.kernels.reference_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows
-from oop.kernels.reference_windows import select_below, select_not_below, wid_bound, wid_ranges
+from oop.kernels.reference_windows import select_below, select_not_below, wid_ranges
 
 __all__ = [
     "GroupTable",
@@ -47,6 +47,5 @@ __all__ = [
     "sum_int_result",
     "take_max",
     "take_min",
-    "wid_bound",
     "wid_ranges",
 ]

@@ -76,9 +76,7 @@ def add_sum_int(ids: Ints, values: Array, valid: Bools | None, hi: Ints, lo: Int
     np.add.at(counts, ids, 1)
 
 
-def merge_sum_int(
-    ids: Ints, hi_in: Ints, lo_in: Ints, counts_in: Ints, hi: Ints, lo: Ints, counts: Ints
-) -> None:
+def merge_sum_int(ids: Ints, hi_in: Ints, lo_in: Ints, counts_in: Ints, hi: Ints, lo: Ints, counts: Ints) -> None:
     """Add exact sums to exact sums."""
     _check_wide(hi, lo, counts)
     check_array("hi_in", hi_in, np.int64, len(ids))
@@ -192,9 +190,7 @@ def merge_max(ids: Ints, values_in: Array, counts_in: Ints, out: Array, counts: 
     np.add.at(counts, ids[keep], counts_in[keep])
 
 
-def add_moments(
-    ids: Ints, values: Array, valid: Bools | None, counts: Ints, means: Floats, m2: Floats
-) -> None:
+def add_moments(ids: Ints, values: Array, valid: Bools | None, counts: Ints, means: Floats, m2: Floats) -> None:
     """Keep count, mean and the sum of squared distances from the mean (Welford, Chan).
 
     >>> counts, means, m2 = np.zeros(1, np.int64), np.zeros(1), np.zeros(1)

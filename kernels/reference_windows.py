@@ -2,15 +2,14 @@
 
 Window w covers [offset + w*slide, offset + w*slide + range). The time t is in the windows first..last (`wids`
 in A.2.2 of the OOP paper): floor((t - offset - range) / slide) + 1 to floor((t - offset) / slide).
+A tumbling window (range = slide) of float times ends where the next one starts, whatever rounding makes of the sum,
+so that every time is in exactly one.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from oop.errors import TimeError
 from oop.kernels.checks import (
     Array,
     Floats,
@@ -50,47 +49,6 @@ def wid_ranges(times: Array, range: Number, slide: Number, offset: Number) -> tu
     return (shifted - range) // slide + 1, last
 
 
-def wid_bound(bound: Number, range: Number, slide: Number, offset: Number) -> int:
-    """The least window that is still open when no time below `bound` can come any more.
-
-    >>> wid_bound(20, 10, 3, 0), wid_bound(21, 10, 3, 0), wid_bound(22, 10, 3, 0)
-    (4, 4, 5)
-    """
-    floats = any(isinstance(value, (float, np.floating)) for value in (bound, range, slide, offset))
-    check_window(range, slide, offset, floats)
-    if not floats:
-        return (int(bound) - int(offset) - int(range)) // int(slide) + 1
-    if not math.isfinite(bound):
-        raise TimeError(f"bound {bound} has no window", hint="the end of a stream is a promise of its own")
-    bound, range, slide, offset = float(bound), float(range), float(slide), float(offset)
-
-    def is_open(wid: int) -> bool:
-        try:
-            return offset + float(wid) * slide + range > bound
-        except OverflowError:
-            return wid > 0
-
-    # The quotient is off by rounding, and by a lot where float64 cannot tell windows apart: gallop from it.
-    quotient = (bound - offset - range) / slide
-    guess = math.floor(quotient) + 1 if math.isfinite(quotient) else (2**1024 if quotient > 0 else -(2**1024))
-    step = 1
-    if is_open(guess):
-        while is_open(guess - step):
-            step *= 2
-        closed, still_open = guess - step, guess
-    else:
-        while not is_open(guess + step):
-            step *= 2
-        closed, still_open = guess, guess + step
-    while still_open - closed > 1:
-        middle = (closed + still_open) // 2
-        if is_open(middle):
-            still_open = middle
-        else:
-            closed = middle
-    return still_open
-
-
 def select_below(slots: Array, bound: Number) -> Ints:
     """The positions of the slots below a bound.
 
@@ -126,6 +84,8 @@ def _float_wid_ranges(times: Floats, range: float, slide: float, offset: float) 
         last[move] -= 1
     while (move := starts(last + 1) <= times).any():
         last[move] += 1
+    if range == slide:
+        return last.copy(), last
     while (move := starts(first) + range <= times).any():
         first[move] += 1
     while (move := starts(first - 1) + range > times).any():

@@ -43,9 +43,7 @@ class Column:
         if self.kind not in DTYPES:
             raise KernelError(f"no kind of column {self.kind!r}; there are {', '.join(DTYPES)}")
         if self.data.ndim != 1 or self.data.dtype != DTYPES[self.kind]:
-            raise KernelError(
-                f"the data of a column of kind {self.kind} must be {np.dtype(DTYPES[self.kind])}"
-            )
+            raise KernelError(f"the data of a column of kind {self.kind} must be {np.dtype(DTYPES[self.kind])}")
         if (self.kind == "bytes") != (self.offsets is not None):
             raise KernelError("a column has offsets if and only if its kind is bytes")
         if self.offsets is not None:

@@ -3,8 +3,11 @@
 >>> import pyarrow as pa, oop
 >>> packets = pa.table({"ts": [3, 1, 2, 14, 11], "len": [40, 60, 50, 70, 80]})
 >>> stream = oop.source(packets, time="ts", punctuate=oop.slack(5))
->>> stream.window(oop.tumbling(10)).agg(n=oop.count(), bytes=oop.sum("len")).run().to_table().to_pylist()
-[{'window_start': 0, 'window_end': 10, 'n': 3, 'bytes': 150}, {'window_start': 10, 'window_end': 20, 'n': 2, 'bytes': 150}]
+>>> counts = stream.window(oop.tumbling(10)).agg(n=oop.count(), bytes=oop.sum("len"))
+>>> for row in counts.run().to_table().to_pylist():
+...     print(row)
+{'window_start': 0, 'window_end': 10, 'n': 3, 'bytes': 150}
+{'window_start': 10, 'window_end': 20, 'n': 2, 'bytes': 150}
 """
 
 from oop.engines.embedded import Embedded, Late, Run

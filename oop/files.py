@@ -194,9 +194,7 @@ def _parse_json(schema: pa.Schema | None, names: list[str] | None, block: bytes)
     # "ignore" would drop in silence what the first block did not have.
     unexpected = "infer" if schema is None else "error"
     options = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected)
-    return arrow_json.read_json(
-        pa.BufferReader(block), arrow_json.ReadOptions(block_size=len(block) + 1), options
-    )
+    return arrow_json.read_json(pa.BufferReader(block), arrow_json.ReadOptions(block_size=len(block) + 1), options)
 
 
 def _look(path: Path, parse: Parse, delimiter: str | None, schema: pa.Schema | None) -> tuple[Any, Any]:

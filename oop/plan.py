@@ -16,6 +16,7 @@ from oop.inputs import Input as Data
 from oop.operators.base import Spec
 from oop.operators.filter import Filter
 from oop.operators.input import Input
+from oop.operators.times import unit_of
 from oop.punctuation import END, Frontier, Interest
 
 
@@ -151,12 +152,16 @@ def _never_emits(node: Node, source: Node, attribute: str) -> NeverEmits:
             at=node.site,
             hint=f"name all groups with groups=[…], or retire silent ones with idle=…, or group by {policy.by!r}",
         )
+    data = source.data
+    shown = f'"{data.label}"' if data is not None and data.kind == "file" else "…"
+    known = attribute if attribute in source.schema.names else spec.time
+    advice = "oop.slack(5)" if unit_of(source.schema.field(known).type) is None else 'oop.slack("5s")'
+    if known != spec.time:
+        advice = f'{{"{known}": {advice}}}'
     return NeverEmits(
         f"{node.call} at {node.site} can never emit: input {spec.source!r} makes no promise about {attribute!r}.",
         at=node.site,
-        hint=f'oop.source({spec.label}, time="{spec.time}", punctuate=oop.slack("5s")) '
-        f"promises about {spec.time!r}; punctuate={{{attribute!r}: …}} about {attribute!r}; "
-        "oop.at_end() waits for the end",
+        hint=f'oop.source({shown}, time="{spec.time}", punctuate={advice})',
     )
 
 
@@ -177,6 +182,4 @@ def _tree(node: Node, head: str, tail: str, seen: dict[int, int]) -> Iterator[tu
     for i, edge in enumerate(node.inputs):
         last = i == len(node.inputs) - 1
         route = "" if edge.route is None else f"[{edge.route}] "
-        yield from _tree(
-            edge.node, f"{tail}{'└─ ' if last else '├─ '}{route}", tail + ("   " if last else "│  "), seen
-        )
+        yield from _tree(edge.node, f"{tail}{'└─ ' if last else '├─ '}{route}", tail + ("   " if last else "│  "), seen)

@@ -9,8 +9,7 @@ from pathlib import Path
 _PACKAGE = Path(__file__).parent
 # the package's folders and where its symlinks lead: frames in them are ours
 _OURS = tuple(
-    str(p) + os.sep
-    for p in {_PACKAGE, *(d.resolve() for d in _PACKAGE.iterdir() if d.is_symlink() and d.is_dir())}
+    str(p) + os.sep for p in {_PACKAGE, *(d.resolve() for d in _PACKAGE.iterdir() if d.is_symlink() and d.is_dir())}
 )
 
 

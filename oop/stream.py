@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -71,7 +73,9 @@ def source(
         policies = _policies(punctuate, time, read.schema, read.kind)
     except OopError as wrong:
         raise wrong.located(site) from wrong.__cause__
-    spec = Input(name or read.label, time, policies, late, nulls, repr(read.label))
+    given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate or {})
+    text = ", ".join(str(p) if a == time else f"{a}: {p}" for a, p in given.items())
+    spec = Input(name or read.label, time, policies, late, nulls, text)
     return Stream(make_node(spec, (), site, f"oop.source({read.label!r})", read), time=time)
 
 
@@ -95,7 +99,7 @@ def _policies(
                 "timer() goes by the wall clock, but this input is data of the past: every row would be late; "
                 "use ordered(), slack(…) or at_end()"
             )
-        found.append((attribute, policy.in_units(lambda d, t=type_: duration_in(d, t))))
+        found.append((attribute, policy.in_units(partial(duration_in, type_=type_))))
     if sum(isinstance(p, Punctuated) for _, p in found) > 1:
         raise ValueError("one punctuated(on=[…]) names all attributes that the data promises about")
     return tuple(found)
@@ -285,7 +289,9 @@ class Windowed:
         names = stream.schema.names
         if on is None:
             raise SchemaMismatch(
-                "the stream has no one time to window on", at=site, hint=f"say .window(…, on=…): one of {', '.join(names)}"
+                "the stream has no one time to window on",
+                at=site,
+                hint=f"say .window(…, on=…): one of {', '.join(names)}",
             )
         if on not in names:
             raise UnknownColumn.of(on, names, at=site)
@@ -354,7 +360,7 @@ def _with_late(node: Node, mode: str, made: dict[int, Node]) -> Node:
     if id(node) not in made:
         spec = node.spec
         if isinstance(spec, Input):
-            spec = Input(spec.source, spec.time, spec.policies, mode, spec.nulls, spec.label)
+            spec = replace(spec, late=mode)
         inputs = tuple(Edge(_with_late(e.node, mode, made), e.route) for e in node.inputs)
         made[id(node)] = Node(spec, inputs, node.site, node.call, node.schema, node.data)
     return made[id(node)]
@@ -368,4 +374,3 @@ def union(first: Stream, *others: Stream) -> Stream:
     6
     """
     return first.union(*others)
-

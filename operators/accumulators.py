@@ -1,7 +1,7 @@
 """Running aggregates: plain arrays indexed by dense group ids, updated and merged by kernels.
 
-Every accumulator starts from zeros (its zero for `merge`), takes rows (`update`), takes partials (`merge`) and gives its
-result. How many groups there are is told by `grow`. Arrays double, so that adding groups costs little.
+Every accumulator starts from zeros (its zero for `merge`), takes rows (`update`), takes partials (`merge`) and gives
+its result. How many groups there are is told by `grow`. Arrays double, so that adding groups costs little.
 """
 
 from __future__ import annotations
@@ -151,11 +151,11 @@ class SumInt(Accumulator):
 
 class MeanInt(SumInt):
     def result(self) -> pa.Array:
-        n = np.maximum(self.counts, 1)
-        # the remainder apart: a sum above 2**53 must not lose its low bits before the division
-        whole, rest = np.divmod(self.hi, n)
-        scaled = rest.astype(np.float64) * 2.0**32 + self.lo
-        return _nullable(whole.astype(np.float64) * 2.0**32 + scaled / n, self.counts)
+        # small negative sums have hi = -1 and a great lo: put them together as integers, not as floats
+        fits = np.abs(self.hi) < 2**30
+        small = np.where(fits, (np.where(fits, self.hi, 0) << 32) + self.lo, 0)
+        total = np.where(fits, small, self.hi * 2.0**32 + self.lo)
+        return _nullable(total / np.maximum(self.counts, 1), self.counts)
 
 
 class SumFloat(Accumulator):
@@ -213,9 +213,7 @@ class Moments(Accumulator):
         self.kernels.add_moments(ids, column.data, column.valid, self.counts, self.means, self.m2)
 
     def merge(self, ids: Ids, other: Accumulator) -> None:
-        self.kernels.merge_moments(
-            ids, other.counts, other.means, other.m2, self.counts, self.means, self.m2
-        )
+        self.kernels.merge_moments(ids, other.counts, other.means, other.m2, self.counts, self.means, self.m2)
 
     def result(self) -> pa.Array:
         divisor = self.counts - self.ddof

@@ -24,7 +24,7 @@ from oop.operators.marks import is_late
 from oop.operators.panes import PaneCode, PaneTree
 from oop.operators.times import from_physical
 from oop.punctuation import Frontier, Interest, Punctuation
-from oop.punctuation.translate import carry, window_start
+from oop.punctuation.translate import Image, carry
 
 WINDOW_START, WINDOW_END = "window_start", "window_end"
 _WHOLE_BATCH = 65_536
@@ -49,13 +49,7 @@ class Aggregate(Spec):
         return unique_schema(fields + Shape(inputs[0], self.keys, self.aggregates).fields())
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        grid = self.grid
-        images = {
-            WID_START: [
-                (WINDOW_START, lambda wid: window_start(wid, grid.slide, grid.offset)),
-                (WINDOW_END, lambda wid: window_start(wid, grid.slide, grid.offset) + grid.range),
-            ]
-        }
+        images: dict[str, list[Image]] = {WID_START: [(WINDOW_START, self.grid.start), (WINDOW_END, self.grid.end)]}
         return carry(frontiers[0], images, {k: [k] for k in self.keys})
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
@@ -124,7 +118,8 @@ class AggregateOperator:
         if not self.ports.advance(punct, port):
             return
         frontier = self.ports.frontiers[0]
-        grouped = any(c in self.keys for c in group_columns(frontier))
+        # what went out before may be uneven too, even when the promise now is the same for all groups
+        grouped = any(c in self.keys for f in (frontier, self.closed) for c in group_columns(f))
         if grouped:
             emitted = self._close_groups(frontier)
         elif self.sliding:
@@ -191,17 +186,14 @@ class AggregateOperator:
             yield pa.concat_batches(waiting)
 
     def _batch(self, table: Table) -> pa.RecordBatch:
-        wids = table.slots()
-        if isinstance(self.grid.slide, int):
-            start = self.grid.offset + wids * self.grid.slide
-        else:
-            start = self.grid.offset + wids.astype(np.float64) * self.grid.slide
-        times = [from_physical(start, self.time), from_physical(start + self.grid.range, self.time)]
+        times = [from_physical(edge, self.time) for edge in self.grid.edges(table.slots())]
         return pa.RecordBatch.from_arrays([*times, *table.results()], schema=self.output)
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()
-        yield text_part("aggregate", {"closed": [p.to_json() for p in self.closed.promises()], "late": self.late_unused})
+        yield text_part(
+            "aggregate", {"closed": [p.to_json() for p in self.closed.promises()], "late": self.late_unused}
+        )
         yield from self.store.save()
 
     def load(self, parts: Iterable[Part]) -> None:
@@ -242,8 +234,6 @@ def unique_schema(fields: Sequence[pa.Field]) -> pa.Schema:
     return pa.schema(fields)
 
 
-def describe_aggregates(
-    name: str, aggregates: Sequence[tuple[str, AggregateFunction]], keys: Sequence[str]
-) -> str:
+def describe_aggregates(name: str, aggregates: Sequence[tuple[str, AggregateFunction]], keys: Sequence[str]) -> str:
     shown = ", ".join(f"{n}={a}" for n, a in aggregates) or "no aggregate"
     return f"{name} {shown}" + (f" by {', '.join(keys)}" if keys else "")

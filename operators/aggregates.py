@@ -1,7 +1,7 @@
 """Aggregate functions as users write them: ``oop.count()``, ``oop.sum("len")``; frozen, and knowing their types.
 
-Nulls are left out, as in SQL; a group of nulls alone has no sum, mean, min, max or var (null). NaN is greater than every
-number, as in most SQL engines. An integer sum never wraps: it is exact while it runs and raises if the result does
+Nulls are left out, as in SQL; a group of nulls alone has no sum, mean, min, max or var (null). NaN is greater than
+every number, as in most SQL engines. An integer sum never wraps: it is exact while it runs and raises if the result does
 not fit.
 """
 

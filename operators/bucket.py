@@ -19,7 +19,7 @@ from oop.operators.marks import keep_late
 from oop.operators.times import check_time_type
 from oop.punctuation import Frontier, Interest
 from oop.punctuation.patterns import Bound
-from oop.punctuation.translate import Image, carry, identity, wid_bound
+from oop.punctuation.translate import Image, carry, identity, wid_bound, window_end, window_start
 
 WID_START = "__wid_start"
 WID_END = "__wid_end"
@@ -39,6 +39,20 @@ class Grid:
     @property
     def overlaps(self) -> bool:
         return self.slide < self.range
+
+    def start(self, wid: Bound) -> Bound:
+        return window_start(int(wid), self.slide, self.offset)
+
+    def end(self, wid: Bound) -> Bound:
+        return window_end(int(wid), self.range, self.slide, self.offset)
+
+    def edges(self, wids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Start and end of many windows, in the very arithmetic of `start` and `end`."""
+        slide = self.slide
+        if isinstance(slide, float):
+            wids = wids.astype(np.float64)
+        start = self.offset + wids * slide
+        return start, self.offset + (wids + 1) * slide if self.range == slide else start + self.range
 
 
 @dataclass(frozen=True)
@@ -86,14 +100,12 @@ class BucketOperator(Passing):
         self.output = spec.schema(inputs)
         self.overlaps = grid.overlaps
         self.gaps = grid.slide > grid.range
-        self.wids = partial(
-            dispatch.kernels().wid_ranges, range=grid.range, slide=grid.slide, offset=grid.offset
-        )
+        self.wids = partial(dispatch.kernels().wid_ranges, range=grid.range, slide=grid.slide, offset=grid.offset)
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         first, last = self.wids(views.times(batch.column(self.on)))
         start = pa.array(first)
-        end = pa.array(last) if self.overlaps or self.gaps else start
+        end = pa.array(last) if self.overlaps or self.gaps else start  # tumbling: one window a row
         tagged = pa.RecordBatch.from_arrays([*batch.columns, start, end], schema=self.output)
         if self.gaps:
             inside = np.less_equal(first, last)

@@ -99,9 +99,7 @@ def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
         yield matching(promise, batch)
 
 
-def _below_each(
-    column: pa.Array, bounds: np.ndarray, entries: list, codes: np.ndarray, attribute: str
-) -> np.ndarray:
+def _below_each(column: pa.Array, bounds: np.ndarray, entries: list, codes: np.ndarray, attribute: str) -> np.ndarray:
     """Row i is below bounds[i]; whole numbers are compared as such, not as floats."""
     valid, values = _values(column)
     if values.dtype == np.int64:

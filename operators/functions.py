@@ -113,9 +113,7 @@ def _beside(value: Value, other: pa.DataType) -> Value:
         target = pa.duration(other.unit)
     elif (
         (types.is_integer(kind) and types.is_uint64(other) and value.as_py() >= 0)
-        or (
-            types.is_timestamp(kind) and types.is_timestamp(other) and (kind.tz is None) == (other.tz is None)
-        )
+        or (types.is_timestamp(kind) and types.is_timestamp(other) and (kind.tz is None) == (other.tz is None))
         or (types.is_string(kind) and types.is_large_string(other))
     ):
         target = other

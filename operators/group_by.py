@@ -147,6 +147,3 @@ class GroupByOperator:
 
 def _rows(count: int) -> pa.RecordBatch:
     return pa.record_batch([pa.nulls(count)], names=["_"])
-
-
-

@@ -2,23 +2,26 @@
 
 A *slot* is where a group stands in time: a pane of a window, or a progressing attribute's value. A `Table` holds the
 groups of one slice of slots; the `Store` is the slices by number. A slice spans one slot (then the slot need not be
-part of the key) until a batch spreads over too many; then slices get wider by powers of two.
+part of the key) until slices turn out to be many and nearly empty; then they get wider by powers of two.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.kernels.views import Column
+from oop.operators.accumulators import Accumulator
 from oop.operators.aggregates import Aggregate
 from oop.operators.base import Part, read_text, text_part
 
-_SPREAD = 64  # slices that one batch may touch before slices get wider
+SPREAD = 64  # slices that one batch may touch, or that may hold fewer rows than this, before slices get wider
+_WIDEST = 60  # then there are at most three: before 0, after it, and without a time
 
 
 @dataclass(frozen=True)
@@ -29,13 +32,26 @@ class Shape:
     keys: tuple[str, ...]
     aggregates: tuple[tuple[str, Aggregate], ...]
 
+    @cached_property
     def key_types(self) -> list[pa.DataType]:
         return [self.schema.field(k).type for k in self.keys]
+
+    @cached_property
+    def kinds(self) -> list[str]:
+        return [views.kind_of(t) for t in self.key_types]
+
+    @cached_property
+    def _prototypes(self) -> list[Accumulator]:
+        return [a.start(self.schema) for _, a in self.aggregates]
+
+    def accumulators(self) -> list[Accumulator]:
+        """New ones, empty; finding out their types again for each table would cost more than they do."""
+        return [p.empty() for p in self._prototypes]
 
     def fields(self) -> list[pa.Field]:
         """Of the results: keys as they are, then the aggregates."""
         keys = [self.schema.field(k).remove_metadata() for k in self.keys]
-        return keys + [pa.field(n, a.type(self.schema)) for n, a in self.aggregates]
+        return keys + [pa.field(n, p.type) for (n, _), p in zip(self.aggregates, self._prototypes, strict=True)]
 
 
 class Table:
@@ -45,9 +61,8 @@ class Table:
         self.shape = shape
         self.slotted = slotted
         self.slot = slot
-        kinds = [views.kind_of(t) for t in shape.key_types()]
-        self.keys = dispatch.kernels().GroupTable([*kinds, "int"] if slotted else kinds)
-        self.accumulators = [a.start(shape.schema) for _, a in shape.aggregates]
+        self.keys = dispatch.kernels().GroupTable([*shape.kinds, "int"] if slotted else shape.kinds)
+        self.accumulators = shape.accumulators()
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -83,10 +98,8 @@ class Table:
         return self.keys.columns()[: len(self.shape.keys)]
 
     def key_arrays(self) -> dict[str, pa.Array]:
-        types = self.shape.key_types()
-        return {
-            k: views.to_arrow(c, t) for k, c, t in zip(self.shape.keys, self.key_columns(), types, strict=True)
-        }
+        named = zip(self.shape.keys, self.key_columns(), self.shape.key_types, strict=True)
+        return {k: views.to_arrow(c, t) for k, c, t in named}
 
     def select(self, indices: np.ndarray) -> Table:
         """Some of the groups, as a table of their own."""
@@ -122,6 +135,8 @@ class Store:
         self.shape = shape
         self.adaptive = adaptive
         self.shift = 0
+        self._made = 0  # tables, and the rows they got, since slices were last made wider
+        self._rows = 0
         self.tables: dict[int, Table] = {}
         self._saved: set[int] = set()
         self._changed: set[int] = set()
@@ -136,11 +151,13 @@ class Store:
 
     def update(self, slots: np.ndarray, keys: Sequence[Column], values: Sequence[pa.Array | None]) -> list[int]:
         """Take rows in; the slices that they went to."""
+        if self._made > SPREAD and self._rows < self._made * SPREAD:
+            self._widen()
         numbers = slots >> self.shift
-        if self.adaptive:
-            while len(numbers) > _SPREAD and len(np.unique(numbers)) > _SPREAD:
-                self._widen()
-                numbers = slots >> self.shift
+        while self._is_adaptive and len(numbers) > SPREAD and len(np.unique(numbers)) > SPREAD:
+            self._widen()
+            numbers = slots >> self.shift
+        self._rows += len(slots)
         first = int(numbers[0])
         if (numbers == first).all():
             self._table(first).update(slots, keys, values)
@@ -156,17 +173,25 @@ class Store:
         self._changed.add(number)
         table = self.tables.get(number)
         if table is None:
+            self._made += 1
             table = self.tables[number] = Table(self.shape, self.shift > 0, number << self.shift)
         return table
 
+    @property
+    def _is_adaptive(self) -> bool:
+        return self.adaptive and self.shift < _WIDEST
+
     def _widen(self) -> None:
         """Slices of four times as many slots; what is held is merged into them."""
+        if not self._is_adaptive:
+            return
         self.shift += 2
         narrow, self.tables = self.tables, {}
         self._changed = set()
         self._widened = True
         for number, table in narrow.items():
             self._table(number >> 2).absorb(table)
+        self._made = self._rows = 0
 
     def numbers_below(self, bound: int) -> list[int]:
         """The slices that begin below a slot."""

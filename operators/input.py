@@ -1,7 +1,7 @@
 """Input: guards a stream and makes its promises (paper 004, sections 3.2, 5.1 and 5.4).
 
-A row is late iff it is under the bound implied by the rows before it, so lateness does not depend on batches; the promise
-itself may follow later. A promise ends the batch in progress (A.1.1). Promises that help no consumer are swallowed.
+A row is late iff it is under the bound implied by the rows before it, so lateness does not depend on batches; the
+promise itself may follow later. A promise ends the batch in progress (A.1.1). Promises that help no consumer are swallowed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from oop.errors import LateRow, SchemaMismatch, TimeError, UnknownColumn
+from oop.errors import LateRow, OopError, SchemaMismatch, TimeError, UnknownColumn
 from oop.kernels import dispatch, views
 from oop.operators.base import FRONTIERS, Element, Operator, Part, Ports, Spec, read_text, text_part
 from oop.operators.coverage import broken_promises
@@ -33,14 +33,14 @@ Broken: TypeAlias = tuple[np.ndarray, Entry]
 
 @dataclass(frozen=True)
 class Input(Spec):
-    """``policies`` have their durations in the attributes' units; ``label`` says where the data comes from."""
+    """``policies`` have their durations in the attributes' units; ``text`` is what the user wrote."""
 
     source: str
     time: str
     policies: tuple[tuple[str, Policy], ...]
     late: str = "drop"
     nulls: str = "raise"
-    label: str = ""
+    text: str = ""
     name = "Source"
 
     def reads(self) -> frozenset[str]:
@@ -79,8 +79,7 @@ class Input(Spec):
         return InputOperator(self, inputs)
 
     def describe(self) -> str:
-        time = [str(p) if a == self.time else f"{a}: {p}" for a, p in self.policies] or ["no promises"]
-        return f"Source {self.source}   {', '.join(time)}   late: {self.late}"
+        return f"Source {self.source}   {self.text or 'no promises'}   late: {self.late}"
 
 
 class InputOperator:
@@ -110,6 +109,7 @@ class InputOperator:
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         first_row = self.rows_seen
+        failure: OopError | None
         batch, failure = self._with_time(batch, first_row)
         self.rows_seen += batch.num_rows
         late, entries, cuts = self._judge(batch)
@@ -152,9 +152,7 @@ class InputOperator:
             hint='filter such rows out, or pass nulls="aside" to set them aside like late rows',
         )
 
-    def _judge(
-        self, batch: pa.RecordBatch
-    ) -> tuple[np.ndarray | None, list[Broken], list[tuple[int, Punctuation]]]:
+    def _judge(self, batch: pa.RecordBatch) -> tuple[np.ndarray | None, list[Broken], list[tuple[int, Punctuation]]]:
         """Which rows are late and what they broke; and where in the batch a promise comes due."""
         late = np.zeros(batch.num_rows, bool)
         entries: list[Broken] = []
@@ -305,7 +303,7 @@ def normalise(punct: Punctuation, schema: pa.Schema) -> Punctuation:
 
 
 def _due(progress: Linear, bounds: np.ndarray) -> list[tuple[int, Punctuation]]:
-    """Rows before which the bound reaches a new step of ``every``; bounds never retreat, so they are found by bisection."""
+    """Rows before which the bound reaches a new step of ``every``: bounds never retreat, so bisection finds them."""
     found: list[tuple[int, Punctuation]] = []
     every = progress.every
     assert every is not None
@@ -335,5 +333,3 @@ def _ticks(progress: Progress) -> bool:
 
 def _least(dtype: np.dtype) -> int | float:
     return np.iinfo(np.int64).min if dtype == np.int64 else -np.inf
-
-

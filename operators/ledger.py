@@ -1,6 +1,6 @@
 """The ledger of rows set aside at an input: late ones with the promise that each broke, and rows without a time.
 
-Nothing is dropped in silence. Entries keep the rows as they came; the table with the promises as text is made on demand.
+Nothing is dropped in silence. Entries keep the rows as they came; the table with promises as text is made on demand.
 """
 
 from __future__ import annotations
@@ -51,9 +51,11 @@ class Ledger:
         self.entries: list[Entry] = []
         self.late = 0
         self.aside = 0
+        self.nbytes = 0  # kept as a total: it is asked for after every round
 
     def add(self, entry: Entry) -> None:
         self.entries.append(entry)
+        self.nbytes += entry.rows.nbytes + (0 if entry.bounds is None else entry.bounds.nbytes)
         if entry.text == WITHOUT_TIME:
             self.aside += entry.rows.num_rows
         else:
@@ -69,7 +71,3 @@ class Ledger:
         tables = [e.table() for e in self.entries]
         schema = pa.schema(fields)
         return pa.concat_tables([t.cast(schema) for t in tables]) if tables else schema.empty_table()
-
-    @property
-    def nbytes(self) -> int:
-        return sum(e.rows.nbytes + (0 if e.bounds is None else e.bounds.nbytes) for e in self.entries)

@@ -1,8 +1,8 @@
 """Shared panes of sliding windows (paper 004, section 4.1: paned-window aggregation).
 
 A pane is a stretch of time whose rows belong to the same windows: edges are at ``k·slide`` and ``k·slide + range mod
-slide``. Rows are aggregated once, into their pane; a window is the merge of its panes. `PaneCode` numbers panes in order
-of time; `PaneTree` keeps merges of aligned runs of complete panes, so that a window of n panes costs about 2·log2(n)
+slide``. Rows are aggregated once, into their pane; a window is the merge of its panes. `PaneCode` numbers panes by
+time; `PaneTree` keeps merges of aligned runs of complete panes, so that a window of n panes costs about 2·log2(n)
 merges instead of n.
 """
 

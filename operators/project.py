@@ -81,9 +81,7 @@ class ProjectOperator(Passing):
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         arrays = [expr.evaluate(batch) for _, expr in self.columns]
-        arrays = [
-            a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, self.output, strict=True)
-        ]
+        arrays = [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, self.output, strict=True)]
         yield keep_late(pa.RecordBatch.from_arrays(arrays, schema=self.output), batch)
 
 

@@ -61,9 +61,7 @@ def in_units(duration: Duration, unit: int | None, *, whole: bool = True) -> int
         units = nanoseconds(duration) / unit
         if units.denominator != 1:
             name = next((n for n, length in NANOSECONDS.items() if length == unit), f"{unit}ns")
-            raise ValueError(
-                f"the duration {duration!r} is not a whole number of the time column's unit (1{name})"
-            )
+            raise ValueError(f"the duration {duration!r} is not a whole number of the time column's unit (1{name})")
         return units.numerator
     if whole:
         if isinstance(duration, float):

@@ -44,8 +44,8 @@ OTHER = object()  # stands for every value of a group column that no promise nam
 
 
 class Frontier:
-    """Three kinds of promises, each where it is cheap to ask for: ``all`` rows (linear and joint corners), groups of one
-    column (`Grouping`), and the rare conjunctions over several group columns (a plain list)."""
+    """Three kinds of promises, each where it is cheap to ask for: ``all`` rows (linear and joint corners), groups of
+    one column (`Grouping`), and the rare conjunctions over several group columns (a plain list)."""
 
     __slots__ = ("all", "by", "several")
 
@@ -106,7 +106,7 @@ class Frontier:
             self.several = [p for p in self.several if not simple.covers(p)]
 
     def covers(self, promise: Punctuation) -> bool:
-        """Is the promise implied? Decided cell by cell: for each combination of named (or other) groups it speaks of."""
+        """Is the promise implied? Decided cell by cell: each combination of named (or other) groups it speaks of."""
         if self.all.covers(promise.below, _point(promise)):
             return True
         columns = {*promise.where, *self.by, *(c for p in self.several for c in p.where)}
@@ -115,8 +115,7 @@ class Frontier:
         names = sorted(columns)
         cells = [self._cells(column, promise) for column in names]
         return all(
-            self._covers_cell(promise.below, dict(zip(names, cell, strict=True)))
-            for cell in itertools.product(*cells)
+            self._covers_cell(promise.below, dict(zip(names, cell, strict=True))) for cell in itertools.product(*cells)
         )
 
     def _cells(self, column: str, promise: Punctuation) -> list[Value]:
@@ -269,9 +268,7 @@ def _point(promise: Punctuation) -> dict[str, Value]:
 
 def _cell_matches(promise: Punctuation, cell: Mapping[str, Value]) -> bool:
     """Does every row of the cell match the promise's group patterns?"""
-    return all(
-        isinstance(p, NotIn) if cell[c] is OTHER else p.matches(cell[c]) for c, p in promise.where.items()
-    )
+    return all(isinstance(p, NotIn) if cell[c] is OTHER else p.matches(cell[c]) for c, p in promise.where.items())
 
 
 def _as_corners(promise: Punctuation) -> Corners:

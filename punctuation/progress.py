@@ -22,7 +22,7 @@ from oop.punctuation.promise import Punctuation
 def _number(duration: Duration | None) -> Bound | None:
     if duration is None or isinstance(duration, int | float):
         return duration
-    raise ValueError(f"the duration {duration!r} is not yet a number: call in_units on the policy before start")
+    raise ValueError(f"the duration {duration!r} is not a number yet: call in_units on the policy first")
 
 
 def _no_time(value: Bound | None) -> bool:

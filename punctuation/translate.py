@@ -119,6 +119,18 @@ def window_start(wid: int, slide: Bound, offset: Bound) -> Bound:
     return offset + wid * slide
 
 
+def window_end(wid: int, range: Bound, slide: Bound, offset: Bound) -> Bound:
+    """Where window ``wid`` ends. A tumbling one ends where the next begins, also where a float sum is rounded
+    otherwise: every time is in exactly one.
+
+    >>> window_end(2, 0.1, 0.1, 0.0), window_start(3, 0.1, 0.0)
+    (0.30000000000000004, 0.30000000000000004)
+    """
+    if range == slide:
+        return window_start(wid + 1, slide, offset)
+    return window_start(wid, slide, offset) + range
+
+
 def wid_bound(bound: Bound, range: Bound, slide: Bound, offset: Bound) -> int:
     """The bound W on window ids under the promise ``t < bound``: the least wid that may still get a row.
 
@@ -134,7 +146,7 @@ def wid_bound(bound: Bound, range: Bound, slide: Bound, offset: Bound) -> int:
         return int((bound - offset - range) // slide) + 1
 
     def ended(wid: int) -> bool:
-        return window_start(wid, slide, offset) + range <= bound
+        return window_end(wid, range, slide, offset) <= bound
 
     about = (bound - offset - range) / slide
     low = high = math.floor(about) + 1 if math.isfinite(about) else 2 * _FAR
@@ -149,4 +161,4 @@ def wid_bound(bound: Bound, range: Bound, slide: Bound, offset: Bound) -> int:
     return low + bisect.bisect_left(builtins.range(low, high), True, key=lambda wid: not ended(wid))
 
 
-__all__ = ["Equal", "NotIn", "carry", "identity", "restrict", "wid_bound", "window_start"]
+__all__ = ["Equal", "NotIn", "carry", "identity", "restrict", "wid_bound", "window_end", "window_start"]

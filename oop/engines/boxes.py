@@ -56,16 +56,20 @@ class Arc:
             return element
         rows = element.num_rows
         train = [element]
-        while self.queue and rows < TRAIN_ROWS and _couples(element, self.queue[0]):
-            following = self.queue.popleft()
+        while self.queue and rows < TRAIN_ROWS:
+            following = self.queue[0]
+            if not isinstance(following, pa.RecordBatch) or not _couple(element, following):
+                break
+            self.queue.popleft()
             train.append(following)
             rows += following.num_rows
         self.queued_rows -= rows
         return element if len(train) == 1 else pa.concat_batches(train)
 
 
-def _couples(a: pa.RecordBatch, b: Element) -> bool:
-    return isinstance(b, pa.RecordBatch) and a.schema.equals(b.schema, check_metadata=True)
+def _couple(a: pa.RecordBatch, b: pa.RecordBatch) -> bool:
+    """Only batches with the same marks go into one train."""
+    return bool(a.schema.equals(b.schema, check_metadata=True))
 
 
 @dataclass(eq=False)
@@ -87,6 +91,10 @@ class Box:
     peak_buffered: int = 0
     peak_bytes: int = 0
     frontier: Frontier = field(default_factory=Frontier)
+    held: int = 0
+
+    def __post_init__(self) -> None:
+        self.stateful = self.operator if isinstance(self.operator, Stateful) else None
 
     @property
     def waiting_rows(self) -> int:
@@ -113,6 +121,7 @@ class Box:
                 taken += element.num_rows if isinstance(element, pa.RecordBatch) else 0
                 self.process(element, arc.port)
                 worked = True
+        self.measure()
         return worked
 
     def process(self, element: Element, port: int = 0) -> None:
@@ -121,6 +130,7 @@ class Box:
             self.batches_in += 1
             self.emit(self.operator.process_batch(element, port))
         else:
+            self.measure()  # a promise is about to free what has been taken: this is where a peak is
             self.promises_in += 1
             self.emit(self.operator.process_punctuation(element, port))
 
@@ -137,12 +147,12 @@ class Box:
             raise
         finally:
             self.seconds += perf_counter() - start
-        self.measure()
 
     def measure(self) -> None:
-        if isinstance(self.operator, Stateful):
-            self.peak_buffered = max(self.peak_buffered, self.operator.buffered_rows)
-            self.peak_bytes = max(self.peak_bytes, self.operator.state_bytes)
+        if self.stateful is not None:
+            self.held = self.stateful.buffered_rows
+            self.peak_buffered = max(self.peak_buffered, self.held)
+            self.peak_bytes = max(self.peak_bytes, self.stateful.state_bytes)
 
     def _put(self, element: Element) -> None:
         if isinstance(element, Punctuation):

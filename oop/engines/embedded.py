@@ -1,7 +1,7 @@
 """The embedded engine: the plan runs in this process, driven by whoever reads its result.
 
-Every arc has a queue; a scheduler decides which box runs and how many rows it takes. A queue that is full pushes back: the
-boxes that feed it wait, up to the sources, which are not read.
+Every arc has a queue; a scheduler decides which box runs and how many rows it takes. A queue that is full pushes back:
+the boxes that feed it wait, up to the sources, which are not read.
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ class Embedded:
     2
     """
 
-    def __init__(
-        self, *, scheduler: Scheduler | None = None, clock: Clock | None = None, check: bool = False
-    ) -> None:
+    def __init__(self, *, scheduler: Scheduler | None = None, clock: Clock | None = None, check: bool = False) -> None:
         self.scheduler = scheduler or MinCost()
         self.clock = clock or WallClock()
         self.check = check
@@ -173,7 +171,7 @@ class Run:
             for box, rows in self._scheduler.turn(self._boxes):
                 if box.has_work and not box.is_pushed_back:
                     ran = box.run(rows) or ran
-                self._note_peak()
+                    self._peak_rows = max(self._peak_rows, sum(b.held for b in self._boxes))
         except Exception as error:
             self._results_then(error)
         return ran
@@ -184,10 +182,6 @@ class Run:
         for box in self._boxes:
             for arc in box.inputs:
                 arc.queue.clear()
-
-    def _note_peak(self) -> None:
-        held = sum(b.operator.buffered_rows for b in self._boxes if hasattr(b.operator, "buffered_rows"))
-        self._peak_rows = max(self._peak_rows, held)
 
     def _results(self) -> Iterator[Element]:
         while self._result.queue and not self._stopped:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from oop.engines.boxes import Box
-from oop.operators.base import Stateful
 
 
 @dataclass(frozen=True)
@@ -99,8 +98,7 @@ def gather(boxes: Sequence[Box], peak_rows: int) -> Metrics:
 
 
 def _of(box: Box) -> BoxMetrics:
-    operator = box.operator
-    held, size = (operator.buffered_rows, operator.state_bytes) if isinstance(operator, Stateful) else (0, 0)
+    held, size = (0, 0) if box.stateful is None else (box.stateful.buffered_rows, box.stateful.state_bytes)
     return BoxMetrics(
         box.node.spec.describe(),
         box.node.site,
@@ -115,6 +113,6 @@ def _of(box: Box) -> BoxMetrics:
         box.peak_buffered,
         size,
         box.peak_bytes,
-        getattr(operator, "late_unused", 0),
+        getattr(box.operator, "late_unused", 0),
         repr(box.frontier),
     )

@@ -1,6 +1,6 @@
 """Schedulers: which box runs next, and how many rows it takes (Aurora's operator scheduling, papers/001).
 
-A scheduler is an object with one method; `turn` gives one round of (box, rows). Boxes come with inputs before consumers.
+A scheduler is an object with one method: `turn` gives one round of (box, rows). Boxes come inputs first.
 """
 
 from __future__ import annotations

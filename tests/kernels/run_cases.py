@@ -43,9 +43,7 @@ def main(name: str, library: str, results: str) -> None:
     chosen = kernels(name)
     own = sys.modules[f"oop.kernels.{name}"]
     found = {
-        case.id: run_case(chosen, case)
-        for case in all_cases()
-        if name == "reference" or hasattr(own, case.kernel)
+        case.id: run_case(chosen, case) for case in all_cases() if name == "reference" or hasattr(own, case.kernel)
     }
     with open(results, "wb") as file:
         pickle.dump((chosen.name, found), file)

@@ -43,9 +43,7 @@ def test_the_variable_chooses(name: str) -> None:
 
 
 def test_native_is_the_default(native_library: Path) -> None:
-    code = (
-        f"from tests.kernels.run_cases import load_library; load_library({str(native_library)!r}); " + CHOOSE
-    )
+    code = f"from tests.kernels.run_cases import load_library; load_library({str(native_library)!r}); " + CHOOSE
     code += "import sys; print('numba' in sys.modules)"
     assert run_python(code) == "chosen native native\nFalse\n"
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from oop.errors import TimeError
 from oop.kernels import reference as k
+from oop.punctuation.translate import wid_bound, window_end
 from tests.kernels.cases import quick
 
 LEAST = -(2**63)
@@ -30,9 +31,7 @@ any_times = st.one_of(
 
 @quick
 @given(int_times, spans, spans, offsets)
-def test_int_wids_are_the_windows_that_hold_the_time(
-    rows: list[int], range_: int, slide: int, offset: int
-) -> None:
+def test_int_wids_are_the_windows_that_hold_the_time(rows: list[int], range_: int, slide: int, offset: int) -> None:
     firsts, lasts = k.wid_ranges(np.array(rows, np.int64), range_, slide, offset)
     for t, first, last in zip(rows, firsts.tolist(), lasts.tolist(), strict=True):
         assert first == math.floor(Fraction(t - offset - range_, slide)) + 1
@@ -49,7 +48,7 @@ def test_float_wids_hold_literally(rows: list[float], range_: float, slide: floa
     for t, first, last in zip(rows, firsts.tolist(), lasts.tolist(), strict=True):
         for w in {first - 1, first, last, last + 1}:
             start = offset + w * slide
-            assert (first <= w <= last) == (start <= t < start + range_)
+            assert (first <= w <= last) == (start <= t < window_end(w, range_, slide, offset))
 
 
 def test_float_wids_of_the_examples() -> None:
@@ -66,41 +65,22 @@ def test_gaps_have_no_window() -> None:
 
 
 @quick
-@given(st.integers(-(10**30), 10**30), spans, spans, offsets)
-def test_int_wid_bound_closes_what_ends_by_it(bound: int, range_: int, slide: int, offset: int) -> None:
-    wid = k.wid_bound(bound, range_, slide, offset)
-    assert offset + (wid - 1) * slide + range_ <= bound < offset + wid * slide + range_
-
-
-@quick
-@given(st.floats(allow_nan=False, allow_infinity=False), float_spans, float_spans, reals)
-def test_float_wid_bound_holds_literally(bound: float, range_: float, slide: float, offset: float) -> None:
-    wid = k.wid_bound(bound, range_, slide, offset)
-    ends = [offset + _times_float(w, slide) + range_ for w in (wid - 1, wid)]
-    assert ends[0] <= bound < ends[1]
-
-
-def _times_float(wid: int, slide: float) -> float:
-    try:
-        return float(wid) * slide
-    except OverflowError:
-        return math.inf if wid > 0 else -math.inf
-
-
-@quick
 @given(st.lists(reals, min_size=1, max_size=5), reals, float_spans, float_spans, reals)
 def test_a_closed_window_gets_no_row(
     rows: list[float], bound: float, range_: float, slide: float, offset: float
 ) -> None:
     times = np.array([t for t in rows if t >= bound], np.float64)
     first, last = k.wid_ranges(times, range_, slide, offset)
-    assert ((first >= k.wid_bound(bound, range_, slide, offset)) | (first > last)).all()
+    assert ((first >= wid_bound(bound, range_, slide, offset)) | (first > last)).all()
 
 
-@pytest.mark.parametrize("bound", [math.inf, -math.inf, math.nan])
-def test_a_bound_must_be_finite(bound: float) -> None:
-    with pytest.raises(TimeError, match="has no window"):
-        k.wid_bound(bound, 1.0, 1.0, 0.0)
+@quick
+@given(reals, float_spans, reals)
+def test_a_float_time_is_in_exactly_one_tumbling_window(time: float, range_: float, offset: float) -> None:
+    first, last = k.wid_ranges(np.array([time]), range_, range_, offset)
+    assert first[0] == last[0]
+    wid = float(first[0])
+    assert offset + wid * range_ <= time < offset + (wid + 1) * range_
 
 
 def test_a_time_at_the_limit_says_so() -> None:
@@ -149,9 +129,7 @@ def test_prefix_bounds_rows(times: Any, n: int, cut: int) -> None:
 
 
 @quick
-@given(
-    any_times, st.lists(st.integers(0, 3), min_size=30, max_size=30), st.integers(0, 9), st.integers(0, 30)
-)
+@given(any_times, st.lists(st.integers(0, 3), min_size=30, max_size=30), st.integers(0, 9), st.integers(0, 30))
 def test_prefix_bounds_by(times: Any, groups: list[int], slack: int, cut: int) -> None:
     highest: dict[int, Any] = {}
     wanted = []

@@ -183,9 +183,7 @@ def generator() -> Iterator[Any]:
 
 @pytest.mark.parametrize("make", [generator, lambda: TABLE.to_reader(), lambda: iter([TABLE])])
 @pytest.mark.parametrize("declared", [None, TABLE.schema], ids=["found", "declared"])
-def test_what_gives_its_rows_once_says_so_the_second_time(
-    make: Callable[[], Any], declared: pa.Schema | None
-) -> None:
+def test_what_gives_its_rows_once_says_so_the_second_time(make: Callable[[], Any], declared: pa.Schema | None) -> None:
     given = open_input(make(), schema=declared)
     assert given.kind == "live"
     assert rows_of(given) == TABLE.to_pylist()
@@ -623,9 +621,7 @@ def test_csv_with_a_stray_quote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert rows_of(open_input(path)) == [{"ts": 1, "k": '5" pipe'}] + [{"ts": 2, "k": "x"}] * 40
 
 
-@pytest.mark.parametrize(
-    "data", [b"ts,k\n1,a", b"\xef\xbb\xbfts,k\r\n1,a\r\n", b"ts,k\n\n1,a\n\n", b'"ts","k"\n1,a\n']
-)
+@pytest.mark.parametrize("data", [b"ts,k\n1,a", b"\xef\xbb\xbfts,k\r\n1,a\r\n", b"ts,k\n\n1,a\n\n", b'"ts","k"\n1,a\n'])
 def test_csv_dialects(tmp_path: Path, data: bytes) -> None:
     assert rows_of(open_input(put(tmp_path / "a.csv", data))) == [{"ts": 1, "k": "a"}]
 

@@ -151,9 +151,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="not a int"):
         open_sink(7, SCHEMA)
     with pytest.raises(pa.ArrowException):
-        open_sink(tmp_path / "out.csv", pa.schema({"x": pa.list_(pa.int64())})).write(
-            pa.record_batch({"x": [[1]]})
-        )
+        open_sink(tmp_path / "out.csv", pa.schema({"x": pa.list_(pa.int64())})).write(pa.record_batch({"x": [[1]]}))
 
 
 @pytest.mark.parametrize("slash", ["/", ""])

@@ -495,9 +495,7 @@ def near(value: Any, base: pa.DataType) -> list[Any]:
 @st.composite
 def expressions(draw: st.DrawFn, kind: pa.DataType) -> Expr:
     """Up to four functions deep, mostly of those that increase; one that does not must say so."""
-    number = draw(
-        st.integers(1, 40) | st.floats(-1, 1e6) | st.sampled_from([2**53 + 1, 1e-300, 1e300, 0.1, -2])
-    )
+    number = draw(st.integers(1, 40) | st.floats(-1, 1e6) | st.sampled_from([2**53 + 1, 1e-300, 1e300, 0.1, -2]))
     span = timedelta(
         days=draw(st.sampled_from([0, 1, -1, 400_000])), microseconds=draw(st.integers(0, 2) | ints) % 10**9
     )

@@ -44,11 +44,7 @@ def test_pure_modules_need_the_standard_library_alone(name):
 
 
 def test_compiled_module_is_imported_in_one_file():
-    users = {
-        name
-        for name, path in modules().items()
-        if any("_native" in used.split(".") for used in imports(path))
-    }
+    users = {name for name, path in modules().items() if any("_native" in used.split(".") for used in imports(path))}
     assert users <= {"oop.kernels.native"}
 
 

@@ -87,8 +87,7 @@ def _corners(attributes):
 def _wheres(columns, kinds=("=", "not in")):
     """A pattern on each of the columns."""
     patterns = [
-        [Equal(v) for v in NAMED[c]] + [NotIn(s) for s in _subsets(NAMED[c], 2) if "not in" in kinds]
-        for c in columns
+        [Equal(v) for v in NAMED[c]] + [NotIn(s) for s in _subsets(NAMED[c], 2) if "not in" in kinds] for c in columns
     ]
     return [dict(zip(columns, chosen, strict=True)) for chosen in itertools.product(*patterns)]
 

@@ -172,11 +172,7 @@ def test_bound_is_the_greatest_that_holds(said, where):
     covered = model.late(said)
     frontier = Frontier.of(*said)
     for attribute in ("ts", "ts_right"):
-        holds = [
-            b
-            for b in model.BOUNDS
-            if not model.rows_with(where) & model.rows_below({attribute: b}) & ~covered
-        ]
+        holds = [b for b in model.BOUNDS if not model.rows_with(where) & model.rows_below({attribute: b}) & ~covered]
         assert frontier.bound(attribute, where) == max(holds, default=None)
 
 

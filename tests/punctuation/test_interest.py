@@ -19,9 +19,7 @@ def step_of(bound):
     return bound if bound is None or math.isinf(bound) else half(bound)
 
 
-groups = st.sampled_from(
-    [{}, {"link": "A"}, {"link": "B"}, {"link": not_in("A")}, {"link": not_in("A", "B")}]
-)
+groups = st.sampled_from([{}, {"link": "A"}, {"link": "B"}, {"link": not_in("A")}, {"link": not_in("A", "B")}])
 two = st.sampled_from([{"link": "A", "proto": "A"}, {"link": "A", "proto": not_in("A")}, {"proto": "A"}])
 bounds = st.one_of(st.integers(0, 12), st.just(math.inf))
 said = st.lists(
@@ -52,7 +50,7 @@ def test_a_gate_never_changes_a_step_of_the_consumers_bound(promises):
 @settings(max_examples=300, deadline=None)
 @given(said)
 def test_a_gate_swallows_what_takes_no_step(promises):
-    """Of the bounds of one group, or of all rows, each that passes takes the step further than all before it."""
+    """Of the bounds of one group, or of all rows, each that passes takes the step further."""
     gate = Gate([Interest("ts", half)])
     for promise in promises:
         named = all(isinstance(p, Equal) for p in promise.where.values())
@@ -88,9 +86,7 @@ def test_the_least_demanding_of_two_consumers_decides():
     assert [b for b in range(0, 130, 5) if gate.passes(Punctuation({"ts": b}))] == list(range(0, 130, 10))
 
 
-@pytest.mark.parametrize(
-    "ended", [END, Punctuation({}, {"link": "A"}), Punctuation({"ts": math.inf})], ids=str
-)
+@pytest.mark.parametrize("ended", [END, Punctuation({}, {"link": "A"}), Punctuation({"ts": math.inf})], ids=str)
 def test_a_gate_asks_no_step_of_infinity(ended):
     gate = Gate([Interest("ts", lambda bound: wid_bound(bound, 60, 60, 0))])
     assert gate.passes(Punctuation({"ts": 5}))

@@ -81,7 +81,7 @@ def test_slack_is_what_the_rows_before_imply(rows, how):
 
 @settings(max_examples=500, deadline=None)
 @given(rows, bounds_of, groupings)
-@example([(5, "A"), (6, "A"), (30, "B"), (3, "A")], ({"rows": 1}, naive.behind_rows(1)), {"idle": 4})
+@example([(1, "B"), (5, "A"), (6, "A"), (20, "B"), (3, "A")], ({"rows": 2}, naive.behind_rows(2)), {"idle": 4})
 @example([(None, "A"), (5, "B")], ({"bound": 0}, naive.behind(0)), {"idle": 4})
 def test_slack_by_group_is_what_the_rows_before_imply(rows, how, grouping):
     arguments, bound_of = how
@@ -127,9 +127,7 @@ def test_a_timer_by_group_promises_what_its_last_tick_saw(events, every, lull, l
 def test_the_rest_never_advances_without_groups_or_idle():
     progress = ordered(by="link").start("ts")
     progress.observe(range(100), ["A", "B"] * 50)
-    assert list(progress.promises()) == [
-        Punctuation({"ts": g}, {"link": k}) for g, k in ((98, "A"), (99, "B"))
-    ]
+    assert list(progress.promises()) == [Punctuation({"ts": g}, {"link": k}) for g, k in ((98, "A"), (99, "B"))]
     assert not ordered(by="link").promises_rest
 
 
@@ -143,6 +141,33 @@ def test_a_group_that_returns_resumes_at_the_rest():
     progress = ordered(by="link", idle=10).start("ts")
     before = progress.observe([0, 5, 20, 4, 12, 20, 25], ["A", "B", "B", "A", "A", "A", "A"])
     assert before == [None, 0, 5, 20, 20, 20, 20]
+
+
+def test_a_group_that_returns_keeps_what_was_promised_about_it():
+    """B has too few rows for a bound, so that the rest has none when A retires."""
+    progress = slack(rows=2, by="link", idle=20).start("ts")
+    progress.observe([1, 5, 6, 7], ["B", "A", "A", "A"])
+    assert list(progress.promises()) == [Punctuation({"ts": 5}, {"link": "A"})]
+    assert progress.observe([30, 3, 5], ["B", "A", "A"]) == [None, 5, 5]
+
+
+def test_a_timer_gives_a_group_that_comes_between_two_ticks_its_slack():
+    progress = timer(1, lull=100, slack=3, by="link", idle=30).start("ts")
+    feed(progress, [(9, "A"), 0, (20, "A")])
+    assert feed(progress, [(10, "B"), 1, (8, "B")]) == [6, 7]
+
+
+def test_a_timer_without_groups_or_idle_promises_unseen_groups_the_lull_alone():
+    progress = timer(1, lull=2, by="link").start("ts")
+    assert feed(progress, [(20, "A"), 5, (15, "B"), (15, "A")]) == [None, 3, 20]
+    assert frontier_of(progress).bound("ts", {"link": UNSEEN}) == 3
+
+
+def test_rows_without_a_time_neither_stop_a_policy_nor_make_a_group_active():
+    assert slack(1).start("ts").observe([None, NAN, 5, None, NAN, 3]) == [None, None, None, 4, 4, 4]
+    progress = ordered(by="link", idle=4).start("ts")
+    progress.observe([None, NAN, 5], ["A", "A", "B"])
+    assert list(progress.promises()) == [Punctuation({"ts": 5})]
 
 
 # Laws of all policies

@@ -8,13 +8,11 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from oop.punctuation import END, Frontier, Punctuation, not_in
-from oop.punctuation.translate import carry, identity, restrict, wid_bound, window_start
+from oop.punctuation.translate import carry, identity, restrict, wid_bound, window_end, window_start
 from tests.punctuation import model
 
 MANY = settings(max_examples=300, deadline=None)
-fixings = st.fixed_dictionaries(
-    {}, optional={c: st.sampled_from(model.COLUMNS[c]) for c in ("link", "proto", "ts")}
-)
+fixings = st.fixed_dictionaries({}, optional={c: st.sampled_from(model.COLUMNS[c]) for c in ("link", "proto", "ts")})
 
 
 def late(frontier):
@@ -27,9 +25,7 @@ def late(frontier):
 def test_restrict_keeps_the_same_rows_late_among_those_with_the_fixed_values(said, fixed):
     frontier = Frontier.of(*said)
     after = restrict(frontier, fixed)
-    rows = model.rows_with(
-        {c: next(v for v in model.COLUMNS[c] if model.same(v, w)) for c, w in fixed.items()}
-    )
+    rows = model.rows_with({c: next(v for v in model.COLUMNS[c] if model.same(v, w)) for c, w in fixed.items()})
     assert late(after) & rows == model.late(said) & rows
     assert not {c for p in after.promises() for c in p.where} & fixed.keys()
 
@@ -115,9 +111,7 @@ def test_carry_leaves_the_least_over_the_groups_of_a_column_that_goes(said, gone
     kept = model.EVERY_ROW
     for value in model.COLUMNS[gone]:
         here = [p for p in said if gone not in p.where or p.where[gone].matches(value)]
-        kept &= model.late(
-            Punctuation(p.below, {c: w for c, w in p.where.items() if c != gone}) for p in here
-        )
+        kept &= model.late(Punctuation(p.below, {c: w for c, w in p.where.items() if c != gone}) for p in here)
     assert late(out) == kept
 
 
@@ -175,8 +169,8 @@ def test_wid_bound_of_floats_is_literal(bound, range_, slide, offset):
         wid = wid_bound(bound, range_, slide, offset)
     except OverflowError:
         assume(False)
-    assert window_start(wid, slide, offset) + range_ > bound
-    assert window_start(wid - 1, slide, offset) + range_ <= bound
+    assert window_end(wid, range_, slide, offset) > bound
+    assert window_end(wid - 1, range_, slide, offset) <= bound
 
 
 @pytest.mark.parametrize(

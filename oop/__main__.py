@@ -1,0 +1,6 @@
+"""``python -m oop`` is the command ``oop``."""
+
+from oop.cli import main
+
+if __name__ == "__main__":
+    raise SystemExit(main())

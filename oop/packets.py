@@ -1,0 +1,110 @@
+"""Generated packets for the demo, the examples and the benchmarks: three links, as they arrive.
+
+The links are those of the paper's first query (paper 004, section 2): Control has little traffic, Main1 and Main2 have
+much. Main2 arrives some seconds behind Main1, and by how much changes; a tenth of the rows of each link are held up on
+the way and come out of order.
+
+>>> links = generate(rows=10_000, seed=1)
+>>> {name: len(link.at) for name, link in links.items()}
+{'Control': 100, 'Main1': 5000, 'Main2': 4900}
+>>> tick = links["Main2"].ticks()[100]
+>>> tick.low is not None and tick.at - tick.low > 3_000_000  # what is still to come began over 3 s ago
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+SCHEMA = pa.schema({"ts": pa.timestamp("us"), "src": pa.int32(), "dst": pa.int32(), "len": pa.int32()})
+START = 1_219_536_000_000_000  # 2008-08-24
+SECOND = 1_000_000
+DURATION = 120 * SECOND
+TICK = SECOND // 10
+DISORDERED = 0.1  # of the rows of each link
+HELD_UP = (SECOND // 5, SECOND)  # how long those are held up
+
+
+@dataclass(frozen=True)
+class Link:
+    """Its share of all rows, and how far its arrivals are behind: at the ends of the stream, and in its middle."""
+
+    name: str
+    share: float
+    skew: tuple[int, int] = (0, 0)
+
+
+LINKS = (
+    Link("Control", 0.01),
+    Link("Main1", 0.5),
+    Link("Main2", 0.49, (3 * SECOND, 6 * SECOND)),
+)
+MOST_LATE = max(max(link.skew) for link in LINKS) + HELD_UP[1]
+"""No row of any link arrives later than this after its timestamp."""
+
+
+class Tick(NamedTuple):
+    """The rows of a tenth of a second of arrivals, and the least timestamp that is still to come (None: no more)."""
+
+    at: int
+    batch: pa.RecordBatch
+    low: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class Arrivals:
+    """Rows in the order in which they arrive, and when that is, in microseconds since 1970."""
+
+    at: np.ndarray
+    rows: pa.RecordBatch
+
+    @property
+    def times(self) -> np.ndarray:
+        return self.rows.column("ts").cast(pa.int64()).to_numpy()
+
+    def ticks(self) -> list[Tick]:
+        """Cut by arrival time, so that several links can be fed side by side. ``low`` is the paper's low-water mark
+        (equation 1): the generator knows what is still to come."""
+        low = np.minimum.accumulate(self.times[::-1])[::-1]
+        ends = np.arange(START + TICK, START + DURATION + MOST_LATE + 2 * TICK, TICK)
+        edges = np.searchsorted(self.at, ends)
+        found, begin = [], 0
+        for at, end in zip(ends.tolist(), edges.tolist(), strict=True):
+            still = int(low[end]) if end < len(low) else None
+            found.append(Tick(at, self.rows.slice(begin, end - begin), still))
+            begin = end
+        return found
+
+
+def generate(rows: int, seed: int = 0) -> dict[str, Arrivals]:
+    """About this many rows over all links; the same for the same seed."""
+    random = np.random.default_rng(seed)
+    return {link.name: _arrivals(link, round(rows * link.share), random) for link in LINKS}
+
+
+def merged(links: Mapping[str, Arrivals]) -> Arrivals:
+    """All links as one stream, by arrival."""
+    at = np.concatenate([link.at for link in links.values()])
+    order = np.argsort(at, kind="stable")
+    rows = pa.concat_batches([link.rows for link in links.values()])
+    return Arrivals(at[order], rows.take(pa.array(order)))
+
+
+def _arrivals(link: Link, rows: int, random: np.random.Generator) -> Arrivals:
+    times = np.sort(random.integers(0, DURATION, rows))
+    least, most = link.skew
+    at = times + least + ((most - least) * np.sin(np.pi * times / DURATION) ** 2).astype(np.int64)
+    held_up = random.random(rows) < DISORDERED
+    at[held_up] += random.integers(*HELD_UP, held_up.sum())
+    order = np.argsort(at, kind="stable")
+    columns = [
+        pa.array(START + times[order]).view(SCHEMA.field("ts").type),
+        *(pa.array(random.integers(0, 1_000, rows, np.int32)) for _ in ("src", "dst")),
+        pa.array(random.integers(40, 1_500, rows, np.int32)),
+    ]
+    return Arrivals(START + at[order], pa.RecordBatch.from_arrays(columns, schema=SCHEMA))

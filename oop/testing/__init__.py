@@ -1,0 +1,20 @@
+"""For testing pipelines: streams as text tables, a harness, a hand-cranked clock, disorder, and the laws.
+
+>>> import oop
+>>> from oop.testing import Harness
+>>> h = Harness(lambda s: s.window(oop.tumbling(10)).agg(n=oop.count()), {"ts": "int64"})
+>>> h.push({"ts": [3, 1]})
+>>> h.promise(ts=10)
+>>> h.rows()
+[{'window_start': 0, 'window_end': 10, 'n': 2}]
+>>> h.promises()
+[Punctuation(window_start < 10), Punctuation(window_end < 20)]
+"""
+
+from oop.testing.clock import ManualClock
+from oop.testing.disorder import disorder, resplit
+from oop.testing.harness import Harness
+from oop.testing.laws import bag, check_operator
+from oop.testing.tables import elements, stream
+
+__all__ = ["Harness", "ManualClock", "bag", "check_operator", "disorder", "elements", "resplit", "stream"]

@@ -1,0 +1,168 @@
+"""The harness: a pipeline driven by hand. Push a batch, push a promise, read what came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from oop.clocks import Clock
+from oop.engines.boxes import Box
+from oop.engines.embedded import Embedded, Late, Run
+from oop.operators.base import Element, Part, Stateful
+from oop.operators.input import InputOperator
+from oop.plan import check_emits, frontiers
+from oop.punctuation import END, Frontier, Policy, Punctuation, punctuated
+from oop.stream import Stream, source
+
+Snapshot = list[dict[str, pa.RecordBatch]]
+
+
+class Harness:
+    """``pipeline`` takes one stream for each schema and gives the stream to test.
+
+    >>> h = Harness(lambda a, b: a.union(b), {"ts": "int64"}, {"ts": "int64"})
+    >>> h.promise(0, ts=5)
+    >>> h.promises()
+    []
+    >>> h.promise(1, ts=3)
+    >>> h.promises()
+    [Punctuation(ts < 3)]
+    """
+
+    def __init__(
+        self,
+        pipeline: Callable[..., Stream],
+        *schemas: pa.Schema | Mapping[str, str],
+        time: str = "ts",
+        punctuate: Policy | Mapping[str, Policy] | None = None,
+        late: str = "drop",
+        clock: Clock | None = None,
+    ) -> None:
+        self.schemas = [_schema(s) for s in schemas]
+        policy = punctuated() if punctuate is None else punctuate
+        streams = [
+            source(list, time=time, punctuate=policy, late=late, schema=s, name=f"input {i}")
+            for i, s in enumerate(self.schemas)
+        ]
+        self.stream = pipeline(*streams)
+        self.root = self.stream._final()
+        check_emits(self.root)
+        self.run = Run(self.root, Embedded(check=True, clock=clock))
+        inputs = {id(s._node): i for i, s in enumerate(streams)}
+        self.sources: dict[int, Box] = {}
+        for box in self.run._boxes:
+            if id(box.node) in inputs:
+                self.sources[inputs[id(box.node)]] = box
+        self.given = [Frontier() for _ in streams]
+        self._out: list[Element] = []
+
+    def push(self, rows: pa.RecordBatch | Mapping[str, Sequence[Any]] | Sequence[Mapping], port: int = 0) -> None:
+        """Rows, as a batch, as columns, or as a list of dicts."""
+        if isinstance(rows, Mapping):
+            rows = pa.RecordBatch.from_pydict(dict(rows), schema=self.schemas[port])
+        elif not isinstance(rows, pa.RecordBatch):
+            rows = pa.RecordBatch.from_pylist(list(rows), schema=self.schemas[port])
+        self.feed(rows, port)
+
+    def promise(self, port: int = 0, where: Mapping[str, Any] | None = None, **below: Any) -> None:
+        """``promise(ts=5)`` is the promise ``ts < 5``."""
+        self.feed(Punctuation(below, where), port)
+
+    def end(self, port: int | None = None) -> None:
+        """The end of one input, or of all."""
+        for i in self.sources if port is None else [port]:
+            self.feed(END, i)
+
+    def feed(self, element: Element, port: int = 0) -> None:
+        """Push one element and let the pipeline come to rest."""
+        if isinstance(element, Punctuation):
+            self.given[port].advance(element)
+        if port in self.sources:
+            self.sources[port].process(element)
+        self.settle()
+
+    def tick(self) -> None:
+        """Let timers look at the clock."""
+        for source_ in self.run._sources:
+            source_.tick(self.run._clock)
+        self.settle()
+
+    def settle(self) -> None:
+        while self.run._round():
+            pass
+        if self.run._failure is not None:
+            raise self.run._failure
+        self._out.extend(self.run._results())
+
+    def out(self) -> list[Element]:
+        """What came out since the last look."""
+        out, self._out = self._out, []
+        return out
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows that came out since the last look; promises are left for `promises`."""
+        rows = [r for e in self._out if isinstance(e, pa.RecordBatch) for r in e.to_pylist()]
+        self._out = [e for e in self._out if isinstance(e, Punctuation)]
+        return rows
+
+    def promises(self) -> list[Punctuation]:
+        """The promises that came out since the last look; rows are left for `rows`."""
+        promises = [e for e in self._out if isinstance(e, Punctuation)]
+        self._out = [e for e in self._out if not isinstance(e, Punctuation)]
+        return promises
+
+    @property
+    def frontier(self) -> Frontier:
+        """All that the output has promised."""
+        return self.run._boxes[-1].frontier
+
+    def expected_frontier(self) -> Frontier:
+        """What the plan's translations allow for what the inputs were given."""
+        given = {id(box.node): self.given[i] for i, box in self.sources.items()}
+        return frontiers(self.root, given)[id(self.root)]
+
+    @property
+    def late(self) -> Late:
+        return self.run.late
+
+    @property
+    def buffered_rows(self) -> int:
+        """Rows or groups held by all operators."""
+        return sum(o.buffered_rows for o in self._operators() if isinstance(o, Stateful))
+
+    def _operators(self) -> Iterator[Any]:
+        return (box.operator for box in self.run._boxes)
+
+    def save(self, into: Snapshot | None = None) -> Snapshot:
+        """The parts of every operator; given an earlier snapshot, only what changed is written into it."""
+        snapshot = into if into is not None else [{} for _ in self.run._boxes]
+        for operator, parts in zip(self._operators(), snapshot, strict=True):
+            for key, part in operator.save():
+                if part is None:
+                    del parts[key]
+                else:
+                    parts[key] = part
+        return snapshot
+
+    def load(self, snapshot: Snapshot, given: Sequence[Frontier]) -> None:
+        """Continue where a snapshot was taken; ``given`` are the inputs' frontiers then."""
+        for operator, parts in zip(self._operators(), snapshot, strict=True):
+            items: list[Part] = list(parts.items())
+            operator.load(items)
+        self.given = [f.copy() for f in given]
+        for box in self.run._boxes:
+            operator = box.operator
+            passed = operator.gate.passed if isinstance(operator, InputOperator) else _out(operator)
+            box.frontier = passed.copy()
+
+
+def _out(operator: Any) -> Frontier:
+    return operator.ports.out
+
+
+def _schema(schema: pa.Schema | Mapping[str, str]) -> pa.Schema:
+    if isinstance(schema, pa.Schema):
+        return schema
+    return pa.schema([(n, pa.type_for_alias(t) if isinstance(t, str) else t) for n, t in schema.items()])

@@ -1,0 +1,161 @@
+"""The laws that every operator is tested for (DESIGN section 8), as one check over a pipeline and its inputs."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from oop.operators.base import Element
+from oop.punctuation import END, Frontier, Policy, Punctuation
+from oop.stream import Stream
+from oop.testing.disorder import disorder, resplit
+from oop.testing.harness import Harness
+
+Row = tuple[tuple[str, Any], ...]
+
+
+def bag(rows: Iterable[Mapping[str, Any]]) -> Counter[Row]:
+    """Rows as a bag; floats agree when they are equal to about nine digits, the tolerance for sums in any order.
+
+    >>> bag([{"x": 0.1 + 0.2}]) == bag([{"x": 0.3}])
+    True
+    """
+    return Counter(tuple(sorted((k, _plain(v)) for k, v in r.items())) for r in rows)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        if math.isnan(value):
+            return "NaN"
+        return float(f"{value:.9g}") if abs(value) > 1e-9 else 0.0
+    return str(value) if isinstance(value, Decimal) else value
+
+
+def check_operator(
+    pipeline: Callable[..., Stream],
+    *inputs: Sequence[Element],
+    seed: int = 0,
+    time: str = "ts",
+    punctuate: Policy | Mapping[str, Policy] | None = None,
+    late: str = "drop",
+    expected: Iterable[Mapping[str, Any]] | None = None,
+) -> None:
+    """Hold every law for one random disorder of the inputs; AssertionError names the law that failed.
+
+    ``inputs`` are batches and promises for each of the pipeline's streams; without a policy their own promises count
+    and rows are permuted within them, with a policy only the batches are cut anew. ``expected`` are the answer's rows.
+
+    >>> import oop
+    >>> from oop.testing import elements
+    >>> table = elements('''
+    ...     ts
+    ...     1
+    ...     2
+    ...     -- ts < 2
+    ...     3
+    ... ''')
+    >>> check_operator(lambda s: s.filter(oop.col("ts") > 1), table, expected=[{"ts": 2}, {"ts": 3}])
+    """
+    rng = random.Random(seed)
+    schemas = [_schema_of(i) for i in inputs]
+    shuffle = disorder if punctuate is None else resplit
+
+    def start() -> Harness:
+        return Harness(pipeline, *schemas, time=time, punctuate=punctuate, late=late)
+
+    plain = _Trial(start, [list(i) for i in inputs], random.Random(seed))
+    plain.play()
+    if expected is not None:
+        _same("the answer is right", plain.rows, bag(expected))
+    mixed = [shuffle(i, rng.randrange(2**32)) for i in inputs]
+    trial = _Trial(start, mixed, rng)
+    trial.play(saving=True)
+    if late != "admit":  # what an admitted row still finds open depends on when it comes
+        _same("any order and any batch split gives the same bag", trial.rows, plain.rows)
+    _same("any order and any batch split gives the same rows late", trial.late, plain.late)
+    if punctuate is None and late != "admit" and not plain.late:
+        unpurged = _Trial(start, [_without_promises(i) for i in inputs], rng)
+        unpurged.play()
+        _same("purging never changes an answer", unpurged.rows, plain.rows)
+
+
+class _Trial:
+    """One run of the pipeline over interleaved inputs, with the laws that are watched on the way."""
+
+    def __init__(self, start: Callable[[], Harness], inputs: list[list[Element]], rng: random.Random) -> None:
+        self.start = start
+        self.harness = start()
+        self.rng = rng
+        self.queues = [[*(e for e in i if e != END), END] for i in inputs]
+        self.rows: Counter[Row] = Counter()
+        self.late: Counter[Row] = Counter()
+        self.promised = Frontier()
+
+    def play(self, saving: bool = False) -> None:
+        left = [list(reversed(q)) for q in self.queues]
+        snapshot = None
+        while any(left):
+            port = self.rng.choice([i for i, q in enumerate(left) if q])
+            element = left[port].pop()
+            self.harness.feed(element, port)
+            self._watch(isinstance(element, Punctuation))
+            if saving and self.rng.random() < 0.15:
+                snapshot = self.harness.save(snapshot)
+                if self.rng.random() < 0.5:
+                    self._continue_from(snapshot)
+        self._note_late()
+        assert self.harness.buffered_rows == 0, f"state is not empty after the end: {self.harness.buffered_rows}"
+
+    def _watch(self, quiet: bool) -> None:
+        for element in self.harness.out():
+            if isinstance(element, pa.RecordBatch):
+                self.rows += bag(element.to_pylist())
+            else:
+                assert self.promised.advance(element), f"a bound retreated, or was said twice: {element}"
+        if quiet and _is_data_free(self.harness):
+            wanted = self.harness.expected_frontier()
+            found = self.harness.frontier
+            assert found == wanted, f"promises are not prompt: {found!r}, but {wanted!r} is allowed"
+
+    def _continue_from(self, snapshot: list[dict[str, pa.RecordBatch]]) -> None:
+        self._note_late()
+        given = self.harness.given
+        self.harness = self.start()
+        self.harness.load(snapshot, given)
+
+    def _note_late(self) -> None:
+        for ledger in self.harness.late.sources.values():
+            for entry in ledger:
+                self.late += bag(entry.rows.to_pylist())
+
+
+def _is_data_free(harness: Harness) -> bool:
+    """Do all promises come from what was pushed, so that what is allowed is known?"""
+    return all(not box.operator.progress or box.operator.punctuated for box in harness.sources.values())  # type: ignore[attr-defined]
+
+
+def _without_promises(elements: Sequence[Element]) -> list[Element]:
+    return [e for e in elements if isinstance(e, pa.RecordBatch)]
+
+
+def _schema_of(elements: Sequence[Element]) -> pa.Schema:
+    for element in elements:
+        if isinstance(element, pa.RecordBatch):
+            return element.schema
+    raise ValueError("an input needs at least one batch, if an empty one, to know its columns")
+
+
+def _same(law: str, found: Counter[Row], wanted: Counter[Row]) -> None:
+    extra, missing = found - wanted, wanted - found
+    assert not extra and not missing, f"law broken: {law}\n  too many: {_show(extra)}\n  missing:  {_show(missing)}"
+
+
+def _show(rows: Counter[Row]) -> str:
+    shown = [f"{dict(r)} ×{n}" for r, n in list(rows.items())[:5]]
+    return ", ".join(shown) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "") or "none"

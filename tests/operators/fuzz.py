@@ -1,0 +1,197 @@
+"""Random punctuated streams, and the plain-Python model of what a pipeline must answer."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+from collections import defaultdict
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+
+import oop
+from oop.operators.base import Element
+
+CASES = int(os.environ.get("OOP_FUZZ_CASES", "500"))
+
+TIMES = {
+    "int64": pa.int64(),
+    "int32": pa.int32(),
+    "float64": pa.float64(),
+    "timestamp": pa.timestamp("ms"),
+    "zoned": pa.timestamp("us", tz="Europe/Berlin"),
+    "date": pa.date32(),
+}
+LINKS = ["A", "B", "C", None]
+
+
+def schema_of(time: pa.DataType) -> pa.Schema:
+    return pa.schema(
+        [
+            ("ts", time),
+            ("link", pa.string()),
+            ("k", pa.int64()),
+            ("v", pa.int64()),
+            ("x", pa.float64()),
+        ]
+    )
+
+
+def random_stream(rng: random.Random, time: pa.DataType, *, late: bool = True, grouped: bool = True) -> list[Element]:
+    """Up to thirty rows around a moving low-water mark, with promises of several kinds; some rows break them."""
+    schema = schema_of(time)
+    floats = pa.types.is_floating(time)
+    low = rng.randint(-40, 20)
+    out: list[Element] = []
+    rows: list[dict[str, Any]] = []
+    frontier = oop.Frontier()
+
+    def flush() -> None:
+        if rows:
+            out.append(batch(rows, schema))
+            rows.clear()
+
+    for _ in range(rng.randint(0, 30)):
+        low += rng.choice([0, 0, 1, 2, 7])
+        ts = low + rng.randint(0, 12)
+        if late and rng.random() < 0.1:
+            ts -= rng.randint(1, 30)
+        row = {
+            "ts": ts + rng.choice([0.0, 0.25, 0.5]) if floats else ts,
+            "link": rng.choice(LINKS),
+            "k": rng.choice([1, 2, None]),
+            "v": rng.choice([None, -3, 0, 5, 2**62]),
+            "x": rng.choice([None, 1.5, -2.0, 0.25]),
+        }
+        if late or not frontier.covers_row(row):
+            rows.append(row)
+        if rng.random() < 0.25:
+            flush()
+            bound = float(low) if floats else low
+            where: dict[str, Any] = {}
+            if grouped and rng.random() < 0.5:
+                where = {"link": rng.choice([*LINKS, oop.not_in("A"), oop.not_in("B", None)])}
+                bound += rng.randint(0, 9)
+            below = {} if where and rng.random() < 0.05 else {"ts": bound}
+            promise = oop.Punctuation(below, where)
+            frontier.advance(promise)
+            out.append(promise)
+    flush()
+    if not any(isinstance(e, pa.RecordBatch) for e in out):
+        out.insert(0, batch([], schema))
+    return out
+
+
+def batch(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.RecordBatch:
+    columns = []
+    for field in schema:
+        values = [r[field.name] for r in rows]
+        if pa.types.is_temporal(field.type):
+            numbers = pa.array(values, pa.int32() if field.type.bit_width == 32 else pa.int64())
+            columns.append(numbers.cast(field.type))
+        else:
+            columns.append(pa.array(values, field.type))
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def on_time(elements: list[Element]) -> list[dict[str, Any]]:
+    """The rows that break no promise made before them, with physical times."""
+    promises: list[oop.Punctuation] = []
+    kept = []
+    for element in elements:
+        if isinstance(element, oop.Punctuation):
+            promises.append(element)
+            continue
+        for row in physical_rows(element):
+            if not any(p.matches(row) for p in promises):
+                kept.append(row)
+    return kept
+
+
+def physical_rows(element: pa.RecordBatch) -> list[dict[str, Any]]:
+    return with_numbers(element).to_pylist()
+
+
+def with_numbers(element: pa.RecordBatch) -> pa.RecordBatch:
+    columns = [
+        c.cast(pa.int64() if c.type.bit_width == 64 else pa.int32()) if pa.types.is_temporal(c.type) else c
+        for c in element.columns
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=element.schema.names)
+
+
+def typed(rows: list[dict[str, Any]], schema: pa.Schema) -> list[dict[str, Any]]:
+    """Rows with physical times as the values that a column of the schema gives back."""
+    return batch(rows, schema).to_pylist() if rows else []
+
+
+def windows_of(ts: Any, range_: Any, slide: Any, offset: Any) -> list[int]:
+    """By definition: every w with offset + w·slide <= ts < offset + w·slide + range, literally."""
+    guess = math.floor((Fraction(ts) - Fraction(offset)) / Fraction(slide))
+    span = math.ceil(Fraction(range_) / Fraction(slide)) + 2
+    return [w for w in range(guess - span, guess + 3) if offset + w * slide <= ts < end_of(w, range_, slide, offset)]
+
+
+def end_of(w: int, range_: Any, slide: Any, offset: Any) -> Any:
+    """A tumbling window ends where the next begins, also in floats."""
+    return offset + (w + 1) * slide if range_ == slide else offset + w * slide + range_
+
+
+def aggregates(rows: list[dict[str, Any]], wanted: dict[str, Any]) -> dict[str, Any]:
+    """count, sum, min, max, mean, var as SQL has them."""
+    v = [r["v"] for r in rows if r["v"] is not None]
+    x = [r["x"] for r in rows if r["x"] is not None]
+    mean = sum(x) / len(x) if x else None
+    found = {
+        "n": len(rows),
+        "nv": len(v),
+        "lo": min(v, default=None),
+        "hi": max(v, default=None),
+        "mean": float(Fraction(sum(v), len(v))) if v else None,
+        "sx": sum(x) if x else None,
+        "var": sum((a - mean) ** 2 for a in x) / (len(x) - 1) if mean is not None and len(x) > 1 else None,
+    }
+    return {n: found[n] for n in wanted}
+
+
+def some_aggregates(rng: random.Random) -> dict[str, Any]:
+    """One to three of them: which ones run side by side must not matter."""
+    return {n: AGGREGATES[n] for n in rng.sample(list(AGGREGATES), rng.randint(1, 3))}
+
+
+AGGREGATES = {
+    "n": oop.count(),
+    "nv": oop.count("v"),
+    "lo": oop.min("v"),
+    "hi": oop.max("v"),
+    "mean": oop.mean("v"),
+    "sx": oop.sum("x"),
+    "var": oop.var("x"),
+}
+
+
+def grouped_windows(
+    rows: list[dict[str, Any]],
+    keys: list[str],
+    range_: Any,
+    slide: Any,
+    offset: Any,
+    time: pa.DataType,
+    wanted: dict[str, Any],
+) -> list[dict[str, Any]]:
+    groups: dict[tuple, list[dict[str, Any]]] = defaultdict(list)
+    for row in rows:
+        for w in windows_of(row["ts"], range_, slide, offset):
+            groups[(w, *(row[k] for k in keys))].append(row)
+    out = []
+    for (w, *values), members in groups.items():
+        start = offset + w * slide
+        times = pa.record_batch({"window_start": [start], "window_end": [end_of(w, range_, slide, offset)]})
+        if pa.types.is_temporal(time):
+            width = pa.int32() if time.bit_width == 32 else pa.int64()
+            arrays = [pa.array(c.to_pylist(), width).cast(time) for c in times.columns]
+            times = pa.RecordBatch.from_arrays(arrays, names=times.schema.names)
+        out.append({**times.to_pylist()[0], **dict(zip(keys, values, strict=True)), **aggregates(members, wanted)})
+    return out
