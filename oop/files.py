@@ -184,7 +184,8 @@ def _parse_csv(delimiter: str, schema: pa.Schema | None, names: list[str] | None
         pa.BufferReader(block),
         arrow_csv.ReadOptions(block_size=len(block) + 1, column_names=names),
         arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in block),
-        arrow_csv.ConvertOptions(column_types=schema),
+        # as our own sink writes them: nothing is null, "" is an empty string
+        arrow_csv.ConvertOptions(column_types=schema, strings_can_be_null=True, quoted_strings_can_be_null=False),
     )
 
 

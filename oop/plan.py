@@ -16,7 +16,7 @@ from oop.inputs import Input as Data
 from oop.operators.base import Spec
 from oop.operators.filter import Filter
 from oop.operators.input import Input
-from oop.operators.times import unit_of
+from oop.operators.times import is_time_type, unit_of
 from oop.punctuation import END, Frontier, Interest
 
 
@@ -152,14 +152,28 @@ def _never_emits(node: Node, source: Node, attribute: str) -> NeverEmits:
             at=node.site,
             hint=f"name all groups with groups=[…], or retire silent ones with idle=…, or group by {policy.by!r}",
         )
+    named = ", ".join(map(repr, attribute.split(", ")))
+    what = f"{node.call} at {node.site} can never emit: "
+    if attribute not in source.schema.names or not is_time_type(source.schema.field(attribute).type):
+        about = (
+            f"input {spec.source!r} makes no promise about {named}."
+            if attribute
+            else (
+                f"it is one group of all rows, which only the end completes, and input {spec.source!r} is not at_end()."
+            )
+        )
+        return NeverEmits(
+            what + about,
+            at=node.site,
+            hint="put .window(…) before it, group by an attribute that is promised about, or punctuate=oop.at_end()",
+        )
     data = source.data
     shown = f'"{data.label}"' if data is not None and data.kind == "file" else "…"
-    known = attribute if attribute in source.schema.names else spec.time
-    advice = "oop.slack(5)" if unit_of(source.schema.field(known).type) is None else 'oop.slack("5s")'
-    if known != spec.time:
-        advice = f'{{"{known}": {advice}}}'
+    advice = "oop.slack(5)" if unit_of(source.schema.field(attribute).type) is None else 'oop.slack("5s")'
+    if attribute != spec.time:
+        advice = f'{{"{attribute}": {advice}}}'
     return NeverEmits(
-        f"{node.call} at {node.site} can never emit: input {spec.source!r} makes no promise about {attribute!r}.",
+        f"{what}input {spec.source!r} makes no promise about {attribute!r}.",
         at=node.site,
         hint=f'oop.source({shown}, time="{spec.time}", punctuate={advice})',
     )

@@ -305,9 +305,8 @@ class Windowed:
 
     def group_by(self, *keys: str, **named: Expr) -> Grouped:
         """One result for each window and group; no key: one group."""
-        if named:
-            self.stream = self.stream.with_columns(**named)
-        return Grouped(self.stream, self, (*keys, *named))
+        windowed = Windowed(self.stream.with_columns(**named), self.window, self.on) if named else self
+        return Grouped(windowed.stream, windowed, (*keys, *named))
 
     def agg(self, **aggregates: AggregateFunction) -> Stream:
         """One result for each window."""
@@ -338,6 +337,12 @@ class Grouped:
             if not isinstance(function, AggregateFunction):
                 raise TypeError(f"{name} is not an aggregate such as oop.count(): {function!r}")
         functions = tuple(aggregates.items())
+        site = user_line()
+        for function in aggregates.values():
+            try:
+                function.type(self.stream.schema)  # here, where the columns are still just the user's
+            except OopError as wrong:
+                raise wrong.located(site) from None
         call = f".agg({', '.join(f'{n}={a.function}' for n, a in functions)})"
         if self.windowed is None:
             on = _promised(self.stream, self.keys)

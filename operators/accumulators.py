@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from oop.errors import OopError
 from oop.kernels import dispatch, views
 from oop.kernels.views import Column
 
@@ -66,12 +67,24 @@ class Accumulator(ABC):
         """The aggregate of each group."""
 
     def empty(self) -> Accumulator:
-        return type(self)(self.source, self.type)
+        """One like this, without groups; quicker than finding out the arrays' types again."""
+        out = object.__new__(type(self))
+        out.source, out.type, out.size, out.kernels = self.source, self.type, 0, self.kernels
+        out._arrays = {n: a[:0] for n, a in self._arrays.items()}
+        return out
 
     def take(self, indices: np.ndarray) -> Accumulator:
         out = self.empty()
         out.size = len(indices)
         out._arrays = {n: a[: self.size][indices] for n, a in self._arrays.items()}
+        return out
+
+    @classmethod
+    def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
+        """The groups of several one after the other."""
+        out = parts[0].empty()
+        out.size = sum(p.size for p in parts)
+        out._arrays = {n: np.concatenate([getattr(p, n) for p in parts]) for n, _ in cls.fields}
         return out
 
     @property
@@ -189,7 +202,12 @@ class SumObject(Accumulator):
         self.kernels.merge_sum_object(ids, other.sums, other.counts, self.sums, self.counts)
 
     def result(self) -> pa.Array:
-        return pa.array([s if n else None for s, n in zip(self.sums, self.counts, strict=True)], self.type)
+        try:
+            return pa.array([s if n else None for s, n in zip(self.sums, self.counts, strict=True)], self.type)
+        except pa.ArrowInvalid as wrong:
+            raise OopError(
+                f"a sum of decimals does not fit {self.type}", hint="cast the column to float64, or sum in groups"
+            ) from wrong
 
     def _arrow_type(self, name: str) -> pa.DataType | None:
         return pa.decimal256(76, self.source.scale) if name == "sums" else None

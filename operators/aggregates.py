@@ -1,8 +1,8 @@
 """Aggregate functions as users write them: ``oop.count()``, ``oop.sum("len")``; frozen, and knowing their types.
 
 Nulls are left out, as in SQL; a group of nulls alone has no sum, mean, min, max or var (null). NaN is greater than
-every number, as in most SQL engines. An integer sum never wraps: it is exact while it runs and raises if the result does
-not fit.
+every number, as in most SQL engines. An integer sum never wraps: it is exact while it runs and raises if its result
+does not fit.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _start_sum(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
     if t.is_floating(source):
         return acc.SumFloat(source, pa.float64())
     if t.is_decimal(source):
-        wide = pa.decimal128(38, source.scale) if t.is_decimal128(source) else pa.decimal256(76, source.scale)
+        wide = pa.decimal256(76, source.scale) if t.is_decimal256(source) else pa.decimal128(38, source.scale)
         return acc.SumObject(source, wide)
     return None
 
@@ -103,7 +103,13 @@ def _start_mean(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
 
 def _start_var(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
     t = pa.types
-    if t.is_boolean(source) or t.is_integer(source) or t.is_floating(source) or t.is_decimal(source):
+    if (
+        t.is_boolean(source)
+        or t.is_integer(source)
+        or t.is_floating(source)
+        or t.is_decimal(source)
+        or t.is_null(source)
+    ):
         return (acc.Moments if spec.ddof else acc.PopulationMoments)(source, pa.float64())
     return None
 

@@ -48,7 +48,7 @@ class GroupBy(Spec):
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         kept = self.translate(frontiers, inputs)
-        return None if any(True for _ in kept.promises()) else ", ".join(self.keys) or "any key"
+        return None if any(True for _ in kept.promises()) else ", ".join(self.keys)
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return GroupByOperator(self, inputs)

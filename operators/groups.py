@@ -2,7 +2,7 @@
 
 A *slot* is where a group stands in time: a pane of a window, or a progressing attribute's value. A `Table` holds the
 groups of one slice of slots; the `Store` is the slices by number. A slice spans one slot (then the slot need not be
-part of the key) until slices turn out to be many and nearly empty; then they get wider by powers of two.
+part of the key) until batches turn out to spread thinly over many; then they get wider by powers of two.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from oop.operators.accumulators import Accumulator
 from oop.operators.aggregates import Aggregate
 from oop.operators.base import Part, read_text, text_part
 
-SPREAD = 64  # slices that one batch may touch, or that may hold fewer rows than this, before slices get wider
+SPREAD = 64  # slices that one batch may touch; and rows that a batch should bring to each further slice it touches
 _WIDEST = 60  # then there are at most three: before 0, after it, and without a time
 
 
@@ -35,6 +35,10 @@ class Shape:
     @cached_property
     def key_types(self) -> list[pa.DataType]:
         return [self.schema.field(k).type for k in self.keys]
+
+    @cached_property
+    def kernels(self) -> dispatch.Kernels:
+        return dispatch.kernels()
 
     @cached_property
     def kinds(self) -> list[str]:
@@ -61,7 +65,7 @@ class Table:
         self.shape = shape
         self.slotted = slotted
         self.slot = slot
-        self.keys = dispatch.kernels().GroupTable([*shape.kinds, "int"] if slotted else shape.kinds)
+        self.keys = shape.kernels.GroupTable([*shape.kinds, "int"] if slotted else shape.kinds)
         self.accumulators = shape.accumulators()
 
     def __len__(self) -> int:
@@ -76,11 +80,14 @@ class Table:
         for accumulator, value in zip(self.accumulators, values, strict=True):
             accumulator.update(ids, value)
 
-    def absorb(self, other: Table) -> None:
-        """Merge another table's partials into this one."""
-        ids = self._map(other.slots(), other.key_columns())
-        for ours, theirs in zip(self.accumulators, other.accumulators, strict=True):
-            ours.merge(ids, theirs)
+    def absorb(self, *others: Table) -> None:
+        """Merge other tables' partials into this one: all in one go, for a call costs more than a group."""
+        columns = [
+            views.concat_columns(kind, [o.key_columns()[i] for o in others]) for i, kind in enumerate(self.shape.kinds)
+        ]
+        ids = self._map(np.concatenate([o.slots() for o in others]), columns)
+        for i, ours in enumerate(self.accumulators):
+            ours.merge(ids, type(ours).concat([o.accumulators[i] for o in others]))
 
     def _map(self, slots: np.ndarray, keys: Sequence[Column]) -> np.ndarray:
         columns = [*keys, Column("int", slots)] if self.slotted else list(keys)
@@ -135,7 +142,7 @@ class Store:
         self.shape = shape
         self.adaptive = adaptive
         self.shift = 0
-        self._made = 0  # tables, and the rows they got, since slices were last made wider
+        self._further = 0  # slices touched beyond one a batch, and rows, since slices were last made wider
         self._rows = 0
         self.tables: dict[int, Table] = {}
         self._saved: set[int] = set()
@@ -151,7 +158,7 @@ class Store:
 
     def update(self, slots: np.ndarray, keys: Sequence[Column], values: Sequence[pa.Array | None]) -> list[int]:
         """Take rows in; the slices that they went to."""
-        if self._made > SPREAD and self._rows < self._made * SPREAD:
+        if self._further > SPREAD and self._rows < self._further * SPREAD:
             self._widen()
         numbers = slots >> self.shift
         while self._is_adaptive and len(numbers) > SPREAD and len(np.unique(numbers)) > SPREAD:
@@ -164,6 +171,7 @@ class Store:
             return [first]
         order = np.argsort(numbers, kind="stable")
         distinct, starts = np.unique(numbers[order], return_index=True)
+        self._further += len(distinct) - 1
         for number, rows in zip(distinct, np.split(order, starts[1:]), strict=True):
             taken = [None if v is None else v.take(pa.array(rows)) for v in values]
             self._table(int(number)).update(slots[rows], [views.take_rows(k, rows) for k in keys], taken)
@@ -173,7 +181,6 @@ class Store:
         self._changed.add(number)
         table = self.tables.get(number)
         if table is None:
-            self._made += 1
             table = self.tables[number] = Table(self.shape, self.shift > 0, number << self.shift)
         return table
 
@@ -191,7 +198,7 @@ class Store:
         self._widened = True
         for number, table in narrow.items():
             self._table(number >> 2).absorb(table)
-        self._made = self._rows = 0
+        self._further = self._rows = 0
 
     def numbers_below(self, bound: int) -> list[int]:
         """The slices that begin below a slot."""
@@ -199,7 +206,7 @@ class Store:
 
     def take_below(self, bound: int) -> Iterator[Table]:
         """Remove and give the groups whose slot is below the bound: whole slices, and part of one at the boundary."""
-        kernels = dispatch.kernels()
+        kernels = self.shape.kernels
         for number in self.numbers_below(bound):
             table = self.tables[number]
             if (number + 1) << self.shift <= bound:

@@ -1,7 +1,7 @@
 """Input: guards a stream and makes its promises (paper 004, sections 3.2, 5.1 and 5.4).
 
 A row is late iff it is under the bound implied by the rows before it, so lateness does not depend on batches; the
-promise itself may follow later. A promise ends the batch in progress (A.1.1). Promises that help no consumer are swallowed.
+promise itself may follow later. A promise ends the batch in progress (A.1.1); one that helps no consumer is swallowed.
 """
 
 from __future__ import annotations
@@ -110,12 +110,12 @@ class InputOperator:
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         first_row = self.rows_seen
         failure: OopError | None
-        batch, failure = self._with_time(batch, first_row)
         self.rows_seen += batch.num_rows
+        batch, numbers, failure = self._with_time(batch, first_row)
         late, entries, cuts = self._judge(batch)
         if late is not None and self.spec.late == "raise":
             # what came before the late row is not lost
-            failing, failure = self._late_row(batch, late, entries, first_row)
+            failing, failure = self._late_row(batch, late, entries, numbers)
             batch, late, entries, cuts = batch.slice(0, failing), None, [], [c for c in cuts if c[0] <= failing]
         for _, entry in entries:
             self.ledger.add(entry)
@@ -130,26 +130,33 @@ class InputOperator:
             raise failure
         yield from self._promises()
 
-    def _with_time(self, batch: pa.RecordBatch, first_row: int) -> tuple[pa.RecordBatch, TimeError | None]:
-        """Rows without a time belong to no window: an error that names the row, or set aside by choice."""
+    def _with_time(self, batch: pa.RecordBatch, first_row: int) -> tuple[pa.RecordBatch, np.ndarray, TimeError | None]:
+        """Rows without a time belong to no window: an error that names the row, or set aside by choice.
+
+        Also gives the numbers of the rows that are left, counted from the stream's first.
+        """
+        numbers = np.arange(first_row, first_row + batch.num_rows)
         column = batch.column(self.spec.time)
         if not column.null_count and not pa.types.is_floating(column.type):
-            return batch, None
+            return batch, numbers, None
         missing = column.is_null().to_numpy(zero_copy_only=False)
         if pa.types.is_floating(column.type):
             missing |= ~np.isfinite(views.times(column.fill_null(0.0)))
         if not missing.any():
-            return batch, None
+            return batch, numbers, None
         if self.spec.nulls == "aside":
             self.ledger.add(Entry(batch.filter(pa.array(missing)), None, None, WITHOUT_TIME))
-            self.rows_seen += int(missing.sum())
-            return batch.filter(pa.array(~missing)), None
+            return batch.filter(pa.array(~missing)), numbers[~missing], None
         row = int(np.flatnonzero(missing)[0])
         value = column[row].as_py()
-        return batch.slice(0, row), TimeError(
-            f"source {self.spec.source!r}: row {first_row + row} has {'no value' if value is None else value} "
-            f"in its time column {self.spec.time!r}",
-            hint='filter such rows out, or pass nulls="aside" to set them aside like late rows',
+        return (
+            batch.slice(0, row),
+            numbers,
+            TimeError(
+                f"source {self.spec.source!r}: row {first_row + row} has {'no value' if value is None else value} "
+                f"in its time column {self.spec.time!r}",
+                hint='filter such rows out, or pass nulls="aside" to set them aside like late rows',
+            ),
         )
 
     def _judge(self, batch: pa.RecordBatch) -> tuple[np.ndarray | None, list[Broken], list[tuple[int, Punctuation]]]:
@@ -164,7 +171,7 @@ class InputOperator:
                 if new.any():
                     entries.append((new, Entry(batch.filter(pa.array(new)), progress.attribute, bounds[new])))
                     late |= new
-        if self.punctuated:
+        if self.punctuated or self.ports.frontiers[0].ended:
             for promise, rows in broken_promises(self.ports.frontiers[0], batch):
                 new = rows & ~late
                 if new.any():
@@ -205,14 +212,14 @@ class InputOperator:
         return wide_late, wide_bounds
 
     def _late_row(
-        self, batch: pa.RecordBatch, late: np.ndarray, entries: Sequence[Broken], first_row: int
+        self, batch: pa.RecordBatch, late: np.ndarray, entries: Sequence[Broken], numbers: np.ndarray
     ) -> tuple[int, LateRow]:
         row = int(np.flatnonzero(late)[0])
         rows, entry = next((rows, entry) for rows, entry in entries if rows[row])
         broke = entry.table().column(BROKE)[int(rows[:row].sum())].as_py()
         values = batch.slice(row, 1).to_pylist()[0]
         return row, LateRow(
-            f"source {self.spec.source!r}: row {first_row + row} breaks the promise {broke}: {values}",
+            f"source {self.spec.source!r}: row {numbers[row]} breaks the promise {broke}: {values}",
             hint='promise less (a greater slack), or pass late="drop" or late="admit"',
         )
 

@@ -53,7 +53,7 @@ class PaneCode:
         return last - (self.span - 1 - rest), last
 
     def bounds(self, wid: int) -> tuple[int, int]:
-        """A range of slots [low, high) that holds the panes of one window and only panes of it or none."""
+        """A range of slots [low, high) that holds the panes of one window, and perhaps others at its ends."""
         if self.kind == "aligned":
             return wid, wid + self.windows
         if self.kind == "alternating":
@@ -106,16 +106,23 @@ class PaneTree:
         low, high = self.code.bounds(wid)
         slots = self.slots()
         inside = slots[bisect_left(slots, low) : bisect_left(slots, high)]
-        inside = [s for s in inside if self.code.decode(s)[0] <= wid <= self.code.decode(s)[1]]
+        # the range may reach too far at its ends; in between, panes are in order of time
+        while inside and not self._holds(inside[0], wid):
+            inside.pop(0)
+        while inside and not self._holds(inside[-1], wid):
+            inside.pop()
         if not inside:
             return None
         tables = self._cover(inside[0], inside[-1] + 1)
         if len(tables) == 1:
             return tables[0]
         merged = Table(self.store.shape, False, wid)
-        for table in tables:
-            merged.absorb(table)
+        merged.absorb(*tables)
         return merged
+
+    def _holds(self, slot: int, wid: int) -> bool:
+        first, last = self.code.decode(slot)
+        return first <= wid <= last
 
     def _cover(self, low: int, high: int) -> list[Table]:
         """The fewest aligned runs of slots that make up [low, high)."""
@@ -143,8 +150,7 @@ class PaneTree:
             if left is None or right is None:
                 return left or right
             node = self.nodes[level, index] = Table(self.store.shape, False, index << level)
-            node.absorb(left)
-            node.absorb(right)
+            node.absorb(left, right)
         return node
 
     @property

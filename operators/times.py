@@ -21,9 +21,13 @@ from oop.errors import SchemaMismatch, TimeError
 from oop.punctuation.durations import NANOSECONDS, Duration, in_units
 
 
-def check_time_type(name: str, type_: pa.DataType) -> None:
+def is_time_type(type_: pa.DataType) -> bool:
     t = pa.types
-    if t.is_integer(type_) or t.is_floating(type_) or t.is_date(type_) or t.is_timestamp(type_):
+    return t.is_integer(type_) or t.is_floating(type_) or t.is_date(type_) or t.is_timestamp(type_)
+
+
+def check_time_type(name: str, type_: pa.DataType) -> None:
+    if is_time_type(type_):
         return
     raise SchemaMismatch(
         f"the time column {name!r} is {type_}; it must be an integer, float, date or timestamp",

@@ -72,12 +72,25 @@ def _couple(a: pa.RecordBatch, b: pa.RecordBatch) -> bool:
     return bool(a.schema.equals(b.schema, check_metadata=True))
 
 
+class Gauge:
+    """Rows held by all boxes of a run together, now and at the peak."""
+
+    def __init__(self) -> None:
+        self.held = 0
+        self.peak = 0
+
+    def change(self, by: int) -> None:
+        self.held += by
+        self.peak = max(self.peak, self.held)
+
+
 @dataclass(eq=False)
 class Box:
     """A running operator with what it reads and feeds. ``check`` watches that it keeps its own promises."""
 
     node: Node
     operator: Operator
+    gauge: Gauge = field(default_factory=Gauge)
     inputs: list[Arc] = field(default_factory=list)
     outputs: list[Arc] = field(default_factory=list)
     check: bool = False
@@ -92,6 +105,7 @@ class Box:
     peak_bytes: int = 0
     frontier: Frontier = field(default_factory=Frontier)
     held: int = 0
+    failed: bool = False
 
     def __post_init__(self) -> None:
         self.stateful = self.operator if isinstance(self.operator, Stateful) else None
@@ -102,12 +116,12 @@ class Box:
 
     @property
     def has_work(self) -> bool:
-        return any(arc.queue for arc in self.inputs)
+        return not self.failed and any(arc.queue for arc in self.inputs)
 
     @property
     def is_pushed_back(self) -> bool:
         """A box behind it has more waiting than its queue is meant for."""
-        return any(arc.queued_rows >= CAPACITY_ROWS for arc in self.outputs if arc.target is not None)
+        return any(a.queued_rows >= CAPACITY_ROWS for a in self.outputs if a.target is not None and not a.target.failed)
 
     def run(self, rows: int | None) -> bool:
         """Take up to this many rows (None: all that wait) from the ports in turn; True if there was anything."""
@@ -150,7 +164,8 @@ class Box:
 
     def measure(self) -> None:
         if self.stateful is not None:
-            self.held = self.stateful.buffered_rows
+            before, self.held = self.held, self.stateful.buffered_rows
+            self.gauge.change(self.held - before)
             self.peak_buffered = max(self.peak_buffered, self.held)
             self.peak_bytes = max(self.peak_bytes, self.stateful.state_bytes)
 

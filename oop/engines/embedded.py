@@ -13,10 +13,11 @@ from typing import Any
 import pyarrow as pa
 
 from oop.clocks import Clock, WallClock
-from oop.engines.boxes import Arc, Box
+from oop.engines.boxes import Arc, Box, Gauge
 from oop.engines.feeds import DirectFeed, Done, Failed, Feed, ThreadFeed
 from oop.engines.metrics import Metrics, gather
 from oop.engines.schedulers import MinCost, Scheduler
+from oop.errors import OopError
 from oop.operators.base import Element
 from oop.operators.input import InputOperator
 from oop.operators.ledger import Ledger
@@ -79,7 +80,7 @@ class Run:
         self._result = Arc(None, 0, None)
         self._stopped = False
         self._failure: Exception | None = None
-        self._peak_rows = 0
+        self._gauge = Gauge()
         self._boxes, self._sources = self._build(root, engine)
         self._elements = self._drive()
 
@@ -89,7 +90,7 @@ class Run:
         sources = []
         for node in walk(root):
             operator = node.spec.start(node.input_schemas())
-            box = boxes[id(node)] = Box(node, operator, check=engine.check)
+            box = boxes[id(node)] = Box(node, operator, self._gauge, check=engine.check)
             for port, edge in enumerate(node.inputs):
                 arc = Arc(box, port, edge.route)
                 boxes[id(edge.node)].outputs.append(arc)
@@ -102,7 +103,10 @@ class Run:
 
     def _source(self, box: Box, operator: InputOperator) -> _Source:
         assert box.node.data is not None
-        elements = box.node.data.elements()
+        try:
+            elements = box.node.data.elements()
+        except OopError as wrong:
+            raise wrong.located(box.node.site) from None
         time = None
         if operator.clocked:
             time = box.node.schema.field(operator.clocked[0].attribute).type
@@ -153,35 +157,39 @@ class Run:
         return any_read
 
     def _take(self, source: _Source, element: Element | Failed | Done) -> int:
+        node = source.box.node
         if isinstance(element, Failed):
             error = element.error
-            error.add_note(f"while reading source {source.box.node.call}, written at {source.box.node.site}")
+            if isinstance(error, OopError):
+                error.located(node.site)
+            else:
+                error.add_note(f"while reading {node.call}, written at {node.site}")
             self._failure = error
             return 0
-        if isinstance(element, Done) or (isinstance(element, Punctuation) and element.is_end):
+        if isinstance(element, Done):
             source.done = True
-            source.box.process(END)
-            return 0
+            element = END
+        elif isinstance(element, Punctuation) and element.is_end and node.data is not None:
+            # what a finite input still holds after its end is late, not lost; a live one may never give anything more
+            source.done = node.data.kind == "live"
         source.box.process(element)
         return element.num_rows if isinstance(element, pa.RecordBatch) else 0
 
     def _round(self) -> bool:
         ran = False
-        try:
-            for box, rows in self._scheduler.turn(self._boxes):
-                if box.has_work and not box.is_pushed_back:
+        for box, rows in self._scheduler.turn(self._boxes):
+            if box.has_work and not box.is_pushed_back:
+                try:
                     ran = box.run(rows) or ran
-                    self._peak_rows = max(self._peak_rows, sum(b.held for b in self._boxes))
-        except Exception as error:
-            self._results_then(error)
+                except Exception as error:  # raised again by _drive
+                    self._fail(box, error)
+                    ran = True
         return ran
 
-    def _results_then(self, error: Exception) -> None:
-        """A box failed: keep the error until the results of earlier rows have been read; nothing else runs."""
-        self._failure = error
-        for box in self._boxes:
-            for arc in box.inputs:
-                arc.queue.clear()
+    def _fail(self, box: Box, error: Exception) -> None:
+        """A box failed: it takes nothing more, while what it had put out goes on to the result."""
+        self._failure = self._failure or error
+        box.failed = True
 
     def _results(self) -> Iterator[Element]:
         while self._result.queue and not self._stopped:
@@ -240,7 +248,7 @@ class Run:
     @property
     def metrics(self) -> Metrics:
         """Counts so far, for each box and arc."""
-        return gather(self._boxes, self._peak_rows)
+        return gather(self._boxes, self._gauge.peak)
 
 
 class Late:
