@@ -62,6 +62,7 @@ setup(
             "polars>=1.10",
             "pytest>=8.3",
             "pytest-benchmark>=5.0",
+            "pytest-xdist>=3.6",
             "ruff>=0.8",
             "setuptools>=77",
         ],

@@ -71,7 +71,8 @@ class Kernels:
 def kernels(name: str | None = None) -> Kernels:
     """The kernels of one implementation; by default the one that `OOP_KERNELS` names, else the fastest.
 
-    >>> kernels("reference").select_below([5, 1, 3], 4).tolist()
+    >>> import numpy as np
+    >>> kernels("reference").select_below(np.array([5, 1, 3]), 4).tolist()
     [1, 2]
     """
     name = name or os.environ.get("OOP_KERNELS") or None

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from oop.errors import SchemaMismatch, SourceError
 from oop.files import Element, expand, ipc_elements, open_file
+from oop.fitting import agreed, difference, fit, settled, text_types
 from oop.punctuation import Punctuation
 
 Kind = Literal["file", "memory", "live"]
@@ -91,7 +92,7 @@ def open_input(data: Any, *, schema: pa.Schema | None = None, batch_rows: int = 
     if batch_rows < 1:
         raise ValueError(f"batch_rows must be at least 1, not {batch_rows}")
     if schema is not None:
-        schema = _settled(schema, "the declared schema")
+        schema = settled(schema, "the declared schema")
     if type(data).__module__.split(".")[0] == "pyspark":
         hint = "run it with engine=oop.Spark(session), or pass its rows as Arrow: data.toArrow()"
         raise SourceError("a Spark DataFrame runs only on the Spark engine", hint=hint)
@@ -100,13 +101,13 @@ def open_input(data: Any, *, schema: pa.Schema | None = None, batch_rows: int = 
         return _of_files(listed, schema, batch_rows)
     if isinstance(data, pa.Table | pa.RecordBatch):
         label = "table" if isinstance(data, pa.Table) else "batch"
-        known = _known(data.schema, schema, label)
+        known = agreed(data.schema, schema, label)
         return Input(known, "memory", label, lambda: _batches(data), batch_rows, rows=data.num_rows)
     if isinstance(data, pa.ipc.RecordBatchFileReader):
-        known = _known(data.schema, schema, "reader")
+        known = agreed(data.schema, schema, "reader")
         return Input(known, "memory", "reader", lambda: ipc_elements(data, "the reader"), batch_rows)
     if isinstance(data, pa.RecordBatchReader):
-        known = _known(data.schema, schema, "reader")
+        known = agreed(data.schema, schema, "reader")
         return Input(known, "live", "reader", lambda: _batches(data), batch_rows, once=True)
     if hasattr(data, "__arrow_c_stream__"):
         return _of_stream(data, schema, batch_rows)
@@ -119,89 +120,13 @@ def open_input(data: Any, *, schema: pa.Schema | None = None, batch_rows: int = 
     raise SourceError(f"cannot read a {type(data).__name__}", hint=_READABLE)
 
 
-def fit(batch: pa.RecordBatch, schema: pa.Schema, where: str) -> pa.RecordBatch:
-    """The batch with exactly this schema: columns in its order, cast where only the encoding differs.
-
-    >>> import pyarrow as pa
-    >>> schema = pa.schema({"ts": pa.int64(), "k": pa.string()})
-    >>> batch = pa.record_batch({"k": pa.array(["a"]).dictionary_encode(), "ts": [1]})
-    >>> fit(batch, schema, "batch 0").to_pylist()
-    [{'ts': 1, 'k': 'a'}]
-    """
-    if batch.schema.equals(schema, check_metadata=True):
-        return batch
-    problem = _difference(batch.schema, schema, "the stream")
-    if problem is not None:
-        hint = "make all batches alike, or pass them as different sources; schema= declares what is meant"
-        raise SchemaMismatch(f"{where}: {problem}", hint=hint)
-    try:
-        columns = [_encoded(batch.column(f.name), f.type) for f in schema]
-    except pa.ArrowException as error:  # for example more values than a small dictionary can hold
-        raise SchemaMismatch(f"{where}: {error}", hint="declare another type with schema=") from error
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def _difference(found: pa.Schema, schema: pa.Schema, whose: str) -> str | None:
-    """What keeps columns of ``found`` from being read as ``schema``, if anything."""
-    for name in (*schema.names, *found.names):
-        if name not in found.names:
-            return f"column {name!r} is missing; {whose} has it as {schema.field(name).type}"
-        if name not in schema.names:
-            return f"column {name!r} ({found.field(name).type}) is new; {whose} has {', '.join(schema.names)}"
-        if found.names.count(name) > 1:
-            return f"two columns are named {name!r}"
-        ours, theirs = found.field(name).type, schema.field(name).type
-        if _decoded(ours) != _decoded(theirs) and not pa.types.is_null(ours):
-            return f"column {name!r} is {ours}, {whose} has {theirs}"
-    return None
-
-
-def _encoded(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(column.type):
-        column = column.cast(kind.value_type).dictionary_encode()  # cast() alone can do it only for strings
-    return column.cast(kind)
-
-
-def _decoded(kind: pa.DataType) -> pa.DataType:
-    """The type of the values, whatever their encoding and the width of their offsets."""
-    if pa.types.is_dictionary(kind):
-        return _decoded(kind.value_type)
-    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return pa.string()
-    if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
-        return pa.binary()
-    return kind
-
-
-def _settled(schema: pa.Schema, where: str) -> pa.Schema:
-    """The schema that a stream keeps: no metadata, every column may be null (a later batch may bring one)."""
-    twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
-    if twice:
-        raise SchemaMismatch(f"{where}: two columns are named {twice[0]!r}", hint="rename one of them")
-    return pa.schema([pa.field(f.name, _without_views(f.type)) for f in schema])
-
-
-def _without_views(kind: pa.DataType) -> pa.DataType:
-    # Polars exports its strings as views, which pyarrow can neither filter nor compare.
-    if pa.types.is_dictionary(kind):
-        return pa.dictionary(kind.index_type, _without_views(kind.value_type), kind.ordered)
-    return _decoded(kind) if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind) else kind
-
-
-def _known(found: pa.Schema, declared: pa.Schema | None, where: str) -> pa.Schema:
-    problem = declared and _difference(found, declared, "the declared schema")
-    if problem:
-        raise SchemaMismatch(f"{where}: {problem}", hint="schema= must name every column with its type")
-    return declared or _settled(found, where)
-
-
 def _of_files(data: list[Any], declared: pa.Schema | None, batch_rows: int) -> Input:
     paths = expand(data)
-    files = [open_file(path, declared and _text_types(declared)) for path in paths]
-    schema = declared or _settled(files[0].schema, str(paths[0]))
-    types = _text_types(schema)
+    files = [open_file(path, declared and text_types(declared)) for path in paths]
+    schema = declared or settled(files[0].schema, str(paths[0]))
+    types = text_types(schema)
     for file in files:
-        problem = _difference(file.schema, schema, "the declared schema" if declared else str(paths[0]))
+        problem = difference(file.schema, schema, "the declared schema" if declared else str(paths[0]))
         if problem is not None and not file.parses(types):
             hint = "read files that differ as different sources"
             raise SchemaMismatch(f"{file.path}: {problem}", hint=hint)
@@ -217,10 +142,6 @@ def _of_files(data: list[Any], declared: pa.Schema | None, batch_rows: int) -> I
     counts = [file.rows for file in files if file.rows is not None]
     rows = sum(counts) if len(counts) == len(files) else None
     return Input(schema, "file", label, start, batch_rows, rows=rows)
-
-
-def _text_types(schema: pa.Schema) -> pa.Schema:
-    return pa.schema([pa.field(f.name, _decoded(f.type)) for f in schema])
 
 
 def _of_stream(data: Any, declared: pa.Schema | None, batch_rows: int) -> Input:
@@ -247,7 +168,7 @@ def _of_stream(data: Any, declared: pa.Schema | None, batch_rows: int) -> Input:
     if declared is not None:
         return Input(declared, "memory", label, start, batch_rows, rows=rows)
     reader = _exported(data)
-    schema = _settled(reader.schema, label)
+    schema = settled(reader.schema, label)
     if root == "duckdb":
         reader.close()
         return Input(schema, "memory", label, start, batch_rows)
@@ -285,7 +206,7 @@ def _peek(elements: Iterator[Element]) -> tuple[pa.Schema, Iterator[Element]]:
     for element in elements:
         read.append(element)
         if not isinstance(element, Punctuation):
-            return _settled(element.schema, "iterable"), itertools.chain(read, elements)
+            return settled(element.schema, "iterable"), itertools.chain(read, elements)
     hint = 'pass schema=, for example schema=pa.schema({"ts": pa.int64()})'
     raise SourceError("the iterable has no batch that shows its schema (was it consumed before?)", hint=hint)
 

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from oop.files import PROMISE_KEY
-from oop.inputs import fit
+from oop.fitting import fit
 from oop.punctuation import Punctuation
 
 PART_ROWS = 1_000_000

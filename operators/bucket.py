@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from oop.errors import TimeError
 from oop.kernels import dispatch, views
 from oop.operators.base import Element, Operator, Passing, Spec
 from oop.operators.marks import keep_late
@@ -34,7 +35,10 @@ class Grid:
     offset: Bound = 0
 
     def wid_bound(self, bound: Bound) -> int:
-        return wid_bound(bound, self.range, self.slide, self.offset)
+        try:
+            return wid_bound(bound, self.range, self.slide, self.offset)
+        except OverflowError as wrong:
+            raise TimeError(str(wrong), hint="to promise the end of the stream, send oop.END") from wrong
 
     @property
     def overlaps(self) -> bool:

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from oop.kernels import views
+from oop.operators.compute import compute as pc
 from oop.punctuation import Frontier, Punctuation
-from oop.punctuation.patterns import Bound, Equal, GroupPattern, NotIn, Value
+from oop.punctuation.patterns import Bound, GroupPattern, Value
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
 
@@ -142,6 +142,3 @@ def _values(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
 def _zero(type_: pa.DataType) -> pa.Scalar:
     return pa.scalar(0, pa.int32() if pa.types.is_date32(type_) else pa.int64()).cast(type_)
-
-
-__all__ = ["Equal", "NotIn", "as_int64", "broken_promises", "covered", "group_columns", "int_bounds", "matching"]

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from oop.operators.base import Element, Operator, Passing, Spec
+from oop.operators.compute import compute as pc
 from oop.operators.expressions import Expr
 from oop.operators.filter import check_predicate
 from oop.operators.marks import mark_route

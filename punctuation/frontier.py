@@ -2,6 +2,7 @@
 
 `advance` answers "does this promise add anything?"; what does not is swallowed, so bounds never retreat.
 
+>>> from oop.punctuation import END, not_in
 >>> f = Frontier()
 >>> f.advance(Punctuation(below={"ts": 5})), f.advance(Punctuation(below={"ts": 4}))
 (True, False)
@@ -37,8 +38,7 @@ from typing import Any
 from oop.punctuation.corners import Corner, Corners
 from oop.punctuation.grouping import Grouping
 from oop.punctuation.patterns import Below, Bound, Equal, NotIn, Value, group_value
-from oop.punctuation.patterns import not_in as not_in  # for the examples above
-from oop.punctuation.promise import END, Punctuation
+from oop.punctuation.promise import Punctuation
 
 OTHER = object()  # stands for every value of a group column that no promise names
 
@@ -275,6 +275,3 @@ def _as_corners(promise: Punctuation) -> Corners:
     corners = Corners()
     corners.add(promise.below)
     return corners
-
-
-__all__ = ["END", "Frontier"]

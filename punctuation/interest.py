@@ -2,6 +2,7 @@
 
 A bound is never rounded; it is swallowed as long as no consumer's translation of it would change.
 
+>>> from oop.punctuation import END
 >>> gate = Gate([Interest("ts", lambda bound: bound // 60)])
 >>> [gate.passes(Punctuation({"ts": t})) for t in (10, 50, 70, 80, 130)]
 [True, False, True, False, True]
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 
 from oop.punctuation.frontier import Frontier
 from oop.punctuation.patterns import Bound, Equal
-from oop.punctuation.promise import END, Punctuation  # noqa: F401 (doctest)
+from oop.punctuation.promise import Punctuation
 
 
 @dataclass(frozen=True)

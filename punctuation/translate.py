@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from oop.punctuation.corners import Corner, Corners
 from oop.punctuation.frontier import Frontier
 from oop.punctuation.grouping import Grouping
-from oop.punctuation.patterns import Bound, Equal, NotIn, Value, group_value
+from oop.punctuation.patterns import Bound, Value, group_value
 from oop.punctuation.promise import Punctuation
 
 Image = tuple[str, Callable[[Bound], Bound | None] | None]
@@ -159,6 +159,3 @@ def wid_bound(bound: Bound, range: Bound, slide: Bound, offset: Bound) -> int:
     if abs(low) > _FAR or abs(high) > _FAR:
         raise OverflowError(f"the bound {bound} is too far from the offset {offset} for windows every {slide}")
     return low + bisect.bisect_left(builtins.range(low, high), True, key=lambda wid: not ended(wid))
-
-
-__all__ = ["Equal", "NotIn", "carry", "identity", "restrict", "wid_bound", "window_end", "window_start"]

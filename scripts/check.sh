@@ -13,7 +13,11 @@ check() {
         lint) $BIN/python -m ruff check . ;;
         types) $BIN/python -m mypy ;;
         layers) $BIN/lint-imports ;;
-        tests) $BIN/python -m pytest ;;
+        tests)
+            # on all cores; then, one by one, what measures time
+            $BIN/python -m pytest -q -n auto --benchmark-disable -m "not slow and not alone" &&
+                $BIN/python -m pytest -q -m alone
+            ;;
         dist) scripts/check_dist.sh ;;
         *) echo "no such check: $1" >&2; return 2 ;;
     esac

@@ -208,10 +208,10 @@ class Run:
         >>> [e if isinstance(e, oop.Punctuation) else e.num_rows for e in s.run().elements()]
         [2, Punctuation(ts < 5), END]
         """
-        return self._elements
+        return _Elements(self)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        return (e for e in self._elements if isinstance(e, pa.RecordBatch))
+        return (e for e in self.elements() if isinstance(e, pa.RecordBatch))
 
     def to_table(self) -> pa.Table:
         """Everything that is still to come, as one table."""
@@ -224,7 +224,7 @@ class Run:
 
     def _write(self, sink: Any) -> None:
         try:
-            for element in self._elements:
+            for element in self.elements():
                 if isinstance(element, Punctuation):
                     sink.promise(element)
                 else:
@@ -249,6 +249,24 @@ class Run:
     def metrics(self) -> Metrics:
         """Counts so far, for each box and arc."""
         return gather(self._boxes, self._gauge.peak)
+
+
+class _Elements:
+    """A reader of a run; dropping one does not end the run, another goes on where it stopped."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def __iter__(self) -> Iterator[Element]:
+        return self
+
+    def __next__(self) -> Element:
+        try:
+            return next(self.run._elements)
+        except StopIteration:
+            if self.run._failure is not None:  # read on after a failure: it still is one
+                raise self.run._failure from None
+            raise
 
 
 class Late:

@@ -286,6 +286,9 @@ def _aggregate_cases() -> Iterator[Case]:
         def rubbish(groups: int = groups, dtype: Any = dtype) -> Any:
             return np.full(groups, 77, dtype)
 
+        def held(groups: int = groups) -> Any:
+            return np.arange(groups) % 2
+
         rows = (ids, values, valid)
         yield Case("add_count", label, lambda ids=ids, valid=valid, z=zeros: (ids, valid, z()))
         for kernel in ("take_min", "take_max"):
@@ -301,7 +304,6 @@ def _aggregate_cases() -> Iterator[Case]:
             yield Case("add_sum_int", label, lambda rows=rows, z=zeros: (*rows, z(), z(), z()))
 
         partial = np.arange(len(ids)) % 3
-        held = lambda z=zeros: np.arange(len(z())) % 2  # noqa: E731
         yield Case("merge_count", label, lambda ids=ids, p=partial, h=held: (ids, p, h()))
         for kernel in ("merge_min", "merge_max"):
             args = (ids, values, partial)

@@ -18,7 +18,7 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
 
-from oop import files
+from oop import text_files
 from oop.errors import SchemaMismatch, SourceError
 from oop.inputs import Input, open_input
 from oop.punctuation import END, Punctuation
@@ -88,7 +88,7 @@ ENDINGS += [".ndjson", ".csv.gz", ".tsv.gz", ".json.gz", ".jsonl.gz", ".CSV"]
 def test_files_give_their_rows_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, block: int
 ) -> None:
-    monkeypatch.setattr(files, "BLOCK_BYTES", block)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
     path = write(tmp_path / f"a{ending.lower()}").rename(tmp_path / f"x{ending}")
     given = open_input(path, batch_rows=64)
     assert (given.kind, given.label) == ("file", path.name)
@@ -545,7 +545,7 @@ def test_an_ipc_stream_cut_short_gives_the_batches_before(tmp_path: Path) -> Non
 def test_text_gives_exactly_the_rows_before_a_bad_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, bad: str, said: str, zipped: str, block: int
 ) -> None:
-    monkeypatch.setattr(files, "BLOCK_BYTES", block)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
     lines = write(tmp_path / f"a{ending}").read_text().splitlines()
     lines[800] = bad  # JSON has no header, so this is its row 800
     path = put(tmp_path / f"b{ending}{zipped}", "\n".join(lines).encode())
@@ -568,7 +568,7 @@ def test_a_bad_line_in_the_first_block_without_a_schema(tmp_path: Path) -> None:
 
 
 def test_a_type_guessed_from_the_first_block_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "BLOCK_BYTES", 40)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", 40)
     path = put(tmp_path / "a.csv", b"ts,x\n" + b"1,1\n" * 50 + b"2,2.5\n")
     rows, error = until_error(open_input(path))
     assert len(rows) == 50 and "line 52" in str(error) and "schema=" in str(error)
@@ -579,7 +579,7 @@ def test_a_type_guessed_from_the_first_block_is_told(tmp_path: Path, monkeypatch
 @pytest.mark.parametrize("ending", [".csv.gz", ".jsonl.gz"])
 @pytest.mark.parametrize("block", [1000, 1 << 20])
 def test_gzip_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, block: int) -> None:
-    monkeypatch.setattr(files, "BLOCK_BYTES", block)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
     path = write(tmp_path / f"a{ending}")
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])
@@ -601,7 +601,7 @@ def test_gzip_of_several_members(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("block", [10, 30, 1 << 20])
 def test_csv_with_newlines_in_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(files, "BLOCK_BYTES", block)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
     expected = [{"ts": i, "k": f'a "{i}"\nb, c'} for i in range(30)]
     lines = "".join(f'{i},"a ""{i}""\nb, c"\n' for i in range(30))
     path = put(tmp_path / "a.csv", f"ts,k\n{lines}".encode())
@@ -616,7 +616,7 @@ def test_csv_with_newlines_in_values(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("block", [10, 30, 1 << 20])
 def test_csv_with_a_stray_quote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(files, "BLOCK_BYTES", block)
+    monkeypatch.setattr(text_files, "BLOCK_BYTES", block)
     path = put(tmp_path / "a.csv", b'ts,k\n1,5" pipe\n' + b"2,x\n" * 40)
     assert rows_of(open_input(path)) == [{"ts": 1, "k": '5" pipe'}] + [{"ts": 2, "k": "x"}] * 40
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from oop.errors import OopError, SchemaMismatch, UnknownColumn
 from oop.operators.expressions import Col, Expr, as_expr, col, greatest, if_else, least, lit
-from oop.operators.functions import ordered, physical
+from oop.operators.kinds import ordered, physical
 
 EXAMPLES = 300
 I64 = (-(2**63), 2**63 - 1)

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 MEASURE = """
 import sys, time
 start = time.perf_counter()
@@ -26,6 +28,7 @@ def test_import_leaves_heavy_libraries_alone():
     assert not HEAVY & loaded
 
 
+@pytest.mark.alone
 def test_import_is_quick():
     best = min(import_oop()[0] for _ in range(5))
     assert best < 0.3, f"import oop took {best:.2f} s at best"

@@ -1,0 +1,89 @@
+"""Schemas and batches fitted to each other: what a stream's schema keeps, what may be read as it, and the cast."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from oop.errors import SchemaMismatch
+
+
+def fit(batch: pa.RecordBatch, schema: pa.Schema, where: str) -> pa.RecordBatch:
+    """The batch with exactly this schema: columns in its order, cast where only the encoding differs.
+
+    >>> import pyarrow as pa
+    >>> schema = pa.schema({"ts": pa.int64(), "k": pa.string()})
+    >>> batch = pa.record_batch({"k": pa.array(["a"]).dictionary_encode(), "ts": [1]})
+    >>> fit(batch, schema, "batch 0").to_pylist()
+    [{'ts': 1, 'k': 'a'}]
+    """
+    if batch.schema.equals(schema, check_metadata=True):
+        return batch
+    problem = difference(batch.schema, schema, "the stream")
+    if problem is not None:
+        hint = "make all batches alike, or pass them as different sources; schema= declares what is meant"
+        raise SchemaMismatch(f"{where}: {problem}", hint=hint)
+    try:
+        columns = [_encoded(batch.column(f.name), f.type) for f in schema]
+    except pa.ArrowException as error:  # for example more values than a small dictionary can hold
+        raise SchemaMismatch(f"{where}: {error}", hint="declare another type with schema=") from error
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def difference(found: pa.Schema, schema: pa.Schema, whose: str) -> str | None:
+    """What keeps columns of ``found`` from being read as ``schema``, if anything."""
+    for name in (*schema.names, *found.names):
+        if name not in found.names:
+            return f"column {name!r} is missing; {whose} has it as {schema.field(name).type}"
+        if name not in schema.names:
+            return f"column {name!r} ({found.field(name).type}) is new; {whose} has {', '.join(schema.names)}"
+        if found.names.count(name) > 1:
+            return f"two columns are named {name!r}"
+        ours, theirs = found.field(name).type, schema.field(name).type
+        if _decoded(ours) != _decoded(theirs) and not pa.types.is_null(ours):
+            return f"column {name!r} is {ours}, {whose} has {theirs}"
+    return None
+
+
+def _encoded(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(column.type):
+        column = column.cast(kind.value_type).dictionary_encode()  # cast() alone can do it only for strings
+    return column.cast(kind)
+
+
+def _decoded(kind: pa.DataType) -> pa.DataType:
+    """The type of the values, whatever their encoding and the width of their offsets."""
+    if pa.types.is_dictionary(kind):
+        return _decoded(kind.value_type)
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
+        return pa.binary()
+    return kind
+
+
+def settled(schema: pa.Schema, where: str) -> pa.Schema:
+    """The schema that a stream keeps: no metadata, every column may be null (a later batch may bring one)."""
+    twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
+    if twice:
+        raise SchemaMismatch(f"{where}: two columns are named {twice[0]!r}", hint="rename one of them")
+    return pa.schema([pa.field(f.name, _without_views(f.type)) for f in schema])
+
+
+def _without_views(kind: pa.DataType) -> pa.DataType:
+    # Polars exports its strings as views, which pyarrow can neither filter nor compare.
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _without_views(kind.value_type), kind.ordered)
+    return _decoded(kind) if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind) else kind
+
+
+def agreed(found: pa.Schema, declared: pa.Schema | None, where: str) -> pa.Schema:
+    """The declared schema, if what was found can be read as it; without one, what was found."""
+    problem = declared and difference(found, declared, "the declared schema")
+    if problem:
+        raise SchemaMismatch(f"{where}: {problem}", hint="schema= must name every column with its type")
+    return declared or settled(found, where)
+
+
+def text_types(schema: pa.Schema) -> pa.Schema:
+    """The schema as text is parsed: with no dictionaries and no wide offsets."""
+    return pa.schema([pa.field(f.name, _decoded(f.type)) for f in schema])

@@ -1,0 +1,181 @@
+"""Running policies by group: a bound for each group, and one for the rest, that is for all groups without their own
+(paper, A.1.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from oop.punctuation.patterns import Bound, Value, group_value
+from oop.punctuation.policies import Policy, Timer
+from oop.punctuation.progress import Clocked, Progress
+from oop.punctuation.promise import Punctuation
+from oop.punctuation.trackers import Tracker, greater, no_time, number, start_tracker
+
+
+class Grouped(Progress):
+    """ordered and slack, by group, with the rest.
+
+    Active groups hold the rest back: the rest's bound is the least bound of an active group. With ``groups`` these are
+    active throughout and others never; with ``idle`` a group is active from its first row until the stream's greatest
+    value is more than ``idle`` ahead of the group's.
+    """
+
+    def __init__(self, policy: Policy, attribute: str) -> None:
+        super().__init__(policy, attribute)
+        assert policy.by is not None
+        self.by = policy.by
+        self.idle = number(policy.idle)
+        self.fixed = policy.groups is not None
+        self.trackers: dict[Value, Tracker] = {group_value(g): start_tracker(policy) for g in policy.groups or ()}
+        self.floors: dict[Value, Bound] = {}  # where a group that came back resumed
+        self.retired: dict[Value, Bound] = {}  # bounds of retired groups that the rest has not reached yet
+        self.greatest: Bound | None = None
+        self.rest: Bound | None = None
+        self.given: dict[Value, Bound] = {}
+        self.given_rest: Bound | None = None
+
+    def observe(self, values: Iterable[Bound], groups: Iterable[Value] | None = None) -> list[Bound | None]:
+        assert groups is not None
+        before = []
+        for value, group in zip(values, groups, strict=True):
+            before.append(self._observe(value, group_value(group)))
+        return before
+
+    def _observe(self, value: Bound, group: Value) -> Bound | None:
+        if group in self.trackers and self._idle(self.trackers[group]):
+            self._retire(group)
+        if group in self.trackers:
+            bound = self.bound_of(group)
+        else:
+            bound = greater(self._advance_rest(), self.retired.get(group))
+        if not no_time(value) and (bound is None or value >= bound):
+            self._see(value, group, bound)
+        return bound
+
+    def _see(self, value: Bound, group: Value, floor: Bound | None) -> None:
+        tracker = self.trackers.get(group)
+        if tracker is None:
+            if self.fixed:
+                return
+            tracker = self.trackers[group] = start_tracker(self.policy)
+            self.retired.pop(group, None)
+            if floor is not None:
+                self.floors[group] = floor
+        tracker.see(value)
+        self.greatest = greater(self.greatest, value)
+
+    def _retire(self, group: Value) -> None:
+        bound = self.bound_of(group)
+        del self.trackers[group]
+        self.floors.pop(group, None)
+        if bound is not None:  # few rows (slack by rows) hold the rest back, yet this much may be promised
+            self.retired[group] = bound
+
+    def _idle(self, tracker: Tracker) -> bool:
+        if self.idle is None or self.greatest is None or tracker.greatest is None:
+            return False
+        return self.greatest - tracker.greatest > self.idle
+
+    def bound_of(self, group: Value) -> Bound | None:
+        """The bound of an active group: its policy's, or where it resumed if that is greater."""
+        return greater(self.trackers[group].bound, self.floors.get(group))
+
+    def _advance_rest(self) -> Bound | None:
+        """The least active bound; groups that have been idle for too long retire here."""
+        if not self.fixed and self.idle is None:
+            return None
+        for group in [g for g, t in self.trackers.items() if self._idle(t)]:
+            self._retire(group)
+        least: Bound | None = None
+        for group in self.trackers:
+            bound = self.bound_of(group)
+            if bound is None:
+                return self.rest
+            least = bound if least is None else min(least, bound)
+        if least is not None and (self.rest is None or least > self.rest):
+            self.rest = least
+            self.retired = {g: b for g, b in self.retired.items() if b > least}
+        return self.rest
+
+    def promises(self) -> Iterator[Punctuation]:
+        rest = self._advance_rest()
+        if rest is not None and self.due(rest, self.given_rest):
+            self.given_rest = rest
+            self.given = {g: b for g, b in self.given.items() if b > rest}
+            yield Punctuation({self.attribute: rest})  # no active bound is below it: it holds for all
+        for group in self.trackers:
+            bound = self.bound_of(group)
+            given = self.given.get(group, self.given_rest)
+            if bound is not None and self.due(bound, given):
+                self.given[group] = bound
+                yield Punctuation({self.attribute: bound}, {self.by: group})
+
+    def state(self) -> Any:
+        return {
+            "trackers": [(g, t.state()) for g, t in self.trackers.items()],
+            "floors": list(self.floors.items()),
+            "retired": list(self.retired.items()),
+            "given": list(self.given.items()),
+            "scalars": [self.greatest, self.rest, self.given_rest],
+        }
+
+    def restore(self, state: Any) -> None:
+        self.trackers = {}
+        for group, saved in state["trackers"]:
+            tracker = self.trackers[group_value(group)] = start_tracker(self.policy)
+            tracker.restore(saved)
+        self.floors = {group_value(g): b for g, b in state["floors"]}
+        self.retired = {group_value(g): b for g, b in state["retired"]}
+        self.given = {group_value(g): b for g, b in state["given"]}
+        self.greatest, self.rest, self.given_rest = state["scalars"]
+
+
+class ClockedGroups(Grouped):
+    """timer by group: each tick takes a picture of the groups' bounds; a lull is one of the whole source.
+
+    Between two ticks the picture alone is in force, for the rest as well.
+    """
+
+    def __init__(self, policy: Timer, attribute: str) -> None:
+        super().__init__(policy, attribute)
+        self.clock = Clocked(policy, attribute)
+        self.picture: dict[Value, Bound] = {}
+        self.picture_rest: Bound | None = None
+
+    def _observe(self, value: Bound, group: Value) -> Bound | None:
+        bound = greater(self.clock.ticked, self.picture.get(group, self.picture_rest))
+        if not no_time(value) and (bound is None or value >= bound):
+            self._see(value, group, self.picture_rest)
+        return bound
+
+    def tick(self, now: Bound) -> None:
+        before = self.clock.last
+        self.clock.tick(now)
+        if self.clock.last == before:
+            return
+        self.picture_rest = self._advance_rest()
+        bounds = {g: self.bound_of(g) for g in self.trackers}
+        self.picture = {g: b for g, b in bounds.items() if b is not None}
+
+    def promises(self) -> Iterator[Punctuation]:
+        rest = greater(self.clock.ticked, self.picture_rest)
+        if rest is not None and (self.given_rest is None or rest > self.given_rest):
+            self.given_rest = rest
+            self.given = {g: b for g, b in self.given.items() if b > rest}
+            yield Punctuation({self.attribute: rest})
+        for group, bound in self.picture.items():
+            given = greater(self.given.get(group), self.given_rest)
+            if given is None or bound > given:
+                self.given[group] = bound
+                yield Punctuation({self.attribute: bound}, {self.by: group})
+
+    def state(self) -> Any:
+        picture = [list(self.picture.items()), self.picture_rest]
+        return {**super().state(), "clock": self.clock.state(), "picture": picture}
+
+    def restore(self, state: Any) -> None:
+        super().restore(state)
+        self.clock.restore(state["clock"])
+        groups, self.picture_rest = state["picture"]
+        self.picture = {group_value(g): b for g, b in groups}

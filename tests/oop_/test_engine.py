@@ -1,0 +1,210 @@
+"""The embedded engine: queues that push back, failures that lose nothing, timers on a clock, schedulers."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pyarrow as pa
+import pytest
+
+import oop
+from oop.engines import boxes
+from oop.engines.schedulers import MinCost
+from oop.testing import Harness, ManualClock, elements
+
+
+def numbers(count: int, batch: int = 10) -> list[pa.RecordBatch]:
+    return [pa.record_batch({"ts": list(range(i, i + batch))}) for i in range(0, count, batch)]
+
+
+class LastFirst:
+    """A scheduler that runs the boxes nearest to the sources most often, so that queues fill up."""
+
+    def turn(self, boxes):
+        for box in boxes[:-1]:
+            yield box, None
+        yield boxes[-1], 5  # the last box takes little
+
+
+def test_a_full_queue_pushes_back_on_its_source(monkeypatch):
+    monkeypatch.setattr(boxes, "CAPACITY_ROWS", 100)
+    given = []
+
+    def data():
+        for batch in numbers(5_000):
+            given.append(batch.num_rows)
+            yield batch
+
+    stream = oop.source(data, time="ts", punctuate=oop.ordered(), schema=pa.schema({"ts": pa.int64()}))
+    run = stream.filter(oop.col("ts") >= 0).select("ts").run(oop.Embedded(scheduler=LastFirst()))
+    first = next(iter(run))
+    assert sum(given) <= 400, "the source was read although nobody took its rows"
+    assert first.num_rows + run.to_table().num_rows == 5_000
+    assert all(arc.peak_queued_rows <= 100 + boxes.TRAIN_ROWS for arc in run.metrics.arcs)
+    assert max(arc.peak_queued_rows for arc in run.metrics.arcs if arc.target.startswith("Project")) <= 200
+
+
+@pytest.mark.parametrize("scheduler", [MinCost(), oop.RoundRobin(train=3)], ids=str)
+def test_what_came_before_a_failure_is_delivered(scheduler):
+    def data():
+        yield from numbers(50)
+        raise ConnectionError("the line went dead")
+
+    stream = oop.source(data, time="ts", punctuate=oop.ordered(), schema=pa.schema({"ts": pa.int64()}))
+    run = stream.window(oop.tumbling(10)).agg(n=oop.count()).run(oop.Embedded(scheduler=scheduler))
+    seen = []
+    with pytest.raises(ConnectionError, match="dead") as failure:
+        for batch in run:
+            seen += batch.to_pylist()
+    assert [r["window_start"] for r in seen] == [0, 10, 20, 30]
+    assert any("test_engine.py" in note for note in failure.value.__notes__)
+
+
+def test_an_operator_that_fails_names_the_users_line_and_loses_nothing_before_it():
+    batches = [pa.record_batch({"ts": [1, 2]}), pa.record_batch({"ts": [0, 3]})]
+    stream = oop.source(batches, time="ts", punctuate=oop.slack(5)).with_columns(x=10 // oop.col("ts"))
+    run = stream.run(oop.Embedded(scheduler=oop.RoundRobin(train=1)))
+    seen = []
+    with pytest.raises(oop.OopError, match=r"test_engine\.py"):
+        for batch in run:
+            seen += batch.to_pylist()
+    assert [r["ts"] for r in seen] == [1, 2]
+    with pytest.raises(oop.OopError, match="10 // ts"):
+        run.to_table()  # not an empty table, as if all were well
+
+
+def test_a_failed_or_finished_run_stays_so():
+    run = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.ordered()).run()
+    assert run.to_table().num_rows == 1
+    assert run.to_table().num_rows == 0
+
+
+def test_stop_leaves_open_windows_unfinished_and_closes_the_input():
+    closed = threading.Event()
+
+    def data():
+        try:
+            yield from numbers(10_000)
+        finally:
+            closed.set()
+
+    stream = oop.source(data, time="ts", punctuate=oop.ordered(), schema=pa.schema({"ts": pa.int64()}))
+    run = stream.window(oop.tumbling(25)).agg(n=oop.count()).run()
+    first = next(iter(run))
+    run.stop()
+    assert run.to_table().num_rows == 0
+    assert first.to_pylist()[0] == {"window_start": 0, "window_end": 25, "n": 25}
+    assert closed.is_set()
+
+
+def test_a_timer_advances_through_a_lull_on_a_hand_cranked_clock():
+    clock = ManualClock(100)
+    h = Harness(
+        lambda s: s.window(oop.tumbling(10)).agg(n=oop.count()),
+        {"ts": "int64"},
+        punctuate=oop.timer(1, lull=20),
+        clock=clock,
+    )
+    h.push({"ts": [95, 99]})
+    h.tick()
+    assert h.promises() == [oop.Punctuation({"window_start": 90}), oop.Punctuation({"window_end": 100})]
+    assert h.rows() == []
+    clock.advance(21)
+    h.tick()  # nothing came: the bound is now - lull
+    assert h.rows() == [{"window_start": 90, "window_end": 100, "n": 2}]
+    h.push({"ts": [100, 101]})  # 100 is under now - lull = 101
+    assert [r["broke"] for r in h.late.to_table().to_pylist()] == ["ts < 101"]
+
+
+def test_a_silent_live_input_does_not_hold_up_the_others():
+    """On the real clock: one link speaks once and then stays silent, and windows still close."""
+    stop = threading.Event()
+
+    def now() -> int:
+        return time.time_ns() // 1_000_000
+
+    def silent():
+        yield row(now())
+        stop.wait(20)
+
+    def lively():
+        while not stop.is_set():
+            yield row(now())
+            time.sleep(0.02)
+
+    def row(ms: int) -> pa.RecordBatch:
+        return pa.record_batch({"ts": pa.array([ms], pa.timestamp("ms"))})
+
+    schema = pa.schema({"ts": pa.timestamp("ms")})
+    policy = oop.timer("50ms", lull="200ms")
+    links = [oop.source(d, time="ts", punctuate=policy, schema=schema) for d in (silent, lively)]
+    run = oop.union(*links).window(oop.tumbling("100ms")).agg(n=oop.count()).run()
+    started = time.monotonic()
+    seen = [next(iter(run)), next(iter(run))]
+    assert time.monotonic() - started < 10
+    assert sum(b.num_rows for b in seen) >= 2
+    run.stop()
+    stop.set()
+    assert run.to_table().num_rows == 0
+
+
+def test_a_timer_on_numbers_needs_a_clock_that_counts_in_them():
+    stream = oop.source(
+        lambda: iter(()), time="ts", punctuate=oop.timer(1, lull=5), schema=pa.schema({"ts": pa.int64()})
+    )
+    with pytest.raises(oop.SchemaMismatch, match="clock"):
+        stream.run()
+    assert stream.run(oop.Embedded(clock=ManualClock(3))).to_table().num_rows == 0
+
+
+def test_a_timer_is_refused_on_data_of_the_past(tmp_path):
+    table = pa.table({"ts": pa.array([1], pa.timestamp("s"))})
+    with pytest.raises(ValueError, match="past"):
+        oop.source(table, time="ts", punctuate=oop.timer("1s", lull="5s"))
+
+
+def test_promises_in_the_data_need_a_punctuated_source():
+    data = elements("""
+        ts
+        1
+        -- ts < 5
+    """)
+    stream = oop.source(data, time="ts", punctuate=oop.ordered())
+    with pytest.raises(oop.SchemaMismatch, match="punctuated"):
+        stream.run().to_table()
+
+
+def test_a_promise_that_goes_backwards_changes_nothing():
+    h = Harness(lambda s: s, {"ts": "int64"})
+    h.promise(ts=5)
+    h.promise(ts=3)
+    h.promise(ts=5)
+    assert h.promises() == [oop.Punctuation({"ts": 5})]
+    h.push({"ts": [4, 5]})
+    assert h.rows() == [{"ts": 5}]
+    assert h.late.to_table().column("broke").to_pylist() == ["ts < 5"]
+
+
+def test_an_operator_that_breaks_its_promise_is_found_out():
+    stream = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.slack(5))
+    run = stream.with_columns(x=oop.col("ts")).run(oop.Embedded(check=True))
+    run._boxes[-1].frontier.advance(oop.Punctuation({"x": 2}))  # as if it had promised this
+    with pytest.raises(oop.PunctuationViolated, match="after it had promised x < 2"):
+        run.to_table()
+
+
+def test_only_promises_that_help_leave_a_source():
+    batches = numbers(100, 1)
+    stream = oop.source(batches, time="ts", punctuate=oop.ordered())
+    run = stream.window(oop.tumbling(25)).agg(n=oop.count()).run()
+    run.to_table()
+    # the first (nothing is complete below it), one for each window that it completes, and the end
+    assert run.metrics.box("Source").promises_out == 5
+
+
+def test_an_end_in_a_finite_input_makes_what_follows_late():
+    data = [pa.record_batch({"ts": [1]}), oop.END, pa.record_batch({"ts": [2]})]
+    run = oop.source(data, time="ts", punctuate=oop.punctuated()).run()
+    assert run.to_table().to_pylist() == [{"ts": 1}]
+    assert run.late.to_table().to_pylist() == [{"ts": 2, "broke": "END", "late_by": None}]
