@@ -7,7 +7,7 @@ output promises ``window_start < start(W)`` and ``window_end < start(W) + range`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,9 +24,10 @@ from oop.operators.marks import is_late
 from oop.operators.panes import PaneCode, PaneTree
 from oop.operators.times import from_physical
 from oop.punctuation import Frontier, Interest, Punctuation
-from oop.punctuation.translate import Image, carry
+from oop.punctuation.translate import Image, carry, carry_promise
 
 WINDOW_START, WINDOW_END = "window_start", "window_end"
+LATE_UNUSED = "late_unused"
 _WHOLE_BATCH = 65_536
 
 
@@ -49,8 +50,16 @@ class Aggregate(Spec):
         return unique_schema(fields + Shape(inputs[0], self.keys, self.aggregates).fields())
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        images: dict[str, list[Image]] = {WID_START: [(WINDOW_START, self.grid.start), (WINDOW_END, self.grid.end)]}
-        return carry(frontiers[0], images, {k: [k] for k in self.keys})
+        return carry(frontiers[0], *self._images())
+
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        return carry_promise(punct, *self._images())
+
+    def _images(self) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+        edges: list[Image] = [(WINDOW_START, self.grid.start), (WINDOW_END, self.grid.end)]
+        return {WID_START: edges}, {k: [k] for k in self.keys}
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         return [[Interest(WID_START)]]
@@ -84,7 +93,6 @@ class AggregateOperator:
         self.code = PaneCode(spec.grid)
         self.store = Store(Shape(inputs[0], spec.keys, spec.aggregates), adaptive=not self.sliding)
         self.tree = PaneTree(self.store, self.code)
-        self.closed = Frontier()  # on wids: what has gone out, group by group
         self.late_unused = 0
 
     @property
@@ -109,30 +117,28 @@ class AggregateOperator:
 
     def _usable(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Of admitted late rows: those with a window that has not gone out (DESIGN section 3, late rows)."""
-        bounds = int_bounds(self.closed, WID_START, {k: batch.column(k) for k in self.keys})
+        bounds = int_bounds(self.ports.frontiers[0], WID_START, {k: batch.column(k) for k in self.keys})
         open_ = batch.column(WID_END).to_numpy() >= bounds
         self.late_unused += int(batch.num_rows - open_.sum())
         return batch.filter(pa.array(open_))
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        frontier = self.ports.frontiers[port]
+        before = frontier.copy() if self.sliding else frontier  # windows below it went out already
         if not self.ports.advance(punct, port):
             return
-        frontier = self.ports.frontiers[0]
         # what went out before may be uneven too, even when the promise now is the same for all groups
-        grouped = any(c in self.keys for f in (frontier, self.closed) for c in group_columns(f))
-        if grouped:
-            emitted = self._close_groups(frontier)
+        if any(c in self.keys for f in (frontier, before) for c in group_columns(f)):
+            closed = self._close_groups(punct, before, frontier)
         elif self.sliding:
-            emitted = self._close_sliding(as_int64(frontier.bound(WID_START)))
+            closed = self._close_sliding(as_int64(before.bound(WID_START)), as_int64(frontier.bound(WID_START)))
         else:
-            emitted = self.store.take_below(as_int64(frontier.bound(WID_START)))
-        yield from self._batches(emitted)
-        self.closed = frontier.copy()
-        yield from self.ports.promises()
+            closed = self.store.take_below(as_int64(frontier.bound(WID_START)))
+        yield from self._batches(closed)
+        yield from self.ports.promises(punct)
 
-    def _close_sliding(self, bound: int) -> Iterator[Table]:
-        # windows below what was closed went out already; their panes are kept for later windows
-        for wid in self.tree.open_wids(as_int64(self.closed.bound(WID_START)), bound):
+    def _close_sliding(self, before: int, bound: int) -> Iterator[Table]:
+        for wid in self.tree.open_wids(before, bound):
             table = self.tree.window(wid)
             if table is not None:
                 yield _at(table, wid)
@@ -140,37 +146,38 @@ class AggregateOperator:
 
     def _purge_panes(self, bound: int) -> None:
         """A pane is held while its last wid is not below W."""
-        for number in [n for n in self.store.tables if self.code.decode(n)[1] < bound]:
-            self.store.take_where(number, np.ones(len(self.store.tables[number]), bool))
         if bound > INT64_MIN:
-            self.tree.forget_below(INT64_MAX if bound == INT64_MAX else self.code.first_needed(bound))
+            first = INT64_MAX if bound == INT64_MAX else self.code.first_needed(bound)
+            self.store.drop_below(first)
+            self.tree.forget_below(first)
 
-    def _close_groups(self, frontier: Frontier) -> Iterator[Table]:
-        """Group-wise promises (A.1.1): each group goes out as far as its own bound reaches."""
+    def _close_groups(self, punct: Punctuation, before: Frontier, frontier: Frontier) -> Iterator[Table]:
+        """Group-wise promises (A.1.1): each group goes out as far as its own bound reaches.
+
+        What a promise newly covers lies below its own bound, so only windows below that are looked at.
+        """
+        most = as_int64(punct.below[WID_START]) if WID_START in punct.below else INT64_MAX
         if not self.sliding:
-            for number in list(self.store.tables):
+            for number in self.store.numbers_below(most):
                 table = self.store.tables[number]
-                bounds = int_bounds(frontier, WID_START, table.key_arrays())
-                gone = self.store.take_where(number, table.slots() < bounds)
+                gone = self.store.take_where(number, table.slots() < self._bounds(frontier, table))
                 if gone is not None:
                     yield gone
             return
-        most = max((as_int64(b) for b in _wid_bounds(frontier)), default=INT64_MIN)
-        for wid in self.tree.open_wids(as_int64(self.closed.bound(WID_START)), most):
+        for wid in self.tree.open_wids(as_int64(before.bound(WID_START)), most):
             window = self.tree.window(wid)
-            if window is None:
-                continue
-            keys = window.key_arrays()
-            before, now = (int_bounds(f, WID_START, keys) for f in (self.closed, frontier))
-            ready = np.broadcast_to((before <= wid) & (wid < now), len(window))
-            if ready.any():
-                yield _at(window.select(np.flatnonzero(ready)), wid)
-        for number in list(self.store.tables):
+            if window is not None:
+                ready = (self._bounds(before, window) <= wid) & (wid < self._bounds(frontier, window))
+                if ready.any():
+                    yield _at(window.select(np.flatnonzero(ready)), wid)
+        for number in self.store.numbers_below(INT64_MAX if most == INT64_MAX else self.code.first_needed(most)):
             table = self.store.tables[number]
-            last = self.code.decode(number)[1]
-            done = np.broadcast_to(last < int_bounds(frontier, WID_START, table.key_arrays()), len(table))
-            self.store.take_where(number, done)
+            self.store.take_where(number, self.code.decode(number)[1] < self._bounds(frontier, table))
         self.tree.forget_below(min(self.store.tables, default=INT64_MAX))
+
+    def _bounds(self, frontier: Frontier, table: Table) -> np.ndarray:
+        """The bound on wids for each group of a table."""
+        return np.broadcast_to(int_bounds(frontier, WID_START, table.key_arrays()), len(table))
 
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
         """Small windows leave together: a batch downstream costs more than a row."""
@@ -191,23 +198,24 @@ class AggregateOperator:
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()
-        yield text_part(
-            "aggregate", {"closed": [p.to_json() for p in self.closed.promises()], "late": self.late_unused}
-        )
+        yield text_part(LATE_UNUSED, self.late_unused)
         yield from self.store.save()
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        ports, state = found.get(FRONTIERS), found.get("aggregate")
-        if ports is not None:
-            self.ports.load(ports)
-        if state is not None:
-            said = read_text(state)
-            assert isinstance(said, Mapping)
-            self.closed = Frontier.of(*map(Punctuation.from_json, said["closed"]))
-            self.late_unused = said["late"]
-        self.store.load(found.items())
+        self.late_unused = load_groups(parts, self.ports, self.store)
         self.tree = PaneTree(self.store, self.code)
+
+
+def load_groups(parts: Iterable[Part], ports: Ports, store: Store) -> int:
+    """Restore what an operator with groups saves; how many admitted rows it could not use."""
+    found = dict(parts)
+    frontiers, unused = found.get(FRONTIERS), found.get(LATE_UNUSED)
+    if frontiers is not None:
+        ports.load(frontiers)
+    store.load(found.items())
+    said = 0 if unused is None else read_text(unused)
+    assert isinstance(said, int)
+    return said
 
 
 def _at(table: Table, wid: int) -> Table:
@@ -217,13 +225,6 @@ def _at(table: Table, wid: int) -> Table:
     out = Table(table.shape, False, wid)
     out.keys, out.accumulators = table.keys, table.accumulators
     return out
-
-
-def _wid_bounds(frontier: Frontier) -> Iterator[int | float | None]:
-    yield frontier.bound(WID_START)
-    for grouping in frontier.by.values():
-        yield from (c.bound(WID_START) for c in (grouping.rest, *grouping.groups.values()))
-    yield from (p.below.get(WID_START) for p in frontier.several)
 
 
 def unique_schema(fields: Sequence[pa.Field]) -> pa.Schema:

@@ -60,7 +60,16 @@ class Spec:
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
         """What the output promises when the inputs promise this much (DESIGN section 3)."""
-        return frontiers[0]
+        return frontiers[0].copy()
+
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        """What one new promise adds to the output, where it can be said without looking at all others; else None.
+
+        Then the whole is translated. With many groups this is the difference between a look-up and a scan.
+        """
+        return None
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         """For each port: which promises help, when ``wanted`` are those that help the consumers."""
@@ -86,6 +95,7 @@ class Ports:
     """The frontiers of an operator's inputs and of its output, and the promises that follow."""
 
     def __init__(self, spec: Spec, inputs: Sequence[pa.Schema], translate: Translate | None = None) -> None:
+        self.spec = spec
         self.inputs = inputs
         self.translate = translate or (lambda frontiers: spec.translate(frontiers, inputs))
         self.frontiers = [Frontier() for _ in inputs]
@@ -94,9 +104,17 @@ class Ports:
     def advance(self, punct: Punctuation, port: int) -> bool:
         return self.frontiers[port].advance(punct)
 
-    def promises(self) -> Iterator[Punctuation]:
-        """What can be promised now and was not before."""
-        return self.out.advance_to(self.translate(self.frontiers))
+    def promises(self, punct: Punctuation, added: Iterable[Punctuation] | None = None) -> Iterator[Punctuation]:
+        """What can be promised now that this promise has come, and was not before.
+
+        ``added`` is what it alone adds, if the operator knows.
+        """
+        if added is None:
+            added = self.spec.translate_promise(punct, self.frontiers, self.inputs)
+        if added is None:
+            yield from self.out.advance_to(self.translate(self.frontiers))
+        else:
+            yield from filter(self.out.advance, added)
 
     def save(self) -> Part:
         """Frontiers as one part; small, so it is always saved."""
@@ -140,7 +158,7 @@ class Passing:
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         if self.ports.advance(punct, port):
-            yield from self.ports.promises()
+            yield from self.ports.promises(punct)
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()

@@ -18,9 +18,9 @@ from oop.kernels import dispatch, views
 from oop.operators.base import Element, Operator, Passing, Spec
 from oop.operators.marks import keep_late
 from oop.operators.times import check_time_type
-from oop.punctuation import Frontier, Interest
+from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
-from oop.punctuation.translate import Image, carry, identity, wid_bound, window_end, window_start
+from oop.punctuation.translate import Image, carry, carry_promise, identity, wid_bound, window_end, window_start
 
 WID_START = "__wid_start"
 WID_END = "__wid_end"
@@ -99,12 +99,17 @@ class BucketOperator(Passing):
     def __init__(self, spec: Bucket, inputs: Sequence[pa.Schema]) -> None:
         images = spec.images(inputs[0])
         super().__init__(spec, inputs, lambda frontiers: carry(frontiers[0], *images))
+        self.images = images
         grid = spec.grid
         self.on = spec.on
         self.output = spec.schema(inputs)
         self.overlaps = grid.overlaps
         self.gaps = grid.slide > grid.range
         self.wids = partial(dispatch.kernels().wid_ranges, range=grid.range, slide=grid.slide, offset=grid.offset)
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        if self.ports.advance(punct, port):
+            yield from self.ports.promises(punct, carry_promise(punct, *self.images))
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         first, last = self.wids(views.times(batch.column(self.on)))

@@ -6,7 +6,7 @@ bound into one for all of its output.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch
 from oop.operators.base import Element, Operator, Passing, Spec
 from oop.operators.expressions import Expr
-from oop.punctuation import Frontier
+from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.translate import restrict
 
 
@@ -32,6 +32,11 @@ class Filter(Spec):
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
         return restrict(frontiers[0], self.predicate.fixed())
+
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        return None if punct.where and self.predicate.fixed() else [punct]
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return FilterOperator(self, inputs)

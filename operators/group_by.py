@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.operators.aggregate import describe_aggregates, unique_schema
+from oop.operators.aggregate import LATE_UNUSED, describe_aggregates, load_groups, unique_schema
 from oop.operators.aggregates import Aggregate as AggregateFunction
-from oop.operators.base import FRONTIERS, Element, Operator, Part, Ports, Spec, read_text, text_part
+from oop.operators.base import Element, Operator, Part, Ports, Spec, text_part
 from oop.operators.coverage import INT64_MAX, as_int64, covered
 from oop.operators.groups import Shape, Store, Table
 from oop.operators.marks import is_late
 from oop.punctuation import Frontier, Interest, Punctuation
-from oop.punctuation.translate import carry
+from oop.punctuation.translate import carry, carry_promise
 
 _NULL_SLOT = 2**62  # rows without a time stand in a slice of their own, above every other
 
@@ -43,8 +43,13 @@ class GroupBy(Spec):
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
         return carry(frontiers[0], {k: [(k, None)] for k in self.keys}, {k: [k] for k in self.keys})
 
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        return carry_promise(punct, {k: [(k, None)] for k in self.keys}, {k: [k] for k in self.keys})
+
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[Interest(a) for a in self.on]]
+        return [[Interest(k) for k in self.keys]]
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         kept = self.translate(frontiers, inputs)
@@ -62,6 +67,7 @@ class GroupBy(Spec):
 
 class GroupByOperator:
     def __init__(self, spec: GroupBy, inputs: Sequence[pa.Schema]) -> None:
+        self.spec = spec
         self.keys = spec.keys
         self.slot_on = spec.on[0] if spec.on else None
         self.functions = [a for _, a in spec.aggregates]
@@ -100,16 +106,18 @@ class GroupByOperator:
         valid = column.is_valid().to_numpy(zero_copy_only=False)
         times = views.times(column.drop_null())
         if times.dtype == np.float64:
-            finite = np.isfinite(times)
-            valid[valid] = finite
-            times = np.floor(np.clip(times[finite], -(2.0**61), 2.0**61))
+            known = ~np.isnan(times)
+            valid[valid] = known
+            times = np.floor(np.clip(times[known], -(2.0**61), 2.0**61))
         out[valid] = np.clip(times, -(2**61), 2**61)
         return out
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         if not self.ports.advance(punct, port):
             return
-        own = self._own()
+        # what is newly covered matches what the promise adds; only where a group column goes does the whole decide
+        added = self.spec.translate_promise(punct, self.ports.frontiers, self.ports.inputs)
+        own = self._own() if added is None else Frontier.of(*added)
         gone: list[Table] = []
         for number in self._candidates(own):
             table = self.store.tables[number]
@@ -119,7 +127,7 @@ class GroupByOperator:
                 gone.append(taken)
         if gone:
             yield pa.concat_batches([pa.RecordBatch.from_arrays(t.results(), schema=self.output) for t in gone])
-        yield from self.ports.promises()
+        yield from self.ports.promises(punct, added)
 
     def _candidates(self, own: Frontier) -> list[int]:
         """A linear promise reaches the slices below it; any other kind may reach every slice."""
@@ -130,19 +138,11 @@ class GroupByOperator:
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()
-        yield text_part("late", self.late_unused)
+        yield text_part(LATE_UNUSED, self.late_unused)
         yield from self.store.save()
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        ports, late = found.get(FRONTIERS), found.get("late")
-        if ports is not None:
-            self.ports.load(ports)
-        if late is not None:
-            said = read_text(late)
-            assert isinstance(said, int)
-            self.late_unused = said
-        self.store.load(found.items())
+        self.late_unused = load_groups(parts, self.ports, self.store)
 
 
 def _rows(count: int) -> pa.RecordBatch:

@@ -145,16 +145,25 @@ class Store:
         self._further = 0  # slices touched beyond one a batch, and rows, since slices were last made wider
         self._rows = 0
         self.tables: dict[int, Table] = {}
+        self.nbytes = 0
+        self._held = 0
+        self._sizes: dict[int, tuple[int, int]] = {}
         self._saved: set[int] = set()
         self._changed: set[int] = set()
         self._widened = False
 
     def __len__(self) -> int:
-        return sum(map(len, self.tables.values()))
+        return self._held
 
-    @property
-    def nbytes(self) -> int:
-        return sum(t.nbytes for t in self.tables.values())
+    def _account(self, number: int) -> None:
+        """Keep the totals: they are asked for at every promise."""
+        table = self.tables.get(number)
+        rows, size = (0, 0) if table is None else (len(table), table.nbytes)
+        before_rows, before_size = self._sizes.pop(number, (0, 0))
+        self._held += rows - before_rows
+        self.nbytes += size - before_size
+        if table is not None:
+            self._sizes[number] = (rows, size)
 
     def update(self, slots: np.ndarray, keys: Sequence[Column], values: Sequence[pa.Array | None]) -> list[int]:
         """Take rows in; the slices that they went to."""
@@ -168,6 +177,7 @@ class Store:
         first = int(numbers[0])
         if (numbers == first).all():
             self._table(first).update(slots, keys, values)
+            self._account(first)
             return [first]
         order = np.argsort(numbers, kind="stable")
         distinct, starts = np.unique(numbers[order], return_index=True)
@@ -175,6 +185,7 @@ class Store:
         for number, rows in zip(distinct, np.split(order, starts[1:]), strict=True):
             taken = [None if v is None else v.take(pa.array(rows)) for v in values]
             self._table(int(number)).update(slots[rows], [views.take_rows(k, rows) for k in keys], taken)
+            self._account(int(number))
         return [int(n) for n in distinct]
 
     def _table(self, number: int) -> Table:
@@ -194,10 +205,13 @@ class Store:
             return
         self.shift += 2
         narrow, self.tables = self.tables, {}
+        for number in narrow:
+            self._account(number)
         self._changed = set()
         self._widened = True
         for number, table in narrow.items():
             self._table(number >> 2).absorb(table)
+            self._account(number >> 2)
         self._further = self._rows = 0
 
     def numbers_below(self, bound: int) -> list[int]:
@@ -232,12 +246,20 @@ class Store:
         if len(table):
             self.tables[number] = table
             self._changed.add(number)
+            self._account(number)
         else:
             self._remove(number)
 
     def _remove(self, number: int) -> Table:
         self._changed.add(number)
-        return self.tables.pop(number)
+        table = self.tables.pop(number)
+        self._account(number)
+        return table
+
+    def drop_below(self, slot: int) -> None:
+        """Remove whole slices below a slot."""
+        for number in [n for n in self.tables if (n + 1) << self.shift <= slot]:
+            self._remove(number)
 
     def save(self) -> Iterator[Part]:
         """The slices that changed since the last save; all of them after slices got wider."""
@@ -260,9 +282,12 @@ class Store:
         assert isinstance(shift, int)
         self.shift = shift
         self.tables = {}
+        self.nbytes = self._held = 0
+        self._sizes = {}
         for key, part in found.items():
             if key.startswith("slice/") and part is not None:
                 number = int(key.removeprefix("slice/"))
                 self._table(number).load_batch(part)
+                self._account(number)
         self._saved = set(self.tables)
         self._changed = set()

@@ -15,6 +15,7 @@ import numpy as np
 
 from oop.errors import TimeError
 from oop.operators.bucket import Grid
+from oop.operators.coverage import INT64_MIN
 from oop.operators.groups import Store, Table
 
 
@@ -72,6 +73,7 @@ class PaneTree:
         self.store = store
         self.code = code
         self.nodes: dict[tuple[int, int], Table] = {}
+        self.nbytes = 0
         self._slots: list[int] | None = None
 
     def touched(self, slots: list[int]) -> None:
@@ -81,12 +83,14 @@ class PaneTree:
             top = max(level for level, _ in self.nodes) + 1
             for slot in slots:
                 for level in range(1, top):
-                    self.nodes.pop((level, slot >> level), None)
+                    node = self.nodes.pop((level, slot >> level), None)
+                    self.nbytes -= 0 if node is None else node.nbytes
 
     def forget_below(self, slot: int) -> None:
         """Panes below the slot are gone, and every merge with one of them is of no further use."""
         self._slots = None
-        self.nodes = {(k, i): t for (k, i), t in self.nodes.items() if i << k >= slot}
+        for level, index in [(k, i) for k, i in self.nodes if i << k < slot]:
+            self.nbytes -= self.nodes.pop((level, index)).nbytes
 
     def slots(self) -> list[int]:
         if self._slots is None:
@@ -95,8 +99,12 @@ class PaneTree:
 
     def open_wids(self, above: int, below: int) -> Iterator[int]:
         """The windows from ``above`` to under ``below`` that have at least one pane, oldest first."""
-        for slot in list(self.slots()):
+        slots = self.slots()
+        begin = 0 if above == INT64_MIN else bisect_left(slots, self.code.first_needed(above))
+        for slot in slots[begin:]:
             first, last = self.code.decode(slot)
+            if first >= below:
+                return
             end = min(last + 1, below)
             yield from range(max(first, above), end)
             above = max(above, end)  # panes come in order of time: what is behind has been given
@@ -151,8 +159,5 @@ class PaneTree:
                 return left or right
             node = self.nodes[level, index] = Table(self.store.shape, False, index << level)
             node.absorb(left, right)
+            self.nbytes += node.nbytes
         return node
-
-    @property
-    def nbytes(self) -> int:
-        return sum(t.nbytes for t in self.nodes.values())

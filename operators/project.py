@@ -15,9 +15,9 @@ import pyarrow as pa
 from oop.operators.base import Element, Operator, Passing, Spec
 from oop.operators.expressions import Col, Expr
 from oop.operators.marks import keep_late
-from oop.punctuation import Frontier, Interest
+from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
-from oop.punctuation.translate import Image, carry
+from oop.punctuation.translate import Image, carry, carry_promise
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +76,13 @@ class ProjectOperator(Passing):
     def __init__(self, spec: Project, inputs: Sequence[pa.Schema]) -> None:
         images = spec.images(inputs[0])  # once: which expressions increase does not change
         super().__init__(spec, inputs, lambda frontiers: carry(frontiers[0], *images))
+        self.images = images
         self.columns = spec.columns
         self.output = spec.schema(inputs)
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        if self.ports.advance(punct, port):
+            yield from self.ports.promises(punct, carry_promise(punct, *self.images))
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         arrays = [expr.evaluate(batch) for _, expr in self.columns]

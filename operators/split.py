@@ -6,7 +6,7 @@ only for the rows that no earlier one took, so a cheap one in front spares an ex
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from oop.operators.compute import compute as pc
 from oop.operators.expressions import Expr
 from oop.operators.filter import check_predicate
 from oop.operators.marks import mark_route
+from oop.punctuation import Frontier, Punctuation
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,11 @@ class Split(Spec):
         for predicate in self.predicates:
             check_predicate(predicate, inputs[0])
         return inputs[0]
+
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        return [punct]
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return SplitOperator(self, inputs)

@@ -5,15 +5,16 @@ The only state is what each input has promised.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
 from oop.operators.base import Element, Operator, Passing, Spec
 from oop.operators.marks import keep_late
-from oop.punctuation import Frontier
+from oop.punctuation import Corners, Equal, Frontier, Punctuation
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,16 @@ class Union(Spec):
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
         return Frontier.meet(frontiers)
+
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        """A promise about all rows moves every group's meet; one about a group moves that group's alone."""
+        groups = {c: p.value for c, p in punct.where.items() if isinstance(p, Equal)}
+        if len(groups) < len(punct.where) or not (groups or all(f.is_linear for f in frontiers)):
+            return None
+        corners = reduce(Corners.meet, (f.at(groups) for f in frontiers))
+        return [Punctuation(corner, punct.where) for corner in corners]
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return UnionOperator(self, inputs)

@@ -83,6 +83,23 @@ def carry(
     return out
 
 
+def carry_promise(
+    promise: Punctuation, attributes: Mapping[str, Sequence[Image]], columns: Mapping[str, Sequence[str]]
+) -> list[Punctuation] | None:
+    """What one promise adds behind a map; None when its group column goes, for then all groups together decide.
+
+    >>> carry_promise(Punctuation({"ts": 9}, {"link": "A"}), {"ts": [("t", None)]}, {"link": ["port"]})
+    [Punctuation(t < 9, port = 'A')]
+    """
+    if not all(columns.get(c) for c in promise.where):
+        return None
+    return [
+        Punctuation(corner, dict(zip(chosen, promise.where.values(), strict=True)))
+        for chosen in itertools.product(*(columns[c] for c in promise.where))
+        for corner in _carry_corner(promise.below, attributes)
+    ]
+
+
 def _carry_corners(corners: Corners, attributes: Mapping[str, Sequence[Image]]) -> Corners:
     out = Corners()
     for corner in corners:
