@@ -10,7 +10,8 @@
 {'window_start': 10, 'window_end': 20, 'n': 2, 'bytes': 150}
 """
 
-from oop.engines.embedded import Embedded, Late, Run
+from oop.engines.embedded import Embedded, Run
+from oop.engines.late import Late
 from oop.engines.schedulers import MinCost, RoundRobin
 from oop.errors import (
     LateRow,

@@ -66,13 +66,14 @@ def settled(schema: pa.Schema, where: str) -> pa.Schema:
     twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
     if twice:
         raise SchemaMismatch(f"{where}: two columns are named {twice[0]!r}", hint="rename one of them")
-    return pa.schema([pa.field(f.name, _without_views(f.type)) for f in schema])
+    return pa.schema([pa.field(f.name, _settled(f.type)) for f in schema])
 
 
-def _without_views(kind: pa.DataType) -> pa.DataType:
-    # Polars exports its strings as views, which pyarrow can neither filter nor compare.
+def _settled(kind: pa.DataType) -> pa.DataType:
+    # Polars exports its strings as views, which pyarrow can neither filter nor compare. A small dictionary fits its own
+    # batch, not what several batches or a window hold together.
     if pa.types.is_dictionary(kind):
-        return pa.dictionary(kind.index_type, _without_views(kind.value_type), kind.ordered)
+        return pa.dictionary(pa.int32(), _settled(kind.value_type), kind.ordered)
     return _decoded(kind) if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind) else kind
 
 
@@ -81,7 +82,7 @@ def agreed(found: pa.Schema, declared: pa.Schema | None, where: str) -> pa.Schem
     problem = declared and difference(found, declared, "the declared schema")
     if problem:
         raise SchemaMismatch(f"{where}: {problem}", hint="schema= must name every column with its type")
-    return declared or settled(found, where)
+    return settled(declared or found, where)
 
 
 def text_types(schema: pa.Schema) -> pa.Schema:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from oop.errors import NeverEmits, OopError
+from oop.errors import NeverEmits, OopError, TimeError
 from oop.inputs import Input as Data
 from oop.operators.base import Spec
 from oop.operators.filter import Filter
@@ -108,36 +108,44 @@ def frontiers(root: Node, given: dict[int, Frontier]) -> dict[int, Frontier]:
     return found
 
 
-def could_promise(root: Node) -> dict[int, Frontier]:
+PROBES = (0, 2**20, 2**40)  # bounds to ask with: an unsigned column may have no value below the first
+
+
+def could_promise(root: Node, bound: int = PROBES[0]) -> dict[int, Frontier]:
     """By id of a source: what its policy may come to promise."""
     groups: dict[str, list[object]] = {}
     for node in walk(root):
         if isinstance(node.spec, Filter):
             for column, value in node.spec.predicate.fixed().items():
                 groups.setdefault(column, []).append(value)
-    return {id(n): n.spec.could_promise(groups) for n in sources(root) if isinstance(n.spec, Input)}
+    return {id(n): n.spec.could_promise(groups, bound) for n in sources(root) if isinstance(n.spec, Input)}
 
 
 def check_emits(root: Node) -> None:
     """Refuse a plan in which an operator could never be unblocked by what its inputs promise (DESIGN section 3)."""
-    possible = could_promise(root)
     for node in walk(root):
-        if not node.inputs:
+        blocked = [_blocking(node, could_promise(node, bound)) for bound in PROBES]
+        if None in blocked:
             continue
-        attribute = _blocking(root, node, possible)
-        if attribute is None:
-            continue
+        attribute = blocked[0]
+        assert attribute is not None
+        possible = could_promise(node)
         feeding = sources(node)
         for source in feeding:
             others = {k: f if k == id(source) else Frontier.of(END) for k, f in possible.items()}
-            if _blocking(root, node, others) is not None:
+            if _blocking(node, others) is not None:
                 raise _never_emits(node, source, attribute)
         raise _never_emits(node, feeding[0], attribute)
 
 
-def _blocking(root: Node, node: Node, possible: dict[int, Frontier]) -> str | None:
-    found = frontiers(root, possible)
-    return node.spec.blocking([found[id(e.node)] for e in node.inputs], node.input_schemas())
+def _blocking(node: Node, possible: dict[int, Frontier]) -> str | None:
+    if not node.inputs:
+        return None
+    try:
+        found = [frontiers(e.node, possible)[id(e.node)] for e in node.inputs]
+    except TimeError:  # the bound asked with is out of reach of a window; one that comes need not be
+        return None
+    return node.spec.blocking(found, node.input_schemas())
 
 
 def _never_emits(node: Node, source: Node, attribute: str) -> NeverEmits:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from oop.errors import OopError, SchemaMismatch, UnknownColumn
+from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn
 from oop.inputs import open_input
 from oop.operators.aggregate import Aggregate, unique_schema
 from oop.operators.aggregates import Aggregate as AggregateFunction
@@ -23,7 +23,7 @@ from oop.operators.project import Project
 from oop.operators.split import Split
 from oop.operators.times import check_time_type, duration_in
 from oop.operators.union import Union
-from oop.plan import Edge, Node, could_promise, explain, frontiers, make_node
+from oop.plan import PROBES, Edge, Node, could_promise, explain, frontiers, make_node
 from oop.punctuation import Policy, ordered  # noqa: F401 (doctests)
 from oop.punctuation.policies import Punctuated, Timer
 from oop.site import user_line
@@ -154,6 +154,8 @@ class Stream:
                 raise TypeError(f"name the expression: .select(name={expr!r})")
             chosen.append((expr.name, expr))
         chosen += [(n, col(e) if isinstance(e, str) else as_expr(e)) for n, e in named.items()]
+        if not chosen:
+            raise ValueError("select takes at least one column")
         return self._project(chosen, ".select")
 
     def with_columns(self, **named: Any) -> Stream:
@@ -355,8 +357,13 @@ class Grouped:
 
 def _promised(stream: Stream, keys: Sequence[str]) -> tuple[str, ...]:
     """The keys about which the stream's sources may come to promise."""
-    frontier = frontiers(stream._node, could_promise(stream._node))[id(stream._node)]
-    attributes = {a for p in frontier.promises() for a in p.below}
+    attributes: set[str] = set()
+    for bound in PROBES:
+        try:
+            frontier = frontiers(stream._node, could_promise(stream._node, bound))[id(stream._node)]
+        except TimeError:  # out of reach of a window; another bound may not be
+            continue
+        attributes |= {a for p in frontier.promises() for a in p.below}
     return tuple(k for k in keys if k in attributes)
 
 

@@ -93,7 +93,14 @@ class Accumulator(ABC):
 
     def to_arrow(self) -> list[pa.Array]:
         """The partials as Arrow columns, for saving and for shipping."""
-        return [pa.array(getattr(self, n), self._arrow_type(n)) for n, _ in self.fields]
+        return [self._to_arrow(n) for n, _ in self.fields]
+
+    def _to_arrow(self, name: str) -> pa.Array:
+        values = getattr(self, name)
+        if values.dtype != object:
+            return pa.array(values)
+        # a group without a value holds a zero of no type
+        return pa.array([v if n else None for v, n in zip(values, self.counts, strict=True)], self._object_type)
 
     def load_arrow(self, columns: Sequence[pa.Array]) -> None:
         self.size = len(columns[0])
@@ -106,9 +113,9 @@ class Accumulator(ABC):
             else:
                 self._arrays[name] = column.to_numpy(zero_copy_only=False).astype(dtype)
 
-    def _arrow_type(self, name: str) -> pa.DataType | None:
-        """Objects need to be told their type, numbers do not."""
-        return self.type if self._arrays[name].dtype == object else None
+    @property
+    def _object_type(self) -> pa.DataType:
+        return self.type
 
 
 def is_object(source: pa.DataType) -> bool:
@@ -209,8 +216,9 @@ class SumObject(Accumulator):
                 f"a sum of decimals does not fit {self.type}", hint="cast the column to float64, or sum in groups"
             ) from wrong
 
-    def _arrow_type(self, name: str) -> pa.DataType | None:
-        return pa.decimal256(76, self.source.scale) if name == "sums" else None
+    @property
+    def _object_type(self) -> pa.DataType:
+        return pa.decimal256(76, self.source.scale)
 
 
 class MeanObject(SumObject):

@@ -33,7 +33,7 @@ def int_bounds(frontier: Frontier, attribute: str, keys: Mapping[str, pa.Array])
     columns = [c for c in group_columns(frontier) if c in keys]
     if not columns:
         return as_int64(frontier.bound(attribute))
-    encoded = [_encode(keys[c]) for c in columns]
+    encoded = [encode(keys[c]) for c in columns]
     distinct, inverse = np.unique(np.stack([codes for codes, _ in encoded]), axis=1, return_inverse=True)
     bounds = []
     for cell in distinct.T:
@@ -47,7 +47,8 @@ def group_columns(frontier: Frontier) -> list[str]:
     return sorted({*frontier.by, *(c for p in frontier.several for c in p.where)})
 
 
-def _encode(array: pa.Array) -> tuple[np.ndarray, list[Value]]:
+def encode(array: pa.Array) -> tuple[np.ndarray, list[Value]]:
+    """Dense codes for the rows, and the value of each code; null and NaN are values like others."""
     encoded = array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array, null_encoding="encode")
     values = encoded.dictionary.to_pylist()
     codes = encoded.indices
@@ -84,7 +85,7 @@ def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
     for column, grouping in frontier.by.items():
         if column not in batch.schema.names:
             continue
-        codes, values = _encode(batch.column(column))
+        codes, values = encode(batch.column(column))
         entries = [grouping.at(v) for v in values]
         for attribute in {a for e in entries for a in e.linear}:
             bounds = np.array([e.linear.get(attribute, -math.inf) for e in entries])
@@ -128,7 +129,7 @@ def matching(promise: Punctuation, batch: pa.RecordBatch) -> np.ndarray:
 def _matches_group(batch: pa.RecordBatch, name: str, pattern: GroupPattern) -> np.ndarray:
     if name not in batch.schema.names:
         return np.full(batch.num_rows, pattern.matches(None))
-    codes, values = _encode(batch.column(name))
+    codes, values = encode(batch.column(name))
     return np.array([pattern.matches(v) for v in values], bool)[codes]
 
 

@@ -6,29 +6,25 @@ promise itself may follow later. A promise ends the batch in progress (A.1.1); o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from oop.errors import LateRow, OopError, SchemaMismatch, TimeError, UnknownColumn
-from oop.kernels import dispatch, views
+from oop.kernels import views
 from oop.operators.base import FRONTIERS, Element, Operator, Part, Ports, Spec, read_text, text_part
-from oop.operators.coverage import broken_promises
+from oop.operators.guard import Broken, Guard
 from oop.operators.ledger import BROKE, WITHOUT_TIME, Entry, Ledger
 from oop.operators.marks import mark_late
 from oop.operators.times import check_time_type, physical
 from oop.punctuation import END, Frontier, Gate, Interest, Policy, Punctuation
 from oop.punctuation.patterns import Bound, Equal, NotIn, Value
-from oop.punctuation.policies import AtEnd, Punctuated, Slack
-from oop.punctuation.progress import Clocked, Linear, Progress
+from oop.punctuation.policies import AtEnd, Punctuated
 
 LATE_MODES = ("drop", "raise", "admit")
 NULL_MODES = ("raise", "aside")
-Broken: TypeAlias = tuple[np.ndarray, Entry]
-"""Which rows of a batch broke a promise, and the ledger's entry for them."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +54,8 @@ class Input(Spec):
                     raise UnknownColumn.of(name, schema.names)
         return schema
 
-    def could_promise(self, groups: Mapping[str, Iterable[Value]]) -> Frontier:
-        """What it may come to promise, for the check that a plan can emit: a bound of 0 stands for any.
+    def could_promise(self, groups: Mapping[str, Iterable[Value]], bound: int) -> Frontier:
+        """What it may come to promise, for the check that a plan can emit; ``bound`` stands for any.
 
         ``groups`` are values that the plan's filters fix; any group may come, these are the ones it would ask about.
         """
@@ -70,9 +66,9 @@ class Input(Spec):
             for name in policy.attributes or (attribute,):
                 if policy.by is not None:
                     for value in (None, *groups.get(policy.by, ())):
-                        frontier.advance(Punctuation({name: 1}, {policy.by: value}))
+                        frontier.advance(Punctuation({name: bound + 1}, {policy.by: value}))
                 if policy.promises_rest and not isinstance(policy, AtEnd):
-                    frontier.advance(Punctuation({name: 0}))
+                    frontier.advance(Punctuation({name: bound}))
         return frontier
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
@@ -87,12 +83,12 @@ class InputOperator:
         self.spec = spec
         self.output = spec.schema(inputs)
         self.progress = [p.start(a) for a, p in spec.policies]
+        self.guard = Guard(self.progress)
         self.punctuated = any(isinstance(p, Punctuated) for _, p in spec.policies)
-        self.clocked = [p for p in self.progress if isinstance(p.policy, Punctuated) is False and _ticks(p)]
+        self.clocked = [p for p in self.progress if p.ticks]
         self.ports = Ports(spec, inputs)
         self.gate = Gate(interests)
         self.ledger = Ledger(self.output)
-        self.kernels = dispatch.kernels()
         self.rows_seen = 0
 
     def ask(self, interests: Iterable[Interest]) -> None:
@@ -112,7 +108,7 @@ class InputOperator:
         failure: OopError | None
         self.rows_seen += batch.num_rows
         batch, numbers, failure = self._with_time(batch, first_row)
-        late, entries, cuts = self._judge(batch)
+        late, entries, cuts = self.guard.judge(batch, self.ports.frontiers[0])
         if late is not None and self.spec.late == "raise":
             # what came before the late row is not lost
             failing, failure = self._late_row(batch, late, entries, numbers)
@@ -159,58 +155,6 @@ class InputOperator:
             ),
         )
 
-    def _judge(self, batch: pa.RecordBatch) -> tuple[np.ndarray | None, list[Broken], list[tuple[int, Punctuation]]]:
-        """Which rows are late and what they broke; and where in the batch a promise comes due."""
-        late = np.zeros(batch.num_rows, bool)
-        entries: list[Broken] = []
-        cuts: list[tuple[int, Punctuation]] = []
-        for progress in self.progress:
-            if progress.policy.is_data_driven or _ticks(progress):
-                below, bounds = self._bounds(progress, batch, cuts)
-                new = below & ~late
-                if new.any():
-                    entries.append((new, Entry(batch.filter(pa.array(new)), progress.attribute, bounds[new])))
-                    late |= new
-        if self.punctuated or self.ports.frontiers[0].ended:
-            for promise, rows in broken_promises(self.ports.frontiers[0], batch):
-                new = rows & ~late
-                if new.any():
-                    entries.append((new, _entry(batch, new, promise)))
-                    late |= new
-        return (late if late.any() else None), entries, cuts
-
-    def _bounds(
-        self, progress: Progress, batch: pa.RecordBatch, cuts: list[tuple[int, Punctuation]]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Row by row: is it below the bound that the rows before it imply, and that bound."""
-        column = batch.column(progress.attribute)
-        valid = None
-        if column.null_count:  # a second attribute may be null: such a row breaks no promise on it
-            valid = column.is_valid().to_numpy(zero_copy_only=False)
-            column = column.drop_null()
-        times = views.times(column)
-        if type(progress) is Linear and isinstance(progress.policy, Slack):
-            tracker = progress.tracker
-            slack = progress.policy.bound
-            bounds, greatest = self.kernels.prefix_bounds(times, tracker.greatest, slack)
-            tracker.restore(greatest)
-            if progress.every is not None and valid is None and len(self.progress) == 1:
-                cuts += _due(progress, bounds)
-        else:
-            by = progress.policy.by
-            groups = None
-            if by is not None:
-                group_column = batch.column(by)
-                groups = (group_column if valid is None else group_column.filter(pa.array(valid))).to_pylist()
-            found = progress.observe(times.tolist(), groups)
-            bounds = np.array([_least(times.dtype) if b is None else b for b in found], times.dtype)
-        late = self.kernels.mark_late(times, bounds)
-        if valid is None:
-            return late, bounds
-        wide_late, wide_bounds = np.zeros(len(valid), bool), np.full(len(valid), _least(times.dtype), times.dtype)
-        wide_late[valid], wide_bounds[valid] = late, bounds
-        return wide_late, wide_bounds
-
     def _late_row(
         self, batch: pa.RecordBatch, late: np.ndarray, entries: Sequence[Broken], numbers: np.ndarray
     ) -> tuple[int, LateRow]:
@@ -255,10 +199,10 @@ class InputOperator:
         if self.ports.advance(punct, port) and self.gate.passes(punct):
             yield punct
 
-    def tick(self, now: Bound) -> Iterator[Element]:
-        """The wall clock, in the time column's unit: timers make their promises now."""
+    def tick(self, now: Callable[[pa.DataType], Bound]) -> Iterator[Element]:
+        """The wall clock moved: timers make their promises. ``now`` gives the time in a column's own unit."""
         for progress in self.clocked:
-            progress.tick(now)
+            progress.tick(now(self.output.field(progress.attribute).type))
         if self.clocked:
             yield from self._promises()
 
@@ -270,8 +214,11 @@ class InputOperator:
             "rows": self.rows_seen,
         }
         yield text_part("input", state)
+        yield from self.ledger.save()
 
     def load(self, parts: Iterable[Part]) -> None:
+        parts = list(parts)
+        self.ledger.load(parts)
         for key, part in parts:
             if part is None:
                 continue
@@ -307,36 +254,3 @@ def normalise(punct: Punctuation, schema: pa.Schema) -> Punctuation:
         except (pa.ArrowInvalid, pa.ArrowTypeError) as wrong:
             raise SchemaMismatch(f"the promise {punct} names a group that {name!r} ({type_}) cannot hold") from wrong
     return Punctuation(below, where)
-
-
-def _due(progress: Linear, bounds: np.ndarray) -> list[tuple[int, Punctuation]]:
-    """Rows before which the bound reaches a new step of ``every``: bounds never retreat, so bisection finds them."""
-    found: list[tuple[int, Punctuation]] = []
-    every = progress.every
-    assert every is not None
-    row = int(np.searchsorted(bounds, _least(bounds.dtype), side="right"))
-    while row < len(bounds):
-        bound = bounds[row].item()
-        if progress.due(bound, progress.promised):
-            progress.promised = bound
-            found.append((row, Punctuation({progress.attribute: bound})))
-        promised = progress.promised
-        assert promised is not None
-        row = int(np.searchsorted(bounds, (promised // every + 1) * every, side="left"))
-    return found
-
-
-def _entry(batch: pa.RecordBatch, rows: np.ndarray, promise: Punctuation) -> Entry:
-    broke = batch.filter(pa.array(rows))
-    if len(promise.below) == 1 and not promise.where:
-        ((attribute, bound),) = promise.below.items()
-        return Entry(broke, attribute, np.full(broke.num_rows, bound))
-    return Entry(broke, None, None, str(promise))
-
-
-def _ticks(progress: Progress) -> bool:
-    return isinstance(progress, Clocked) or hasattr(progress, "clock")
-
-
-def _least(dtype: np.dtype) -> int | float:
-    return np.iinfo(np.int64).min if dtype == np.int64 else -np.inf

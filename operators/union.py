@@ -39,9 +39,13 @@ class Union(Spec):
     def translate_promise(
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
-        """A promise about all rows moves every group's meet; one about a group moves that group's alone."""
+        """A promise about a group moves that group's meet alone, unless promises about other columns cut through it.
+
+        One about all rows moves every group's.
+        """
         groups = {c: p.value for c, p in punct.where.items() if isinstance(p, Equal)}
-        if len(groups) < len(punct.where) or not (groups or all(f.is_linear for f in frontiers)):
+        columns = {c for f in frontiers for c in f.by}
+        if any(f.several for f in frontiers) or len(groups) < len(punct.where) or columns != groups.keys():
             return None
         corners = reduce(Corners.meet, (f.at(groups) for f in frontiers))
         return [Punctuation(corner, punct.where) for corner in corners]

@@ -29,6 +29,9 @@ class Progress:
         self.every = number(policy.every)
         self.promised: Bound | None = None
 
+    judges = False  # does what it observes make rows late?
+    ticks = False  # does it go by the wall clock?
+
     def observe(self, values: Iterable[Bound], groups: Iterable[Value] | None = None) -> list[Bound | None]:
         return [None for _ in values]
 
@@ -54,6 +57,8 @@ class Progress:
 
 class Linear(Progress):
     """ordered and slack, for the stream as a whole."""
+
+    judges = True
 
     def __init__(self, policy: Policy, attribute: str) -> None:
         super().__init__(policy, attribute)
@@ -87,6 +92,8 @@ class Linear(Progress):
 
 class Clocked(Linear):
     """timer: the guard and the promises know what the last tick saw (paper, A.1.1)."""
+
+    ticks = True
 
     def __init__(self, policy: Timer, attribute: str) -> None:
         super().__init__(policy, attribute)

@@ -21,6 +21,8 @@ class Grouped(Progress):
     value is more than ``idle`` ahead of the group's.
     """
 
+    judges = True
+
     def __init__(self, policy: Policy, attribute: str) -> None:
         super().__init__(policy, attribute)
         assert policy.by is not None
@@ -34,6 +36,15 @@ class Grouped(Progress):
         self.rest: Bound | None = None
         self.given: dict[Value, Bound] = {}
         self.given_rest: Bound | None = None
+
+    @property
+    def is_independent(self) -> bool:
+        """Without a rest, groups have nothing to do with each other."""
+        return not self.fixed and self.idle is None
+
+    def tracker(self, group: Value) -> Tracker:
+        """The group's tracker, from its first row on."""
+        return self.trackers.setdefault(group_value(group), start_tracker(self.policy))
 
     def observe(self, values: Iterable[Bound], groups: Iterable[Value] | None = None) -> list[Bound | None]:
         assert groups is not None
@@ -83,7 +94,7 @@ class Grouped(Progress):
 
     def _advance_rest(self) -> Bound | None:
         """The least active bound; groups that have been idle for too long retire here."""
-        if not self.fixed and self.idle is None:
+        if self.is_independent:
             return None
         for group in [g for g, t in self.trackers.items() if self._idle(t)]:
             self._retire(group)
@@ -136,6 +147,8 @@ class ClockedGroups(Grouped):
 
     Between two ticks the picture alone is in force, for the rest as well.
     """
+
+    ticks = True
 
     def __init__(self, policy: Timer, attribute: str) -> None:
         super().__init__(policy, attribute)

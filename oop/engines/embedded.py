@@ -7,7 +7,9 @@ the boxes that feed it wait, up to the sources, which are not read.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import copy
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +17,7 @@ import pyarrow as pa
 from oop.clocks import Clock, WallClock
 from oop.engines.boxes import Arc, Box, Gauge
 from oop.engines.feeds import DirectFeed, Done, Failed, Feed, ThreadFeed
+from oop.engines.late import Late
 from oop.engines.metrics import Metrics, gather
 from oop.engines.schedulers import MinCost, Scheduler
 from oop.errors import OopError
@@ -31,32 +34,48 @@ _SOURCE_ROWS = 65_536  # rows that a source gives in one round, if it has them a
 class Embedded:
     """Run in this process. ``check=True`` watches that every operator keeps its own promises (for tests).
 
+    ``readers=True`` gives every live input a thread that reads it, so that one which is silent does not hold up the
+    others; without it, inputs are read in turn (a plan with a timer has such threads anyway).
+
     >>> import oop
     >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
     >>> s.run(engine=Embedded(scheduler=oop.RoundRobin())).to_table().num_rows
     2
     """
 
-    def __init__(self, *, scheduler: Scheduler | None = None, clock: Clock | None = None, check: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        scheduler: Scheduler | None = None,
+        clock: Clock | None = None,
+        readers: bool = False,
+        check: bool = False,
+    ) -> None:
         self.scheduler = scheduler or MinCost()
         self.clock = clock or WallClock()
+        self.readers = readers
         self.check = check
 
     def run(self, root: Node, *, to: Any = None) -> Run:
         check_emits(root)
-        run = Run(root, self)
-        if to is not None:
-            run._write(open_sink(to, root.schema))
+        sink = None if to is None else open_sink(to, root.schema)
+        try:
+            run = Run(root, self)
+        except BaseException:
+            if sink is not None:
+                sink.abort()
+            raise
+        if sink is not None:
+            run._write(sink)
         return run
 
 
 class _Source:
-    """An input box with its feed and, if it has a timer, the type that its clock counts in."""
+    """An input box with its feed, which opens when the run is first read."""
 
-    def __init__(self, box: Box, feed: Feed, time: pa.DataType | None) -> None:
+    def __init__(self, box: Box, feed: Feed) -> None:
         self.box = box
         self.feed = feed
-        self.time = time
         self.done = False
 
     @property
@@ -65,8 +84,9 @@ class _Source:
         return self.box.operator
 
     def tick(self, clock: Clock) -> None:
-        if self.time is not None and not self.done:
-            self.box.emit(self.operator.tick(clock.now(self.time)))
+        """Let timers look at the clock; not while rows that have arrived still wait, or it would make them late."""
+        if self.operator.clocked and not self.done and not self.feed.waiting:
+            self.box.emit(self.operator.tick(clock.now))
 
 
 class Run:
@@ -74,7 +94,7 @@ class Run:
 
     def __init__(self, root: Node, engine: Embedded) -> None:
         self._root = root
-        self._scheduler = engine.scheduler
+        self._scheduler = copy(engine.scheduler)  # it may count turns: those of this run
         self._clock = engine.clock
         self._arrived = threading.Event()
         self._result = Arc(None, 0, None)
@@ -87,7 +107,8 @@ class Run:
     def _build(self, root: Node, engine: Embedded) -> tuple[list[Box], list[_Source]]:
         wanted = interests(root)
         boxes: dict[int, Box] = {}
-        sources = []
+        inputs: list[Box] = []
+        timers = False
         for node in walk(root):
             operator = node.spec.start(node.input_schemas())
             box = boxes[id(node)] = Box(node, operator, self._gauge, check=engine.check)
@@ -97,23 +118,23 @@ class Run:
                 box.inputs.append(arc)
             if isinstance(operator, InputOperator):
                 operator.ask(wanted[id(node)])
-                sources.append(self._source(box, operator))
+                inputs.append(box)
+                for progress in operator.clocked:  # refuses a clock that cannot count in the column's unit
+                    self._clock.now(node.schema.field(progress.attribute).type)
+                    timers = True
         boxes[id(root)].outputs.append(self._result)
-        return list(boxes.values()), sources
+        threaded = engine.readers or (timers and self._clock.live)
+        return list(boxes.values()), [self._source(box, threaded) for box in inputs]
 
-    def _source(self, box: Box, operator: InputOperator) -> _Source:
-        assert box.node.data is not None
+    def _source(self, box: Box, threaded: bool) -> _Source:
+        data = box.node.data
+        assert data is not None
         try:
-            elements = box.node.data.elements()
+            elements = data.elements()
         except OopError as wrong:
             raise wrong.located(box.node.site) from None
-        time = None
-        if operator.clocked:
-            time = box.node.schema.field(operator.clocked[0].attribute).type
-            self._clock.now(time)  # refuses a clock that cannot count in the column's unit
-        threaded = time is not None and self._clock.live
-        feed: Feed = ThreadFeed(elements, self._arrived) if threaded else DirectFeed(elements)
-        return _Source(box, feed, time)
+        live = threaded and data.kind == "live"
+        return _Source(box, ThreadFeed(elements, self._arrived) if live else DirectFeed(elements))
 
     def _drive(self) -> Iterator[Element]:
         """Rounds of reading and running until all sources have ended; results leave after every round."""
@@ -143,18 +164,22 @@ class Run:
                 if element is None:
                     break
                 any_read = True
-                try:
-                    rows += self._take(source, element)
-                except Exception as error:  # raised again by _drive, once what came before has left
-                    self._failure = error
-                    return True
+                rows += self._guarded(source.box, partial(self._take, source, element)) or 0
                 if self._failure is not None:
                     return True
                 if data is not None and data.kind == "live":
                     break  # the next element may be long in coming
-            if self._failure is None:
-                source.tick(self._clock)
+            self._guarded(source.box, partial(source.tick, self._clock))
         return any_read
+
+    def _guarded(self, box: Box, action: Callable[[], Any]) -> Any:
+        """Do it; an error is kept, to be raised by _drive once what came before it has left."""
+        try:
+            return action()
+        except Exception as error:
+            self._failure = self._failure or error
+            box.failed = True
+            return None
 
     def _take(self, source: _Source, element: Element | Failed | Done) -> int:
         node = source.box.node
@@ -179,17 +204,9 @@ class Run:
         ran = False
         for box, rows in self._scheduler.turn(self._boxes):
             if box.has_work and not box.is_pushed_back:
-                try:
-                    ran = box.run(rows) or ran
-                except Exception as error:  # raised again by _drive
-                    self._fail(box, error)
-                    ran = True
+                self._guarded(box, partial(box.run, rows))
+                ran = True
         return ran
-
-    def _fail(self, box: Box, error: Exception) -> None:
-        """A box failed: it takes nothing more, while what it had put out goes on to the result."""
-        self._failure = self._failure or error
-        box.failed = True
 
     def _results(self) -> Iterator[Element]:
         while self._result.queue and not self._stopped:
@@ -267,35 +284,3 @@ class _Elements:
             if self.run._failure is not None:  # read on after a failure: it still is one
                 raise self.run._failure from None
             raise
-
-
-class Late:
-    """Rows that broke a promise, or had no time, by source.
-
-    >>> import oop
-    >>> s = oop.source(pa.table({"ts": [5, 1]}), time="ts", punctuate=oop.ordered(), name="north")
-    >>> run = s.run()
-    >>> run.to_table().num_rows, len(run.late)
-    (1, 1)
-    >>> run.late.to_table().to_pylist()
-    [{'ts': 1, 'broke': 'ts < 5', 'late_by': 4.0}]
-    """
-
-    def __init__(self, ledgers: dict[str, Ledger]) -> None:
-        self.sources = ledgers
-
-    def __len__(self) -> int:
-        """How many rows were set aside (with ``late="admit"``: found late)."""
-        return sum(ledger.late + ledger.aside for ledger in self.sources.values())
-
-    def __getitem__(self, source: str) -> pa.Table:
-        """The rows of one source with ``broke``, the promise, and ``late_by``, in the attribute's unit."""
-        return self.sources[source].table()
-
-    def to_table(self) -> pa.Table:
-        """The rows of all sources, which must have the same columns; else ask source by source."""
-        tables = [ledger.table() for ledger in self.sources.values()]
-        return pa.concat_tables(tables)
-
-    def __repr__(self) -> str:
-        return f"<Late {', '.join(f'{n}: {x.late + x.aside}' for n, x in self.sources.items())}>"

@@ -33,6 +33,8 @@ Next = Element | Failed | Done | None  # None: nothing yet
 class DirectFeed:
     """Reads when asked."""
 
+    waiting = False  # nothing is read ahead
+
     def __init__(self, elements: Iterator[Element]) -> None:
         self.elements = elements
 
@@ -51,15 +53,19 @@ class DirectFeed:
 
 
 class ThreadFeed:
-    """A thread reads ahead; ``arrived`` is set when there is something."""
+    """A thread reads ahead, from the first time that it is asked; ``arrived`` is set when there is something."""
 
     def __init__(self, elements: Iterator[Element], arrived: threading.Event) -> None:
         self.direct = DirectFeed(elements)
         self.arrived = arrived
         self.queue: queue.Queue[Element | Failed | Done] = queue.Queue(_ROOM)
         self.stopped = threading.Event()
-        self.thread = threading.Thread(target=self._read, name="oop-feed", daemon=True)
-        self.thread.start()
+        self.thread: threading.Thread | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Has something arrived that nobody has taken?"""
+        return not self.queue.empty()
 
     def _read(self) -> None:
         while not self.stopped.is_set():
@@ -73,9 +79,13 @@ class ThreadFeed:
                     continue
             self.arrived.set()
             if isinstance(element, Failed | Done):
-                return
+                break
+        self.direct.close()  # here: a generator can be closed only by the thread that runs it
 
     def next(self) -> Next:
+        if self.thread is None:
+            self.thread = threading.Thread(target=self._read, name="oop-feed", daemon=True)
+            self.thread.start()
         try:
             return self.queue.get_nowait()
         except queue.Empty:

@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from oop.clocks import Clock
 from oop.engines.boxes import Box
-from oop.engines.embedded import Embedded, Late, Run
+from oop.engines.embedded import Embedded, Run
+from oop.engines.late import Late
 from oop.operators.base import Element, Part, Stateful
 from oop.operators.input import InputOperator
 from oop.plan import check_emits, frontiers
@@ -49,7 +50,7 @@ class Harness:
         self.stream = pipeline(*streams)
         self.root = self.stream._final()
         check_emits(self.root)
-        self.run = Run(self.root, Embedded(check=True, clock=clock))
+        self.run = Run(self.root, Embedded(check=True, clock=clock, readers=False))
         inputs = {id(s._node): i for i, s in enumerate(streams)}
         self.sources: dict[int, Box] = {}
         for box in self.run._boxes:

@@ -208,3 +208,159 @@ def test_an_end_in_a_finite_input_makes_what_follows_late():
     run = oop.source(data, time="ts", punctuate=oop.punctuated()).run()
     assert run.to_table().to_pylist() == [{"ts": 1}]
     assert run.late.to_table().to_pylist() == [{"ts": 2, "broke": "END", "late_by": None}]
+
+
+def test_a_slow_reader_does_not_make_rows_late_under_a_timer():
+    """Rows that have arrived wait for the reader; the clock must not pass them by meanwhile."""
+
+    def data():
+        for _ in range(10):
+            yield pa.record_batch({"ts": pa.array([time.time_ns() // 1_000_000], pa.timestamp("ms"))})
+
+    schema = pa.schema({"ts": pa.timestamp("ms")})
+    stream = oop.source(data, time="ts", punctuate=oop.timer("1ms", lull="20ms"), schema=schema)
+    run = stream.run()
+    rows = 0
+    for batch in run:
+        rows += batch.num_rows
+        time.sleep(0.03)  # longer than the lull
+    assert (rows, len(run.late)) == (10, 0)
+
+
+def test_timers_on_attributes_of_different_units():
+    clock = ManualClock(1_000)
+    schema = pa.schema({"a": pa.int64(), "b": pa.timestamp("us")})
+
+    class TwoUnits(ManualClock):
+        def now(self, type_):
+            return 1_000 if type_ == pa.int64() else 1_000_000_000
+
+    h = Harness(
+        lambda s: s,
+        schema,
+        time="a",
+        punctuate={"a": oop.timer(1, lull=10), "b": oop.timer("1us", lull="10us")},
+        clock=TwoUnits(clock),
+    )
+    h.push(pa.record_batch({"a": [995], "b": pa.array([999_999_995], pa.timestamp("us"))}))
+    h.tick()
+    assert h.promises() == [oop.Punctuation({"a": 995}), oop.Punctuation({"b": 999_999_995})]
+
+
+def test_readers_let_a_lively_input_pass_a_silent_one():
+    stop = threading.Event()
+
+    def silent():
+        stop.wait(20)
+        yield pa.record_batch({"ts": [1]})
+
+    schema = pa.schema({"ts": pa.int64()})
+    links = [
+        oop.source(d, time="ts", punctuate=oop.ordered(), schema=schema) for d in (silent, lambda: iter(numbers(20)))
+    ]
+    run = oop.union(*links).run(oop.Embedded(readers=True))
+    assert next(iter(run)).num_rows == 10
+    stop.set()
+    assert run.to_table().num_rows == 11
+
+
+def test_a_run_that_is_not_read_reads_nothing_and_a_bad_sink_uses_nothing_up(tmp_path):
+    read = []
+
+    def data():
+        read.append(1)
+        yield from numbers(10)
+
+    stream = oop.source(data(), time="ts", punctuate=oop.ordered(), schema=pa.schema({"ts": pa.int64()}))
+    with pytest.raises(FileNotFoundError):
+        stream.run(to=tmp_path / "nowhere" / "out.parquet")
+    assert read == []
+    assert stream.run().to_table().num_rows == 10
+    before = threading.active_count()
+    timed = oop.source(data, time="ts", punctuate=oop.timer(1, lull=9), schema=pa.schema({"ts": pa.timestamp("s")}))
+    timed.run()
+    assert threading.active_count() == before
+
+
+def test_dictionaries_that_differ_from_batch_to_batch():
+    batches = [
+        pa.record_batch({"ts": [i], "k": pa.array([str(i)]).cast(pa.dictionary(pa.int8(), pa.string()))})
+        for i in range(300)
+    ]
+    stream = oop.source(batches, time="ts", punctuate=oop.ordered())
+    assert stream.filter(oop.col("k") != "7").run().to_table().num_rows == 299
+    counted = stream.window(oop.tumbling(1000)).group_by("k").agg(n=oop.count()).run().to_table()
+    assert sorted(counted.column("k").to_pylist(), key=int) == [str(i) for i in range(300)]
+
+
+def test_a_plan_is_not_refused_because_of_the_bound_it_is_asked_with():
+    table = pa.table({"ts": pa.array([30, 60], pa.uint64())})
+    stream = oop.source(table, time="ts", punctuate=oop.ordered()).with_columns(t=oop.col("ts") - 10)
+    assert stream.window(oop.tumbling(10), on="t").agg(n=oop.count()).run().to_table().num_rows == 2
+
+
+def test_select_takes_a_column():
+    stream = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.at_end())
+    with pytest.raises(ValueError, match="at least one"):
+        stream.select()
+
+
+def test_infinity_in_a_second_attribute_promises_nothing():
+    table = pa.table({"ts": [1, 2, 3], "e": [1.0, float("inf"), 2.0]})
+    run = oop.source(table, time="ts", punctuate={"ts": oop.ordered(), "e": oop.ordered()}).run()
+    assert (run.to_table().num_rows, len(run.late)) == (3, 0)
+    table = pa.table({"ts": [1, 2, 3], "e": [float("-inf"), 1.0, 2.0]})
+    stream = oop.source(table, time="ts", punctuate={"ts": oop.ordered(), "e": oop.ordered(1)})
+    assert stream.group_by("e").agg(n=oop.count()).run(oop.Embedded(check=True)).to_table().num_rows == 3
+
+
+def test_groups_without_values_can_be_saved():
+    schema = {"ts": "int64", "s": "string", "d": pa.decimal128(9, 2)}
+
+    def pipeline(s):
+        return s.window(oop.tumbling(10)).agg(lo=oop.min("s"), hi=oop.max("s"), sum=oop.sum("d"))
+
+    h = Harness(pipeline, schema)
+    h.push({"ts": [1], "s": [None], "d": [None]})
+    other = Harness(pipeline, schema)
+    other.load(h.save(), h.given)
+    other.end()
+    assert other.rows() == [{"window_start": 0, "window_end": 10, "lo": None, "hi": None, "sum": None}]
+
+
+def test_late_rows_survive_a_save_and_can_be_drained():
+    h = Harness(lambda s: s, {"ts": "int64"})
+    h.promise(ts=5)
+    h.push({"ts": [4, 6]})
+    snapshot = h.save()
+    other = Harness(lambda s: s, {"ts": "int64"})
+    other.load(snapshot, h.given)
+    assert other.late.to_table().to_pylist() == [{"ts": 4, "broke": "ts < 5", "late_by": 1.0}]
+    assert [t.num_rows for t in other.late.drain().values()] == [1]
+    assert (len(other.late), other.late.to_table().num_rows) == (1, 0)
+    other.push({"ts": [3]})
+    third = Harness(lambda s: s, {"ts": "int64"})
+    third.load(other.save(snapshot), other.given)
+    assert (len(third.late), third.late.to_table().column("ts").to_pylist()) == (2, [3])
+
+
+def test_a_promise_about_several_columns_ends_the_windows_of_a_group():
+    h = Harness(
+        lambda s: s.window(oop.sliding(7, every=3)).group_by("link", "v").agg(n=oop.count()),
+        {"ts": "int64", "link": "string", "v": "int64"},
+    )
+    h.push({"ts": [34], "link": ["B"], "v": [1]})
+    h.feed(oop.Punctuation(where={"link": "B", "v": 1}))
+    assert sorted(r["window_start"] for r in h.rows()) == [30, 33]
+    assert h.buffered_rows == 0
+
+
+def test_many_groups_do_not_cost_their_square():
+    count, groups = 20_000, 400
+    table = pa.table({"ts": [i // 10 for i in range(count)], "g": [i * 7919 % groups for i in range(count)]})
+    batches = table.to_batches(max_chunksize=2_000)
+    stream = oop.source(batches, time="ts", punctuate=oop.slack(50, by="g", idle=500))
+    start = time.monotonic()
+    counted = stream.window(oop.tumbling(100)).group_by("g").agg(n=oop.count()).run().to_table()
+    assert sum(counted.column("n").to_pylist()) == count
+    assert time.monotonic() - start < 30

@@ -646,7 +646,7 @@ KEYS: dict[str, pa.Array] = {
     "string": pa.array(["b", "a", None, "", "b", "ü"]),
     "large string": pa.array(["b", "a", None, "", "b", "ü"], pa.large_string()),
     "dictionary": pa.array(["b", "a", None, "", "b", "ü"]).dictionary_encode(),
-    "dictionary of large": pa.array(["b", "a", None, "", "b", "ü"]).cast(pa.dictionary(pa.int8(), pa.large_string())),
+    "dictionary of large": pa.array(["b", "a", None, "", "b", "ü"]).cast(pa.dictionary(pa.int32(), pa.large_string())),
     "dictionary of numbers": pa.array([7, 3, None, 7, 3, 9]).dictionary_encode(),
     "binary": pa.array([b"b", b"a", None, b"", b"b", b"\xff"]),
     "large binary": pa.array([b"b", b"a", None, b"", b"b", b"\xff"], pa.large_binary()),

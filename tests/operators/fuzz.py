@@ -74,6 +74,8 @@ def random_stream(rng: random.Random, time: pa.DataType, *, late: bool = True, g
             if grouped and rng.random() < 0.5:
                 where = {"link": rng.choice([*LINKS, oop.not_in("A"), oop.not_in("B", None)])}
                 bound += rng.randint(0, 9)
+                if rng.random() < 0.2:  # a promise over two group columns
+                    where["k"] = rng.choice([1, 2, None, oop.not_in(1)])
             below = {} if where and rng.random() < 0.05 else {"ts": bound}
             promise = oop.Punctuation(below, where)
             frontier.advance(promise)
@@ -108,6 +110,27 @@ def on_time(elements: list[Element]) -> list[dict[str, Any]]:
             if not any(p.matches(row) for p in promises):
                 kept.append(row)
     return kept
+
+
+def with_admitted(
+    elements: list[Element], keys: list[str], range_: Any, slide: Any, offset: Any
+) -> list[tuple[dict[str, Any], int]]:
+    """Rows with the windows that they count in: a late one only where its group's window has not gone out."""
+    given = oop.Frontier()
+    found = []
+    for element in elements:
+        if isinstance(element, oop.Punctuation):
+            given.advance(element)
+            continue
+        for row in physical_rows(element):
+            least = None
+            if given.covers_row(row):
+                bound = given.bound("ts", {k: row[k] for k in keys})
+                least = math.inf if bound == math.inf else bound
+            for w in windows_of(row["ts"], range_, slide, offset):
+                if least is None or end_of(w, range_, slide, offset) > least:
+                    found.append((row, w))
+    return found
 
 
 def physical_rows(element: pa.RecordBatch) -> list[dict[str, Any]]:
@@ -149,6 +172,8 @@ def aggregates(rows: list[dict[str, Any]], wanted: dict[str, Any]) -> dict[str, 
         "nv": len(v),
         "lo": min(v, default=None),
         "hi": max(v, default=None),
+        "first": min((r["link"] for r in rows if r["link"] is not None), default=None),
+        "last": max((r["link"] for r in rows if r["link"] is not None), default=None),
         "mean": float(Fraction(sum(v), len(v))) if v else None,
         "sx": sum(x) if x else None,
         "var": sum((a - mean) ** 2 for a in x) / (len(x) - 1) if mean is not None and len(x) > 1 else None,
@@ -166,6 +191,8 @@ AGGREGATES = {
     "nv": oop.count("v"),
     "lo": oop.min("v"),
     "hi": oop.max("v"),
+    "first": oop.min("link"),
+    "last": oop.max("link"),
     "mean": oop.mean("v"),
     "sx": oop.sum("x"),
     "var": oop.var("x"),
@@ -181,10 +208,23 @@ def grouped_windows(
     time: pa.DataType,
     wanted: dict[str, Any],
 ) -> list[dict[str, Any]]:
+    placed = [(row, w) for row in rows for w in windows_of(row["ts"], range_, slide, offset)]
+    return window_rows(placed, keys, range_, slide, offset, time, wanted)
+
+
+def window_rows(
+    placed: list[tuple[dict[str, Any], int]],
+    keys: list[str],
+    range_: Any,
+    slide: Any,
+    offset: Any,
+    time: pa.DataType,
+    wanted: dict[str, Any],
+) -> list[dict[str, Any]]:
+    """The result rows for rows that have been placed in windows."""
     groups: dict[tuple, list[dict[str, Any]]] = defaultdict(list)
-    for row in rows:
-        for w in windows_of(row["ts"], range_, slide, offset):
-            groups[(w, *(row[k] for k in keys))].append(row)
+    for row, w in placed:
+        groups[(w, *(row[k] for k in keys))].append(row)
     out = []
     for (w, *values), members in groups.items():
         start = offset + w * slide

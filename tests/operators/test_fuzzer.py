@@ -9,7 +9,7 @@ import pytest
 
 import oop
 from oop.errors import PunctuationViolated
-from oop.operators import aggregate, bucket, filter, group_by, groups, input, panes, union
+from oop.operators import aggregate, bucket, filter, group_by, groups, guard, panes, union
 from oop.punctuation import Frontier
 from oop.testing import check_operator
 from tests.operators import fuzz
@@ -121,7 +121,7 @@ def test_the_fuzzer_catches(fault, monkeypatch):
 
 
 def test_the_fuzzer_catches_a_guard_that_lets_late_rows_in(monkeypatch):
-    monkeypatch.setattr(input, "broken_promises", lambda frontier, batch: iter(()))
+    monkeypatch.setattr(guard, "broken_promises", lambda frontier, batch: iter(()))
     assert caught(lambda s: s, expected=fuzz.on_time)
 
 

@@ -164,13 +164,17 @@ def windowed(rng, seed, *, sliding, keys, late="drop", gaps=False):
     elements = fuzz.random_stream(rng, time)
     window = oop.sliding(range_, every=slide, offset=offset)
     wanted = fuzz.some_aggregates(rng)
-    rows = fuzz.grouped_windows(fuzz.on_time(elements), keys, range_, slide, offset, time, wanted)
+    if late == "admit":
+        placed = fuzz.with_admitted(elements, keys, range_, slide, offset)
+    else:
+        placed = [(r, w) for r in fuzz.on_time(elements) for w in fuzz.windows_of(r["ts"], range_, slide, offset)]
+    rows = fuzz.window_rows(placed, keys, range_, slide, offset, time, wanted)
     check_operator(
         lambda s: s.window(window).group_by(*keys).agg(**wanted),
         elements,
         seed=seed,
         late=late,
-        expected=rows if late == "drop" else None,
+        expected=rows,
     )
 
 

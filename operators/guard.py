@@ -1,0 +1,145 @@
+"""The guard of an input: which rows are late, what they broke, and where in a batch a promise comes due.
+
+A row is late iff it is under the bound implied by the rows before it, so lateness does not depend on batches. Slack by
+time and by rows and slack by group without a rest go through kernels; every other policy goes row by row through its
+executable specification (`oop.punctuation.progress`), which shares its state with the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import dispatch, views
+from oop.operators.coverage import broken_promises, encode
+from oop.operators.ledger import Entry
+from oop.punctuation import Frontier, Punctuation
+from oop.punctuation.policies import Slack
+from oop.punctuation.progress import Linear, Progress
+from oop.punctuation.progress_groups import Grouped
+from oop.punctuation.trackers import Greatest, NthGreatest
+
+Broken: TypeAlias = tuple[np.ndarray, Entry]
+"""Which rows of a batch broke a promise, and the ledger's entry for them."""
+Cut: TypeAlias = tuple[int, Punctuation]
+"""A promise that comes due before a row of the batch."""
+
+
+class Guard:
+    def __init__(self, progress: Sequence[Progress]) -> None:
+        self.progress = [p for p in progress if p.judges]
+        self.kernels = dispatch.kernels()
+
+    def judge(self, batch: pa.RecordBatch, given: Frontier) -> tuple[np.ndarray | None, list[Broken], list[Cut]]:
+        """Late rows (None: none), what they broke, and promises that come due on the way.
+
+        ``given`` is what the data itself has promised.
+        """
+        late = np.zeros(batch.num_rows, bool)
+        entries: list[Broken] = []
+        cuts: list[Cut] = []
+        for progress in self.progress:
+            below, bounds = self._bounds(progress, batch, cuts)
+            new = below & ~late
+            if new.any():
+                entries.append((new, Entry(batch.filter(pa.array(new)), progress.attribute, bounds[new])))
+                late |= new
+        for promise, rows in broken_promises(given, batch):
+            new = rows & ~late
+            if new.any():
+                entries.append((new, _entry(batch, new, promise)))
+                late |= new
+        return (late if late.any() else None), entries, cuts
+
+    def _bounds(self, progress: Progress, batch: pa.RecordBatch, cuts: list[Cut]) -> tuple[np.ndarray, np.ndarray]:
+        """Row by row: is it below the bound that the rows before it imply, and that bound."""
+        column = batch.column(progress.attribute)
+        counts = _countable(column)
+        rows = batch if counts is None else batch.filter(pa.array(counts))
+        times = views.times(rows.column(progress.attribute))
+        bounds = self._prefix_bounds(progress, times, rows)
+        late = self.kernels.mark_late(times, bounds)
+        if counts is None:
+            if type(progress) is Linear and progress.every is not None and len(self.progress) == 1:
+                cuts += _due(progress, bounds)
+            return late, bounds
+        wide_late, wide_bounds = np.zeros(len(counts), bool), np.full(len(counts), _least(times.dtype), times.dtype)
+        wide_late[counts], wide_bounds[counts] = late, bounds
+        return wide_late, wide_bounds
+
+    def _prefix_bounds(self, progress: Progress, times: np.ndarray, rows: pa.RecordBatch) -> np.ndarray:
+        if type(progress) is Linear:
+            tracker = progress.tracker
+            if isinstance(tracker, NthGreatest):
+                top = np.sort(np.array(tracker.top, times.dtype))
+                bounds, top = self.kernels.prefix_bounds_rows(times, top, tracker.n)
+                tracker.restore(top.tolist())  # ascending: already a heap
+            else:
+                bounds, tracker.greatest = self.kernels.prefix_bounds(times, tracker.greatest, tracker.slack)
+            return bounds
+        if type(progress) is Grouped and progress.is_independent and isinstance(progress.policy, Slack):
+            return self._bounds_by(progress, times, rows.column(progress.by))
+        groups = None if progress.policy.by is None else rows.column(progress.policy.by).to_pylist()
+        found = progress.observe(times.tolist(), groups)
+        return np.array([_least(times.dtype) if b is None else b for b in found], times.dtype)
+
+    def _bounds_by(self, progress: Grouped, times: np.ndarray, column: pa.Array) -> np.ndarray:
+        """Groups that hold nobody back but themselves: the kernel has one greatest value for each."""
+        slack = progress.policy.bound if isinstance(progress.policy, Slack) else 0
+        codes, values = encode(column)
+        trackers = [progress.tracker(v) for v in values]
+        seen = np.array([t.greatest is not None for t in trackers], bool)
+        greatest = np.array([t.greatest or 0 for t in trackers], times.dtype)
+        bounds = self.kernels.prefix_bounds_by(times, codes, greatest, seen, slack)
+        for tracker, value, known in zip(trackers, greatest.tolist(), seen.tolist(), strict=True):
+            assert isinstance(tracker, Greatest)
+            tracker.greatest = value if known else None
+        return bounds
+
+
+def _countable(column: pa.Array) -> np.ndarray | None:
+    """Rows whose value can be judged and moves a bound; None if all do.
+
+    A second attribute may be null, NaN or infinite: null and NaN break no promise, and infinity must not make one that
+    covers everything.
+    """
+    counts = None
+    if column.null_count:
+        counts = column.is_valid().to_numpy(zero_copy_only=False)
+    if pa.types.is_floating(column.type):
+        values = views.times(column.fill_null(0.0))
+        judged = ~np.isnan(values) & (values != np.inf)
+        counts = judged if counts is None else counts & judged
+    return None if counts is None or counts.all() else counts
+
+
+def _due(progress: Linear, bounds: np.ndarray) -> list[Cut]:
+    """Rows before which the bound reaches a new step of ``every``: bounds never retreat, so bisection finds them."""
+    found: list[Cut] = []
+    every = progress.every
+    assert every is not None
+    row = int(np.searchsorted(bounds, _least(bounds.dtype), side="right"))
+    while row < len(bounds):
+        bound = bounds[row].item()
+        if progress.due(bound, progress.promised):
+            progress.promised = bound
+            found.append((row, Punctuation({progress.attribute: bound})))
+        promised = progress.promised
+        assert promised is not None
+        row = int(np.searchsorted(bounds, (promised // every + 1) * every, side="left"))
+    return found
+
+
+def _entry(batch: pa.RecordBatch, rows: np.ndarray, promise: Punctuation) -> Entry:
+    broke = batch.filter(pa.array(rows))
+    if len(promise.below) == 1 and not promise.where:
+        ((attribute, bound),) = promise.below.items()
+        return Entry(broke, attribute, np.full(broke.num_rows, bound))
+    return Entry(broke, None, None, str(promise))
+
+
+def _least(dtype: np.dtype) -> int | float:
+    return np.iinfo(np.int64).min if dtype == np.int64 else -np.inf
