@@ -15,7 +15,7 @@ SAYS = {
         "promise: window_start < 120",
         "promise: END",
     ],
-    "q9_sliding_count": ["124 windows", "agrees with a direct count: True"],
+    "q9_sliding_count": ["124 windows", "agrees with a direct count: True", "panes held at the peak: 13"],
     "split_union": ["[1] Split len < 500 | else", "0 were late"],
     "netflow_two_times": ["00:00  3 flows, 60 bytes", "00:00  5 flows, 180 bytes", "0 late"],
     "group_wise": ["after batch 2: A [0, 10)  20.25", "after batch 4: B [0, 10)  30.5"],
