@@ -11,13 +11,14 @@ import pyarrow as pa
 
 from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn
 from oop.inputs import open_input
-from oop.operators.aggregate import Aggregate, unique_schema
+from oop.operators.aggregate import Aggregate
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Spec
 from oop.operators.bucket import Bucket
 from oop.operators.expressions import Col, Expr, as_expr, col
 from oop.operators.filter import Filter
 from oop.operators.group_by import GroupBy
+from oop.operators.holding import unique_schema
 from oop.operators.input import LATE_MODES, NULL_MODES, Input
 from oop.operators.project import Project
 from oop.operators.split import Split

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from oop.errors import SchemaMismatch
-from oop.kernels import views
 from oop.operators.aggregates import Aggregate as AggregateFunction
-from oop.operators.base import FRONTIERS, Element, Operator, Part, Ports, Spec, read_text, text_part
+from oop.operators.base import Element, Operator, Part, Spec
 from oop.operators.bucket import WID_END, WID_START, Grid
 from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds
-from oop.operators.groups import Shape, Store, Table
+from oop.operators.groups import Shape, Table
+from oop.operators.holding import Holding, describe_groups, unique_schema
 from oop.operators.marks import is_late
 from oop.operators.panes import PaneCode, PaneTree
 from oop.operators.times import from_physical
@@ -27,7 +26,6 @@ from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.translate import Image, carry, carry_promise
 
 WINDOW_START, WINDOW_END = "window_start", "window_end"
-LATE_UNUSED = "late_unused"
 _WHOLE_BATCH = 65_536
 
 
@@ -75,52 +73,38 @@ class Aggregate(Spec):
         return AggregateOperator(self, inputs)
 
     def describe(self) -> str:
-        return describe_aggregates("Aggregate", self.aggregates, self.keys)
+        return describe_groups("Aggregate", self.aggregates, self.keys)
 
     def promise_note(self) -> str:
         return "emits a window when wid < W is promised"
 
 
-class AggregateOperator:
+class AggregateOperator(Holding):
     def __init__(self, spec: Aggregate, inputs: Sequence[pa.Schema]) -> None:
+        self.sliding = spec.grid.overlaps
+        super().__init__(spec, inputs, spec.keys, spec.aggregates, adaptive=not self.sliding)
         self.grid = spec.grid
         self.time = spec.time
-        self.keys = spec.keys
-        self.functions = [a for _, a in spec.aggregates]
-        self.output = spec.schema(inputs)
-        self.ports = Ports(spec, inputs)
-        self.sliding = spec.grid.overlaps
         self.code = PaneCode(spec.grid)
-        self.store = Store(Shape(inputs[0], spec.keys, spec.aggregates), adaptive=not self.sliding)
         self.tree = PaneTree(self.store, self.code)
-        self.late_unused = 0
-
-    @property
-    def buffered_rows(self) -> int:
-        return len(self.store)
 
     @property
     def state_bytes(self) -> int:
         return self.store.nbytes + self.tree.nbytes
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
-        if is_late(batch):
-            batch = self._usable(batch)
+        if is_late(batch):  # taken for windows that have not gone out (DESIGN section 3, late rows)
+            keys = {k: batch.column(k) for k in self.keys}
+            bounds = int_bounds(self.ports.frontiers[port], WID_START, keys)
+            batch = self.keep_usable(batch, batch.column(WID_END).to_numpy() >= bounds)
         if batch.num_rows:
             first = batch.column(WID_START).to_numpy()
-            slots = self.code.encode(first, batch.column(WID_END).to_numpy()) if self.sliding else first
-            keys = [views.column(batch.column(k)) for k in self.keys]
-            touched = self.store.update(slots, keys, [f.evaluate(batch) for f in self.functions])
             if self.sliding:
-                self.tree.touched(touched)
+                slots = self.code.encode(first, batch.column(WID_END).to_numpy())
+                self.tree.touched(self.take_in(slots, batch))
+            else:
+                self.take_in(first, batch)
         yield from ()
-
-    def _usable(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Of admitted late rows: those with a window that has not gone out (DESIGN section 3, late rows)."""
-        bounds = int_bounds(self.ports.frontiers[0], WID_START, {k: batch.column(k) for k in self.keys})
-        open_ = batch.column(WID_END).to_numpy() >= bounds
-        self.late_unused += int(batch.num_rows - open_.sum())
-        return batch.filter(pa.array(open_))
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
@@ -196,26 +180,9 @@ class AggregateOperator:
         times = [from_physical(edge, self.time) for edge in self.grid.edges(table.slots())]
         return pa.RecordBatch.from_arrays([*times, *table.results()], schema=self.output)
 
-    def save(self) -> Iterator[Part]:
-        yield self.ports.save()
-        yield text_part(LATE_UNUSED, self.late_unused)
-        yield from self.store.save()
-
     def load(self, parts: Iterable[Part]) -> None:
-        self.late_unused = load_groups(parts, self.ports, self.store)
+        super().load(parts)
         self.tree = PaneTree(self.store, self.code)
-
-
-def load_groups(parts: Iterable[Part], ports: Ports, store: Store) -> int:
-    """Restore what an operator with groups saves; how many admitted rows it could not use."""
-    found = dict(parts)
-    frontiers, unused = found.get(FRONTIERS), found.get(LATE_UNUSED)
-    if frontiers is not None:
-        ports.load(frontiers)
-    store.load(found.items())
-    said = 0 if unused is None else read_text(unused)
-    assert isinstance(said, int)
-    return said
 
 
 def _at(table: Table, wid: int) -> Table:
@@ -225,16 +192,3 @@ def _at(table: Table, wid: int) -> Table:
     out = Table(table.shape, False, wid)
     out.keys, out.accumulators = table.keys, table.accumulators
     return out
-
-
-def unique_schema(fields: Sequence[pa.Field]) -> pa.Schema:
-    names = [f.name for f in fields]
-    twice = sorted({n for n in names if names.count(n) > 1})
-    if twice:
-        raise SchemaMismatch(f"two columns of the result would be called {twice[0]!r}", hint="rename one of them")
-    return pa.schema(fields)
-
-
-def describe_aggregates(name: str, aggregates: Sequence[tuple[str, AggregateFunction]], keys: Sequence[str]) -> str:
-    shown = ", ".join(f"{n}={a}" for n, a in aggregates) or "no aggregate"
-    return f"{name} {shown}" + (f" by {', '.join(keys)}" if keys else "")

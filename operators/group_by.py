@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.operators.aggregate import LATE_UNUSED, describe_aggregates, load_groups, unique_schema
 from oop.operators.aggregates import Aggregate as AggregateFunction
-from oop.operators.base import Element, Operator, Part, Ports, Spec, text_part
+from oop.operators.base import Element, Operator, Spec
 from oop.operators.coverage import INT64_MAX, as_int64, covered
-from oop.operators.groups import Shape, Store, Table
+from oop.operators.groups import Shape, Table
+from oop.operators.holding import Holding, describe_groups, unique_schema
 from oop.operators.marks import is_late
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.translate import carry, carry_promise
@@ -59,39 +59,23 @@ class GroupBy(Spec):
         return GroupByOperator(self, inputs)
 
     def describe(self) -> str:
-        return describe_aggregates("GroupBy", self.aggregates, self.keys)
+        return describe_groups("GroupBy", self.aggregates, self.keys)
 
     def promise_note(self) -> str:
         return "emits a group when a promise covers it"
 
 
-class GroupByOperator:
+class GroupByOperator(Holding):
     def __init__(self, spec: GroupBy, inputs: Sequence[pa.Schema]) -> None:
+        super().__init__(spec, inputs, spec.keys, spec.aggregates)
         self.spec = spec
-        self.keys = spec.keys
         self.slot_on = spec.on[0] if spec.on else None
-        self.functions = [a for _, a in spec.aggregates]
-        self.output = spec.schema(inputs)
-        self.ports = Ports(spec, inputs)
-        self.store = Store(Shape(inputs[0], spec.keys, spec.aggregates))
-        self.late_unused = 0
-
-    @property
-    def buffered_rows(self) -> int:
-        return len(self.store)
-
-    @property
-    def state_bytes(self) -> int:
-        return self.store.nbytes
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
-        if is_late(batch):
-            gone = covered(self._own(), batch.select(list(self.keys)))
-            self.late_unused += int(gone.sum())
-            batch = batch.filter(pa.array(~gone))
+        if is_late(batch):  # taken for groups that are not covered
+            batch = self.keep_usable(batch, ~covered(self._own(), batch.select(list(self.keys))))
         if batch.num_rows:
-            keys = [views.column(batch.column(k)) for k in self.keys]
-            self.store.update(self._slots(batch), keys, [f.evaluate(batch) for f in self.functions])
+            self.take_in(self._slots(batch), batch)
         yield from ()
 
     def _own(self) -> Frontier:
@@ -135,14 +119,6 @@ class GroupByOperator:
             bound = as_int64(own.all.linear[self.slot_on])
             return self.store.numbers_below(min(bound, INT64_MAX - 1))
         return list(self.store.tables)
-
-    def save(self) -> Iterator[Part]:
-        yield self.ports.save()
-        yield text_part(LATE_UNUSED, self.late_unused)
-        yield from self.store.save()
-
-    def load(self, parts: Iterable[Part]) -> None:
-        self.late_unused = load_groups(parts, self.ports, self.store)
 
 
 def _rows(count: int) -> pa.RecordBatch:

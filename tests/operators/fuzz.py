@@ -133,6 +133,11 @@ def with_admitted(
     return found
 
 
+def placed(rows: list[dict[str, Any]], range_: Any, slide: Any, offset: Any) -> list[tuple[dict[str, Any], int]]:
+    """Rows with each of their windows."""
+    return [(row, w) for row in rows for w in windows_of(row["ts"], range_, slide, offset)]
+
+
 def physical_rows(element: pa.RecordBatch) -> list[dict[str, Any]]:
     return with_numbers(element).to_pylist()
 
@@ -197,19 +202,6 @@ AGGREGATES = {
     "sx": oop.sum("x"),
     "var": oop.var("x"),
 }
-
-
-def grouped_windows(
-    rows: list[dict[str, Any]],
-    keys: list[str],
-    range_: Any,
-    slide: Any,
-    offset: Any,
-    time: pa.DataType,
-    wanted: dict[str, Any],
-) -> list[dict[str, Any]]:
-    placed = [(row, w) for row in rows for w in windows_of(row["ts"], range_, slide, offset)]
-    return window_rows(placed, keys, range_, slide, offset, time, wanted)
 
 
 def window_rows(

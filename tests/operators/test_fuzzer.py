@@ -77,7 +77,8 @@ def a_pane_counted_twice(monkeypatch):
     monkeypatch.setattr(panes.PaneTree, "_cover", lambda self, low, high: (found := right(self, low, high)) + found[:1])
 
     def answer(elements):  # wrong in the same way in every order: only the model can tell
-        return fuzz.grouped_windows(fuzz.on_time(elements), [], 9, 4, 0, pa.int64(), {"n": None})
+        placed = fuzz.placed(fuzz.on_time(elements), 9, 4, 0)
+        return fuzz.window_rows(placed, [], 9, 4, 0, pa.int64(), {"n": None})
 
     return lambda s: s.window(SLIDING).agg(n=oop.count()), 1, answer
 

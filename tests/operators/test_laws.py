@@ -167,7 +167,7 @@ def windowed(rng, seed, *, sliding, keys, late="drop", gaps=False):
     if late == "admit":
         placed = fuzz.with_admitted(elements, keys, range_, slide, offset)
     else:
-        placed = [(r, w) for r in fuzz.on_time(elements) for w in fuzz.windows_of(r["ts"], range_, slide, offset)]
+        placed = fuzz.placed(fuzz.on_time(elements), range_, slide, offset)
     rows = fuzz.window_rows(placed, keys, range_, slide, offset, time, wanted)
     check_operator(
         lambda s: s.window(window).group_by(*keys).agg(**wanted),

@@ -1,0 +1,78 @@
+"""What operators with groups have in common: a store of partial aggregates, its counts, and its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from oop.errors import SchemaMismatch
+from oop.kernels import views
+from oop.operators.aggregates import Aggregate
+from oop.operators.base import FRONTIERS, Part, Ports, Spec, read_text, text_part
+from oop.operators.groups import Shape, Store
+
+_LATE_UNUSED = "late_unused"
+Named = tuple[tuple[str, Aggregate], ...]
+
+
+class Holding:
+    """``late_unused`` counts admitted late rows whose group or windows had gone out."""
+
+    def __init__(
+        self, spec: Spec, inputs: Sequence[pa.Schema], keys: tuple[str, ...], aggregates: Named, adaptive: bool = True
+    ) -> None:
+        self.keys = keys
+        self.functions = [a for _, a in aggregates]
+        self.output = spec.schema(inputs)
+        self.ports = Ports(spec, inputs)
+        self.store = Store(Shape(inputs[0], keys, aggregates), adaptive=adaptive)
+        self.late_unused = 0
+
+    @property
+    def buffered_rows(self) -> int:
+        return len(self.store)
+
+    @property
+    def state_bytes(self) -> int:
+        return self.store.nbytes
+
+    def take_in(self, slots: np.ndarray, batch: pa.RecordBatch) -> list[int]:
+        """Rows into the groups of their slots; the slices that they went to."""
+        keys = [views.column(batch.column(k)) for k in self.keys]
+        return self.store.update(slots, keys, [f.evaluate(batch) for f in self.functions])
+
+    def keep_usable(self, batch: pa.RecordBatch, usable: np.ndarray) -> pa.RecordBatch:
+        """Of admitted late rows those that still count; the others are counted."""
+        self.late_unused += int(batch.num_rows - usable.sum())
+        return batch.filter(pa.array(usable))
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        yield text_part(_LATE_UNUSED, self.late_unused)
+        yield from self.store.save()
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        frontiers, unused = found.get(FRONTIERS), found.get(_LATE_UNUSED)
+        if frontiers is not None:
+            self.ports.load(frontiers)
+        if unused is not None:
+            said = read_text(unused)
+            assert isinstance(said, int)
+            self.late_unused = said
+        self.store.load(found.items())
+
+
+def unique_schema(fields: Sequence[pa.Field]) -> pa.Schema:
+    names = [f.name for f in fields]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if twice:
+        raise SchemaMismatch(f"two columns of the result would be called {twice[0]!r}", hint="rename one of them")
+    return pa.schema(fields)
+
+
+def describe_groups(name: str, aggregates: Named, keys: Sequence[str]) -> str:
+    shown = ", ".join(f"{n}={a}" for n, a in aggregates) or "no aggregate"
+    return f"{name} {shown}" + (f" by {', '.join(keys)}" if keys else "")
