@@ -12,7 +12,7 @@ Hint: write oop.col('len')
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 
 class OopError(Exception):
@@ -32,11 +32,19 @@ class OopError(Exception):
             text += f"\nHint: {self.hint}"
         return text
 
+    def __reduce__(self) -> tuple[Callable[..., OopError], tuple[object, ...]]:
+        return _rebuild, (type(self), self.what, self.at, self.hint)
+
     def located(self, at: str | None) -> OopError:
         """The same error with the user's line, if it does not know one yet."""
         if self.at is None:
             self.at = at
         return self
+
+
+def _rebuild(kind: type[OopError], what: str, at: str | None, hint: str | None) -> OopError:
+    """From another process: an error says the same there and here."""
+    return kind(what, at=at, hint=hint)
 
 
 class NeverEmits(OopError):

@@ -152,8 +152,10 @@ def ipc_elements(reader: Any, where: str) -> Iterator[Element]:
     else:
         pairs = iter(partial(_next_pair, reader), None)
     for number, (batch, metadata) in enumerate(pairs):
-        if batch.num_rows or metadata is None or PROMISE_KEY not in metadata:
+        promised = metadata is not None and PROMISE_KEY in metadata
+        if batch.num_rows or not promised:
             yield batch
+        if not promised:
             continue
         try:
             yield Punctuation.from_json(metadata[PROMISE_KEY])

@@ -10,9 +10,9 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
@@ -65,17 +65,29 @@ class Input:
 
     def _fitted(self, raw: Iterator[Element]) -> Iterator[Element]:
         number = 0
-        for element in raw:
-            if isinstance(element, Punctuation):
-                yield element
-                continue
-            batch = fit(element, self.schema, f"batch {number} (from 0) of {self.label}")
-            number += 1
-            if batch.num_rows <= self.batch_rows:
-                yield batch
-            else:
-                for at in range(0, batch.num_rows, self.batch_rows):
-                    yield batch.slice(at, self.batch_rows)
+        with closing_if_possible(raw):
+            for element in raw:
+                if isinstance(element, Punctuation):
+                    yield element
+                    continue
+                batch = fit(element, self.schema, f"batch {number} (from 0) of {self.label}")
+                number += 1
+                if batch.num_rows <= self.batch_rows:
+                    yield batch
+                else:
+                    for at in range(0, batch.num_rows, self.batch_rows):
+                        yield batch.slice(at, self.batch_rows)
+
+
+@contextmanager
+def closing_if_possible(iterator: Iterator[Any]) -> Iterator[None]:
+    """A generator that is not read to its end is closed, so that its ``finally`` runs now, not some time later."""
+    try:
+        yield
+    finally:
+        close = getattr(iterator, "close", None)
+        if close is not None:
+            close()
 
 
 def open_input(data: Any, *, schema: pa.Schema | None = None, batch_rows: int = 65_536) -> Input:
@@ -206,27 +218,29 @@ def _peek(elements: Iterator[Element]) -> tuple[pa.Schema, Iterator[Element]]:
     for element in elements:
         read.append(element)
         if not isinstance(element, Punctuation):
-            return settled(element.schema, "iterable"), itertools.chain(read, elements)
+            return settled(element.schema, "iterable"), _resumed(read, elements)
     hint = 'pass schema=, for example schema=pa.schema({"ts": pa.int64()})'
     raise SourceError("the iterable has no batch that shows its schema (was it consumed before?)", hint=hint)
 
 
 def _normal(data: Iterable[Any]) -> Iterator[Element]:
     """Batches and promises out of an iterable's elements; anything else is an error that says where."""
-    for position, element in enumerate(data):
-        if isinstance(element, Punctuation):
-            yield element
-        elif isinstance(element, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
-            yield from _batches(element)
-        elif hasattr(element, "__arrow_c_stream__"):
-            yield from _batches(_exported(element))
-        elif hasattr(element, "__arrow_c_array__"):
-            yield _imported(element)
-        else:
-            hint = "elements are record batches, tables and promises"
-            if isinstance(element, dict):
-                hint += "; for rows as dicts pass pa.Table.from_pylist(rows)"
-            raise SourceError(f"element {position} (from 0) is a {type(element).__name__}", hint=hint)
+    iterator = iter(data)
+    with closing_if_possible(iterator):
+        for position, element in enumerate(iterator):
+            if isinstance(element, Punctuation):
+                yield element
+            elif isinstance(element, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+                yield from _batches(element)
+            elif hasattr(element, "__arrow_c_stream__"):
+                yield from _batches(_exported(element))
+            elif hasattr(element, "__arrow_c_array__"):
+                yield _imported(element)
+            else:
+                hint = "elements are record batches, tables and promises"
+                if isinstance(element, dict):
+                    hint += "; for rows as dicts pass pa.Table.from_pylist(rows)"
+                raise SourceError(f"element {position} (from 0) is a {type(element).__name__}", hint=hint)
 
 
 def _batches(data: Any) -> Iterator[Element]:
@@ -257,3 +271,10 @@ def _imported(data: Any) -> pa.RecordBatch:
 def _consumed(label: str) -> SourceError:
     hint = "pass a list, or a callable that makes a new one for each run"
     return SourceError(f"the {label} was already consumed: it can be read only once", hint=hint)
+
+
+def _resumed(read: list[Any], rest: Iterator[Any]) -> Iterator[Any]:
+    """What was read to know the schema, then the rest; closing it closes the user's generator."""
+    with closing_if_possible(rest):
+        yield from read
+        yield from rest

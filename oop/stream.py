@@ -18,6 +18,7 @@ from oop.operators.bucket import Bucket
 from oop.operators.expressions import Col, Expr, as_expr, col
 from oop.operators.filter import Filter
 from oop.operators.group_by import GroupBy
+from oop.operators.group_values import of_value
 from oop.operators.holding import unique_schema
 from oop.operators.input import LATE_MODES, NULL_MODES, Input
 from oop.operators.project import Project
@@ -100,7 +101,10 @@ def _policies(
                 "timer() goes by the wall clock, but this input is data of the past: every row would be late; "
                 "use ordered(), slack(…) or at_end()"
             )
-        found.append((attribute, policy.in_units(partial(duration_in, type_=type_))))
+        policy = policy.in_units(partial(duration_in, type_=type_))
+        if policy.by is not None and policy.by in schema.names and policy.groups is not None:
+            policy = replace(policy, groups=tuple(of_value(g, schema.field(policy.by).type) for g in policy.groups))
+        found.append((attribute, policy))
     if sum(isinstance(p, Punctuated) for _, p in found) > 1:
         raise ValueError("one punctuated(on=[…]) names all attributes that the data promises about")
     return tuple(found)
@@ -352,7 +356,9 @@ class Grouped:
             return self.stream._then(GroupBy(self.keys, functions, on), call, time=on[0] if on else None)
         w = self.windowed
         bucketed = self.stream._then(Bucket(w.on, w.grid, str(w.window)), f".window({w.window})", time=w.on)
-        spec = Aggregate(self.keys, functions, w.grid, w.on, w.type)
+        # a small float cannot hold the windows' edges: rows would stand outside their window
+        edges = pa.float64() if pa.types.is_floating(w.type) else w.type
+        spec = Aggregate(self.keys, functions, w.grid, w.on, edges)
         return bucketed._then(spec, call, time="window_start")
 
 

@@ -107,19 +107,24 @@ class AggregateOperator(Holding):
         yield from ()
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        return self.process_punctuations([punct], port)
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
         before = frontier.copy() if self.sliding else frontier  # windows below it went out already
-        if not self.ports.advance(punct, port):
+        new = [p for p in train if self.ports.advance(p, port)]
+        if not new:
             return
         # what went out before may be uneven too, even when the promise now is the same for all groups
         if any(c in self.keys for f in (frontier, before) for c in group_columns(f)):
-            closed = self._close_groups(punct, before, frontier)
+            closed = self._close_groups(max(map(_wid_bound, new)), before, frontier)
         elif self.sliding:
             closed = self._close_sliding(as_int64(before.bound(WID_START)), as_int64(frontier.bound(WID_START)))
         else:
             closed = self.store.take_below(as_int64(frontier.bound(WID_START)))
         yield from self._batches(closed)
-        yield from self.ports.promises(punct)
+        for punct in new:
+            yield from self.ports.promises(punct)
 
     def _close_sliding(self, before: int, bound: int) -> Iterator[Table]:
         for wid in self.tree.open_wids(before, bound):
@@ -135,12 +140,11 @@ class AggregateOperator(Holding):
             self.store.drop_below(first)
             self.tree.forget_below(first)
 
-    def _close_groups(self, punct: Punctuation, before: Frontier, frontier: Frontier) -> Iterator[Table]:
+    def _close_groups(self, most: int, before: Frontier, frontier: Frontier) -> Iterator[Table]:
         """Group-wise promises (A.1.1): each group goes out as far as its own bound reaches.
 
-        What a promise newly covers lies below its own bound, so only windows below that are looked at.
+        What promises newly cover lies below their own bounds, so only windows below the greatest are looked at.
         """
-        most = as_int64(punct.below[WID_START]) if WID_START in punct.below else INT64_MAX
         if not self.sliding:
             for number in self.store.numbers_below(most):
                 table = self.store.tables[number]
@@ -183,6 +187,11 @@ class AggregateOperator(Holding):
     def load(self, parts: Iterable[Part]) -> None:
         super().load(parts)
         self.tree = PaneTree(self.store, self.code)
+
+
+def _wid_bound(punct: Punctuation) -> int:
+    """How far one promise may reach; the end of a group reaches everywhere."""
+    return as_int64(punct.below[WID_START]) if WID_START in punct.below else INT64_MAX
 
 
 def _at(table: Table, wid: int) -> Table:

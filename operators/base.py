@@ -30,6 +30,16 @@ class Operator(Protocol):
 
 
 @runtime_checkable
+class TakesTrains(Protocol):
+    """An operator that can take promises which come in a row as one: a scan for all instead of one for each.
+
+    It does what `process_punctuation` would do for one after the other, with the results of all before the promises.
+    """
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]: ...
+
+
+@runtime_checkable
 class Stateful(Protocol):
     """What an operator with state adds."""
 

@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from oop.errors import TimeError
+from oop.errors import SchemaMismatch, TimeError
 from oop.kernels import dispatch, views
 from oop.operators.base import Element, Operator, Passing, Spec
 from oop.operators.marks import keep_late
@@ -71,6 +71,10 @@ class Bucket(Spec):
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         check_time_type(self.on, inputs[0].field(self.on).type)
+        if {WID_START, WID_END} & set(inputs[0].names):
+            raise SchemaMismatch(
+                f"columns may not be called {WID_START} or {WID_END}", hint="rename it with .select(…)"
+            )
         return inputs[0].append(pa.field(WID_START, pa.int64())).append(pa.field(WID_END, pa.int64()))
 
     def images(self, schema: pa.Schema) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.compute import compute as pc
+from oop.operators.group_values import of_column
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.patterns import Bound, GroupPattern, Value
 
@@ -50,7 +51,7 @@ def group_columns(frontier: Frontier) -> list[str]:
 def encode(array: pa.Array) -> tuple[np.ndarray, list[Value]]:
     """Dense codes for the rows, and the value of each code; null and NaN are values like others."""
     encoded = array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array, null_encoding="encode")
-    values = encoded.dictionary.to_pylist()
+    values = of_column(encoded.dictionary)
     codes = encoded.indices
     if codes.null_count:  # a dictionary column whose nulls are in its indices
         codes = pc.fill_null(codes, len(values))

@@ -194,6 +194,8 @@ class Call(Expr):
             return {**self.args[1].fixed(), **self.args[0].fixed()}
         if self.function == "isin" and isinstance(self.options[0], tuple) and len(self.options[0]) == 1:
             return self._call("equal", self.args[0], self.options[0][0]).fixed()
+        if self.function == "is_null" and isinstance(self.args[0], Col):
+            return {self.args[0].name: None}
         if self.function == "equal":
             for column, constant in (self.args, self.args[::-1]):
                 if isinstance(column, Col) and isinstance(constant, Lit) and exact(constant.value):

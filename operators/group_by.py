@@ -97,11 +97,15 @@ class GroupByOperator(Holding):
         return out
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        if not self.ports.advance(punct, port):
+        return self.process_punctuations([punct], port)
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+        new = [p for p in train if self.ports.advance(p, port)]
+        if not new:
             return
-        # what is newly covered matches what the promise adds; only where a group column goes does the whole decide
-        added = self.spec.translate_promise(punct, self.ports.frontiers, self.ports.inputs)
-        own = self._own() if added is None else Frontier.of(*added)
+        # what is newly covered matches what the promises add; only where a group column goes does the whole decide
+        added = [self.spec.translate_promise(p, self.ports.frontiers, self.ports.inputs) for p in new]
+        own = self._own() if None in added else Frontier.of(*(p for images in added if images for p in images))
         gone: list[Table] = []
         for number in self._candidates(own):
             table = self.store.tables[number]
@@ -111,7 +115,8 @@ class GroupByOperator(Holding):
                 gone.append(taken)
         if gone:
             yield pa.concat_batches([pa.RecordBatch.from_arrays(t.results(), schema=self.output) for t in gone])
-        yield from self.ports.promises(punct, added)
+        for punct, images in zip(new, added, strict=True):
+            yield from self.ports.promises(punct, images)
 
     def _candidates(self, own: Frontier) -> list[int]:
         """A linear promise reaches the slices below it; any other kind may reach every slice."""

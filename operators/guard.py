@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.operators.coverage import broken_promises, encode
+from oop.operators.group_values import of_column
 from oop.operators.ledger import Entry
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.policies import Slack
@@ -82,7 +83,7 @@ class Guard:
             return bounds
         if type(progress) is Grouped and progress.is_independent and isinstance(progress.policy, Slack):
             return self._bounds_by(progress, times, rows.column(progress.by))
-        groups = None if progress.policy.by is None else rows.column(progress.policy.by).to_pylist()
+        groups = None if progress.policy.by is None else of_column(rows.column(progress.policy.by))
         found = progress.observe(times.tolist(), groups)
         return np.array([_least(times.dtype) if b is None else b for b in found], times.dtype)
 
@@ -129,7 +130,8 @@ def _due(progress: Linear, bounds: np.ndarray) -> list[Cut]:
             found.append((row, Punctuation({progress.attribute: bound})))
         promised = progress.promised
         assert promised is not None
-        row = int(np.searchsorted(bounds, (promised // every + 1) * every, side="left"))
+        following = int(np.searchsorted(bounds, (promised // every + 1) * every, side="left"))
+        row = max(row + 1, following)  # in floats the next step may round to where we are
     return found
 
 

@@ -15,8 +15,9 @@ import pyarrow as pa
 from oop.errors import LateRow, OopError, SchemaMismatch, TimeError, UnknownColumn
 from oop.kernels import views
 from oop.operators.base import FRONTIERS, Element, Operator, Part, Ports, Spec, read_text, text_part
+from oop.operators.group_values import check_type, of_value
 from oop.operators.guard import Broken, Guard
-from oop.operators.ledger import BROKE, WITHOUT_TIME, Entry, Ledger
+from oop.operators.ledger import WITHOUT_TIME, Entry, Ledger
 from oop.operators.marks import mark_late
 from oop.operators.times import check_time_type, physical
 from oop.punctuation import END, Frontier, Gate, Interest, Policy, Punctuation
@@ -48,10 +49,14 @@ class Input(Spec):
             if name not in schema.names:
                 raise UnknownColumn.of(name, schema.names)
             check_time_type(name, schema.field(name).type)
-        for _, policy in self.policies:
+        for attribute, policy in self.policies:
             for name in (*(policy.attributes or ()), *((policy.by,) if policy.by else ())):
                 if name not in schema.names:
                     raise UnknownColumn.of(name, schema.names)
+            if policy.by is not None:
+                check_type(schema.field(policy.by).type)
+                if policy.by in (policy.attributes or (attribute,)):
+                    raise SchemaMismatch(f"promises about {policy.by!r} cannot be by {policy.by!r} itself")
         return schema
 
     def could_promise(self, groups: Mapping[str, Iterable[Value]], bound: int) -> Frontier:
@@ -108,11 +113,16 @@ class InputOperator:
         failure: OopError | None
         self.rows_seen += batch.num_rows
         batch, numbers, failure = self._with_time(batch, first_row)
-        late, entries, cuts = self.guard.judge(batch, self.ports.frontiers[0])
+        given = self.ports.frontiers[0]
+        before = [p.state() for p in self.progress] if self.spec.late == "raise" else []
+        late, entries, cuts = self.guard.judge(batch, given)
         if late is not None and self.spec.late == "raise":
-            # what came before the late row is not lost
+            # what came before the late row is not lost, nor what it promises: judge again up to there
             failing, failure = self._late_row(batch, late, entries, numbers)
-            batch, late, entries, cuts = batch.slice(0, failing), None, [], [c for c in cuts if c[0] <= failing]
+            for progress, state in zip(self.progress, before, strict=True):
+                progress.restore(state)
+            batch = batch.slice(0, failing)
+            late, entries, cuts = self.guard.judge(batch, given)
         for _, entry in entries:
             self.ledger.add(entry)
         start = 0
@@ -122,9 +132,9 @@ class InputOperator:
                 start = row
                 yield promise
         yield from self._rows(batch, late, start, batch.num_rows)
+        yield from self._promises()
         if failure is not None:
             raise failure
-        yield from self._promises()
 
     def _with_time(self, batch: pa.RecordBatch, first_row: int) -> tuple[pa.RecordBatch, np.ndarray, TimeError | None]:
         """Rows without a time belong to no window: an error that names the row, or set aside by choice.
@@ -160,8 +170,8 @@ class InputOperator:
     ) -> tuple[int, LateRow]:
         row = int(np.flatnonzero(late)[0])
         rows, entry = next((rows, entry) for rows, entry in entries if rows[row])
-        broke = entry.table().column(BROKE)[int(rows[:row].sum())].as_py()
-        values = batch.slice(row, 1).to_pylist()[0]
+        broke = entry.table().columns[-2][int(rows[:row].sum())].as_py()
+        values = show_row(batch, row)
         return row, LateRow(
             f"source {self.spec.source!r}: row {numbers[row]} breaks the promise {broke}: {values}",
             hint='promise less (a greater slack), or pass late="drop" or late="admit"',
@@ -245,12 +255,20 @@ def normalise(punct: Punctuation, schema: pa.Schema) -> Punctuation:
     where: dict[str, Equal | NotIn] = {}
     for name, pattern in punct.where.items():
         type_ = schema.field(name).type
-        type_ = type_.value_type if pa.types.is_dictionary(type_) else type_
-        try:
-            if isinstance(pattern, Equal):
-                where[name] = Equal(pa.scalar(pattern.value, type_).as_py())
-            else:
-                where[name] = NotIn(pa.scalar(v, type_).as_py() for v in pattern.values)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as wrong:
-            raise SchemaMismatch(f"the promise {punct} names a group that {name!r} ({type_}) cannot hold") from wrong
+        if isinstance(pattern, Equal):
+            where[name] = Equal(of_value(pattern.value, type_))
+        else:
+            where[name] = NotIn(of_value(v, type_) for v in pattern.values)
     return Punctuation(below, where)
+
+
+def show_row(batch: pa.RecordBatch, row: int) -> str:
+    """A row as text, whatever its types: Python has no values for nanoseconds."""
+    shown = []
+    for name, column in zip(batch.schema.names, batch.slice(row, 1).columns, strict=True):
+        if pa.types.is_duration(column.type):
+            column = column.cast(pa.int64())
+        elif pa.types.is_temporal(column.type):
+            column = column.cast(pa.string())
+        shown.append(f"{name}={column.to_pylist()[0]!r}")
+    return ", ".join(shown)

@@ -34,7 +34,8 @@ class Entry:
     def table(self) -> pa.Table:
         table = pa.Table.from_batches([self.rows.replace_schema_metadata(None)])
         broke, late_by = self.said or self._say()
-        return table.append_column(BROKE, broke).append_column(LATE_BY, late_by)
+        names = free_names(self.rows.schema)
+        return table.append_column(names[0], broke).append_column(names[1], late_by)
 
     def _say(self) -> tuple[pa.Array, pa.Array]:
         count = self.rows.num_rows
@@ -46,6 +47,16 @@ class Entry:
             values = views.times(self.rows.column(self.attribute))
             late_by = pa.array(self.bounds.astype(np.float64) - values.astype(np.float64))
         return broke, late_by
+
+
+def free_names(schema: pa.Schema) -> tuple[str, str]:
+    """``broke`` and ``late_by``, with underscores in front if the user has columns of these names."""
+    found = [BROKE, LATE_BY]
+    for i, name in enumerate(found):
+        while name in schema.names:
+            name = f"_{name}"
+        found[i] = name
+    return found[0], found[1]
 
 
 class Ledger:
@@ -78,7 +89,8 @@ class Ledger:
     def table(self) -> pa.Table:
         """The rows, the promise that each ``broke``, and ``late_by`` how much (in the attribute's unit)."""
         plain = self.schema.remove_metadata()
-        fields = [*plain, pa.field(BROKE, pa.string()), pa.field(LATE_BY, pa.float64())]
+        broke, late_by = free_names(plain)
+        fields = [*plain, pa.field(broke, pa.string()), pa.field(late_by, pa.float64())]
         tables = [e.table() for e in self.entries]
         schema = pa.schema(fields)
         return pa.concat_tables([t.cast(schema) for t in tables]) if tables else schema.empty_table()
@@ -109,7 +121,7 @@ class Ledger:
         numbers = sorted(int(k.removeprefix("late/")) for k in found if k.startswith("late/"))
         for number in numbers:
             part = found[f"late/{number}"]
-            said = (part.column(BROKE), part.column(LATE_BY))
+            said = tuple(part.columns[-2:])
             self.add(Entry(part.select(self.schema.names), None, None, said=said))
         counts = read_text(found["late"])
         assert isinstance(counts, Mapping)

@@ -11,7 +11,7 @@ Bounds are physical: an int in the column's unit (microseconds for timestamp[us]
 from __future__ import annotations
 
 import math
-from datetime import date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
@@ -57,24 +57,31 @@ def duration_in(duration: Duration, type_: pa.DataType) -> int | float:
 
 def physical(value: Any, type_: pa.DataType) -> int | float:
     """A bound as users write it (a number, date or datetime) as the column's physical number."""
-    if isinstance(value, np.generic) and not isinstance(value, np.datetime64):
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]").item()
+    elif isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, bool) or value is None:
-        raise SchemaMismatch(f"{value!r} is not a bound for a column of type {type_}")
-    if isinstance(value, int | float):
+    if isinstance(value, int | float) and not isinstance(value, bool):
         if is_whole(type_) and isinstance(value, float):
             # no whole time lies between value and its ceiling, so the promise says the same
             return value if math.isinf(value) else math.ceil(value)
         return value if is_whole(type_) else float(value)
-    if unit_of(type_) is None or not isinstance(value, date | datetime | np.datetime64):
+    unit = unit_of(type_)
+    if unit is None or not isinstance(value, date):
         raise SchemaMismatch(f"{value!r} is not a bound for a column of type {type_}")
-    try:
-        scalar = pa.scalar(value)
-        if pa.types.is_timestamp(type_) and type_.tz is None and pa.types.is_timestamp(scalar.type):
-            scalar = scalar.cast(pa.timestamp(scalar.type.unit)) if scalar.type.tz is None else scalar
-        return int(scalar.cast(type_).cast(pa.int64() if type_.bit_width == 64 else pa.int32()).as_py())
-    except pa.ArrowInvalid as wrong:
-        raise SchemaMismatch(f"the bound {value!r} does not fit a column of type {type_}: {wrong}") from wrong
+    if not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day, tzinfo=_zone(type_))
+    if (value.tzinfo is None) != (_zone(type_) is None):
+        raise SchemaMismatch(
+            f"the bound {value!r} and a column of type {type_} are not in the same zone",
+            hint="give a bound with a zone for a column with one, and without for one without",
+        )
+    since = value - datetime(1970, 1, 1, tzinfo=UTC if value.tzinfo else None)
+    return -int(-since // timedelta(microseconds=1) * 1000 // unit)  # the ceiling, as for numbers
+
+
+def _zone(type_: pa.DataType) -> timezone | None:
+    return UTC if pa.types.is_timestamp(type_) and type_.tz is not None else None
 
 
 def from_physical(values: np.ndarray, type_: pa.DataType) -> pa.Array:

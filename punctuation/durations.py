@@ -51,6 +51,8 @@ def in_units(duration: Duration, unit: int | None, *, whole: bool = True) -> int
     A plain number is already in that unit. For a column of numbers only numbers make sense; ``whole`` says that its
     values are integers.
     """
+    if not isinstance(duration, str | int | float | timedelta) and hasattr(duration, "item"):
+        duration = duration.item()  # a number or a timedelta of NumPy's
     if isinstance(duration, bool):
         raise ValueError(f"not a duration: {duration!r}")
     if isinstance(duration, str | timedelta):

@@ -165,9 +165,10 @@ class AtEnd(Policy):
 def _groups(groups: Sequence[Value] | None) -> tuple[Value, ...] | None:
     if groups is None:
         return None
-    if isinstance(groups, str) or not groups:
+    found = () if isinstance(groups, str) else tuple(groups)
+    if not found:
         raise ValueError(f"groups= is a list of at least one group, not {groups!r}")
-    return tuple(groups)
+    return found
 
 
 def ordered(

@@ -15,7 +15,7 @@ check() {
         layers) $BIN/lint-imports ;;
         tests)
             # on all cores; then, one by one, what measures time
-            $BIN/python -m pytest -q -n auto --benchmark-disable -m "not slow and not alone" &&
+            $BIN/python -m pytest -q -n auto --dist worksteal --benchmark-disable -m "not slow and not alone" &&
                 $BIN/python -m pytest -q -m alone
             ;;
         dist) scripts/check_dist.sh ;;

@@ -10,11 +10,12 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import TypeGuard
 
 import pyarrow as pa
 
 from oop.errors import OopError, PunctuationViolated
-from oop.operators.base import Element, Operator, Stateful
+from oop.operators.base import Element, Operator, Stateful, TakesTrains
 from oop.operators.coverage import broken_promises
 from oop.operators.marks import is_late, route_of, without_route
 from oop.plan import Node
@@ -49,6 +50,14 @@ class Arc:
             self.promises += 1
         self.queue.append(element)
 
+    def take_promises(self) -> list[Punctuation]:
+        """The promises that are next, up to the next batch."""
+        found = []
+        while self.queue and _is_promise(promise := self.queue[0]):
+            found.append(promise)
+            self.queue.popleft()
+        return found
+
     def take(self) -> Element:
         """The next element; small batches in a row come coupled into a train, and nothing overtakes a promise."""
         element = self.queue.popleft()
@@ -65,6 +74,10 @@ class Arc:
             rows += following.num_rows
         self.queued_rows -= rows
         return element if len(train) == 1 else pa.concat_batches(train)
+
+
+def _is_promise(element: Element) -> TypeGuard[Punctuation]:
+    return isinstance(element, Punctuation)
 
 
 def _couple(a: pa.RecordBatch, b: pa.RecordBatch) -> bool:
@@ -109,6 +122,7 @@ class Box:
 
     def __post_init__(self) -> None:
         self.stateful = self.operator if isinstance(self.operator, Stateful) else None
+        self.trains = self.operator if isinstance(self.operator, TakesTrains) else None
 
     @property
     def waiting_rows(self) -> int:
@@ -131,9 +145,13 @@ class Box:
             if not ready:
                 break
             for arc in ready:
-                element = arc.take()
-                taken += element.num_rows if isinstance(element, pa.RecordBatch) else 0
-                self.process(element, arc.port)
+                promises = arc.take_promises() if self.trains is not None else []
+                if promises:
+                    self._process_promises(promises, arc.port)
+                else:
+                    element = arc.take()
+                    taken += element.num_rows if isinstance(element, pa.RecordBatch) else 0
+                    self.process(element, arc.port)
                 worked = True
         self.measure()
         return worked
@@ -147,6 +165,12 @@ class Box:
             self.measure()  # a promise is about to free what has been taken: this is where a peak is
             self.promises_in += 1
             self.emit(self.operator.process_punctuation(element, port))
+
+    def _process_promises(self, promises: list[Punctuation], port: int) -> None:
+        assert self.trains is not None
+        self.measure()
+        self.promises_in += len(promises)
+        self.emit(self.trains.process_punctuations(promises, port))
 
     def emit(self, elements: Iterator[Element]) -> None:
         """Put what comes out on every arc; an error from the operator gets the user's line."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from oop.errors import SchemaMismatch
 from oop.operators.ledger import Ledger
 
 
@@ -33,6 +34,10 @@ class Late:
     def to_table(self) -> pa.Table:
         """The rows of all sources, which must have the same columns; else ask source by source."""
         tables = [ledger.table() for ledger in self.sources.values()]
+        if any(t.schema != tables[0].schema for t in tables):
+            raise SchemaMismatch(
+                "the sources have different columns", hint=f"ask for one: run.late[{next(iter(self.sources))!r}]"
+            )
         return pa.concat_tables(tables)
 
     def drain(self) -> dict[str, pa.Table]:

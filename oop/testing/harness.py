@@ -12,7 +12,7 @@ from oop.engines.boxes import Box
 from oop.engines.embedded import Embedded, Run
 from oop.engines.late import Late
 from oop.operators.base import Element, Part, Stateful
-from oop.operators.input import InputOperator
+from oop.operators.input import InputOperator, normalise
 from oop.plan import check_emits, frontiers
 from oop.punctuation import END, Frontier, Policy, Punctuation, punctuated
 from oop.stream import Stream, source
@@ -79,6 +79,7 @@ class Harness:
     def feed(self, element: Element, port: int = 0) -> None:
         """Push one element and let the pipeline come to rest."""
         if isinstance(element, Punctuation):
+            element = normalise(element, self.schemas[port])
             self.given[port].advance(element)
         if port in self.sources:
             self.sources[port].process(element)

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from oop.operators.base import Element
 from oop.operators.coverage import covered
-from oop.operators.ledger import BROKE, LATE_BY
 from oop.punctuation import END, Frontier, Policy, Punctuation
 from oop.stream import Stream
 from oop.testing.disorder import disorder, resplit
@@ -137,7 +136,7 @@ class _Trial:
         for ledger in self.harness.late.sources.values():
             table = ledger.table()
             if self.shuffled:  # which of several promises a row is found to have broken depends on when it comes
-                table = table.drop_columns([BROKE, LATE_BY])
+                table = table.select(ledger.schema.names)
             self.late += bag(table.to_pylist())
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
+from datetime import UTC, datetime
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -355,12 +358,141 @@ def test_a_promise_about_several_columns_ends_the_windows_of_a_group():
     assert h.buffered_rows == 0
 
 
-def test_many_groups_do_not_cost_their_square():
+@pytest.mark.parametrize("idle", [None, 500])
+def test_many_groups_do_not_cost_their_square(idle):
     count, groups = 20_000, 400
-    table = pa.table({"ts": [i // 10 for i in range(count)], "g": [i * 7919 % groups for i in range(count)]})
-    batches = table.to_batches(max_chunksize=2_000)
-    stream = oop.source(batches, time="ts", punctuate=oop.slack(50, by="g", idle=500))
+    table = pa.table({"ts": list(range(count)), "g": [i % groups for i in range(count)]})
+    stream = oop.source(table, time="ts", punctuate=oop.ordered(by="g", idle=idle))
     start = time.monotonic()
-    counted = stream.window(oop.tumbling(100)).group_by("g").agg(n=oop.count()).run().to_table()
+    counted = stream.window(oop.tumbling(1_000)).group_by("g").agg(n=oop.count()).run().to_table()
     assert sum(counted.column("n").to_pylist()) == count
-    assert time.monotonic() - start < 30
+    assert time.monotonic() - start < 15
+
+
+def test_every_on_float_times_ends():
+    stream = oop.source(pa.table({"ts": [1.0, 50.0, 3.0]}), time="ts", punctuate=oop.slack(2, every=0.1))
+    assert stream.window(oop.tumbling(5)).agg(n=oop.count()).run().to_table().num_rows == 2
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()], ids=str)
+def test_small_floats_stand_in_their_windows(kind):
+    times = [i / 10 for i in range(300)]
+    data = []
+    for t in times:
+        batch = pa.record_batch({"ts": pa.array([t], pa.float64()).cast(kind, safe=False)})
+        data += [batch, oop.Punctuation({"ts": batch.column(0)[0].as_py()})]
+    stream = oop.source(data, time="ts", punctuate=oop.punctuated()).window(oop.tumbling(0.1))
+    first = stream.agg(n=oop.count(), lo=oop.min("ts"), hi=oop.max("ts"))
+    rows = first.run(oop.Embedded(check=True)).to_table().to_pylist()
+    assert all(r["window_start"] <= r["lo"] <= r["hi"] < r["window_end"] for r in rows)
+    second = first.window(oop.tumbling(0.3)).agg(n=oop.sum("n")).run(oop.Embedded(check=True)).to_table()
+    assert sum(second.column("n").to_pylist()) == 300
+    assert len(set(second.column("window_start").to_pylist())) == second.num_rows
+
+
+@pytest.mark.parametrize("value", [1.5, True, "a", 2**70])
+def test_a_promise_about_a_group_that_the_column_cannot_hold(value):
+    h = Harness(lambda s: s, {"ts": "int64", "k": "int64"})
+    with pytest.raises(oop.SchemaMismatch, match="can hold"):
+        h.promise(where={"k": value}, ts=50)
+
+
+def test_a_promise_about_the_group_nan():
+    nan = float("nan")
+    h = Harness(lambda s: s.window(oop.tumbling(10)).group_by("k").agg(n=oop.count()), {"ts": "int64", "k": "float64"})
+    h.push({"ts": [1], "k": [nan]})
+    h.promise(where={"k": nan}, ts=50)
+    h.push({"ts": [3], "k": [nan]})
+    h.end()
+    assert (len(h.rows()), len(h.late)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.time64("ns"), pa.timestamp("ns"), pa.duration("ns"), pa.timestamp("us", "UTC")], ids=str
+)
+def test_groups_that_differ_by_nanoseconds(kind):
+    data = [pa.record_batch({"ts": [t], "k": pa.array([k], kind)}) for t, k in ((30, 1), (2, 2), (1, 2))]
+    stream = oop.source(data, time="ts", punctuate=oop.ordered(by="k"))
+    run = stream.window(oop.tumbling(10)).group_by("k").agg(n=oop.count()).run()
+    assert (run.to_table().num_rows, len(run.late)) == (2, 1)
+    with pytest.raises(oop.LateRow, match="breaks the promise ts < 2"):
+        stream.late("raise").run().to_table()
+
+
+def test_groups_are_those_that_the_column_holds():
+    data = [pa.record_batch({"ts": [i, i], "k": [1, 2]}) for i in range(0, 100, 10)]
+
+    def windows(groups):
+        stream = oop.source(data, time="ts", punctuate=oop.ordered(by="k", groups=groups))
+        return len(list(stream.window(oop.tumbling(10)).agg(n=oop.count()).run()))
+
+    assert windows([1, 2]) == windows(pa.array([1, 2])) == windows(np.array([1, 2])) > 1
+    with pytest.raises(oop.SchemaMismatch, match="'1'"):
+        windows(["1", "2"])
+    with pytest.raises(oop.SchemaMismatch, match="itself"):
+        oop.source(data, time="ts", punctuate=oop.ordered(by="ts"))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("last", [3, None])
+def test_what_is_delivered_before_an_error_does_not_depend_on_batches(size, last):
+    table = pa.table({"ts": [1, 11, last]})
+    stream = oop.source(table.to_batches(max_chunksize=size), time="ts", punctuate=oop.ordered(), late="raise")
+    seen = []
+    with pytest.raises(oop.LateRow if last else oop.TimeError):
+        for batch in stream.window(oop.tumbling(5)).agg(n=oop.count()).run():
+            seen += batch.to_pylist()
+    assert seen == [{"window_start": 0, "window_end": 5, "n": 1}]
+
+
+def test_errors_cross_processes():
+    error = pickle.loads(pickle.dumps(oop.TimeError("no time", at="a.py:3", hint="give one")))
+    assert (type(error), str(error)) == (oop.TimeError, "no time (at a.py:3)\nHint: give one")
+
+
+def test_a_generator_that_was_passed_is_closed_by_stop():
+    closed = threading.Event()
+
+    def data():
+        try:
+            yield from numbers(1_000)
+        finally:
+            closed.set()
+
+    run = oop.source(data(), time="ts", punctuate=oop.ordered()).run()
+    next(iter(run))
+    run.stop()
+    assert list(run) == []
+    assert closed.is_set()
+
+
+def test_columns_that_are_called_like_ours():
+    table = pa.table({"ts": [5, 1], "broke": ["a", "b"], "__wid_start": [1, 2]})
+    stream = oop.source(table, time="ts", punctuate=oop.ordered())
+    run = stream.run()
+    run.to_table()
+    assert run.late.to_table().to_pylist() == [
+        {"ts": 1, "broke": "b", "__wid_start": 2, "_broke": "ts < 5", "late_by": 4.0}
+    ]
+    with pytest.raises(oop.SchemaMismatch, match="__wid_start"):
+        stream.window(oop.tumbling(5)).agg(n=oop.count())
+
+
+def test_a_filter_on_null_fixes_the_group():
+    data = pa.table({"ts": [1, 2, 30], "k": ["a", None, None]})
+    stream = oop.source(data, time="ts", punctuate=oop.ordered(by="k")).filter(oop.col("k").is_null())
+    assert stream.window(oop.tumbling(10)).agg(n=oop.count()).run().to_table().num_rows == 2
+
+
+def test_bounds_as_users_write_them():
+    for kind in (pa.timestamp("s"), pa.timestamp("us"), pa.date64()):
+        h = Harness(lambda s: s, {"ts": kind})
+        h.promise(ts=np.datetime64("2020-01-01"))
+        h.promise(ts=datetime(2020, 1, 1, 0, 0, 1, 500_000))
+        second = h.promises()[-1].below["ts"]
+        assert second == {"s": 1577836802, "us": 1577836801500000}.get(getattr(kind, "unit", ""), 1577836801500)
+    zoned = Harness(lambda s: s, {"ts": pa.timestamp("s", "Europe/Berlin")})
+    zoned.promise(ts=datetime(2020, 1, 1, tzinfo=UTC))
+    assert zoned.promises()[0].below["ts"] == 1577836800
+    with pytest.raises(oop.SchemaMismatch, match="zone"):
+        zoned.promise(ts=datetime(2021, 1, 1))

@@ -82,6 +82,33 @@ def test_source_policies_do_not_depend_on_batches(policy):
     each(range(CASES // 5), case)
 
 
+@pytest.mark.parametrize("window", [oop.tumbling(5), oop.sliding(9, every=4)], ids=str)
+@pytest.mark.parametrize(
+    "policy",
+    [oop.slack(5, by="link"), oop.slack(5, by="link", groups=["A", "B", "C", None]), oop.slack(5, by="link", idle=9)],
+    ids=["by", "groups", "idle"],
+)
+def test_windows_under_group_wise_policies(policy, window):
+    """Promises of all groups come in a row, as trains."""
+
+    def case(rng, seed):
+        elements = [e for e in fuzz.random_stream(rng, TIMES["int64"]) if not isinstance(e, oop.Punctuation)]
+        run = oop.source(elements, time="ts", punctuate=policy).run()
+        kept = [r for b in run for r in b.to_pylist()]
+        range_, slide = (5, 5) if window.kind == "tumbling" else (9, 4)
+        wanted = {"n": oop.count()}
+        rows = fuzz.window_rows(fuzz.placed(kept, range_, slide, 0), ["link"], range_, slide, 0, TIMES["int64"], wanted)
+        check_operator(
+            lambda s: s.window(window).group_by("link").agg(**wanted),
+            elements,
+            seed=seed,
+            punctuate=policy,
+            expected=rows,
+        )
+
+    each(range(CASES // 5), case)
+
+
 def test_filter(seeds):
     def case(rng, seed):
         elements = fuzz.random_stream(rng, TIMES["int64"])

@@ -1,0 +1,59 @@
+"""Groups as promises name them: Python values, exactly as a column holds them.
+
+A column of nanoseconds gives its numbers, since Python's own time types end at microseconds.
+
+>>> of_column(pa.array([1, 2], pa.time64("ns")))
+[1, 2]
+>>> of_value("A", pa.string()), of_value(1.5, pa.int64())
+Traceback (most recent call last):
+    ...
+oop.errors.SchemaMismatch: 1.5 is not a value that a column of type int64 can hold
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from oop.errors import SchemaMismatch
+from oop.kernels import views
+from oop.punctuation.patterns import Equal, Value, group_value
+
+
+def of_column(array: pa.Array) -> list[Value]:
+    """The group of each row."""
+    if _is_nanoseconds(array.type):
+        array = array.cast(pa.int64())
+    return [group_value(v) for v in array.to_pylist()]
+
+
+def of_value(value: Any, type_: pa.DataType) -> Value:
+    """A group as a user wrote it, as the column holds it; SchemaMismatch if the column cannot hold just that."""
+    if pa.types.is_dictionary(type_):
+        type_ = type_.value_type
+    check_type(type_)
+    value = value.as_py() if isinstance(value, pa.Scalar) else value.item() if hasattr(value, "item") else value
+    if value is None:
+        return None
+    wrong = SchemaMismatch(f"{value!r} is not a value that a column of type {type_} can hold")
+    try:
+        held = of_column(pa.array([value], type_))[0]
+    except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
+        raise wrong from error
+    same = _is_nanoseconds(type_) or (isinstance(value, bool) == isinstance(held, bool) and Equal(value).matches(held))
+    if not same:  # rounded, or read in another zone: it would be a promise about another group
+        raise wrong
+    return held
+
+
+def check_type(type_: pa.DataType) -> None:
+    """Can a column of this type name groups?"""
+    if pa.types.is_dictionary(type_):
+        type_ = type_.value_type
+    views.kind_of(type_)  # refuses lists, structs and the like
+
+
+def _is_nanoseconds(type_: pa.DataType) -> bool:
+    t = pa.types
+    return (t.is_timestamp(type_) or t.is_duration(type_) or t.is_time64(type_)) and type_.unit == "ns"
