@@ -51,9 +51,9 @@ class Arc:
         self.queue.append(element)
 
     def take_promises(self) -> list[Punctuation]:
-        """The promises that are next, up to the next batch."""
+        """The promises about groups that are next, if they are: those of all groups come in a row."""
         found = []
-        while self.queue and _is_promise(promise := self.queue[0]):
+        while self.queue and _is_promise(promise := self.queue[0]) and promise.where:
             found.append(promise)
             self.queue.popleft()
         return found
