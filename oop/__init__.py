@@ -36,7 +36,8 @@ from oop.punctuation import (
     slack,
     timer,
 )
-from oop.stream import Stream, set_default_engine, source, union
+from oop.sources import source
+from oop.stream import Stream, set_default_engine, union
 from oop.windows import sliding, tumbling
 
 __version__ = "0.1.0"

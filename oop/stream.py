@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn
-from oop.inputs import open_input
 from oop.operators.aggregate import Aggregate
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Spec
@@ -18,16 +16,13 @@ from oop.operators.bucket import Bucket
 from oop.operators.expressions import Col, Expr, as_expr, col
 from oop.operators.filter import Filter
 from oop.operators.group_by import GroupBy
-from oop.operators.group_values import of_value
 from oop.operators.holding import unique_schema
-from oop.operators.input import LATE_MODES, NULL_MODES, Input
+from oop.operators.input import LATE_MODES, Input
 from oop.operators.project import Project
 from oop.operators.split import Split
-from oop.operators.times import check_time_type, duration_in
+from oop.operators.times import check_time_type
 from oop.operators.union import Union
 from oop.plan import PROBES, Edge, Node, could_promise, explain, frontiers, make_node
-from oop.punctuation import Policy, ordered  # noqa: F401 (doctests)
-from oop.punctuation.policies import Punctuated, Timer
 from oop.site import user_line
 from oop.windows import Window
 
@@ -42,74 +37,6 @@ def set_default_engine(make: Callable[[], Any]) -> None:
     _engine[:] = [make]
 
 
-def source(
-    data: Any,
-    *,
-    time: str,
-    punctuate: Policy | Mapping[str, Policy] | None,
-    name: str | None = None,
-    late: str = "drop",
-    nulls: str = "raise",
-    schema: pa.Schema | None = None,
-) -> Stream:
-    """A stream from files, Arrow data, or an iterable of batches and promises.
-
-    ``punctuate`` says how it comes to promise about its ``time`` (or a mapping: about several attributes). ``late`` is
-    what happens to a row that breaks a promise: ``"drop"`` (out of the results, kept in ``Run.late``), ``"raise"`` or
-    ``"admit"``. ``nulls`` is what happens to a row without a time: ``"raise"`` or ``"aside"``.
-
-    >>> table = pa.table({"ts": [1, 2, 12], "len": [40, 60, 50]})
-    >>> packets = source(table, time="ts", punctuate=ordered())
-    >>> packets.schema.names
-    ['ts', 'len']
-    """
-    site = user_line()
-    if late not in LATE_MODES:
-        raise ValueError(f"late is one of {', '.join(LATE_MODES)}, not {late!r}")
-    if nulls not in NULL_MODES:
-        raise ValueError(f"nulls is one of {', '.join(NULL_MODES)}, not {nulls!r}")
-    try:
-        read = open_input(data, schema=schema)
-        if time not in read.schema.names:
-            raise UnknownColumn.of(time, read.schema.names)
-        policies = _policies(punctuate, time, read.schema, read.kind)
-    except OopError as wrong:
-        raise wrong.located(site) from wrong.__cause__
-    given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate or {})
-    text = ", ".join(str(p) if a == time else f"{a}: {p}" for a, p in given.items())
-    spec = Input(name or read.label, time, policies, late, nulls, text)
-    return Stream(make_node(spec, (), site, f"oop.source({read.label!r})", read), time=time)
-
-
-def _policies(
-    punctuate: Policy | Mapping[str, Policy] | None, time: str, schema: pa.Schema, kind: str
-) -> tuple[tuple[str, Policy], ...]:
-    """Which attribute is promised about by which policy, with durations in that attribute's unit."""
-    if punctuate is None:
-        return ()
-    given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate)
-    found: list[tuple[str, Policy]] = []
-    for attribute, policy in given.items():
-        if not isinstance(policy, Policy):
-            raise TypeError(f"punctuate is a policy such as oop.slack('5s'), not {policy!r}")
-        if attribute not in schema.names:
-            raise UnknownColumn.of(attribute, schema.names)
-        type_ = schema.field(attribute).type
-        check_time_type(attribute, type_)
-        if isinstance(policy, Timer) and kind != "live":
-            raise ValueError(
-                "timer() goes by the wall clock, but this input is data of the past: every row would be late; "
-                "use ordered(), slack(…) or at_end()"
-            )
-        policy = policy.in_units(partial(duration_in, type_=type_))
-        if policy.by is not None and policy.by in schema.names and policy.groups is not None:
-            policy = replace(policy, groups=tuple(of_value(g, schema.field(policy.by).type) for g in policy.groups))
-        found.append((attribute, policy))
-    if sum(isinstance(p, Punctuated) for _, p in found) > 1:
-        raise ValueError("one punctuated(on=[…]) names all attributes that the data promises about")
-    return tuple(found)
-
-
 class Stream:
     """A pipeline so far. ``time`` is the attribute that windows are on by default."""
 
@@ -122,7 +49,8 @@ class Stream:
     def schema(self) -> pa.Schema:
         """The columns of its rows.
 
-        >>> source(pa.table({"ts": [1]}), time="ts", punctuate=ordered()).schema
+        >>> import oop
+        >>> oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.ordered()).schema
         ts: int64
         """
         return self._node.schema
@@ -137,8 +65,9 @@ class Stream:
     def filter(self, predicate: Expr) -> Stream:
         """The rows for which the predicate is true (not those for which it is null).
 
-        >>> s = source(pa.table({"ts": [1, 2], "len": [40, 60]}), time="ts", punctuate=ordered())
-        >>> s.filter(col("len") > 50).run().to_table().to_pylist()
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2], "len": [40, 60]}), time="ts", punctuate=oop.ordered())
+        >>> s.filter(oop.col("len") > 50).run().to_table().to_pylist()
         [{'ts': 2, 'len': 60}]
         """
         if not isinstance(predicate, Expr):
@@ -148,8 +77,9 @@ class Stream:
     def select(self, *columns: str | Expr, **named: Expr | str) -> Stream:
         """Only these columns: names, or new ones by expression.
 
-        >>> s = source(pa.table({"ts": [1, 2], "len": [40, 60]}), time="ts", punctuate=ordered())
-        >>> s.select("ts", bits=col("len") * 8).run().to_table().to_pylist()
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2], "len": [40, 60]}), time="ts", punctuate=oop.ordered())
+        >>> s.select("ts", bits=oop.col("len") * 8).run().to_table().to_pylist()
         [{'ts': 1, 'bits': 320}, {'ts': 2, 'bits': 480}]
         """
         chosen: list[tuple[str, Expr]] = []
@@ -166,8 +96,9 @@ class Stream:
     def with_columns(self, **named: Any) -> Stream:
         """All columns, and these beside or instead of them.
 
-        >>> s = source(pa.table({"ts": [61]}), time="ts", punctuate=ordered())
-        >>> s.with_columns(minute=col("ts") // 60).run().to_table().to_pylist()
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [61]}), time="ts", punctuate=oop.ordered())
+        >>> s.with_columns(minute=oop.col("ts") // 60).run().to_table().to_pylist()
         [{'ts': 61, 'minute': 1}]
         """
         given = {n: as_expr(e) for n, e in named.items()}
@@ -189,8 +120,9 @@ class Stream:
     def split(self, *predicates: Expr) -> tuple[Stream, ...]:
         """Aurora's Filter: one output for each predicate, and one for the rows that satisfy none.
 
-        >>> s = source(pa.table({"ts": [1, 2, 3]}), time="ts", punctuate=ordered())
-        >>> small, large = s.split(col("ts") < 3)
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2, 3]}), time="ts", punctuate=oop.ordered())
+        >>> small, large = s.split(oop.col("ts") < 3)
         >>> large.run().to_table().to_pylist()
         [{'ts': 3}]
         """
@@ -202,7 +134,8 @@ class Stream:
     def union(self, *others: Stream) -> Stream:
         """The rows of all, as they come; promises the least of what its inputs promise.
 
-        >>> s = source(pa.table({"ts": [1, 2]}), time="ts", punctuate=ordered())
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
         >>> s.union(s).run().to_table().num_rows
         4
         """
@@ -216,9 +149,9 @@ class Stream:
     def window(self, window: Window, on: str | None = None) -> Windowed:
         """Windows on an attribute (default: the stream's time), to be aggregated.
 
-        >>> s = source(pa.table({"ts": [1, 2, 12]}), time="ts", punctuate=ordered())
-        >>> from oop import count, tumbling
-        >>> s.window(tumbling(10)).agg(n=count()).run().to_table().to_pylist()[0]
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2, 12]}), time="ts", punctuate=oop.ordered())
+        >>> s.window(oop.tumbling(10)).agg(n=oop.count()).run().to_table().to_pylist()[0]
         {'window_start': 0, 'window_end': 10, 'n': 2}
         """
         return Windowed(self, window, on)
@@ -226,9 +159,9 @@ class Stream:
     def group_by(self, *keys: str, **named: Expr) -> Grouped:
         """Groups without a window: a key must be an attribute that the stream promises about.
 
-        >>> s = source(pa.table({"ts": [1, 1, 2]}), time="ts", punctuate=ordered())
-        >>> from oop import count
-        >>> s.group_by("ts").agg(n=count()).run().to_table().to_pylist()
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 1, 2]}), time="ts", punctuate=oop.ordered())
+        >>> s.group_by("ts").agg(n=oop.count()).run().to_table().to_pylist()
         [{'ts': 1, 'n': 2}, {'ts': 2, 'n': 1}]
         """
         stream = self.with_columns(**named) if named else self
@@ -241,7 +174,8 @@ class Stream:
     def late(self, mode: str) -> Stream:
         """The same pipeline with every source treating late rows this way: "drop", "raise" or "admit".
 
-        >>> s = source(pa.table({"ts": [5, 1]}), time="ts", punctuate=ordered())
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [5, 1]}), time="ts", punctuate=oop.ordered())
         >>> s.run().to_table().num_rows, s.late("admit").run().to_table().num_rows
         (1, 2)
         """
@@ -253,7 +187,8 @@ class Stream:
     def run(self, engine: Any = None, *, order: str = "oop", to: Any = None) -> Run:
         """Run it: iterate over the result for batches, or ``.to_table()``; ``to`` names a sink instead.
 
-        >>> s = source(pa.table({"ts": [1, 2]}), time="ts", punctuate=ordered())
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
         >>> [batch.num_rows for batch in s.run()]
         [2]
         """
@@ -274,8 +209,9 @@ class Stream:
     def explain(self) -> str:
         """The plan as a tree.
 
-        >>> s = source(pa.table({"ts": [1]}), time="ts", punctuate=ordered(), name="north")
-        >>> print(s.filter(col("ts") > 0).explain())
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.ordered(), name="north")
+        >>> print(s.filter(oop.col("ts") > 0).explain())
         Filter ts > 0                             promises pass
         └─ Source north   ordered   late: drop
         """
@@ -388,8 +324,9 @@ def _with_late(node: Node, mode: str, made: dict[int, Node]) -> Node:
 def union(first: Stream, *others: Stream) -> Stream:
     """The rows of all streams, as they come.
 
-    >>> s = source(pa.table({"ts": [1, 2]}), time="ts", punctuate=ordered())
-    >>> union(s, s, s).run().to_table().num_rows
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
+    >>> oop.union(s, s, s).run().to_table().num_rows
     6
     """
     return first.union(*others)

@@ -15,7 +15,8 @@ from oop.operators.base import Element, Part, Stateful
 from oop.operators.input import InputOperator, normalise
 from oop.plan import check_emits, frontiers
 from oop.punctuation import END, Frontier, Policy, Punctuation, punctuated
-from oop.stream import Stream, source
+from oop.sources import source
+from oop.stream import Stream
 
 Snapshot = list[dict[str, pa.RecordBatch]]
 

@@ -29,7 +29,8 @@ from oop.operators.base import Element
 from oop.punctuation import END, Punctuation, punctuated
 from oop.punctuation.patterns import Below, Equal, NotIn, Pattern
 from oop.punctuation.promise import from_patterns
-from oop.stream import Stream, source
+from oop.sources import source
+from oop.stream import Stream
 
 _PATTERN = re.compile(r"\s*(\w+)\s*(<|=|not in)\s*(\{[^}]*\}|'[^']*'|[^,]+)\s*(?:,|$)")
 

@@ -1,0 +1,90 @@
+"""`oop.source`: a stream from data and a policy that says how it comes to promise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from oop.errors import OopError, UnknownColumn
+from oop.inputs import open_input
+from oop.operators.group_values import of_value
+from oop.operators.input import LATE_MODES, NULL_MODES, Input
+from oop.operators.times import check_time_type, duration_in
+from oop.plan import make_node
+from oop.punctuation import Policy
+from oop.punctuation.policies import Punctuated, Timer
+from oop.site import user_line
+from oop.stream import Stream
+
+
+def source(
+    data: Any,
+    *,
+    time: str,
+    punctuate: Policy | Mapping[str, Policy] | None,
+    name: str | None = None,
+    late: str = "drop",
+    nulls: str = "raise",
+    schema: pa.Schema | None = None,
+) -> Stream:
+    """A stream from files, Arrow data, or an iterable of batches and promises.
+
+    ``punctuate`` says how it comes to promise about its ``time`` (or a mapping: about several attributes). ``late`` is
+    what happens to a row that breaks a promise: ``"drop"`` (out of the results, kept in ``Run.late``), ``"raise"`` or
+    ``"admit"``. ``nulls`` is what happens to a row without a time: ``"raise"`` or ``"aside"``.
+
+    >>> import oop
+    >>> table = pa.table({"ts": [1, 2, 12], "len": [40, 60, 50]})
+    >>> packets = oop.source(table, time="ts", punctuate=oop.ordered())
+    >>> packets.schema.names
+    ['ts', 'len']
+    """
+    site = user_line()
+    if late not in LATE_MODES:
+        raise ValueError(f"late is one of {', '.join(LATE_MODES)}, not {late!r}")
+    if nulls not in NULL_MODES:
+        raise ValueError(f"nulls is one of {', '.join(NULL_MODES)}, not {nulls!r}")
+    try:
+        read = open_input(data, schema=schema)
+        if time not in read.schema.names:
+            raise UnknownColumn.of(time, read.schema.names)
+        policies = _policies(punctuate, time, read.schema, read.kind)
+    except OopError as wrong:
+        raise wrong.located(site) from wrong.__cause__
+    given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate or {})
+    text = ", ".join(str(p) if a == time else f"{a}: {p}" for a, p in given.items())
+    spec = Input(name or read.label, time, policies, late, nulls, text)
+    return Stream(make_node(spec, (), site, f"oop.source({read.label!r})", read), time=time)
+
+
+def _policies(
+    punctuate: Policy | Mapping[str, Policy] | None, time: str, schema: pa.Schema, kind: str
+) -> tuple[tuple[str, Policy], ...]:
+    """Which attribute is promised about by which policy, with durations in that attribute's unit."""
+    if punctuate is None:
+        return ()
+    given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate)
+    found: list[tuple[str, Policy]] = []
+    for attribute, policy in given.items():
+        if not isinstance(policy, Policy):
+            raise TypeError(f"punctuate is a policy such as oop.slack('5s'), not {policy!r}")
+        if attribute not in schema.names:
+            raise UnknownColumn.of(attribute, schema.names)
+        type_ = schema.field(attribute).type
+        check_time_type(attribute, type_)
+        if isinstance(policy, Timer) and kind != "live":
+            raise ValueError(
+                "timer() goes by the wall clock, but this input is data of the past: every row would be late; "
+                "use ordered(), slack(…) or at_end()"
+            )
+        policy = policy.in_units(partial(duration_in, type_=type_))
+        if policy.by is not None and policy.by in schema.names and policy.groups is not None:
+            policy = replace(policy, groups=tuple(of_value(g, schema.field(policy.by).type) for g in policy.groups))
+        found.append((attribute, policy))
+    if sum(isinstance(p, Punctuated) for _, p in found) > 1:
+        raise ValueError("one punctuated(on=[…]) names all attributes that the data promises about")
+    return tuple(found)
