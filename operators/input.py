@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +27,7 @@ from oop.punctuation.policies import AtEnd, Punctuated
 
 LATE_MODES = ("drop", "raise", "admit")
 NULL_MODES = ("raise", "aside")
+Numbers: TypeAlias = range | np.ndarray
 
 
 @dataclass(frozen=True)
@@ -136,12 +138,12 @@ class InputOperator:
         if failure is not None:
             raise failure
 
-    def _with_time(self, batch: pa.RecordBatch, first_row: int) -> tuple[pa.RecordBatch, np.ndarray, TimeError | None]:
+    def _with_time(self, batch: pa.RecordBatch, first_row: int) -> tuple[pa.RecordBatch, Numbers, TimeError | None]:
         """Rows without a time belong to no window: an error that names the row, or set aside by choice.
 
         Also gives the numbers of the rows that are left, counted from the stream's first.
         """
-        numbers = np.arange(first_row, first_row + batch.num_rows)
+        numbers = range(first_row, first_row + batch.num_rows)
         column = batch.column(self.spec.time)
         if not column.null_count and not pa.types.is_floating(column.type):
             return batch, numbers, None
@@ -152,7 +154,7 @@ class InputOperator:
             return batch, numbers, None
         if self.spec.nulls == "aside":
             self.ledger.add(Entry(batch.filter(pa.array(missing)), None, None, WITHOUT_TIME))
-            return batch.filter(pa.array(~missing)), numbers[~missing], None
+            return batch.filter(pa.array(~missing)), first_row + np.flatnonzero(~missing), None
         row = int(np.flatnonzero(missing)[0])
         value = column[row].as_py()
         return (
@@ -166,7 +168,7 @@ class InputOperator:
         )
 
     def _late_row(
-        self, batch: pa.RecordBatch, late: np.ndarray, entries: Sequence[Broken], numbers: np.ndarray
+        self, batch: pa.RecordBatch, late: np.ndarray, entries: Sequence[Broken], numbers: Numbers
     ) -> tuple[int, LateRow]:
         row = int(np.flatnonzero(late)[0])
         rows, entry = next((rows, entry) for rows, entry in entries if rows[row])

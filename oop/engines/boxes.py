@@ -125,10 +125,6 @@ class Box:
         self.trains = self.operator if isinstance(self.operator, TakesTrains) else None
 
     @property
-    def waiting_rows(self) -> int:
-        return sum(arc.queued_rows for arc in self.inputs)
-
-    @property
     def has_work(self) -> bool:
         return not self.failed and any(arc.queue for arc in self.inputs)
 

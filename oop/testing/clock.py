@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 import pyarrow as pa
 
@@ -22,11 +23,11 @@ class ManualClock:
     live = False
 
     def __init__(self, now: Bound | datetime = 0) -> None:
-        self._now = now
+        self._now: Any = now
 
     def now(self, type_: pa.DataType) -> Bound:
         return physical(self._now, type_)
 
-    def advance(self, by: object) -> None:
+    def advance(self, by: Bound | timedelta) -> None:
         """Move by a number of units, or by a timedelta if the clock shows a datetime."""
-        self._now = self._now + by  # type: ignore[operator]
+        self._now += by

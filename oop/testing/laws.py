@@ -142,7 +142,8 @@ class _Trial:
 
 def _is_data_free(harness: Harness) -> bool:
     """Do all promises come from what was pushed, so that what is allowed is known?"""
-    return all(not box.operator.progress or box.operator.punctuated for box in harness.sources.values())  # type: ignore[attr-defined]
+    operators = [source.operator for source in harness.run._sources]
+    return all(not o.progress or o.punctuated for o in operators)
 
 
 def _on_time(elements: Sequence[Element]) -> list[Element]:
