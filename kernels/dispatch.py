@@ -41,12 +41,16 @@ class Kernels:
     wid_ranges: Callable[..., tuple[Ints, Ints]]
     select_below: Callable[..., Ints]
     select_not_below: Callable[..., Ints]
+    order_slots: Callable[..., tuple[Ints, Ints | None, Ints]]
+    scan_times: Callable[..., tuple[bool, Number | None]]
     prefix_bounds: Callable[..., tuple[Array, Number | None]]
     prefix_bounds_rows: Callable[..., tuple[Array, Array]]
     prefix_bounds_by: Callable[..., Array]
     mark_late: Callable[..., Bools]
     GroupTable: type[reference.GroupTable]
     hash_partition: Callable[..., NDArray[Any]]
+    partition_rows: Callable[..., tuple[Ints, Ints]]
+    take_fixed: Callable[..., Array]
     add_count: Update
     add_sum_int: Update
     add_sum_float: Update

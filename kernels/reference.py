@@ -21,9 +21,9 @@ from oop.kernels.reference_aggregates import (
     take_max,
     take_min,
 )
-from oop.kernels.reference_groups import GroupTable, hash_partition
-from oop.kernels.reference_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows
-from oop.kernels.reference_windows import select_below, select_not_below, wid_ranges
+from oop.kernels.reference_groups import GroupTable, hash_partition, partition_rows, take_fixed
+from oop.kernels.reference_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
+from oop.kernels.reference_windows import order_slots, select_below, select_not_below, wid_ranges
 
 __all__ = [
     "GroupTable",
@@ -39,12 +39,16 @@ __all__ = [
     "merge_moments",
     "merge_sum_float",
     "merge_sum_int",
+    "order_slots",
+    "partition_rows",
     "prefix_bounds",
     "prefix_bounds_by",
     "prefix_bounds_rows",
+    "scan_times",
     "select_below",
     "select_not_below",
     "sum_int_result",
+    "take_fixed",
     "take_max",
     "take_min",
     "wid_ranges",

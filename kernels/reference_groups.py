@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from oop.kernels.checks import Array, Ints, KernelError
-from oop.kernels.views import DTYPES, Column, concat_columns, take_rows
+from oop.kernels.checks import Array, Ints, KernelError, check_ids
+from oop.kernels.views import DTYPES, Column, change_width, concat_columns, take_rows, wide_kind
 
 # Codes of two columns are combined as code * cardinality + code; beyond this int64 would overflow.
 CODE_LIMIT = 2**62
@@ -54,12 +54,19 @@ class GroupTable:
         arrays = sum(part.nbytes for parts in self._parts for part in parts)
         return arrays + self._key_bytes + sys.getsizeof(self._ids)
 
-    def map(self, columns: Sequence[Column], length: int | None = None) -> Ints:
-        """The id of every row's key; new keys get the next ids. Without key columns, give `length`."""
+    def reserve(self, groups: int) -> None:
+        """Make room for so many groups beforehand; only a hint."""
+
+    def map(self, columns: Sequence[Column], length: int | None = None, rows: Ints | None = None) -> Ints:
+        """The id of every row's key; new keys get the next ids. Without key columns, give `length`.
+
+        `rows`, if given, are the numbers of the rows to take, in that order.
+        """
         length = check_columns(columns, length)
-        kinds = [column.kind for column in columns]
-        if kinds != self.kinds:
-            raise KernelError(f"the table holds keys of {self.kinds}, not {kinds}")
+        check_kinds(columns, self.kinds)
+        if rows is not None:
+            check_ids(rows, length, name="rows")
+            columns, length = [take_rows(column, rows) for column in columns], len(rows)
         if not length:
             return np.zeros(0, np.int64)
         if not columns:
@@ -77,8 +84,8 @@ class GroupTable:
     def columns(self) -> list[Column]:
         """The keys, row i being the key of id i; with -0.0 as 0.0, and every NaN the same one."""
         for kind, parts in zip(self.kinds, self._parts, strict=True):
-            parts[:] = [concat_columns(kind, parts)]
-        return [parts[0] for parts in self._parts]
+            parts[:] = [concat_columns(wide_kind(kind), parts)]
+        return [change_width(parts[0], kind) for kind, parts in zip(self.kinds, self._parts, strict=True)]
 
     def _map_distinct(self, columns: list[Column]) -> Ints:
         """Ids of keys that are distinct and in order of appearance."""
@@ -113,6 +120,31 @@ def hash_partition(columns: Sequence[Column], shards: int, length: int | None = 
     return (((hashes >> np.uint64(32)) * np.uint64(shards)) >> np.uint64(32)).astype(np.int32)
 
 
+def partition_rows(columns: Sequence[Column], shards: int, length: int | None = None) -> tuple[Ints, Ints]:
+    """The numbers of all rows, those of each shard together and in order: shard i has `order[starts[i]:starts[i + 1]]`.
+
+    >>> order, starts = partition_rows([Column("int", np.array([1, 2, 3, 1]))], 4)
+    >>> order.tolist(), starts.tolist()
+    ([0, 1, 3, 2], [0, 0, 3, 3, 4])
+    """
+    shard = hash_partition(columns, shards, length)
+    starts = np.zeros(shards + 1, np.int64)
+    np.cumsum(np.bincount(shard, minlength=shards), out=starts[1:])
+    return np.argsort(shard, kind="stable"), starts
+
+
+def take_fixed(values: Array, rows: Ints) -> Array:
+    """`values[rows]`, for values of a fixed width of 1, 2, 4 or 8 bytes.
+
+    >>> take_fixed(np.array([5, 6, 7], np.int16), np.array([2, 0]))
+    array([7, 5], dtype=int16)
+    """
+    if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.itemsize not in (1, 2, 4, 8):
+        raise KernelError("values must be a one-dimensional array of 1, 2, 4 or 8 bytes each")
+    check_ids(rows, len(values), name="rows")
+    return values[rows]
+
+
 def _size_key(key: Any) -> int:
     return sys.getsizeof(key) + (sum(map(sys.getsizeof, key)) if isinstance(key, tuple) else 0)
 
@@ -128,10 +160,17 @@ def check_columns(columns: Sequence[Column], length: int | None) -> int:
     return lengths.pop()
 
 
+def check_kinds(columns: Sequence[Column], kinds: Sequence[str]) -> None:
+    """The columns are of the kinds that a table holds."""
+    found = [column.kind for column in columns]
+    if found != list(kinds):
+        raise KernelError(f"the table holds keys of {list(kinds)}, not {found}")
+
+
 def normalize_column(column: Column) -> Column:
-    """Floats such that equal keys are equal bits: one NaN, and no -0.0."""
+    """Wide, and floats such that equal keys are equal bits: one NaN, and no -0.0."""
     if column.kind != "float":
-        return column
+        return change_width(column, wide_kind(column.kind))
     with np.errstate(invalid="ignore"):
         data = column.data + 0.0
     data[np.isnan(data)] = np.nan

@@ -50,6 +50,16 @@ def prefix_bounds(times: Array, greatest: Number | None, slack: Number) -> tuple
     return _subtract_slack(highest[:-1], slack), highest[-1].item() if seen_any else None
 
 
+def scan_times(times: Array, greatest: Number | None, slack: Number) -> tuple[bool, Number | None]:
+    """Is any row below its `prefix_bounds`? And the new greatest. Most batches have none: then no array is needed.
+
+    >>> scan_times(np.array([5, 9, 7, 12]), None, 2), scan_times(np.array([5, 9, 6]), None, 2)
+    ((False, 12), (True, 9))
+    """
+    bounds, greatest = prefix_bounds(times, greatest, slack)
+    return bool((times < bounds).any()), greatest
+
+
 def prefix_bounds_rows(times: Array, greatest: Array, n: int) -> tuple[Array, Array]:
     """`bounds[i]` = the (n+1)-th greatest of `greatest` and `times[:i]`; and the new n+1 greatest, ascending.
 

@@ -14,7 +14,9 @@ from oop.kernels.checks import (
     Array,
     Floats,
     Ints,
+    KernelError,
     Number,
+    check_array,
     check_times,
     check_window,
     float_time_limit,
@@ -65,6 +67,26 @@ def select_not_below(slots: Array, bound: Number) -> Ints:
     array([0])
     """
     return np.flatnonzero(~mark_late(slots, bound))
+
+
+def order_slots(slots: Ints, shift: int) -> tuple[Ints, Ints | None, Ints]:
+    """Slices of 2**shift slots: the distinct ones ascending, and the rows of each together and in order.
+
+    Slice `numbers[i]` has the rows `order[starts[i]:starts[i + 1]]`; where there is only one slice, order is None.
+
+    >>> numbers, order, starts = order_slots(np.array([5, 9, 4, 5]), 1)
+    >>> numbers.tolist(), order.tolist(), starts.tolist()
+    ([2, 4], [0, 2, 3, 1], [0, 3, 4])
+    """
+    check_array("slots", slots, np.int64)
+    if not 0 <= shift < 64:
+        raise KernelError(f"shift must be from 0 to 63, not {shift}")
+    sliced = slots >> shift
+    if not len(slots) or (sliced == sliced[0]).all():
+        return sliced[:1].copy(), None, np.array([0, len(slots)] if len(slots) else [0])
+    order = np.argsort(sliced, kind="stable")
+    numbers, firsts = np.unique(sliced[order], return_index=True)
+    return numbers, order, np.append(firsts, len(slots))
 
 
 def _float_wid_ranges(times: Floats, range: float, slide: float, offset: float) -> tuple[Ints, Ints]:

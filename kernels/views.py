@@ -21,7 +21,10 @@ import pyarrow.types as pt
 from oop.errors import SchemaMismatch, TimeError
 from oop.kernels.checks import INT64_MAX, Array, Bools, Ints, KernelError
 
-DTYPES: dict[str, Any] = {"int": np.int64, "uint": np.uint64, "float": np.float64, "bytes": np.uint8}
+# Values are widened to 64 bits; keys keep their own width, so that several fit into a word.
+WIDE: dict[str, Any] = {"int": np.int64, "uint": np.uint64, "float": np.float64, "bytes": np.uint8}
+NARROW: dict[str, Any] = {f"{sign}{bits}": np.dtype(f"{sign}{bits}") for sign in ("int", "uint") for bits in (8, 16, 32)}
+DTYPES: dict[str, Any] = {**WIDE, **NARROW}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -98,7 +101,7 @@ def column(array: pa.Array | pa.ChunkedArray) -> Column:
     """
     kind = kind_of(array.type)
     plain = _flatten(array)
-    valid = None if plain.null_count == 0 else plain.is_valid().to_numpy(zero_copy_only=False)
+    valid = _valid(plain)
     type = plain.type
     if pt.is_null(type):
         return Column(kind, np.zeros(len(plain), np.int64), None, valid)
@@ -112,6 +115,52 @@ def column(array: pa.Array | pa.ChunkedArray) -> Column:
         return Column(kind, data, np.arange(len(plain) + 1, dtype=np.int64) * width, valid)
     data = _view_fixed(plain)
     return Column(kind, data.astype(DTYPES[kind], copy=False), None, valid)
+
+
+def wide_kind(kind: str) -> str:
+    """The kind of the same values in 64 bits.
+
+    >>> wide_kind("uint16"), wide_kind("int"), wide_kind("bytes")
+    ('uint', 'int', 'bytes')
+    """
+    return kind.rstrip("0123456789")
+
+
+def key_kind(type: pa.DataType) -> str:
+    """The kind of `Column` in which an Arrow type serves as a key: integers in their own width.
+
+    >>> key_kind(pa.int32()), key_kind(pa.timestamp("us")), key_kind(pa.bool_()), key_kind(pa.float32())
+    ('int32', 'int', 'int8', 'float')
+    """
+    kind = kind_of(type)
+    if isinstance(type, pa.BaseExtensionType):
+        return key_kind(type.storage_type)
+    if pt.is_dictionary(type):
+        return key_kind(type.value_type)
+    if kind not in ("int", "uint") or pt.is_null(type):
+        return kind
+    bits = 8 if pt.is_boolean(type) else type.bit_width
+    return kind if bits == 64 else f"{kind}{bits}"
+
+
+def key_column(array: pa.Array | pa.ChunkedArray) -> Column:
+    """The arrays of an Arrow column as a key, without a copy but for what must be decoded.
+
+    >>> key_column(pa.array([1, None, 3], pa.int16())).data.dtype
+    dtype('int16')
+    """
+    kind = key_kind(array.type)
+    if kind not in NARROW:
+        return column(array)
+    plain = _flatten(array)
+    return Column(kind, _view_fixed(plain).view(NARROW[kind]), None, _valid(plain))
+
+
+def change_width(view: Column, kind: str) -> Column:
+    """The same integers in another width that holds them."""
+    if view.kind == kind:
+        return view
+    return Column(kind, view.data.astype(DTYPES[kind]), None, view.valid)
 
 
 def times(array: pa.Array | pa.ChunkedArray) -> Array:
@@ -146,7 +195,7 @@ def to_arrow(view: Column, type: pa.DataType) -> pa.Array:
     >>> to_arrow(Column("int", np.array([0, 1])), pa.bool_()).to_pylist()
     [False, True]
     """
-    if kind_of(type) != view.kind:
+    if kind_of(type) != wide_kind(view.kind):
         raise SchemaMismatch(f"a column of kind {view.kind} cannot become {type}")
     if isinstance(type, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(type, to_arrow(view, type.storage_type))
@@ -162,8 +211,8 @@ def to_arrow(view: Column, type: pa.DataType) -> pa.Array:
         with np.errstate(over="ignore"):
             data = view.data.astype(dtype, copy=False)
         return pa.Array.from_buffers(type, len(view), [validity, pa.py_buffer(np.ascontiguousarray(data))])
-    wide = pa.int64() if view.kind == "int" else pa.uint64()
-    values = pa.Array.from_buffers(wide, len(view), [validity, pa.py_buffer(np.ascontiguousarray(view.data))])
+    held = pa.from_numpy_dtype(view.data.dtype)
+    values = pa.Array.from_buffers(held, len(view), [validity, pa.py_buffer(np.ascontiguousarray(view.data))])
     if pt.is_integer(type) or pt.is_boolean(type):
         return values.cast(type)
     # Dates, times, timestamps and durations are numbers of their own width under another name.
@@ -219,6 +268,10 @@ def concat_columns(kind: str, views: Sequence[Column]) -> Column:
         offsets[row + 1 : row + len(view) + 1] = view.offsets[1:] + (end - first)
         row, end = row + len(view), end + last - first
     return Column(kind, np.concatenate(datas), offsets, valid)
+
+
+def _valid(array: pa.Array) -> Bools | None:
+    return None if array.null_count == 0 else array.is_valid().to_numpy(zero_copy_only=False)
 
 
 def _is_variable(type: pa.DataType) -> bool:

@@ -16,7 +16,7 @@ from hypothesis import settings
 
 from oop.errors import OopError
 from oop.kernels.dispatch import Kernels
-from oop.kernels.views import Column, column
+from oop.kernels.views import Column, column, key_column
 
 LEAST, MOST = -(2**63), 2**63 - 1
 LARGE = 50_000
@@ -47,9 +47,9 @@ def run_case(kernels: Kernels, case: Case) -> Any:
         return type(error).__name__, str(error)
 
 
-def _run_group_table(kernels: Kernels, kinds: list[str], batches: list[tuple[list[Column], int]]) -> Any:
+def _run_group_table(kernels: Kernels, kinds: list[str], batches: list[tuple[Any, ...]]) -> Any:
     table = kernels.GroupTable(kinds)
-    ids = [table.map(columns, length) for columns, length in batches]
+    ids = [table.map(*batch) for batch in batches]
     return ids, len(table), [(c.kind, c.data, c.offsets, c.valid) for c in table.columns()]
 
 
@@ -155,6 +155,25 @@ def _window_cases() -> Iterator[Case]:
             yield Case(kernel, label, lambda bound=bound: (np.array([5, 1, 3, 2, LEAST, MOST]), bound))
 
 
+    slots = _rng().integers(-3, 4, 500)
+    spread = {
+        "empty": (slots[:0], 0),
+        "one": (slots[:1], 0),
+        "equal": (np.full(50, -9), 2),
+        "few": (slots, 0),
+        "shifted": (slots * 5, 2),
+        "one_slice": (np.arange(8, 16), 3),
+        "distinct": (_rng().permutation(LARGE) - 77, 0),
+        "far_apart": (np.array([LEAST, 0, MOST, 0, LEAST]), 0),
+        "widest": (np.array([LEAST, 0, MOST, -1]), 63),
+        "strided": (np.arange(60)[::3], 1),
+        "wrong_dtype": (slots.astype(np.int32), 0),
+        "wrong_shift": (slots, 64),
+    }
+    for label, args in spread.items():
+        yield Case("order_slots", label, lambda args=args: args)
+
+
 def _late_cases() -> Iterator[Case]:
     odd = {
         "float_nan": np.array([np.nan, 3.0, np.nan, 1.0, np.inf, 2.0]),
@@ -169,6 +188,7 @@ def _late_cases() -> Iterator[Case]:
                 name = f"{label}-{greatest}-{slack}"
                 args = (times, greatest, slack)
                 yield Case("prefix_bounds", name, lambda args=args: args)
+                yield Case("scan_times", name, lambda args=args: args)
         for n in (0, 3, 2000):
             held = np.sort(times[: min(n + 1, 2)][~np.isnan(times[: min(n + 1, 2)])])
             args_rows = (times, held, n)
@@ -209,6 +229,26 @@ def key_columns() -> dict[str, list[Column]]:
         "bytes": [column(pa.array([words[i % 7] for i in range(100)]))],
         "bytes_sliced": [column(pa.array([words[i % 7] for i in range(100)]).slice(13, 40))],
         "decimal": [column(pa.array([1, None, 2, 1], pa.decimal128(5)))],
+        "int32_pair": [key_column(pa.array(rng.integers(-40, 40, 2000, np.int32))) for _ in range(2)],
+        "int32_pair_nulls": [
+            key_column(pa.array([None if r % 5 == i else int(r) - 20 for r in rng.integers(0, 40, 500)], pa.int32()))
+            for i in range(2)
+        ],
+        "narrow": [
+            key_column(pa.array([1, -1, None, 1, -128, 127], pa.int8())),
+            key_column(pa.array([1, 65535, 0, 1, 7, 7], pa.uint16())),
+            key_column(pa.array([True, False, None, True, True, False])),
+            key_column(pa.array([2**32 - 1, 0, 5, 2**32 - 1, 1, 1], pa.uint32())),
+        ],
+        "five_words": [Column("int", rng.integers(0, 3, 700)) for _ in range(5)],
+        "many_columns": [key_column(pa.array([1, None, 2, None, i % 3], pa.int8())) for i in range(40)],
+        "low_bits_equal": [Column("int", np.arange(5000) << 44)],
+        "high_bits_equal": [Column("uint", np.arange(5000).astype(np.uint64))],
+        "hostile": [Column("int", _hostile())],
+        "hostile_pair": [Column("int", _hostile()), Column("int", _hostile()[::-1].copy())],
+        "long_bytes": [column(pa.array(["x" * n + tail for n in (0, 7, 8, 9, 31, 64, 1000) for tail in ("", "a", "b")]))],
+        "prefixes": [column(pa.array([("k" * n)[:n] for n in range(200)])), column(pa.array(["k"] * 200))],
+        "split_apart": [column(pa.array(["ab", "a", ""])), column(pa.array(["c", "bc", "abc"]))],
         "pair": [column(pa.array(hot)), column(pa.array(rng.integers(0, 70, 300)))],
         "wide_pair": [
             Column("int", rng.integers(LEAST, MOST, 300)),
@@ -229,18 +269,50 @@ def key_columns() -> dict[str, list[Column]]:
     }
 
 
+def _hostile() -> np.ndarray[Any, Any]:
+    """Keys that the unseeded mixer of `hash_partition` sends to neighbouring places: inverted from their hashes."""
+    inverse = {0xBF58476D1CE4E5B9: pow(0xBF58476D1CE4E5B9, -1, 2**64), 0x94D049BB133111EB: pow(0x94D049BB133111EB, -1, 2**64)}
+
+    def unshift(word: int, by: int) -> int:
+        out = word
+        for _ in range(64 // by):
+            out = word ^ (out >> by)
+        return out
+
+    found = []
+    for place in range(3000):
+        word = unshift(place, 31) * inverse[0x94D049BB133111EB] % 2**64
+        word = unshift(word, 27) * inverse[0xBF58476D1CE4E5B9] % 2**64
+        found.append(unshift(word, 30))
+    return np.array(found, np.uint64).view(np.int64)
+
+
 def _group_cases() -> Iterator[Case]:
     for label, columns in key_columns().items():
         length = len(columns[0]) if columns else 5
         kinds = [c.kind for c in columns]
         batches = [(columns, length), (columns, length)]
         yield Case("GroupTable", label, lambda kinds=kinds, batches=batches: (kinds, batches))
+        rows = np.random.default_rng(3).integers(0, max(length, 1), length // 2)
+        yield Case("GroupTable", f"{label}-rows", lambda a=(kinds, [(columns, length, rows)] * 2): a)
         for shards in (1, 3, 64):
             args = (columns, shards, length)
             yield Case("hash_partition", f"{label}-{shards}", lambda args=args: args)
+            yield Case("partition_rows", f"{label}-{shards}", lambda args=args: args)
     yield Case("GroupTable", "wrong_kind", lambda: (["float"], [([Column("int", np.array([1]))], 1)]))
     yield Case("GroupTable", "wrong_length", lambda: (["int"], [([Column("int", np.array([1]))], 2)]))
+    yield Case("GroupTable", "row_outside", lambda: (["int"], [([Column("int", np.array([1]))], 1, np.array([1]))]))
     yield Case("hash_partition", "no_shards", lambda: ([], 0, 1))
+    yield Case("partition_rows", "no_shards", lambda: ([], 0, 1))
+    rows = np.array([4, 0, 0, 2])
+    for dtype in (np.int8, np.uint16, np.int32, np.float32, np.int64, np.float64, np.uint64, np.bool_):
+        yield Case("take_fixed", np.dtype(dtype).name, lambda dtype=dtype: (np.arange(5).astype(dtype), rows))
+    yield Case("take_fixed", "empty", lambda: (np.zeros(0), rows[:0]))
+    yield Case("take_fixed", "large", lambda: (np.arange(LARGE), np.arange(LARGE)[::-1].copy()))
+    yield Case("take_fixed", "strided", lambda: (np.arange(10)[::2], rows))
+    yield Case("take_fixed", "outside", lambda: (np.arange(4), rows))
+    yield Case("take_fixed", "negative", lambda: (np.arange(5), -rows))
+    yield Case("take_fixed", "wide", lambda: (np.zeros(5, np.complex128), rows))
 
 
 def _values() -> dict[str, tuple[Any, Any, Any, int]]:

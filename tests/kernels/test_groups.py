@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oop.kernels import reference as k
 from oop.kernels.checks import KernelError
-from oop.kernels.views import Column, column, kind_of, to_arrow
+from oop.kernels.views import DTYPES, Column, column, key_column, kind_of, to_arrow
 from tests.kernels.cases import key_columns, quick
 
 TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
@@ -141,8 +141,9 @@ def test_splitting_a_batch_changes_nothing(label: str) -> None:
     columns = key_columns()[label]
     if not columns or len(columns[0]) > 1000:
         return
-    types = {"int": pa.int64(), "uint": pa.uint64(), "float": pa.float64(), "bytes": pa.large_binary()}
-    arrays = [to_arrow(c, types[c.kind]) for c in columns]
+    arrays = [
+        to_arrow(c, pa.large_binary() if c.kind == "bytes" else pa.from_numpy_dtype(DTYPES[c.kind])) for c in columns
+    ]
     whole, parts = k.GroupTable([c.kind for c in columns]), k.GroupTable([c.kind for c in columns])
-    ids = [parts.map([column(a.slice(row, 7)) for a in arrays]) for row in range(0, len(arrays[0]), 7)]
+    ids = [parts.map([key_column(a.slice(row, 7)) for a in arrays]) for row in range(0, len(arrays[0]), 7)]
     assert np.concatenate([*ids, np.zeros(0, np.int64)]).tolist() == whole.map(columns).tolist()
