@@ -17,7 +17,8 @@ from cffi import FFI
 
 CSRC = Path(__file__).resolve().parent
 HEADERS_ONLY = ("status",)
-STEMS = ("window", "late")
+STEMS = ("window", "late", "groups", "aggregates", "partition")
+INLINE = ("hash",)  # included by sources, of no interest to Python
 
 
 def read_cdef(stem: str) -> str:
@@ -36,7 +37,7 @@ def make_ffi(folder: Path, optional: bool) -> FFI:
         "\n".join(f'#include "{stem}.h"' for stem in STEMS),
         sources=[str(folder / f"{stem}.c") for stem in STEMS],
         include_dirs=[str(folder)],
-        depends=[str(folder / f"{stem}.h") for stem in (*HEADERS_ONLY, *STEMS)],
+        depends=[str(folder / f"{stem}.h") for stem in (*HEADERS_ONLY, *INLINE, *STEMS)],
         # No contraction: a fused multiply-add rounds a window's start otherwise than the other kernels do.
         extra_compile_args=["-O3", "-Wall", "-Wextra", "-ffp-contract=off"],
         optional=optional,

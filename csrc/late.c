@@ -33,6 +33,106 @@ int oop_prefix_bounds_float(const double *times, int64_t n, double slack, double
     return OOP_OK;
 }
 
+int oop_scan_times_int(const int64_t *times, int64_t n, int64_t slack, int64_t *greatest, int *seen, int *late) {
+    int64_t highest = *seen ? *greatest : INT64_MIN;
+    int any = 0;
+    for (int64_t i = 0; i < n; i++) {
+        any |= times[i] < subtract_slack(highest, slack);
+        highest = times[i] > highest ? times[i] : highest;
+    }
+    *greatest = highest;
+    *seen = *seen || n > 0;
+    *late = any;
+    return OOP_OK;
+}
+
+int oop_scan_times_float(const double *times, int64_t n, double slack, double *greatest, int *seen, int *late) {
+    double highest = *seen ? *greatest : -INFINITY;
+    int any = 0, known = *seen;
+    for (int64_t i = 0; i < n; i++) {
+        any |= times[i] < highest - slack;
+        highest = times[i] > highest ? times[i] : highest;
+        known |= times[i] == times[i];
+    }
+    *greatest = highest;
+    *seen = known;
+    *late = any;
+    return OOP_OK;
+}
+
+/* A heap with the least on top; an ascending array is one already. */
+#define BOUNDS_BY_ROWS(NAME, TYPE, LEAST)                                                                  \
+    static void sift_down_##TYPE(TYPE *heap, int64_t held, int64_t at) {                                   \
+        TYPE value = heap[at];                                                                             \
+        for (int64_t child; (child = 2 * at + 1) < held; at = child) {                                     \
+            if (child + 1 < held && heap[child + 1] < heap[child]) child++;                                \
+            if (value <= heap[child]) break;                                                               \
+            heap[at] = heap[child];                                                                        \
+        }                                                                                                  \
+        heap[at] = value;                                                                                  \
+    }                                                                                                      \
+    int NAME(const TYPE *times, int64_t n, int64_t most, TYPE *heap, int64_t *held, TYPE *bounds) {        \
+        for (int64_t i = 0; i < n; i++) {                                                                  \
+            TYPE time = times[i];                                                                          \
+            int full = *held > most;                                                                       \
+            bounds[i] = full ? heap[0] : (LEAST);                                                          \
+            if (time != time) continue;                                                                    \
+            if (full) {                                                                                    \
+                if (time > heap[0]) {                                                                      \
+                    heap[0] = time;                                                                        \
+                    sift_down_##TYPE(heap, *held, 0);                                                      \
+                }                                                                                          \
+                continue;                                                                                  \
+            }                                                                                              \
+            int64_t at = (*held)++;                                                                        \
+            for (; at > 0 && time < heap[(at - 1) / 2]; at = (at - 1) / 2) heap[at] = heap[(at - 1) / 2];  \
+            heap[at] = time;                                                                               \
+        }                                                                                                  \
+        /* Heap sort: the least goes to the end, again and again; then the order is turned. */             \
+        for (int64_t left = *held - 1; left > 0; left--) {                                                 \
+            TYPE least = heap[0];                                                                          \
+            heap[0] = heap[left];                                                                          \
+            heap[left] = least;                                                                            \
+            sift_down_##TYPE(heap, left, 0);                                                               \
+        }                                                                                                  \
+        for (int64_t i = 0, j = *held - 1; i < j; i++, j--) {                                              \
+            TYPE swap = heap[i];                                                                           \
+            heap[i] = heap[j];                                                                             \
+            heap[j] = swap;                                                                                \
+        }                                                                                                  \
+        return OOP_OK;                                                                                     \
+    }
+
+BOUNDS_BY_ROWS(oop_prefix_bounds_rows_int, int64_t, INT64_MIN)
+BOUNDS_BY_ROWS(oop_prefix_bounds_rows_float, double, -INFINITY)
+
+int oop_prefix_bounds_by_int(const int64_t *times, const int64_t *codes, int64_t n, int64_t size, int64_t slack,
+                             int64_t *greatest, uint8_t *seen, int64_t *bounds) {
+    for (int64_t i = 0; i < n; i++)
+        if ((uint64_t)codes[i] >= (uint64_t)size) return OOP_ID_OUTSIDE;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t g = codes[i], highest = seen[g] ? greatest[g] : INT64_MIN;
+        bounds[i] = subtract_slack(highest, slack);
+        greatest[g] = times[i] > highest ? times[i] : highest;
+        seen[g] = 1;
+    }
+    return OOP_OK;
+}
+
+int oop_prefix_bounds_by_float(const double *times, const int64_t *codes, int64_t n, int64_t size, double slack,
+                               double *greatest, uint8_t *seen, double *bounds) {
+    for (int64_t i = 0; i < n; i++)
+        if ((uint64_t)codes[i] >= (uint64_t)size) return OOP_ID_OUTSIDE;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t g = codes[i];
+        double highest = seen[g] ? greatest[g] : -INFINITY;
+        bounds[i] = highest - slack;
+        greatest[g] = times[i] > highest ? times[i] : highest;
+        seen[g] |= times[i] == times[i];
+    }
+    return OOP_OK;
+}
+
 int oop_mark_late_int(const int64_t *times, const int64_t *bounds, int64_t n, uint8_t *late) {
     for (int64_t i = 0; i < n; i++) late[i] = times[i] < bounds[i];
     return OOP_OK;

@@ -4,7 +4,12 @@
 
 enum oop_status {
     OOP_OK = 0,
-    OOP_TIME_OUTSIDE = 1 /* a time is outside the limits that the caller gave, or NaN */
+    OOP_TIME_OUTSIDE = 1, /* a time is outside the limits that the caller gave, or NaN */
+    OOP_ID_OUTSIDE = 2,   /* an id is negative, or not below the number of groups */
+    OOP_ROW_OUTSIDE = 3,  /* a row's number is negative, or not below the number of rows */
+    OOP_FULL = 4,         /* a table must grow: it holds as many groups as it has room for */
+    OOP_FULL_BYTES = 5,   /* a table's bytes must grow */
+    OOP_SUM_OUTSIDE = 6   /* an exact sum is beyond what its words hold */
 };
 
 #endif

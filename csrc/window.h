@@ -7,7 +7,8 @@
 #include "status.h"
 
 /* The first and last window of each of n times. Times must be within [low, high], which the caller chose such
-   that nothing here can overflow; *bad is the row of the first that is not. range and slide are positive. */
+   that nothing here can overflow; *bad is the row of the first that is not. range and slide are positive.
+   first and last may be the same array for a tumbling window (range = slide). */
 int oop_wid_ranges_int(const int64_t *times, int64_t n, int64_t range, int64_t slide, int64_t offset,
                        int64_t low, int64_t high, int64_t *first, int64_t *last, int64_t *bad);
 

@@ -63,7 +63,7 @@ def add_sum_int(ids: Ints, values: Array, valid: Bools | None, hi: Ints, lo: Int
     >>> int(hi[0]) * 2**32 + int(lo[0]) == 2**64 - 2
     True
     """
-    _check_wide(hi, lo, counts)
+    check_wide(hi, lo, counts)
     if values.dtype not in (np.int64, np.uint64):
         raise KernelError(f"an integer sum is of int64 or uint64 values, not {values.dtype}")
     ids, values = _select_rows(ids, values, valid, counts)
@@ -78,15 +78,13 @@ def add_sum_int(ids: Ints, values: Array, valid: Bools | None, hi: Ints, lo: Int
 
 def merge_sum_int(ids: Ints, hi_in: Ints, lo_in: Ints, counts_in: Ints, hi: Ints, lo: Ints, counts: Ints) -> None:
     """Add exact sums to exact sums."""
-    _check_wide(hi, lo, counts)
+    check_wide(hi, lo, counts)
     check_array("hi_in", hi_in, np.int64, len(ids))
     check_array("lo_in", lo_in, np.int64, len(ids))
     check_ids(ids, len(counts))
     keep = _merge_rows(ids, counts_in)
+    most = check_partial_sums(hi_in, lo_in, counts_in)
     ids, hi_in, lo_in = ids[keep], hi_in[keep], lo_in[keep]
-    if len(ids) and (np.abs(hi_in).max() > HIGH_LIMIT or ((lo_in < 0) | (lo_in > LOW_BITS)).any()):
-        raise KernelError("partial sums must have 0 <= lo < 2**32 and |hi| <= 2**61")
-    most = int(np.abs(hi_in).max(initial=1))
     step = min(STEP_ROWS, max(1, HIGH_LIMIT // most))
     for start in range(0, len(ids), step):
         some = ids[start : start + step]
@@ -102,6 +100,13 @@ def sum_int_result(hi: Ints, lo: Ints, type: pa.DataType | np.dtype[Any] | str) 
     >>> sum_int_result(np.array([-1]), np.array([2**32 - 5]), pa.int64())
     array([-5])
     """
+    name = check_sums_fit(hi, lo, type)
+    words = (hi.view(np.uint64) << np.uint64(32)) | lo.view(np.uint64)
+    return words if name == "uint64" else words.view(np.int64)
+
+
+def check_sums_fit(hi: Ints, lo: Ints, type: pa.DataType | np.dtype[Any] | str) -> str:
+    """The type's name, int64 or uint64, if every sum fits it."""
     check_array("hi", hi, np.int64)
     check_array("lo", lo, np.int64, len(hi))
     name = str(type)
@@ -116,8 +121,7 @@ def sum_int_result(hi: Ints, lo: Ints, type: pa.DataType | np.dtype[Any] | str) 
             f"the column's sum does not fit {name}: {total}",
             hint="cast the column to float64 or decimal128 before the sum",
         )
-    words = (hi.view(np.uint64) << np.uint64(32)) | lo.view(np.uint64)
-    return words if name == "uint64" else words.view(np.int64)
+    return name
 
 
 def add_sum_float(ids: Ints, values: Floats, valid: Bools | None, sums: Floats, counts: Ints) -> None:
@@ -127,7 +131,7 @@ def add_sum_float(ids: Ints, values: Floats, valid: Bools | None, sums: Floats, 
     >>> add_sum_float(np.array([0, 0]), np.array([0.5, 1.0]), None, sums, counts); sums
     array([1.5])
     """
-    _check_floats(counts, sums=sums)
+    check_float_outputs(counts, sums=sums)
     check_array("values", values, np.float64)
     ids, values = _select_rows(ids, values, valid, counts)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -137,7 +141,7 @@ def add_sum_float(ids: Ints, values: Floats, valid: Bools | None, sums: Floats, 
 
 def merge_sum_float(ids: Ints, sums_in: Floats, counts_in: Ints, sums: Floats, counts: Ints) -> None:
     """Add float sums to float sums."""
-    _check_floats(counts, sums=sums)
+    check_float_outputs(counts, sums=sums)
     check_array("sums_in", sums_in, np.float64, len(ids))
     check_ids(ids, len(counts))
     keep = _merge_rows(ids, counts_in)
@@ -153,7 +157,7 @@ def take_min(ids: Ints, values: Array, valid: Bools | None, out: Array, counts: 
     >>> take_min(np.array([0, 0]), np.array([np.nan, 3.0]), None, out, counts); out
     array([3.])
     """
-    _check_extreme(values, out, counts)
+    check_extreme(values, out, counts)
     ids, values = _select_rows(ids, values, valid, counts)
     _keep_least(ids, values, out, counts)
     np.add.at(counts, ids, 1)
@@ -166,7 +170,7 @@ def take_max(ids: Ints, values: Array, valid: Bools | None, out: Array, counts: 
     >>> take_max(np.array([0, 0]), np.array([-7, -9]), None, out, counts); out
     array([-7])
     """
-    _check_extreme(values, out, counts)
+    check_extreme(values, out, counts)
     ids, values = _select_rows(ids, values, valid, counts)
     _keep_greatest(ids, values, out, counts)
     np.add.at(counts, ids, 1)
@@ -174,7 +178,7 @@ def take_max(ids: Ints, values: Array, valid: Bools | None, out: Array, counts: 
 
 def merge_min(ids: Ints, values_in: Array, counts_in: Ints, out: Array, counts: Ints) -> None:
     """The least of least values."""
-    _check_extreme(values_in, out, counts, len(ids))
+    check_extreme(values_in, out, counts, len(ids))
     check_ids(ids, len(counts))
     keep = _merge_rows(ids, counts_in)
     _keep_least(ids[keep], values_in[keep], out, counts)
@@ -183,7 +187,7 @@ def merge_min(ids: Ints, values_in: Array, counts_in: Ints, out: Array, counts: 
 
 def merge_max(ids: Ints, values_in: Array, counts_in: Ints, out: Array, counts: Ints) -> None:
     """The greatest of greatest values."""
-    _check_extreme(values_in, out, counts, len(ids))
+    check_extreme(values_in, out, counts, len(ids))
     check_ids(ids, len(counts))
     keep = _merge_rows(ids, counts_in)
     _keep_greatest(ids[keep], values_in[keep], out, counts)
@@ -198,7 +202,7 @@ def add_moments(ids: Ints, values: Array, valid: Bools | None, counts: Ints, mea
     >>> means, m2
     (array([2.]), array([2.]))
     """
-    _check_floats(counts, means=means, m2=m2)
+    check_float_outputs(counts, means=means, m2=m2)
     if values.dtype not in (np.int64, np.uint64, np.float64):
         raise KernelError(f"moments are of int64, uint64 or float64 values, not {values.dtype}")
     ids, values = _select_rows(ids, values, valid, counts)
@@ -210,7 +214,7 @@ def merge_moments(
     ids: Ints, counts_in: Ints, means_in: Floats, m2_in: Floats, counts: Ints, means: Floats, m2: Floats
 ) -> None:
     """Moments of the union of the rows behind two sets of moments."""
-    _check_floats(counts, means=means, m2=m2)
+    check_float_outputs(counts, means=means, m2=m2)
     check_array("means_in", means_in, np.float64, len(ids))
     check_array("m2_in", m2_in, np.float64, len(ids))
     check_ids(ids, len(counts))
@@ -276,27 +280,40 @@ def _select_rows(ids: Ints, values: Array, valid: Bools | None, counts: Ints) ->
 
 def _merge_rows(ids: Ints, counts_in: Ints) -> Ints:
     """The partials that hold something."""
-    check_array("counts_in", counts_in, np.int64, len(ids))
-    if (counts_in < 0).any():
-        raise KernelError("counts_in must not be negative")
+    check_partial_counts(counts_in, len(ids))
     return np.flatnonzero(counts_in)
 
 
-def _check_wide(hi: Ints, lo: Ints, counts: Ints) -> None:
+def check_partial_counts(counts_in: Ints, length: int) -> None:
+    check_array("counts_in", counts_in, np.int64, length)
+    if (counts_in < 0).any():
+        raise KernelError("counts_in must not be negative")
+
+
+def check_partial_sums(hi_in: Ints, lo_in: Ints, counts_in: Ints) -> int:
+    """The greatest |hi| of the partials that hold something, which must be exact sums as `add_sum_int` makes them."""
+    held = counts_in > 0
+    high, low = hi_in[held], lo_in[held]
+    if len(high) and (np.abs(high).max() > HIGH_LIMIT or ((low < 0) | (low > LOW_BITS)).any()):
+        raise KernelError("partial sums must have 0 <= lo < 2**32 and |hi| <= 2**61")
+    return int(np.abs(high).max(initial=1))
+
+
+def check_wide(hi: Ints, lo: Ints, counts: Ints) -> None:
     check_array("counts", counts, np.int64)
     check_array("hi", hi, np.int64, len(counts))
     check_array("lo", lo, np.int64, len(counts))
     check_out(len(counts), hi=hi, lo=lo, counts=counts)
 
 
-def _check_floats(counts: Ints, **outs: Floats) -> None:
+def check_float_outputs(counts: Ints, **outs: Floats) -> None:
     check_array("counts", counts, np.int64)
     for name, out in outs.items():
         check_array(name, out, np.float64, len(counts))
     check_out(len(counts), counts=counts, **outs)
 
 
-def _check_extreme(values: Array, out: Array, counts: Ints, length: int | None = None) -> None:
+def check_extreme(values: Array, out: Array, counts: Ints, length: int | None = None) -> None:
     if values.dtype not in (np.int64, np.uint64, np.float64):
         raise KernelError(f"min and max are of int64, uint64 or float64 values, not {values.dtype}")
     check_array("counts", counts, np.int64)

@@ -110,12 +110,13 @@ def hash_partition(columns: Sequence[Column], shards: int, length: int | None = 
     >>> hash_partition([Column("int", np.array([1, 2, 3, 1]))], 4)
     array([1, 1, 3, 1], dtype=int32)
     """
-    if not 1 <= shards < 2**31:
-        raise KernelError(f"shards must be from 1 to {2**31 - 1}, not {shards}")
+    check_shards(shards)
     length = check_columns(columns, length)
     hashes = np.zeros(length, np.uint64)
     for column in columns:
-        hashes = _mix_words(hashes * np.uint64(0x9E3779B97F4A7C15) + _hash_column(normalize_column(column)))
+        hashes = (hashes ^ _word_column(normalize_column(column))) * np.uint64(0x9E3779B97F4A7C15)
+        hashes ^= hashes >> np.uint64(32)
+    hashes = _mix_words(hashes)
     # The high half scaled to the shards: no modulo, and as even as the hash.
     return (((hashes >> np.uint64(32)) * np.uint64(shards)) >> np.uint64(32)).astype(np.int32)
 
@@ -147,6 +148,11 @@ def take_fixed(values: Array, rows: Ints) -> Array:
 
 def _size_key(key: Any) -> int:
     return sys.getsizeof(key) + (sum(map(sys.getsizeof, key)) if isinstance(key, tuple) else 0)
+
+
+def check_shards(shards: int) -> None:
+    if not 1 <= shards < 2**31:
+        raise KernelError(f"shards must be from 1 to {2**31 - 1}, not {shards}")
 
 
 def check_columns(columns: Sequence[Column], length: int | None) -> int:
@@ -263,18 +269,19 @@ def _encode_bytes(column: Column) -> tuple[Ints, int]:
     return encoded.indices.to_numpy().astype(np.int64), max(len(encoded.dictionary), 1)
 
 
-def _hash_column(column: Column) -> Words:
+def _word_column(column: Column) -> Words:
+    """One word a row: the number itself, a hash of the bytes, or the mark of a null."""
     if column.offsets is not None:
-        hashes = _hash_bytes(column.data, column.offsets)
+        words = _hash_bytes(column.data, column.offsets)
     else:
-        hashes = _mix_words(column.data.view(np.uint64))
+        words = column.data.view(np.uint64)
     if column.valid is None:
-        return hashes
-    return np.where(column.valid, hashes, np.uint64(0xA0761D6478BD642F))
+        return words
+    return np.where(column.valid, words, np.uint64(0xA0761D6478BD642F))
 
 
 def _hash_bytes(data: Array, offsets: Ints) -> Words:
-    """A polynomial in each row's bytes, modulo 2**64, as differences of one running sum; then mixed."""
+    """A polynomial in each row's bytes, modulo 2**64, as differences of one running sum."""
     lengths = np.diff(offsets)
     first, last = int(offsets[0]), int(offsets[-1])
     powers = np.full(int(lengths.max(initial=0)), 0x100000001B3, np.uint64)
@@ -284,7 +291,7 @@ def _hash_bytes(data: Array, offsets: Ints) -> Words:
     # The byte plus one, so that zero bytes count too.
     np.cumsum((data[first:last].astype(np.uint64) + np.uint64(1)) * powers[places], out=sums[1:])
     rows = sums[offsets[1:] - first] - sums[offsets[:-1] - first]
-    return _mix_words(rows + lengths.astype(np.uint64))
+    return rows + lengths.astype(np.uint64)
 
 
 def _mix_words(words: Words) -> Words:

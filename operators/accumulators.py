@@ -1,14 +1,16 @@
 """Running aggregates: plain arrays indexed by dense group ids, updated and merged by kernels.
 
-Every accumulator starts from zeros (its zero for `merge`), takes rows (`update`), takes partials (`merge`) and gives
-its result. How many groups there are is told by `grow`. Arrays double, so that adding groups costs little.
+Every accumulator starts from zeros (its zero for `merge`), takes rows (`prepare` once for a batch, then `update`), takes
+partials (`merge`) and gives its result. How many groups there are is told by `grow`. Arrays double, so that adding
+groups costs little. Two functions that keep the same arrays (sum and mean of one column) share one accumulator; each
+reads it in its own way (`over`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +20,8 @@ from oop.kernels import dispatch, views
 from oop.kernels.views import Column
 
 Ids = np.ndarray
+Prepared: TypeAlias = Column | np.ndarray | None
+"""Values as kernels take them: numbers, Python objects, or for a count whether each is valid (None: all are)."""
 _SMALLEST = 16
 
 
@@ -45,17 +49,23 @@ class Accumulator(ABC):
             return arrays[name][: self.size]
         raise AttributeError(name)
 
-    def grow(self, size: int) -> None:
+    def grow(self, size: int, expected: int = 0) -> None:
+        """There are so many groups now; arrays that are on the way to what is expected grow in one go."""
         if size > self.size:
             self.size = size
             for name, array in self._arrays.items():
                 if len(array) < size:
-                    wider = np.zeros(max(size, 2 * len(array), _SMALLEST), array.dtype)
+                    room = max(size, 2 * len(array), _SMALLEST, expected if size * 16 > expected else 0)
+                    wider = np.zeros(room, array.dtype)
                     wider[: len(array)] = array
                     self._arrays[name] = wider
 
+    def prepare(self, values: pa.Array | None) -> Prepared:
+        """A batch's values as `update` takes them."""
+        return views.column(values)
+
     @abstractmethod
-    def update(self, ids: Ids, values: pa.Array | None) -> None:
+    def update(self, ids: Ids, values: Any) -> None:
         """Row i goes into group ids[i]."""
 
     @abstractmethod
@@ -65,6 +75,17 @@ class Accumulator(ABC):
     @abstractmethod
     def result(self) -> pa.Array:
         """The aggregate of each group."""
+
+    @property
+    def kept(self) -> tuple[object, ...]:
+        """What decides which arrays it keeps, and how: accumulators of one column with the same can be shared."""
+        return type(self).update, self.fields
+
+    def over(self, other: Accumulator) -> Accumulator:
+        """This function's reading of the arrays that another keeps."""
+        out = self.empty()
+        out.size, out._arrays = other.size, other._arrays
+        return out
 
     def empty(self) -> Accumulator:
         """One like this, without groups; quicker than finding out the arrays' types again."""
@@ -123,7 +144,16 @@ def is_object(source: pa.DataType) -> bool:
     return pa.types.is_decimal(source) or views.kind_of(source) == "bytes"
 
 
-def objects(values: pa.Array) -> np.ndarray:
+def take(kernels: dispatch.Kernels, values: Prepared, rows: np.ndarray) -> Prepared:
+    """Some rows of prepared values."""
+    if isinstance(values, Column):
+        valid = None if values.valid is None else kernels.take_fixed(values.valid, rows)
+        return Column(values.kind, kernels.take_fixed(values.data, rows), None, valid)
+    return None if values is None else values[rows]
+
+
+def objects(values: pa.Array | None) -> np.ndarray:
+    assert values is not None
     out = np.empty(len(values), object)
     out[:] = values.to_pylist()
     return out
@@ -138,11 +168,13 @@ class Count(Accumulator):
 
     fields = (("counts", np.int64),)
 
-    def update(self, ids: Ids, values: pa.Array | None) -> None:
-        valid = None
-        if values is not None and values.null_count:
-            valid = values.is_valid().to_numpy(zero_copy_only=False)
-        self.kernels.add_count(ids, valid, self.counts)
+    def prepare(self, values: pa.Array | None) -> Prepared:
+        if values is None or not values.null_count:
+            return None
+        return values.is_valid().to_numpy(zero_copy_only=False)
+
+    def update(self, ids: Ids, values: Any) -> None:
+        self.kernels.add_count(ids, values, self.counts)
 
     def merge(self, ids: Ids, other: Accumulator) -> None:
         self.kernels.merge_count(ids, other.counts, self.counts)
@@ -156,9 +188,8 @@ class SumInt(Accumulator):
 
     fields = (("hi", np.int64), ("lo", np.int64), ("counts", np.int64))
 
-    def update(self, ids: Ids, values: pa.Array | None) -> None:
-        column = views.column(values)
-        self.kernels.add_sum_int(ids, column.data, column.valid, self.hi, self.lo, self.counts)
+    def update(self, ids: Ids, values: Any) -> None:
+        self.kernels.add_sum_int(ids, values.data, values.valid, self.hi, self.lo, self.counts)
 
     def merge(self, ids: Ids, other: Accumulator) -> None:
         self.kernels.merge_sum_int(ids, other.hi, other.lo, other.counts, self.hi, self.lo, self.counts)
@@ -181,9 +212,8 @@ class MeanInt(SumInt):
 class SumFloat(Accumulator):
     fields = (("sums", np.float64), ("counts", np.int64))
 
-    def update(self, ids: Ids, values: pa.Array | None) -> None:
-        column = views.column(values)
-        self.kernels.add_sum_float(ids, column.data, column.valid, self.sums, self.counts)
+    def update(self, ids: Ids, values: Any) -> None:
+        self.kernels.add_sum_float(ids, values.data, values.valid, self.sums, self.counts)
 
     def merge(self, ids: Ids, other: Accumulator) -> None:
         self.kernels.merge_sum_float(ids, other.sums, other.counts, self.sums, self.counts)
@@ -202,8 +232,11 @@ class SumObject(Accumulator):
 
     fields = (("sums", object), ("counts", np.int64))
 
-    def update(self, ids: Ids, values: pa.Array | None) -> None:
-        self.kernels.add_sum_object(ids, objects(values), self.sums, self.counts)
+    def prepare(self, values: pa.Array | None) -> Prepared:
+        return objects(values)
+
+    def update(self, ids: Ids, values: Any) -> None:
+        self.kernels.add_sum_object(ids, values, self.sums, self.counts)
 
     def merge(self, ids: Ids, other: Accumulator) -> None:
         self.kernels.merge_sum_object(ids, other.sums, other.counts, self.sums, self.counts)
@@ -233,10 +266,12 @@ class Moments(Accumulator):
     fields = (("counts", np.int64), ("means", np.float64), ("m2", np.float64))
     ddof = 1
 
-    def update(self, ids: Ids, values: pa.Array | None) -> None:
+    def prepare(self, values: pa.Array | None) -> Prepared:
         assert values is not None
-        column = views.column(values if pa.types.is_float64(values.type) else values.cast(pa.float64(), safe=False))
-        self.kernels.add_moments(ids, column.data, column.valid, self.counts, self.means, self.m2)
+        return views.column(values if pa.types.is_float64(values.type) else values.cast(pa.float64(), safe=False))
+
+    def update(self, ids: Ids, values: Any) -> None:
+        self.kernels.add_moments(ids, values.data, values.valid, self.counts, self.means, self.m2)
 
     def merge(self, ids: Ids, other: Accumulator) -> None:
         self.kernels.merge_moments(ids, other.counts, other.means, other.m2, self.counts, self.means, self.m2)
@@ -254,14 +289,20 @@ class Min(Accumulator):
     fields = (("values", None), ("counts", np.int64))
     which = "min"
 
-    def update(self, ids: Ids, values: pa.Array | None) -> None:
-        if is_object(self.source):
-            take = getattr(self.kernels, f"take_{self.which}_object")
-            take(ids, objects(values), self.values, self.counts)
-        else:
-            column = views.column(values)
+    @property
+    def kept(self) -> tuple[object, ...]:
+        return *super().kept, self.which
+
+    def prepare(self, values: pa.Array | None) -> Prepared:
+        return objects(values) if is_object(self.source) else views.column(values)
+
+    def update(self, ids: Ids, values: Any) -> None:
+        if isinstance(values, Column):
             take = getattr(self.kernels, f"take_{self.which}")
-            take(ids, column.data, column.valid, self.values, self.counts)
+            take(ids, values.data, values.valid, self.values, self.counts)
+        else:
+            take = getattr(self.kernels, f"take_{self.which}_object")
+            take(ids, values, self.values, self.counts)
 
     def merge(self, ids: Ids, other: Accumulator) -> None:
         suffix = "_object" if is_object(self.source) else ""

@@ -175,13 +175,18 @@ class AggregateOperator(Holding):
             waiting.append(self._batch(table))
             rows += len(table)
             if rows >= _WHOLE_BATCH:
-                yield pa.concat_batches(waiting)
+                yield _couple(waiting)
                 waiting, rows = [], 0
         if waiting:
-            yield pa.concat_batches(waiting)
+            yield _couple(waiting)
 
     def _batch(self, table: Table) -> pa.RecordBatch:
-        times = [from_physical(edge, self.time) for edge in self.grid.edges(table.slots())]
+        if table.slotted:
+            edges = self.grid.edges(table.slots())
+        else:  # one window: its edges are the same in every row
+            start, end = self.grid.edges(np.array([table.slot]))
+            edges = np.repeat(start, len(table)), np.repeat(end, len(table))
+        times = [from_physical(edge, self.time) for edge in edges]
         return pa.RecordBatch.from_arrays([*times, *table.results()], schema=self.output)
 
     def load(self, parts: Iterable[Part]) -> None:
@@ -192,6 +197,10 @@ class AggregateOperator(Holding):
 def _wid_bound(punct: Punctuation) -> int:
     """How far one promise may reach; the end of a group reaches everywhere."""
     return as_int64(punct.below[WID_START]) if WID_START in punct.below else INT64_MAX
+
+
+def _couple(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
 def _at(table: Table, wid: int) -> Table:

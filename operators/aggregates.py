@@ -41,6 +41,11 @@ class Aggregate:
             raise SchemaMismatch(f"{self} has no meaning for a column of type {source}")
         return made
 
+    @property
+    def column(self) -> str:
+        """What it is of, as a name: two functions of one column are given the same values."""
+        return f"{'number' if self.function in _NUMERIC else 'value'} {self.of!r}"
+
     def evaluate(self, batch: pa.RecordBatch) -> pa.Array | None:
         if self.of is None:
             return None

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.kernels.views import Column
-from oop.operators.accumulators import Accumulator
+from oop.operators.accumulators import Accumulator, Prepared, take
 from oop.operators.aggregates import Aggregate
 from oop.operators.base import Part, read_text, text_part
 
@@ -42,15 +42,41 @@ class Shape:
 
     @cached_property
     def kinds(self) -> list[str]:
-        return [views.kind_of(t) for t in self.key_types]
+        return [views.key_kind(t) for t in self.key_types]
 
     @cached_property
     def _prototypes(self) -> list[Accumulator]:
         return [a.start(self.schema) for _, a in self.aggregates]
 
+    @cached_property
+    def _shared(self) -> tuple[list[int], list[int]]:
+        """The aggregates whose accumulators serve all, and for each aggregate which of those it reads."""
+        found: dict[tuple[object, ...], int] = {}
+        places = [
+            found.setdefault((a.column, *p.kept), len(found))
+            for (_, a), p in zip(self.aggregates, self._prototypes, strict=True)
+        ]
+        return [places.index(i) for i in range(len(found))], places
+
     def accumulators(self) -> list[Accumulator]:
         """New ones, empty; finding out their types again for each table would cost more than they do."""
-        return [p.empty() for p in self._prototypes]
+        return [self._prototypes[i].empty() for i in self._shared[0]]
+
+    def prepare(self, batch: pa.RecordBatch) -> list[Prepared]:
+        """For each accumulator the values of a batch, each expression evaluated once."""
+        values: dict[str, pa.Array | None] = {}
+        prepared = []
+        for i in self._shared[0]:
+            aggregate = self.aggregates[i][1]
+            if aggregate.column not in values:
+                values[aggregate.column] = aggregate.evaluate(batch)
+            prepared.append(self._prototypes[i].prepare(values[aggregate.column]))
+        return prepared
+
+    def results(self, accumulators: Sequence[Accumulator]) -> list[pa.Array]:
+        """The aggregates' columns."""
+        pairs = zip(self._prototypes, self._shared[1], strict=True)
+        return [prototype.over(accumulators[place]).result() for prototype, place in pairs]
 
     def fields(self) -> list[pa.Field]:
         """Of the results: keys as they are, then the aggregates."""
@@ -61,11 +87,13 @@ class Shape:
 class Table:
     """The groups of one slice: keys to dense ids, and accumulators by id."""
 
-    def __init__(self, shape: Shape, slotted: bool, slot: int) -> None:
+    def __init__(self, shape: Shape, slotted: bool, slot: int, expected: int = 0) -> None:
         self.shape = shape
         self.slotted = slotted
         self.slot = slot
+        self.expected = expected
         self.keys = shape.kernels.GroupTable([*shape.kinds, "int"] if slotted else shape.kinds)
+        self.keys.reserve(expected)
         self.accumulators = shape.accumulators()
 
     def __len__(self) -> int:
@@ -75,10 +103,13 @@ class Table:
     def nbytes(self) -> int:
         return self.keys.nbytes + sum(a.nbytes for a in self.accumulators)
 
-    def update(self, slots: np.ndarray, keys: Sequence[Column], values: Sequence[pa.Array | None]) -> None:
-        ids = self._map(slots, keys)
+    def update(
+        self, slots: np.ndarray, keys: Sequence[Column], values: Sequence[Prepared], rows: np.ndarray | None = None
+    ) -> None:
+        """Take rows in: all of them, or those with these numbers."""
+        ids = self._map(slots, keys, rows)
         for accumulator, value in zip(self.accumulators, values, strict=True):
-            accumulator.update(ids, value)
+            accumulator.update(ids, value if rows is None else take(self.shape.kernels, value, rows))
 
     def absorb(self, *others: Table) -> None:
         """Merge other tables' partials into this one: all in one go, for a call costs more than a group."""
@@ -89,11 +120,11 @@ class Table:
         for i, ours in enumerate(self.accumulators):
             ours.merge(ids, type(ours).concat([o.accumulators[i] for o in others]))
 
-    def _map(self, slots: np.ndarray, keys: Sequence[Column]) -> np.ndarray:
+    def _map(self, slots: np.ndarray, keys: Sequence[Column], rows: np.ndarray | None = None) -> np.ndarray:
         columns = [*keys, Column("int", slots)] if self.slotted else list(keys)
-        ids = self.keys.map(columns, len(slots))
+        ids = self.keys.map(columns, len(slots), rows)
         for accumulator in self.accumulators:
-            accumulator.grow(len(self.keys))
+            accumulator.grow(len(self.keys), self.expected)
         return ids
 
     def slots(self) -> np.ndarray:
@@ -116,7 +147,7 @@ class Table:
         return out
 
     def results(self) -> list[pa.Array]:
-        return [*self.key_arrays().values(), *(a.result() for a in self.accumulators)]
+        return [*self.key_arrays().values(), *self.shape.results(self.accumulators)]
 
     def to_batch(self) -> pa.RecordBatch:
         """Everything it holds, as a part to save."""
@@ -128,7 +159,7 @@ class Table:
     def load_batch(self, batch: pa.RecordBatch) -> None:
         slots = batch.column(0).to_numpy(zero_copy_only=False)
         at = 1 + len(self.shape.keys)
-        self._map(slots, [views.column(c) for c in batch.columns[1:at]])
+        self._map(slots, [views.key_column(c) for c in batch.columns[1:at]])
         for accumulator in self.accumulators:
             width = len(accumulator.fields)
             accumulator.load_arrow(batch.columns[at : at + width])
@@ -147,6 +178,7 @@ class Store:
         self.tables: dict[int, Table] = {}
         self.nbytes = 0
         self._held = 0
+        self._expected = 0  # groups in the slice that was last removed: the next ones will be like it
         self._sizes: dict[int, tuple[int, int]] = {}
         self._saved: set[int] = set()
         self._changed: set[int] = set()
@@ -165,34 +197,30 @@ class Store:
         if table is not None:
             self._sizes[number] = (rows, size)
 
-    def update(self, slots: np.ndarray, keys: Sequence[Column], values: Sequence[pa.Array | None]) -> list[int]:
+    def update(self, slots: np.ndarray, keys: Sequence[Column], values: Sequence[Prepared]) -> list[int]:
         """Take rows in; the slices that they went to."""
         if self._further > SPREAD and self._rows < self._further * SPREAD:
             self._widen()
-        numbers = slots >> self.shift
-        while self._is_adaptive and len(numbers) > SPREAD and len(np.unique(numbers)) > SPREAD:
+        order_slots = self.shape.kernels.order_slots
+        numbers, order, starts = order_slots(slots, self.shift)
+        while self._is_adaptive and len(numbers) > SPREAD:
             self._widen()
-            numbers = slots >> self.shift
+            numbers, order, starts = order_slots(slots, self.shift)
         self._rows += len(slots)
-        first = int(numbers[0])
-        if (numbers == first).all():
-            self._table(first).update(slots, keys, values)
-            self._account(first)
-            return [first]
-        order = np.argsort(numbers, kind="stable")
-        distinct, starts = np.unique(numbers[order], return_index=True)
-        self._further += len(distinct) - 1
-        for number, rows in zip(distinct, np.split(order, starts[1:]), strict=True):
-            taken = [None if v is None else v.take(pa.array(rows)) for v in values]
-            self._table(int(number)).update(slots[rows], [views.take_rows(k, rows) for k in keys], taken)
-            self._account(int(number))
-        return [int(n) for n in distinct]
+        self._further += len(numbers) - 1
+        found: list[int] = numbers.tolist()
+        for i, number in enumerate(found):
+            rows = None if order is None else order[starts[i] : starts[i + 1]]
+            self._table(number).update(slots, keys, values, rows)
+            self._account(number)
+        return found
 
     def _table(self, number: int) -> Table:
         self._changed.add(number)
         table = self.tables.get(number)
         if table is None:
-            table = self.tables[number] = Table(self.shape, self.shift > 0, number << self.shift)
+            slot = number << self.shift
+            table = self.tables[number] = Table(self.shape, self.shift > 0, slot, self._expected)
         return table
 
     @property
@@ -204,6 +232,7 @@ class Store:
         if not self._is_adaptive:
             return
         self.shift += 2
+        self._expected = 0
         narrow, self.tables = self.tables, {}
         for number in narrow:
             self._account(number)
@@ -253,6 +282,7 @@ class Store:
     def _remove(self, number: int) -> Table:
         self._changed.add(number)
         table = self.tables.pop(number)
+        self._expected = len(table)
         self._account(number)
         return table
 

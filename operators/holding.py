@@ -24,7 +24,6 @@ class Holding:
         self, spec: Spec, inputs: Sequence[pa.Schema], keys: tuple[str, ...], aggregates: Named, adaptive: bool = True
     ) -> None:
         self.keys = keys
-        self.functions = [a for _, a in aggregates]
         self.output = spec.schema(inputs)
         self.ports = Ports(spec, inputs)
         self.store = Store(Shape(inputs[0], keys, aggregates), adaptive=adaptive)
@@ -40,8 +39,8 @@ class Holding:
 
     def take_in(self, slots: np.ndarray, batch: pa.RecordBatch) -> list[int]:
         """Rows into the groups of their slots; the slices that they went to."""
-        keys = [views.column(batch.column(k)) for k in self.keys]
-        return self.store.update(slots, keys, [f.evaluate(batch) for f in self.functions])
+        keys = [views.key_column(batch.column(k)) for k in self.keys]
+        return self.store.update(slots, keys, self.store.shape.prepare(batch))
 
     def keep_usable(self, batch: pa.RecordBatch, usable: np.ndarray) -> pa.RecordBatch:
         """Of admitted late rows those that still count; the others are counted."""

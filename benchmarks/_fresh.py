@@ -1,0 +1,32 @@
+"""Call a function in a fresh process, so that nothing loaded, warmed up or left behind by another run matters.
+
+    python benchmarks/_fresh.py MODULE FUNCTION ARGUMENTS
+
+is the process: it prints what the function returns. Both sides are JSON.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def call(function: Callable[..., dict[str, Any]], **arguments: Any) -> dict[str, Any]:
+    """What the function of a file in this folder returns for these arguments."""
+    module = Path(inspect.getfile(function)).stem  # its __module__ is __main__ where a script calls its own function
+    command = [sys.executable, __file__, module, function.__name__, json.dumps(arguments)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{module}.{function.__name__}({arguments}) failed with exit code {done.returncode}")
+    return json.loads(done.stdout)
+
+
+if __name__ == "__main__":
+    name, function, given = sys.argv[1:]
+    json.dump(getattr(importlib.import_module(name), function)(**json.loads(given)), sys.stdout)

@@ -1,0 +1,171 @@
+#include "aggregates.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* Ids are checked a chunk at a time, while they are in the cache anyway, before any of them is used. */
+#define CHUNK 1024
+
+#define LOW_BITS 0xFFFFFFFF
+#define HIGH_LIMIT ((int64_t)1 << 61)
+
+static int outside(const int64_t *ids, int64_t from, int64_t to, int64_t size) {
+    uint64_t most = 0;
+    for (int64_t i = from; i < to; i++) most = (uint64_t)ids[i] > most ? (uint64_t)ids[i] : most;
+    return most >= (uint64_t)size && to > from;
+}
+
+/* BODY for every row i that counts, with its group g. Two loops, so that rows without nulls pay nothing for them. */
+#define FOR_ROWS(COUNTS, BODY)                                                 \
+    for (int64_t from = 0; from < n; from += CHUNK) {                          \
+        int64_t to = n - from < CHUNK ? n : from + CHUNK;                      \
+        if (outside(ids, from, to, size)) return OOP_ID_OUTSIDE;               \
+        if (COUNTS) {                                                          \
+            for (int64_t i = from; i < to; i++)                                \
+                if ((COUNTS)[i]) {                                             \
+                    int64_t g = ids[i];                                        \
+                    BODY                                                       \
+                }                                                              \
+        } else {                                                               \
+            for (int64_t i = from; i < to; i++) {                              \
+                int64_t g = ids[i];                                            \
+                BODY                                                           \
+            }                                                                  \
+        }                                                                      \
+    }
+
+int oop_add_count(const int64_t *ids, const uint8_t *valid, int64_t n, int64_t size, int64_t *counts) {
+    FOR_ROWS(valid, counts[g]++;)
+    return OOP_OK;
+}
+
+int oop_merge_count(const int64_t *ids, const int64_t *counts_in, int64_t n, int64_t size, int64_t *counts) {
+    FOR_ROWS(counts_in, counts[g] += counts_in[i];)
+    return OOP_OK;
+}
+
+/* Every group that was touched is within the limit. Only rows that came near it make this a second pass. */
+static int check_sums(const int64_t *ids, int64_t n, const int64_t *hi) {
+    for (int64_t i = 0; i < n; i++)
+        if (hi[ids[i]] > HIGH_LIMIT || hi[ids[i]] < -HIGH_LIMIT) return OOP_SUM_OUTSIDE;
+    return OOP_OK;
+}
+
+#define ADD_WIDE(HIGH, LOW)                                     \
+    int64_t low = lo[g] + (LOW);                                \
+    int64_t high = hi[g] + (HIGH) + (low >> 32);                \
+    lo[g] = low & LOW_BITS;                                     \
+    hi[g] = high;                                               \
+    far |= high > HIGH_LIMIT || high < -HIGH_LIMIT;
+
+int oop_add_sum_int(const int64_t *ids, const int64_t *values, const uint8_t *valid, int64_t n, int64_t size,
+                    int64_t *hi, int64_t *lo, int64_t *counts) {
+    int far = 0;
+    FOR_ROWS(valid, ADD_WIDE(values[i] >> 32, values[i] & LOW_BITS) counts[g]++;)
+    return far ? check_sums(ids, n, hi) : OOP_OK;
+}
+
+int oop_add_sum_uint(const int64_t *ids, const uint64_t *values, const uint8_t *valid, int64_t n, int64_t size,
+                     int64_t *hi, int64_t *lo, int64_t *counts) {
+    int far = 0;
+    FOR_ROWS(valid, ADD_WIDE((int64_t)(values[i] >> 32), (int64_t)(values[i] & LOW_BITS)) counts[g]++;)
+    return far ? check_sums(ids, n, hi) : OOP_OK;
+}
+
+int oop_merge_sum_int(const int64_t *ids, const int64_t *hi_in, const int64_t *lo_in, const int64_t *counts_in,
+                      int64_t n, int64_t size, int64_t *hi, int64_t *lo, int64_t *counts) {
+    int far = 0;
+    FOR_ROWS(counts_in, ADD_WIDE(hi_in[i], lo_in[i]) counts[g] += counts_in[i];)
+    return far ? check_sums(ids, n, hi) : OOP_OK;
+}
+
+int oop_join_words(const int64_t *hi, const int64_t *lo, int64_t n, uint64_t *out) {
+    for (int64_t i = 0; i < n; i++) out[i] = (uint64_t)hi[i] << 32 | (uint64_t)lo[i];
+    return OOP_OK;
+}
+
+int oop_add_sum_float(const int64_t *ids, const double *values, const uint8_t *valid, int64_t n, int64_t size,
+                      double *sums, int64_t *counts) {
+    FOR_ROWS(valid, sums[g] += values[i]; counts[g]++;)
+    return OOP_OK;
+}
+
+int oop_merge_sum_float(const int64_t *ids, const double *sums_in, const int64_t *counts_in, int64_t n, int64_t size,
+                        double *sums, int64_t *counts) {
+    FOR_ROWS(counts_in, sums[g] += sums_in[i]; counts[g] += counts_in[i];)
+    return OOP_OK;
+}
+
+#define LESS(a, b) ((a) < (b))
+#define GREATER(a, b) ((a) > (b))
+/* A NaN that is held gives way to any number; one that comes never replaces a number. */
+#define LESS_FLOAT(a, b) ((a) < (b) || isnan(b))
+#define GREATER_FLOAT(a, b) ((a) > (b) || isnan(a))
+
+/* Two passes over the choice of rows: plain values with their validity, or partials with their counts. */
+#define TAKE(NAME, TYPE, BETTER)                                                                               \
+    int NAME(const int64_t *ids, const TYPE *values, const uint8_t *valid, const int64_t *counts_in, int64_t n, \
+             int64_t size, TYPE *out, int64_t *counts) {                                                       \
+        if (counts_in) {                                                                                       \
+            FOR_ROWS(counts_in, if (!counts[g] || BETTER(values[i], out[g])) out[g] = values[i];               \
+                     counts[g] += counts_in[i];)                                                               \
+        } else {                                                                                               \
+            FOR_ROWS(valid, if (!counts[g] || BETTER(values[i], out[g])) out[g] = values[i]; counts[g]++;)     \
+        }                                                                                                      \
+        return OOP_OK;                                                                                         \
+    }
+
+TAKE(oop_take_min_int, int64_t, LESS)
+TAKE(oop_take_max_int, int64_t, GREATER)
+TAKE(oop_take_min_uint, uint64_t, LESS)
+TAKE(oop_take_max_uint, uint64_t, GREATER)
+TAKE(oop_take_min_float, double, LESS_FLOAT)
+TAKE(oop_take_max_float, double, GREATER_FLOAT)
+
+static int counts_here(const int64_t *counts_in, const uint8_t *valid, int64_t i) {
+    return counts_in ? counts_in[i] > 0 : !valid || valid[i];
+}
+
+int oop_merge_moments(const int64_t *ids, const int64_t *counts_in, const double *means_in, const double *m2_in,
+                      const uint8_t *valid, int64_t n, int64_t size, double *scratch, int64_t *touched,
+                      int64_t *counts, double *means, double *m2) {
+    double *total = scratch, *mean = scratch + size, *moved = scratch + 2 * size, *spread = scratch + 3 * size;
+    int64_t found = 0;
+    if (outside(ids, 0, n, size)) return OOP_ID_OUTSIDE;
+    /* What is there already is one more partial of each group. */
+#define FOR_PARTS(BODY)                                                       \
+    for (int64_t k = 0; k < found; k++) {                                     \
+        int64_t g = touched[k];                                               \
+        double part = (double)counts[g], centre = means[g], within = m2[g];   \
+        (void)centre, (void)within;                                           \
+        if (part > 0) { BODY }                                                \
+    }                                                                         \
+    for (int64_t i = 0; i < n; i++) {                                         \
+        if (!counts_here(counts_in, valid, i)) continue;                      \
+        int64_t g = ids[i];                                                   \
+        double part = counts_in ? (double)counts_in[i] : 1.0;                 \
+        double centre = means_in[i], within = m2_in ? m2_in[i] : 0.0;         \
+        (void)centre, (void)within;                                           \
+        BODY                                                                  \
+    }
+    for (int64_t i = 0; i < n; i++) {
+        if (!counts_here(counts_in, valid, i)) continue;
+        int64_t g = ids[i];
+        if (total[g] == 0) touched[found++] = g;
+        total[g] += counts_in ? (double)counts_in[i] : 1.0;
+    }
+    for (int64_t k = 0; k < found; k++) total[touched[k]] += (double)counts[touched[k]];
+    /* Weights before the sum, so that large values do not overflow; then the rounding is taken out. */
+    FOR_PARTS(mean[g] += centre * (part / total[g]);)
+    FOR_PARTS(moved[g] += (centre - mean[g]) * (part / total[g]);)
+    for (int64_t k = 0; k < found; k++) mean[touched[k]] += moved[touched[k]];
+    FOR_PARTS(double distance = centre - mean[g]; spread[g] += part * (distance * distance) + within;)
+    for (int64_t k = 0; k < found; k++) {
+        int64_t g = touched[k];
+        means[g] = mean[g];
+        m2[g] = spread[g];
+    }
+    for (int64_t i = 0; i < n; i++)
+        if (counts_here(counts_in, valid, i)) counts[ids[i]] += counts_in ? counts_in[i] : 1;
+    return OOP_OK;
+}

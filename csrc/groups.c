@@ -1,0 +1,256 @@
+#include "groups.h"
+
+#include "hash.h"
+
+/* Rows are taken in chunks: first all hashes, while the places that they lead to are on their way into the cache. */
+#define CHUNK 256
+
+#define NULL_MARK 0xA0761D6478BD642Fu
+#define NAN_BITS 0x7FF8000000000000u
+
+static inline uint64_t normal_float(uint64_t bits) {
+    uint64_t magnitude = bits & 0x7FFFFFFFFFFFFFFFu;
+    if (magnitude == 0) return 0;
+    return magnitude > 0x7FF0000000000000u ? NAN_BITS : bits;
+}
+
+static inline uint64_t read_word(const oop_column *column, int64_t row) {
+    switch (column->width) {
+        case 1: return ((const uint8_t *)column->data)[row];
+        case 2: return ((const uint16_t *)column->data)[row];
+        case 4: return ((const uint32_t *)column->data)[row];
+        default: {
+            uint64_t word = ((const uint64_t *)column->data)[row];
+            return column->is_float ? normal_float(word) : word;
+        }
+    }
+}
+
+static inline int is_null(const oop_column *column, int64_t row) { return column->valid && !column->valid[row]; }
+
+/* Packed keys: each column beside the one before it. */
+#define PACK(type)                                                                         \
+    do {                                                                                   \
+        const type *data = column->data;                                                   \
+        if (rows)                                                                          \
+            for (int j = 0; j < m; j++) words[j] |= (uint64_t)data[rows[j]] << shift;      \
+        else                                                                               \
+            for (int j = 0; j < m; j++) words[j] |= (uint64_t)data[first + j] << shift;    \
+    } while (0)
+
+static void pack_column(const oop_column *column, int c, int shift, const int64_t *rows, int64_t first, int m,
+                        uint64_t *words, uint32_t *nulls) {
+    if (column->valid || column->is_float) {
+        for (int j = 0; j < m; j++) {
+            int64_t row = rows ? rows[j] : first + j;
+            if (is_null(column, row))
+                nulls[j] |= (uint32_t)1 << c;
+            else
+                words[j] |= read_word(column, row) << shift;
+        }
+        return;
+    }
+    switch (column->width) {
+        case 1: PACK(uint8_t); break;
+        case 2: PACK(uint16_t); break;
+        case 4: PACK(uint32_t); break;
+        default: PACK(uint64_t); break;
+    }
+}
+
+static inline uint64_t hash_packed(const oop_table *table, uint64_t word, uint32_t nulls) {
+    return fold_multiply(word ^ table->seed ^ nulls * (uint64_t)NULL_MARK, table->factor);
+}
+
+static void hash_rows(const oop_table *table, const oop_column *columns, const int64_t *rows, int64_t first, int m,
+                      uint64_t *hashes) {
+    for (int j = 0; j < m; j++) hashes[j] = table->seed;
+    for (int c = 0; c < table->columns; c++) {
+        const oop_column *column = &columns[c];
+        for (int j = 0; j < m; j++) {
+            int64_t row = rows ? rows[j] : first + j;
+            uint64_t hash = hashes[j];
+            if (is_null(column, row)) {
+                hash = fold_multiply(hash ^ NULL_MARK, table->factor);
+            } else if (column->width) {
+                hash = fold_multiply(hash ^ read_word(column, row), table->factor);
+            } else {
+                int64_t start = column->offsets[row];
+                hash = hash_bytes((const uint8_t *)column->data + start, (size_t)(column->offsets[row + 1] - start),
+                                  hash, table->factor);
+            }
+            hashes[j] = hash;
+        }
+    }
+}
+
+static inline uint64_t kept_word(const oop_kept *kept, int64_t id) {
+    switch (kept->width) {
+        case 1: return ((const uint8_t *)kept->data)[id];
+        case 2: return ((const uint16_t *)kept->data)[id];
+        case 4: return ((const uint32_t *)kept->data)[id];
+        default: return ((const uint64_t *)kept->data)[id];
+    }
+}
+
+static int same_key(const oop_table *table, const oop_column *columns, int64_t row, int64_t id) {
+    for (int c = 0; c < table->columns; c++) {
+        const oop_column *column = &columns[c];
+        const oop_kept *kept = &table->kept[c];
+        int absent = is_null(column, row);
+        if (absent != (kept->valid && !kept->valid[id])) return 0;
+        if (absent) continue;
+        if (column->width) {
+            if (read_word(column, row) != kept_word(kept, id)) return 0;
+        } else {
+            int64_t start = column->offsets[row], length = column->offsets[row + 1] - start;
+            int64_t at = kept->offsets[id];
+            if (kept->offsets[id + 1] - at != length) return 0;
+            if (memcmp((const uint8_t *)column->data + start, (const uint8_t *)kept->data + at, (size_t)length))
+                return 0;
+        }
+    }
+    return 1;
+}
+
+static inline void keep_word(const oop_kept *kept, int64_t id, uint64_t word) {
+    switch (kept->width) {
+        case 1: ((uint8_t *)kept->data)[id] = (uint8_t)word; break;
+        case 2: ((uint16_t *)kept->data)[id] = (uint16_t)word; break;
+        case 4: ((uint32_t *)kept->data)[id] = (uint32_t)word; break;
+        default: ((uint64_t *)kept->data)[id] = word; break;
+    }
+}
+
+static void keep_packed(const oop_table *table, uint64_t word, uint32_t nulls) {
+    int64_t id = table->count;
+    for (int c = 0; c < table->columns; c++) {
+        const oop_kept *kept = &table->kept[c];
+        keep_word(kept, id, word);
+        if (kept->valid) kept->valid[id] = !(nulls >> c & 1);
+        if (kept->width < 8) word >>= 8 * kept->width;
+    }
+}
+
+/* Keep a key of any shape; -1, or the number of the bytes column that has no room for it. */
+static int keep_key(const oop_table *table, const oop_column *columns, int64_t row) {
+    int64_t id = table->count;
+    for (int c = 0; c < table->columns; c++) {
+        const oop_kept *kept = &table->kept[c];
+        if (kept->width || is_null(&columns[c], row)) continue;
+        int64_t length = columns[c].offsets[row + 1] - columns[c].offsets[row];
+        if (length > kept->bytes - kept->offsets[id]) return c;
+    }
+    for (int c = 0; c < table->columns; c++) {
+        const oop_column *column = &columns[c];
+        const oop_kept *kept = &table->kept[c];
+        int absent = is_null(column, row);
+        if (kept->valid) kept->valid[id] = !absent;
+        if (kept->width) {
+            keep_word(kept, id, absent ? 0 : read_word(column, row));
+        } else {
+            int64_t start = column->offsets[row], at = kept->offsets[id];
+            int64_t length = absent ? 0 : column->offsets[row + 1] - start;
+            if (length) memcpy((uint8_t *)kept->data + at, (const uint8_t *)column->data + start, (size_t)length);
+            kept->offsets[id + 1] = at + length;
+        }
+    }
+    return -1;
+}
+
+static int shift_of(int64_t size) {
+    int bits = 0;
+    while (((int64_t)1 << bits) < size) bits++;
+    return 64 - bits;
+}
+
+static int map_packed(oop_table *table, const oop_column *columns, const int64_t *rows, int64_t first, int m,
+                      int64_t *ids, int64_t *done) {
+    uint64_t words[CHUNK] = {0}, places[CHUNK];
+    uint32_t nulls[CHUNK] = {0};
+    oop_entry *entries = table->entries;
+    const uint64_t mask = (uint64_t)table->size - 1;
+    const int shift = shift_of(table->size);
+    for (int c = 0, at = 0; c < table->columns; c++) {
+        pack_column(&columns[c], c, at, rows, first, m, words, nulls);
+        at += 8 * columns[c].width;
+    }
+    for (int j = 0; j < m; j++) {
+        places[j] = hash_packed(table, words[j], nulls[j]) >> shift;
+        __builtin_prefetch(&entries[places[j]]);
+    }
+    for (int j = 0; j < m; j++) {
+        uint64_t at = places[j];
+        while (entries[at].id && (entries[at].tag != words[j] || entries[at].nulls != nulls[j])) at = (at + 1) & mask;
+        if (!entries[at].id) {
+            if (table->count >= table->most) {
+                *done = j;
+                return OOP_FULL;
+            }
+            keep_packed(table, words[j], nulls[j]);
+            entries[at] = (oop_entry){words[j], (uint32_t)++table->count, nulls[j]};
+        }
+        ids[j] = (int64_t)entries[at].id - 1;
+    }
+    *done = m;
+    return OOP_OK;
+}
+
+static int map_hashed(oop_table *table, const oop_column *columns, const int64_t *rows, int64_t first, int m,
+                      int64_t *ids, int64_t *done, int32_t *full) {
+    uint64_t hashes[CHUNK];
+    oop_entry *entries = table->entries;
+    const uint64_t mask = (uint64_t)table->size - 1;
+    const int shift = shift_of(table->size);
+    hash_rows(table, columns, rows, first, m, hashes);
+    for (int j = 0; j < m; j++) __builtin_prefetch(&entries[hashes[j] >> shift]);
+    for (int j = 0; j < m; j++) {
+        int64_t row = rows ? rows[j] : first + j;
+        uint64_t at = hashes[j] >> shift;
+        while (entries[at].id &&
+               (entries[at].tag != hashes[j] || !same_key(table, columns, row, (int64_t)entries[at].id - 1)))
+            at = (at + 1) & mask;
+        if (!entries[at].id) {
+            *done = j;
+            if (table->count >= table->most) return OOP_FULL;
+            *full = keep_key(table, columns, row);
+            if (*full >= 0) return OOP_FULL_BYTES;
+            entries[at] = (oop_entry){hashes[j], (uint32_t)++table->count, 0};
+        }
+        ids[j] = (int64_t)entries[at].id - 1;
+    }
+    *done = m;
+    return OOP_OK;
+}
+
+int oop_map_keys(oop_table *table, const oop_column *columns, const int64_t *rows, int64_t n, int64_t limit,
+                 int64_t *ids, int64_t *done, int32_t *column) {
+    int64_t inside = 0;
+    int code = OOP_OK;
+    *done = 0;
+    while (*done < n && code == OOP_OK) {
+        int m = n - *done < CHUNK ? (int)(n - *done) : CHUNK;
+        const int64_t *chunk = rows ? rows + *done : NULL;
+        if (rows)
+            for (int j = 0; j < m; j++)
+                if ((uint64_t)chunk[j] >= (uint64_t)limit) return OOP_ROW_OUTSIDE;
+        code = table->packed ? map_packed(table, columns, chunk, *done, m, ids + *done, &inside)
+                             : map_hashed(table, columns, chunk, *done, m, ids + *done, &inside, column);
+        *done += inside;
+    }
+    return code;
+}
+
+int oop_rehash(const oop_table *table, oop_entry *entries, int64_t new_size) {
+    const uint64_t mask = (uint64_t)new_size - 1;
+    const int shift = shift_of(new_size);
+    for (int64_t i = 0; i < table->size; i++) {
+        oop_entry entry = table->entries[i];
+        if (!entry.id) continue;
+        uint64_t hash = table->packed ? hash_packed(table, entry.tag, entry.nulls) : entry.tag;
+        uint64_t at = hash >> shift;
+        while (entries[at].id) at = (at + 1) & mask;
+        entries[at] = entry;
+    }
+    return OOP_OK;
+}

@@ -1,0 +1,57 @@
+/* Keys to dense ids: open addressing over tables whose memory the caller owns. */
+#ifndef OOP_GROUPS_H
+#define OOP_GROUPS_H
+
+#include <stdint.h>
+
+#include "status.h"
+
+/* One place of the table. Where a key fits a word, the tag is the key itself and a look-up touches nothing else. */
+typedef struct {
+    uint64_t tag;   /* the key, or its hash */
+    uint32_t id;    /* one more than the group's id; 0: empty */
+    uint32_t nulls; /* where the tag is the key: a bit for each column that is null */
+} oop_entry;
+
+/* One key column of the rows. */
+typedef struct {
+    const void *data;
+    const int64_t *offsets; /* of bytes: row i is data[offsets[i]..offsets[i + 1]) */
+    const uint8_t *valid;   /* NULL: no row is null */
+    int32_t width;          /* 1, 2, 4 or 8 bytes; 0: bytes of any length */
+    int32_t is_float;       /* -0.0 is 0.0, and every NaN the same one */
+} oop_column;
+
+/* One key column of the groups, by id. */
+typedef struct {
+    void *data;
+    int64_t *offsets; /* of bytes: room + 1 of them, the first one 0 */
+    uint8_t *valid;   /* NULL while no column of the rows had one */
+    int64_t bytes;    /* room of data, of bytes only */
+    int32_t width;
+    int32_t is_signed; /* for the caller: how to read the numbers back */
+} oop_kept;
+
+typedef struct {
+    oop_entry *entries;
+    oop_kept *kept;
+    int64_t size;    /* places, a power of two */
+    int64_t count;   /* groups so far */
+    int64_t most;    /* groups that may be held before entries or kept must grow */
+    uint64_t seed;   /* both secret, so that nobody can choose keys that meet in one place */
+    uint64_t factor; /* odd */
+    int32_t columns;
+    int32_t packed; /* do all columns together fit a word? */
+} oop_table;
+
+/* ids[i] = the id of row rows[i] (of row i, if rows is NULL); new keys get the next ids. Rows have numbers below limit.
+   *done is how many rows were mapped: all with OOP_OK; up to the one that found no room with OOP_FULL (more groups than
+   table->most) or OOP_FULL_BYTES (*column says which). The caller makes room and goes on from there. */
+int oop_map_keys(oop_table *table, const oop_column *columns, const int64_t *rows, int64_t n, int64_t limit,
+                 int64_t *ids, int64_t *done, int32_t *column);
+
+/* Move all entries to a new array of new_size places, a power of two, zeroed. The table's size and entries are as
+   before; the caller changes them. */
+int oop_rehash(const oop_table *table, oop_entry *entries, int64_t new_size);
+
+#endif

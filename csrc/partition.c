@@ -1,0 +1,189 @@
+#include "partition.h"
+
+#include "hash.h"
+
+#define CHUNK 256
+#define NULL_HASH 0xA0761D6478BD642Fu
+#define NAN_BITS 0x7FF8000000000000u
+#define PRIME 0x100000001B3u
+#define POWERS 64
+#define FEW 8
+
+static uint64_t wide_word(const oop_column *column, int is_signed, int64_t row) {
+    switch (column->width) {
+        case 1: {
+            uint8_t value = ((const uint8_t *)column->data)[row];
+            return is_signed ? (uint64_t)(int64_t)(int8_t)value : value;
+        }
+        case 2: {
+            uint16_t value = ((const uint16_t *)column->data)[row];
+            return is_signed ? (uint64_t)(int64_t)(int16_t)value : value;
+        }
+        case 4: {
+            uint32_t value = ((const uint32_t *)column->data)[row];
+            return is_signed ? (uint64_t)(int64_t)(int32_t)value : value;
+        }
+        default: {
+            uint64_t word = ((const uint64_t *)column->data)[row];
+            if (!column->is_float) return word;
+            uint64_t magnitude = word & 0x7FFFFFFFFFFFFFFFu;
+            return magnitude == 0 ? 0 : magnitude > 0x7FF0000000000000u ? NAN_BITS : word;
+        }
+    }
+}
+
+/* A polynomial in the bytes, modulo 2**64. The powers are a table, so that one product need not wait for another. */
+static uint64_t hash_polynomial(const uint8_t *p, int64_t n, const uint64_t *powers) {
+    uint64_t sum = 0, lift = 1;
+    for (int64_t at = 0; at < n; at += POWERS) {
+        int64_t end = n - at < POWERS ? n - at : POWERS;
+        uint64_t part = 0;
+        for (int64_t i = 0; i < end; i++) part += (p[at + i] + (uint64_t)1) * powers[i];
+        sum += part * lift;
+        lift *= powers[POWERS - 1];
+    }
+    return sum + (uint64_t)n;
+}
+
+static inline uint64_t add_word(uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+    return hash ^ hash >> 32;
+}
+
+#define WIDE_LOOP(TYPE)                                                                  \
+    for (int j = 0; j < m; j++)                                                          \
+        hashes[j] = add_word(hashes[j], (uint64_t)(int64_t)((const TYPE *)column->data)[from + j]);
+
+static void hash_column(const oop_column *column, int is_signed, const uint64_t *powers, int64_t from, int m,
+                        uint64_t *hashes) {
+    if (column->width && !column->valid && !column->is_float && (is_signed || column->width == 8)) {
+        switch (column->width) { /* the common columns, without a choice in the loop */
+            case 1: WIDE_LOOP(int8_t) return;
+            case 2: WIDE_LOOP(int16_t) return;
+            case 4: WIDE_LOOP(int32_t) return;
+            default: WIDE_LOOP(int64_t) return;
+        }
+    }
+    for (int j = 0; j < m; j++) {
+        int64_t row = from + j;
+        uint64_t word = NULL_HASH;
+        if (!column->valid || column->valid[row]) {
+            if (column->width)
+                word = wide_word(column, is_signed, row);
+            else
+                word = hash_polynomial((const uint8_t *)column->data + column->offsets[row],
+                                       column->offsets[row + 1] - column->offsets[row], powers);
+        }
+        hashes[j] = add_word(hashes[j], word);
+    }
+}
+
+int oop_hash_partition(const oop_column *columns, const int32_t *is_signed, int32_t width, int64_t n, int64_t shards,
+                       int32_t *out) {
+    uint64_t hashes[CHUNK], powers[POWERS];
+    powers[0] = PRIME;
+    for (int i = 1; i < POWERS; i++) powers[i] = powers[i - 1] * PRIME;
+    for (int64_t from = 0; from < n; from += CHUNK) {
+        int m = n - from < CHUNK ? (int)(n - from) : CHUNK;
+        memset(hashes, 0, sizeof hashes);
+        for (int32_t c = 0; c < width; c++) hash_column(&columns[c], is_signed[c], powers, from, m, hashes);
+        for (int j = 0; j < m; j++) out[from + j] = (int32_t)(((mix_word(hashes[j]) >> 32) * (uint64_t)shards) >> 32);
+    }
+    return OOP_OK;
+}
+
+int oop_order_shards(const int32_t *shard, int64_t n, int64_t shards, int64_t *order, int64_t *starts) {
+    starts[0] = 0;
+    if (shards <= FEW) { /* a pass for each: no row has to wait for the count that the row before it wrote */
+        for (int32_t s = 0; s < shards; s++) {
+            int64_t end = starts[s];
+            for (int64_t i = 0; i < n; i++) {
+                order[end] = i; /* written over by the next one, unless it is of this shard */
+                end += shard[i] == s;
+            }
+            starts[s + 1] = end;
+        }
+        return OOP_OK;
+    }
+    for (int64_t i = 1; i <= shards; i++) starts[i] = 0;
+    for (int64_t i = 0; i < n; i++) starts[shard[i] + 1]++;
+    for (int64_t i = 0; i < shards; i++) starts[i + 1] += starts[i];
+    /* starts[i] walks to the end of shard i, which is where shard i + 1 began: move them back afterwards. */
+    for (int64_t i = 0; i < n; i++) order[starts[shard[i]]++] = i;
+    for (int64_t i = shards; i > 0; i--) starts[i] = starts[i - 1];
+    starts[0] = 0;
+    return OOP_OK;
+}
+
+int oop_slice_limits(const int64_t *slots, int64_t n, int64_t shift, int64_t *least, int64_t *greatest) {
+    int64_t low = slots[0], high = slots[0];
+    for (int64_t i = 1; i < n; i++) {
+        low = slots[i] < low ? slots[i] : low;
+        high = slots[i] > high ? slots[i] : high;
+    }
+    *least = low >> shift;
+    *greatest = high >> shift;
+    return OOP_OK;
+}
+
+int oop_order_slices(const int64_t *slots, int64_t n, int64_t shift, int64_t least, int64_t span, int64_t *order,
+                     int64_t *starts) {
+    starts[0] = 0;
+    if (span < FEW) { /* as in oop_order_shards */
+        for (int64_t slice = 0; slice <= span; slice++) {
+            int64_t end = starts[slice];
+            for (int64_t i = 0; i < n; i++) {
+                order[end] = i;
+                end += slots[i] >> shift == least + slice;
+            }
+            starts[slice + 1] = end;
+        }
+        return starts[span + 1] == n ? OOP_OK : OOP_ROW_OUTSIDE;
+    }
+    for (int64_t i = 1; i <= span + 1; i++) starts[i] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t place = (uint64_t)(slots[i] >> shift) - (uint64_t)least;
+        if (place > (uint64_t)span) return OOP_ROW_OUTSIDE;
+        starts[place + 1]++;
+    }
+    for (int64_t i = 0; i <= span; i++) starts[i + 1] += starts[i];
+    for (int64_t i = 0; i < n; i++) order[starts[(slots[i] >> shift) - least]++] = i;
+    for (int64_t i = span + 1; i > 0; i--) starts[i] = starts[i - 1];
+    starts[0] = 0;
+    return OOP_OK;
+}
+
+int oop_sort_slices(const int64_t *slots, int64_t n, int64_t shift, int64_t *order, int64_t *spare) {
+    int64_t *from = order, *to = spare;
+    for (int64_t i = 0; i < n; i++) order[i] = i;
+    for (int byte = 0; byte < 8; byte++) { /* the least byte first; each pass keeps the order of the one before */
+        int64_t starts[257] = {0};
+        /* The sign bit turned, negative slices come first. */
+#define BYTE_OF(row) ((((uint64_t)(slots[row] >> shift) ^ (uint64_t)1 << 63) >> 8 * byte) & 0xFF)
+        for (int64_t i = 0; i < n; i++) starts[BYTE_OF(i) + 1]++;
+        if (n == 0 || starts[BYTE_OF(0) + 1] == n) continue;
+        for (int i = 0; i < 256; i++) starts[i + 1] += starts[i];
+        for (int64_t i = 0; i < n; i++) to[starts[BYTE_OF(from[i])]++] = from[i];
+        int64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != order) memcpy(order, from, (size_t)n * sizeof *order);
+    return OOP_OK;
+}
+
+#define TAKE(TYPE)                                                                                       \
+    for (int64_t i = 0; i < n; i++) {                                                                    \
+        if ((uint64_t)rows[i] >= (uint64_t)limit) return OOP_ROW_OUTSIDE;                                \
+        ((TYPE *)out)[i] = ((const TYPE *)values)[rows[i]];                                              \
+    }                                                                                                    \
+    return OOP_OK;
+
+int oop_take_fixed(const void *values, int64_t width, int64_t limit, const int64_t *rows, int64_t n, void *out) {
+    switch (width) {
+        case 1: TAKE(uint8_t)
+        case 2: TAKE(uint16_t)
+        case 4: TAKE(uint32_t)
+        default: TAKE(uint64_t)
+    }
+}

@@ -1,0 +1,227 @@
+"""Group keys to dense ids, in C: an open-addressing table over arrays that this class owns.
+
+Keys that fit a word together (two int32, say) stand in the table itself; of others the table has the hash, and the
+key is compared where it is kept. Kept keys are columns by id already: results need no further copy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from oop.kernels.checks import Array, Ints, KernelError, check_ids
+from oop.kernels.native_library import check_code, contiguous, ffi, lib, point, point_bytes
+from oop.kernels.reference_groups import check_columns, check_kinds
+from oop.kernels.views import DTYPES, Column
+
+SMALLEST = 32  # places of a new table
+# Groups for each place, at most. Sparser tables find a key sooner, but cost memory and misses of the cache.
+LOAD_NUMERATOR, LOAD_DENOMINATOR = 5, 8
+MOST_GROUPS = 2**32 - 2
+
+_ENTRY = ffi.sizeof("oop_entry")
+# One secret for each process: keys that meet in one place here need not meet anywhere else.
+_SEED, _FACTOR = (int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2))
+
+
+class GroupTable:
+    """Gives every distinct key a dense id, in order of first appearance; see `oop.kernels.reference.GroupTable`."""
+
+    def __init__(self, kinds: Sequence[str]) -> None:
+        for kind in kinds:
+            if kind not in DTYPES:
+                raise KernelError(f"no kind of column {kind!r}; there are {', '.join(DTYPES)}")
+        self.kinds = list(kinds)
+        widths = [_width(kind) for kind in kinds]
+        self._columns = [_Kept(kind) for kind in kinds]
+        self._expected = 0
+        self._entries = np.zeros(SMALLEST * _ENTRY, np.uint8)
+        self._kept = ffi.new("oop_kept[]", max(len(kinds), 1))
+        self._table = ffi.new("oop_table *")
+        table = self._table
+        table.seed, table.factor = _SEED, _FACTOR
+        table.columns = len(kinds)
+        table.packed = all(widths) and sum(widths) <= 8
+        table.kept = self._kept
+        for kept, width in zip(self._kept, widths, strict=False):
+            kept.width = width
+        self._point_entries(self._entries)
+        self._make_room(_groups_in(SMALLEST))
+
+    def __len__(self) -> int:
+        return int(self._table.count)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the keys and their ids hold."""
+        return int(self._entries.nbytes) + sum(kept.nbytes for kept in self._columns)
+
+    def reserve(self, groups: int) -> None:
+        """So many groups are to be expected: a table that is on its way there grows in one go."""
+        self._expected = groups
+
+    def map(self, columns: Sequence[Column], length: int | None = None, rows: Ints | None = None) -> Ints:
+        """The id of every row's key; see `oop.kernels.reference.GroupTable.map`."""
+        length = check_columns(columns, length)
+        check_kinds(columns, self.kinds)
+        if rows is not None:
+            if rows.dtype != np.int64 or rows.ndim != 1:
+                check_ids(rows, length, name="rows")
+            rows = contiguous(rows)
+        n = length if rows is None else len(rows)
+        ids = np.empty(n, np.int64)
+        if not columns:
+            if rows is not None:
+                check_ids(rows, length, name="rows")
+            self._table.count = max(self._table.count, min(n, 1))
+            ids[:] = 0
+            return ids
+        given, held = make_columns(columns)
+        for kept, column in zip(self._columns, columns, strict=True):
+            if column.valid is not None and kept.valid is None:
+                kept.valid = np.ones(kept.room, np.bool_)
+        self._point_kept()
+        done, full, at = ffi.new("int64_t *"), ffi.new("int32_t *"), 0
+        out = point(ids)
+        chosen = point(rows)
+        while True:
+            if rows is None and at:  # go on behind what is done, in columns that begin there
+                given, held = make_columns([_from_row(column, at) for column in columns])
+            rest = chosen + at if rows is not None else chosen
+            code = lib.oop_map_keys(self._table, given, rest, n - at, length, out + at, done, full)
+            at += done[0]
+            if code == lib.OOP_FULL:
+                self._grow()
+            elif code == lib.OOP_FULL_BYTES:
+                row = at if rows is None else int(rows[at])
+                offsets = columns[full[0]].offsets
+                assert offsets is not None
+                self._columns[full[0]].make_bytes(int(offsets[row + 1] - offsets[row]), len(self))
+                self._point_kept()
+            elif code == lib.OOP_ROW_OUTSIDE:
+                assert rows is not None
+                check_ids(rows, length, name="rows")
+            else:
+                check_code(code)
+                del held
+                return ids
+
+    def columns(self) -> list[Column]:
+        """The keys, row i being the key of id i; with -0.0 as 0.0, and every NaN the same one."""
+        return [kept.column(len(self)) for kept in self._columns]
+
+    def _grow(self) -> None:
+        groups = len(self) + 1
+        wanted = max(2 * len(self), SMALLEST)
+        if groups * 16 > self._expected:
+            wanted = max(wanted, self._expected)
+        if groups > MOST_GROUPS:
+            raise KernelError(f"a table holds at most {MOST_GROUPS} groups")
+        size = int(self._table.size)
+        if groups > _groups_in(size):
+            while _groups_in(size) < wanted and size < 2**32:
+                size *= 2
+            entries = np.zeros(size * _ENTRY, np.uint8)
+            check_code(lib.oop_rehash(self._table, ffi.from_buffer("oop_entry[]", entries), size))
+            self._point_entries(entries)
+        self._make_room(min(wanted, _groups_in(size)))
+
+    def _point_entries(self, entries: Array) -> None:
+        self._entries = entries
+        self._table.entries = ffi.from_buffer("oop_entry[]", entries)
+        self._table.size = len(entries) // _ENTRY
+
+    def _make_room(self, room: int) -> None:
+        for kept in self._columns:
+            kept.make_room(room, len(self))
+        self._table.most = min(room, _groups_in(int(self._table.size)), MOST_GROUPS)
+        self._point_kept()
+
+    def _point_kept(self) -> None:
+        for c, kept in zip(self._kept, self._columns, strict=False):
+            c.data = point_bytes(kept.data)
+            c.offsets = point(kept.offsets)
+            c.valid = point(kept.valid)
+            c.bytes = kept.data.nbytes
+
+
+class _Kept:
+    """One key column by id, with room to grow."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.room = 0
+        self.data: Array = np.zeros(0, DTYPES[kind])
+        self.offsets: Ints | None = np.zeros(1, np.int64) if kind == "bytes" else None
+        self.valid: Array | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in (self.data, self.offsets, self.valid) if array is not None)
+
+    def make_room(self, room: int, held: int) -> None:
+        """Room for so many groups, of which `held` are there."""
+        if room <= self.room:
+            return
+        if self.offsets is None:
+            self.data = _widen(self.data, room, held)
+        else:
+            self.offsets = _widen(self.offsets, room + 1, held + 1)
+        if self.valid is not None:
+            self.valid = _widen(self.valid, room, held)
+            self.valid[held:] = True
+        self.room = room
+
+    def make_bytes(self, more: int, held: int) -> None:
+        """Room for so many more bytes."""
+        assert self.offsets is not None
+        used = int(self.offsets[held])
+        self.data = _widen(self.data, max(2 * len(self.data), used + more, 1024), used)
+
+    def column(self, count: int) -> Column:
+        valid = None if self.valid is None or self.valid[:count].all() else self.valid[:count]
+        if self.offsets is None:
+            return Column(self.kind, self.data[:count], None, valid)
+        offsets = self.offsets[: count + 1]
+        return Column(self.kind, self.data[: offsets[-1]], offsets, valid)
+
+
+def make_columns(columns: Sequence[Column]) -> tuple[Any, list[Array]]:
+    """The columns as C sees them, and the arrays that must live as long."""
+    made = ffi.new("oop_column[]", max(len(columns), 1))
+    held: list[Array] = []
+    for c, column in zip(made, columns, strict=False):
+        arrays = [contiguous(a) for a in (column.data, column.offsets, column.valid) if a is not None]
+        held += arrays
+        c.data = point_bytes(arrays[0])
+        if column.offsets is not None:
+            c.offsets = point(arrays[1])
+        if column.valid is not None:
+            c.valid = point(arrays[-1])
+        c.width = _width(column.kind)
+        c.is_float = column.kind == "float"
+    return made, held
+
+
+def _from_row(column: Column, row: int) -> Column:
+    valid = None if column.valid is None else column.valid[row:]
+    if column.offsets is not None:
+        return Column(column.kind, column.data, column.offsets[row:], valid)
+    return Column(column.kind, column.data[row:], None, valid)
+
+
+def _width(kind: str) -> int:
+    return 0 if kind == "bytes" else int(np.dtype(DTYPES[kind]).itemsize)
+
+
+def _groups_in(size: int) -> int:
+    return size * LOAD_NUMERATOR // LOAD_DENOMINATOR
+
+
+def _widen(array: Array, length: int, used: int) -> Array:
+    wider = np.empty(length, array.dtype)
+    wider[:used] = array[:used]
+    return wider
