@@ -18,7 +18,7 @@ from cffi import FFI
 CSRC = Path(__file__).resolve().parent
 HEADERS_ONLY = ("status",)
 STEMS = ("window", "late", "groups", "aggregates", "partition")
-INLINE = ("hash",)  # included by sources, of no interest to Python
+INLINE = ("hash", "column")  # included by sources, of no interest to Python
 
 
 def read_cdef(stem: str) -> str:

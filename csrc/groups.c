@@ -1,33 +1,12 @@
 #include "groups.h"
 
+#include "column.h"
 #include "hash.h"
 
 /* Rows are taken in chunks: first all hashes, while the places that they lead to are on their way into the cache. */
 #define CHUNK 256
 
 #define NULL_MARK 0xA0761D6478BD642Fu
-#define NAN_BITS 0x7FF8000000000000u
-
-static inline uint64_t normal_float(uint64_t bits) {
-    uint64_t magnitude = bits & 0x7FFFFFFFFFFFFFFFu;
-    if (magnitude == 0) return 0;
-    return magnitude > 0x7FF0000000000000u ? NAN_BITS : bits;
-}
-
-static inline uint64_t read_word(const oop_column *column, int64_t row) {
-    switch (column->width) {
-        case 1: return ((const uint8_t *)column->data)[row];
-        case 2: return ((const uint16_t *)column->data)[row];
-        case 4: return ((const uint32_t *)column->data)[row];
-        default: {
-            uint64_t word = ((const uint64_t *)column->data)[row];
-            return column->is_float ? normal_float(word) : word;
-        }
-    }
-}
-
-static inline int is_null(const oop_column *column, int64_t row) { return column->valid && !column->valid[row]; }
-
 /* Packed keys: each column beside the one before it. */
 #define PACK(type)                                                                         \
     do {                                                                                   \
@@ -62,7 +41,7 @@ static inline uint64_t hash_packed(const oop_table *table, uint64_t word, uint32
     return fold_multiply(word ^ table->seed ^ nulls * (uint64_t)NULL_MARK, table->factor);
 }
 
-static void hash_rows(const oop_table *table, const oop_column *columns, const int64_t *rows, int64_t first, int m,
+static int hash_rows(const oop_table *table, const oop_column *columns, const int64_t *rows, int64_t first, int m,
                       uint64_t *hashes) {
     for (int j = 0; j < m; j++) hashes[j] = table->seed;
     for (int c = 0; c < table->columns; c++) {
@@ -76,12 +55,14 @@ static void hash_rows(const oop_table *table, const oop_column *columns, const i
                 hash = fold_multiply(hash ^ read_word(column, row), table->factor);
             } else {
                 int64_t start = column->offsets[row];
+                if (!bytes_inside(column, row)) return OOP_BYTES_OUTSIDE;
                 hash = hash_bytes((const uint8_t *)column->data + start, (size_t)(column->offsets[row + 1] - start),
                                   hash, table->factor);
             }
             hashes[j] = hash;
         }
     }
+    return OOP_OK;
 }
 
 static inline uint64_t kept_word(const oop_kept *kept, int64_t id) {
@@ -202,7 +183,9 @@ static int map_hashed(oop_table *table, const oop_column *columns, const int64_t
     oop_entry *entries = table->entries;
     const uint64_t mask = (uint64_t)table->size - 1;
     const int shift = shift_of(table->size);
-    hash_rows(table, columns, rows, first, m, hashes);
+    *done = 0;
+    int code = hash_rows(table, columns, rows, first, m, hashes);
+    if (code != OOP_OK) return code;
     for (int j = 0; j < m; j++) __builtin_prefetch(&entries[hashes[j] >> shift]);
     for (int j = 0; j < m; j++) {
         int64_t row = rows ? rows[j] : first + j;

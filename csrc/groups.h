@@ -18,6 +18,7 @@ typedef struct {
     const void *data;
     const int64_t *offsets; /* of bytes: row i is data[offsets[i]..offsets[i + 1]) */
     const uint8_t *valid;   /* NULL: no row is null */
+    int64_t bytes;          /* of bytes: how many there are in data */
     int32_t width;          /* 1, 2, 4 or 8 bytes; 0: bytes of any length */
     int32_t is_float;       /* -0.0 is 0.0, and every NaN the same one */
 } oop_column;

@@ -1,35 +1,20 @@
 #include "partition.h"
 
+#include "column.h"
 #include "hash.h"
 
 #define CHUNK 256
 #define NULL_HASH 0xA0761D6478BD642Fu
-#define NAN_BITS 0x7FF8000000000000u
 #define PRIME 0x100000001B3u
 #define POWERS 64
 #define FEW 8
 
+/* A number as 64 bits, by its sign. */
 static uint64_t wide_word(const oop_column *column, int is_signed, int64_t row) {
-    switch (column->width) {
-        case 1: {
-            uint8_t value = ((const uint8_t *)column->data)[row];
-            return is_signed ? (uint64_t)(int64_t)(int8_t)value : value;
-        }
-        case 2: {
-            uint16_t value = ((const uint16_t *)column->data)[row];
-            return is_signed ? (uint64_t)(int64_t)(int16_t)value : value;
-        }
-        case 4: {
-            uint32_t value = ((const uint32_t *)column->data)[row];
-            return is_signed ? (uint64_t)(int64_t)(int32_t)value : value;
-        }
-        default: {
-            uint64_t word = ((const uint64_t *)column->data)[row];
-            if (!column->is_float) return word;
-            uint64_t magnitude = word & 0x7FFFFFFFFFFFFFFFu;
-            return magnitude == 0 ? 0 : magnitude > 0x7FF0000000000000u ? NAN_BITS : word;
-        }
-    }
+    uint64_t word = read_word(column, row);
+    if (!is_signed || column->width == 8) return word;
+    uint64_t sign = (uint64_t)1 << (8 * column->width - 1);
+    return (word ^ sign) - sign;
 }
 
 /* A polynomial in the bytes, modulo 2**64. The powers are a table, so that one product need not wait for another. */
@@ -54,20 +39,21 @@ static inline uint64_t add_word(uint64_t hash, uint64_t word) {
     for (int j = 0; j < m; j++)                                                          \
         hashes[j] = add_word(hashes[j], (uint64_t)(int64_t)((const TYPE *)column->data)[from + j]);
 
-static void hash_column(const oop_column *column, int is_signed, const uint64_t *powers, int64_t from, int m,
+static int hash_column(const oop_column *column, int is_signed, const uint64_t *powers, int64_t from, int m,
                         uint64_t *hashes) {
     if (column->width && !column->valid && !column->is_float && (is_signed || column->width == 8)) {
         switch (column->width) { /* the common columns, without a choice in the loop */
-            case 1: WIDE_LOOP(int8_t) return;
-            case 2: WIDE_LOOP(int16_t) return;
-            case 4: WIDE_LOOP(int32_t) return;
-            default: WIDE_LOOP(int64_t) return;
+            case 1: WIDE_LOOP(int8_t) return OOP_OK;
+            case 2: WIDE_LOOP(int16_t) return OOP_OK;
+            case 4: WIDE_LOOP(int32_t) return OOP_OK;
+            default: WIDE_LOOP(int64_t) return OOP_OK;
         }
     }
     for (int j = 0; j < m; j++) {
         int64_t row = from + j;
         uint64_t word = NULL_HASH;
-        if (!column->valid || column->valid[row]) {
+        if (!is_null(column, row)) {
+            if (!column->width && !bytes_inside(column, row)) return OOP_BYTES_OUTSIDE;
             if (column->width)
                 word = wide_word(column, is_signed, row);
             else
@@ -76,6 +62,7 @@ static void hash_column(const oop_column *column, int is_signed, const uint64_t 
         }
         hashes[j] = add_word(hashes[j], word);
     }
+    return OOP_OK;
 }
 
 int oop_hash_partition(const oop_column *columns, const int32_t *is_signed, int32_t width, int64_t n, int64_t shards,
@@ -86,7 +73,10 @@ int oop_hash_partition(const oop_column *columns, const int32_t *is_signed, int3
     for (int64_t from = 0; from < n; from += CHUNK) {
         int m = n - from < CHUNK ? (int)(n - from) : CHUNK;
         memset(hashes, 0, sizeof hashes);
-        for (int32_t c = 0; c < width; c++) hash_column(&columns[c], is_signed[c], powers, from, m, hashes);
+        for (int32_t c = 0; c < width; c++) {
+            int code = hash_column(&columns[c], is_signed[c], powers, from, m, hashes);
+            if (code != OOP_OK) return code;
+        }
         for (int j = 0; j < m; j++) out[from + j] = (int32_t)(((mix_word(hashes[j]) >> 32) * (uint64_t)shards) >> 32);
     }
     return OOP_OK;

@@ -9,7 +9,8 @@ enum oop_status {
     OOP_ROW_OUTSIDE = 3,  /* a row's number is negative, or not below the number of rows */
     OOP_FULL = 4,         /* a table must grow: it holds as many groups as it has room for */
     OOP_FULL_BYTES = 5,   /* a table's bytes must grow */
-    OOP_SUM_OUTSIDE = 6   /* an exact sum is beyond what its words hold */
+    OOP_BYTES_OUTSIDE = 6, /* offsets do not ascend within their data */
+    OOP_SUM_OUTSIDE = 7   /* an exact sum is beyond what its words hold */
 };
 
 #endif

@@ -1,8 +1,8 @@
 """Chooses among the implementations of the kernels: `OOP_KERNELS=reference|jit|native`.
 
-Without a choice it is native, where the compiled module can be imported, else jit, with one warning. A kernel
-that the chosen module does not have is the one of `reference`, function by function. Only the chosen
-module is imported, so that numba is loaded when, and only when, jit is used.
+Without a choice it is native, where the compiled module can be imported, else jit, with one warning. Kernels for
+values that are Python objects (decimals, text) are the same for all. Only the chosen module is imported, so that numba
+is loaded when, and only when, jit is used.
 
 >>> kernels("reference").name
 'reference'
@@ -119,6 +119,5 @@ def _gather_kernels(name: str, module: ModuleType) -> Kernels:
     found: dict[str, Any] = {}
     for field in fields(Kernels):
         if field.name != "name":
-            holders = (module, reference, objects)
-            found[field.name] = next(getattr(holder, field.name) for holder in holders if hasattr(holder, field.name))
+            found[field.name] = getattr(objects if field.name.endswith("_object") else module, field.name)
     return Kernels(name, **found)

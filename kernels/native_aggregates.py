@@ -154,6 +154,7 @@ def _merge(which: str, ids: Ints, values_in: Array, counts_in: Ints, out: Array,
 
 
 def _check_rows(ids: Ints, values: Array, valid: Bools | None) -> None:
+    check_array("values", values, values.dtype)
     check_array("ids", ids, np.int64, len(values))
     check_valid(valid, len(ids))
 
@@ -194,4 +195,3 @@ def _run_moments(
     if code == lib.OOP_ID_OUTSIDE:
         check_ids(ids, size)
     check_code(code)
-

@@ -14,7 +14,7 @@ import numpy as np
 
 from oop.kernels.checks import Array, Ints, KernelError, check_ids
 from oop.kernels.native_library import check_code, contiguous, ffi, lib, point, point_bytes
-from oop.kernels.reference_groups import check_columns, check_kinds
+from oop.kernels.reference_groups import OFFSETS_OUTSIDE, check_columns, check_kinds
 from oop.kernels.views import DTYPES, Column
 
 SMALLEST = 32  # places of a new table
@@ -105,6 +105,7 @@ class GroupTable:
                 assert rows is not None
                 check_ids(rows, length, name="rows")
             else:
+                check_bytes(code)
                 check_code(code)
                 del held
                 return ids
@@ -201,9 +202,15 @@ def make_columns(columns: Sequence[Column]) -> tuple[Any, list[Array]]:
             c.offsets = point(arrays[1])
         if column.valid is not None:
             c.valid = point(arrays[-1])
+        c.bytes = arrays[0].nbytes
         c.width = _width(column.kind)
         c.is_float = column.kind == "float"
     return made, held
+
+
+def check_bytes(code: int) -> None:
+    if code == lib.OOP_BYTES_OUTSIDE:
+        raise KernelError(OFFSETS_OUTSIDE)
 
 
 def _from_row(column: Column, row: int) -> Column:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oop.kernels.checks import Array, Ints, KernelError, check_array, check_ids
-from oop.kernels.native_groups import make_columns
+from oop.kernels.native_groups import check_bytes, make_columns
 from oop.kernels.native_library import check_code, contiguous, ffi, lib, point, point_bytes
 from oop.kernels.reference_groups import check_columns, check_shards
 from oop.kernels.views import Column
@@ -22,8 +22,10 @@ def hash_partition(columns: Sequence[Column], shards: int, length: int | None = 
     out = np.empty(length, np.int32)
     given, held = make_columns(columns)
     signs = ffi.new("int32_t[]", [column.kind.startswith("int") for column in columns])
-    check_code(lib.oop_hash_partition(given, signs, len(columns), length, shards, point(out)))
+    code = lib.oop_hash_partition(given, signs, len(columns), length, shards, point(out))
     del held
+    check_bytes(code)
+    check_code(code)
     return out
 
 

@@ -66,6 +66,7 @@ def add_sum_int(ids: Ints, values: Array, valid: Bools | None, hi: Ints, lo: Int
     check_wide(hi, lo, counts)
     if values.dtype not in (np.int64, np.uint64):
         raise KernelError(f"an integer sum is of int64 or uint64 values, not {values.dtype}")
+    check_array("values", values, values.dtype)
     ids, values = _select_rows(ids, values, valid, counts)
     half = values.dtype.type(32)
     for start in range(0, len(ids), STEP_ROWS):
@@ -205,6 +206,7 @@ def add_moments(ids: Ints, values: Array, valid: Bools | None, counts: Ints, mea
     check_float_outputs(counts, means=means, m2=m2)
     if values.dtype not in (np.int64, np.uint64, np.float64):
         raise KernelError(f"moments are of int64, uint64 or float64 values, not {values.dtype}")
+    check_array("values", values, values.dtype)
     ids, values = _select_rows(ids, values, valid, counts)
     ones = np.ones(len(ids), np.int64)
     _merge_moments(ids, ones, values.astype(np.float64), np.zeros(len(ids)), counts, means, m2)
@@ -294,7 +296,8 @@ def check_partial_sums(hi_in: Ints, lo_in: Ints, counts_in: Ints) -> int:
     """The greatest |hi| of the partials that hold something, which must be exact sums as `add_sum_int` makes them."""
     held = counts_in > 0
     high, low = hi_in[held], lo_in[held]
-    if len(high) and (np.abs(high).max() > HIGH_LIMIT or ((low < 0) | (low > LOW_BITS)).any()):
+    # not by abs: that of the least integer is negative
+    if ((high > HIGH_LIMIT) | (high < -HIGH_LIMIT) | (low < 0) | (low > LOW_BITS)).any():
         raise KernelError("partial sums must have 0 <= lo < 2**32 and |hi| <= 2**61")
     return int(np.abs(high).max(initial=1))
 

@@ -20,6 +20,8 @@ from oop.kernels.views import DTYPES, Column, change_width, concat_columns, take
 # Codes of two columns are combined as code * cardinality + code; beyond this int64 would overflow.
 CODE_LIMIT = 2**62
 
+OFFSETS_OUTSIDE = "offsets point outside the data"
+
 Words = NDArray[np.uint64]
 
 
@@ -64,6 +66,7 @@ class GroupTable:
         """
         length = check_columns(columns, length)
         check_kinds(columns, self.kinds)
+        check_offsets(columns)
         if rows is not None:
             check_ids(rows, length, name="rows")
             columns, length = [take_rows(column, rows) for column in columns], len(rows)
@@ -108,10 +111,11 @@ def hash_partition(columns: Sequence[Column], shards: int, length: int | None = 
     """The shard of every row, by a hash of its key that is the same in every process and on every machine.
 
     >>> hash_partition([Column("int", np.array([1, 2, 3, 1]))], 4)
-    array([1, 1, 3, 1], dtype=int32)
+    array([3, 0, 3, 3], dtype=int32)
     """
     check_shards(shards)
     length = check_columns(columns, length)
+    check_offsets(columns)
     hashes = np.zeros(length, np.uint64)
     for column in columns:
         hashes = (hashes ^ _word_column(normalize_column(column))) * np.uint64(0x9E3779B97F4A7C15)
@@ -126,7 +130,7 @@ def partition_rows(columns: Sequence[Column], shards: int, length: int | None = 
 
     >>> order, starts = partition_rows([Column("int", np.array([1, 2, 3, 1]))], 4)
     >>> order.tolist(), starts.tolist()
-    ([0, 1, 3, 2], [0, 0, 3, 3, 4])
+    ([1, 0, 2, 3], [0, 1, 1, 1, 4])
     """
     shard = hash_partition(columns, shards, length)
     starts = np.zeros(shards + 1, np.int64)
@@ -164,6 +168,13 @@ def check_columns(columns: Sequence[Column], length: int | None) -> int:
         wanted = "give length= when there is no key column" if not lengths else "key columns differ in length"
         raise KernelError(f"{wanted}: {sorted(lengths)}")
     return lengths.pop()
+
+
+def check_offsets(columns: Sequence[Column]) -> None:
+    """The rows of bytes columns lie within their data; `Column` itself looks only at the ends."""
+    for column in columns:
+        if column.offsets is not None and (np.diff(column.offsets) < 0).any():
+            raise KernelError(OFFSETS_OUTSIDE)
 
 
 def check_kinds(columns: Sequence[Column], kinds: Sequence[str]) -> None:
@@ -271,10 +282,7 @@ def _encode_bytes(column: Column) -> tuple[Ints, int]:
 
 def _word_column(column: Column) -> Words:
     """One word a row: the number itself, a hash of the bytes, or the mark of a null."""
-    if column.offsets is not None:
-        words = _hash_bytes(column.data, column.offsets)
-    else:
-        words = column.data.view(np.uint64)
+    words = column.data.view(np.uint64) if column.offsets is None else _hash_bytes(column.data, column.offsets)
     if column.valid is None:
         return words
     return np.where(column.valid, words, np.uint64(0xA0761D6478BD642F))

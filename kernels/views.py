@@ -23,7 +23,9 @@ from oop.kernels.checks import INT64_MAX, Array, Bools, Ints, KernelError
 
 # Values are widened to 64 bits; keys keep their own width, so that several fit into a word.
 WIDE: dict[str, Any] = {"int": np.int64, "uint": np.uint64, "float": np.float64, "bytes": np.uint8}
-NARROW: dict[str, Any] = {f"{sign}{bits}": np.dtype(f"{sign}{bits}") for sign in ("int", "uint") for bits in (8, 16, 32)}
+NARROW: dict[str, Any] = {
+    f"{sign}{bits}": np.dtype(f"{sign}{bits}") for sign in ("int", "uint") for bits in (8, 16, 32)
+}
 DTYPES: dict[str, Any] = {**WIDE, **NARROW}
 
 

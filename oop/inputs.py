@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
@@ -25,6 +25,8 @@ from oop.punctuation import Punctuation
 
 Kind = Literal["file", "memory", "live"]
 
+_TRAIN_ELEMENTS = 65_536  # in one train, however few rows they have
+
 _READABLE = (
     "give path(s), a Table, RecordBatch or reader, a pandas or Polars DataFrame, a DuckDB relation, "
     "an iterable of batches and promises, or a callable that returns one of these"
@@ -36,7 +38,8 @@ class Input:
     """Data that a source can read; its schema is known before it runs.
 
     ``kind`` tells data that lies there whole (a file, in memory) from data that comes; ``rows`` is the number
-    of rows where it is known without reading. Every batch of `elements` has exactly this schema.
+    of rows where it is known without reading. Every batch of `elements` has exactly this schema. ``plain`` is data that
+    is a list of nothing but batches and promises.
 
     >>> import pyarrow as pa
     >>> given = open_input(pa.table({"ts": [1, 2, 3]}))
@@ -52,6 +55,7 @@ class Input:
     _: KW_ONLY
     rows: int | None = None
     once: bool = field(default=False, repr=False)
+    plain: Sequence[Element] | None = field(default=None, repr=False)
     peeked: Iterator[Element] | None = field(default=None, repr=False)
     used: bool = field(default=False, repr=False, init=False)
 
@@ -62,6 +66,23 @@ class Input:
         raw = self.start() if self.peeked is None else self.peeked
         self.used, self.peeked = True, None
         return self._fitted(raw)
+
+    def trains(self, rows: int) -> Iterator[list[Element]]:
+        """The elements in lists of about so many rows; one element each where the next may be long in coming."""
+        elements = self.elements()
+        if self.kind == "live":
+            return ([element] for element in elements)
+        if self.plain is not None and self._fits(self.plain):
+            elements = iter(self.plain)
+        return _coupled(elements, rows)
+
+    def _fits(self, elements: Sequence[Element]) -> bool:
+        """Is every batch as the stream has them already? Then there is no need to look at each on its way."""
+        schema, most = self.schema, self.batch_rows
+        return all(
+            isinstance(e, Punctuation) or (e.num_rows <= most and e.schema.equals(schema, check_metadata=True))
+            for e in elements
+        )
 
     def _fitted(self, raw: Iterator[Element]) -> Iterator[Element]:
         number = 0
@@ -77,6 +98,30 @@ class Input:
                 else:
                     for at in range(0, batch.num_rows, self.batch_rows):
                         yield batch.slice(at, self.batch_rows)
+
+
+def _coupled(elements: Iterator[Element], rows: int) -> Iterator[list[Element]]:
+    """Elements in lists of about so many rows."""
+    train: list[Element] = []
+    held = 0
+    with closing_if_possible(elements):
+        while True:
+            try:
+                element = next(elements)
+            except StopIteration:
+                break
+            except Exception:
+                if train:  # what was read before it went wrong is not lost
+                    yield train
+                raise
+            train.append(element)
+            if not isinstance(element, Punctuation):
+                held += element.num_rows
+            if held >= rows or len(train) >= _TRAIN_ELEMENTS:
+                yield train
+                train, held = [], 0
+    if train:
+        yield train
 
 
 @contextmanager
@@ -199,7 +244,8 @@ def _of_iterable(data: Iterable[Any], declared: pa.Schema | None, batch_rows: in
 
     schema, peeked = (declared, None) if declared else _peek(start())
     once = isinstance(data, Iterator)
-    return Input(schema, kind, "iterable", start, batch_rows, rows=rows, once=once, peeked=peeked)
+    plain = list(data) if whole and all(isinstance(e, pa.RecordBatch | Punctuation) for e in data) else None
+    return Input(schema, kind, "iterable", start, batch_rows, rows=rows, once=once, peeked=peeked, plain=plain)
 
 
 def _of_callable(data: Callable[[], Any], declared: pa.Schema | None, batch_rows: int) -> Input:

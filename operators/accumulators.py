@@ -1,6 +1,6 @@
 """Running aggregates: plain arrays indexed by dense group ids, updated and merged by kernels.
 
-Every accumulator starts from zeros (its zero for `merge`), takes rows (`prepare` once for a batch, then `update`), takes
+Every accumulator starts from zeros (its zero for `merge`), takes rows (`prepare` for a batch, then `update`), takes
 partials (`merge`) and gives its result. How many groups there are is told by `grow`. Arrays double, so that adding
 groups costs little. Two functions that keep the same arrays (sum and mean of one column) share one accumulator; each
 reads it in its own way (`over`).

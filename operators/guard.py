@@ -17,6 +17,7 @@ from oop.kernels import dispatch, views
 from oop.operators.coverage import broken_promises, encode
 from oop.operators.group_values import of_column
 from oop.operators.ledger import Entry
+from oop.operators.train import Helps, helping
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.policies import Slack
 from oop.punctuation.progress import Linear, Progress
@@ -30,20 +31,31 @@ Cut: TypeAlias = tuple[int, Punctuation]
 
 
 class Guard:
-    def __init__(self, progress: Sequence[Progress]) -> None:
+    """``time`` is the attribute whose values are known to be there and finite."""
+
+    def __init__(self, progress: Sequence[Progress], time: str) -> None:
         self.progress = [p for p in progress if p.judges]
+        self.time = time
         self.kernels = dispatch.kernels()
 
-    def judge(self, batch: pa.RecordBatch, given: Frontier) -> tuple[np.ndarray | None, list[Broken], list[Cut]]:
+    def judge(
+        self, batch: pa.RecordBatch, given: Frontier, helps: Helps, ends: Sequence[int] = ()
+    ) -> tuple[np.ndarray | None, list[Broken], list[Cut]]:
         """Late rows (None: none), what they broke, and promises that come due on the way.
 
-        ``given`` is what the data itself has promised.
+        ``given`` is what the data itself has promised. ``ends`` are those of the batches that were coupled into this
+        one: at each a promise may come due, too.
         """
+        promised = given.ended or any(True for _ in given.promises())
+        if not promised and (not self.progress or self._scan(batch, helps, ends)):
+            return None, [], []
         late = np.zeros(batch.num_rows, bool)
         entries: list[Broken] = []
         cuts: list[Cut] = []
         for progress in self.progress:
             below, bounds = self._bounds(progress, batch, cuts)
+            if type(progress) is Linear and progress.every is None and len(ends) > 1:
+                cuts += _due_at_ends(progress, bounds, ends[:-1], helps)
             new = below & ~late
             if new.any():
                 entries.append((new, Entry(batch.filter(pa.array(new)), progress.attribute, bounds[new])))
@@ -54,6 +66,29 @@ class Guard:
                 entries.append((new, _entry(batch, new, promise)))
                 late |= new
         return (late if late.any() else None), entries, cuts
+
+    def _scan(self, batch: pa.RecordBatch, helps: Helps, ends: Sequence[int]) -> bool:
+        """One look at the times, which is enough for most batches: no row is late, no promise on the way helps."""
+        progress = self.progress[0]
+        if len(self.progress) > 1 or type(progress) is not Linear or progress.attribute != self.time:
+            return False
+        tracker = progress.tracker
+        if not isinstance(tracker, Greatest):
+            return False
+        times = views.times(batch.column(self.time))
+        before = tracker.greatest
+        late, greatest = self.kernels.scan_times(times, before, tracker.slack)
+        if late:
+            return False
+        tracker.greatest = greatest
+        bound = progress.bound
+        on_the_way = progress.every is not None or len(ends) > 1
+        if on_the_way and bound is not None and progress.due(bound, progress.promised):
+            if helps(Punctuation({self.time: bound})):
+                tracker.greatest = before
+                return False
+            progress.promised = bound  # it reached a step, and those before it, to nobody's use
+        return True
 
     def _bounds(self, progress: Progress, batch: pa.RecordBatch, cuts: list[Cut]) -> tuple[np.ndarray, np.ndarray]:
         """Row by row: is it below the bound that the rows before it imply, and that bound."""
@@ -133,6 +168,12 @@ def _due(progress: Linear, bounds: np.ndarray) -> list[Cut]:
         following = int(np.searchsorted(bounds, (promised // every + 1) * every, side="left"))
         row = max(row + 1, following)  # in floats the next step may round to where we are
     return found
+
+
+def _due_at_ends(progress: Linear, bounds: np.ndarray, ends: Sequence[int], helps: Helps) -> list[Cut]:
+    """Promises at the ends of the batches that were coupled, as if they had come one by one."""
+    inside = [e for e in ends if e < len(bounds) and bounds[e] > _least(bounds.dtype)]
+    return list(helping(progress.attribute, inside, bounds[inside].tolist() if inside else [], helps))
 
 
 def _entry(batch: pa.RecordBatch, rows: np.ndarray, promise: Punctuation) -> Entry:

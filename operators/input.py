@@ -21,9 +21,11 @@ from oop.operators.guard import Broken, Guard
 from oop.operators.ledger import WITHOUT_TIME, Entry, Ledger
 from oop.operators.marks import mark_late
 from oop.operators.times import check_time_type, physical
+from oop.operators.train import Train, couple
 from oop.punctuation import END, Frontier, Gate, Interest, Policy, Punctuation
 from oop.punctuation.patterns import Bound, Equal, NotIn, Value
 from oop.punctuation.policies import AtEnd, Punctuated
+from oop.punctuation.progress import Linear, Progress
 
 LATE_MODES = ("drop", "raise", "admit")
 NULL_MODES = ("raise", "aside")
@@ -90,7 +92,7 @@ class InputOperator:
         self.spec = spec
         self.output = spec.schema(inputs)
         self.progress = [p.start(a) for a, p in spec.policies]
-        self.guard = Guard(self.progress)
+        self.guard = Guard(self.progress, spec.time)
         self.punctuated = any(isinstance(p, Punctuated) for _, p in spec.policies)
         self.clocked = [p for p in self.progress if p.ticks]
         self.ports = Ports(spec, inputs)
@@ -111,20 +113,26 @@ class InputOperator:
         return self.ledger.nbytes
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        return self._process(batch, ())
+
+    def _process(self, batch: pa.RecordBatch, ends: Sequence[int]) -> Iterator[Element]:
+        """``ends`` are those of the batches that were coupled into this one."""
         first_row = self.rows_seen
         failure: OopError | None
         self.rows_seen += batch.num_rows
         batch, numbers, failure = self._with_time(batch, first_row)
         given = self.ports.frontiers[0]
         before = [p.state() for p in self.progress] if self.spec.late == "raise" else []
-        late, entries, cuts = self.guard.judge(batch, given)
+        if len(numbers) < self.rows_seen - first_row:
+            ends = ()  # rows are gone: the promise follows at the end of what is left
+        late, entries, cuts = self.guard.judge(batch, given, self.gate.helps, ends)
         if late is not None and self.spec.late == "raise":
             # what came before the late row is not lost, nor what it promises: judge again up to there
             failing, failure = self._late_row(batch, late, entries, numbers)
             for progress, state in zip(self.progress, before, strict=True):
                 progress.restore(state)
             batch = batch.slice(0, failing)
-            late, entries, cuts = self.guard.judge(batch, given)
+            late, entries, cuts = self.guard.judge(batch, given, self.gate.helps, ends)
         for _, entry in entries:
             self.ledger.add(entry)
         start = 0
@@ -137,6 +145,59 @@ class InputOperator:
         yield from self._promises()
         if failure is not None:
             raise failure
+
+    def process_train(self, elements: Sequence[Element]) -> Iterator[Element]:
+        """Elements that stand in a row, with their rows taken together: a batch costs more than a row.
+
+        The same rows are late as one by one, and the same promises leave, if some a little later.
+        """
+        train = couple(elements, self.output) if len(elements) > 1 else None
+        alone = all(type(p) in (Progress, Linear) for p in self.progress) and len(self.progress) == 1
+        if train is None or not (self._is_plain(train) if train.promises else alone):
+            for element in elements:
+                if isinstance(element, Punctuation):
+                    yield from self.process_punctuation(element)
+                else:
+                    yield from self.process_batch(element)
+        elif train.promises == 0:
+            yield from self._process(train.rows, train.ends)
+        else:
+            yield from self._linear_train(train)
+
+    def _is_plain(self, train: Train) -> bool:
+        """Are its promises all that there is to judge by: about the time, and rows that all have one?"""
+        given = self.ports.frontiers[0]
+        return (
+            self.punctuated
+            and train.attribute == self.spec.time
+            and self.spec.late != "raise"
+            and not self.guard.progress
+            and given.is_linear
+            and not given.ended
+            and set(given.all.linear) <= {self.spec.time}
+            and not train.rows.column(self.spec.time).null_count
+        )
+
+    def _linear_train(self, train: Train) -> Iterator[Element]:
+        batch, attribute = train.rows, self.spec.time
+        self.rows_seen += batch.num_rows
+        bounds = train.running_bounds(self.ports.frontiers[0].bound(attribute))
+        times = views.times(batch.column(attribute))
+        row_bounds = np.repeat(bounds, np.diff(train.places, prepend=0, append=batch.num_rows))
+        late: np.ndarray | None = self.guard.kernels.mark_late(times, row_bounds)
+        assert late is not None
+        if late.any():
+            self.ledger.add(Entry(batch.filter(pa.array(late)), attribute, row_bounds[late]))
+        else:
+            late = None
+        self.ports.advance(Punctuation({attribute: bounds[-1].item()}), 0)
+        start = 0
+        for place, promise in train.helping(self.gate.helps):
+            if self.gate.passes(promise):
+                yield from self._rows(batch, late, start, place)
+                start = place
+                yield promise
+        yield from self._rows(batch, late, start, batch.num_rows)
 
     def _with_time(self, batch: pa.RecordBatch, first_row: int) -> tuple[pa.RecordBatch, Numbers, TimeError | None]:
         """Rows without a time belong to no window: an error that names the row, or set aside by choice.

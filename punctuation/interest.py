@@ -49,9 +49,10 @@ class Gate:
 
     def passes(self, promise: Punctuation) -> bool:
         """Let the promise through if it is new and helps."""
-        return self._helps(promise) and self.passed.advance(promise)
+        return self.helps(promise) and self.passed.advance(promise)
 
-    def _helps(self, promise: Punctuation) -> bool:
+    def helps(self, promise: Punctuation) -> bool:
+        """Would it change something for someone? If a bound does, so does every greater one."""
         if self.interests is None or len(promise.below) != 1:
             # a joint promise helps whoever asked for all of its attributes
             return self.interests is None or all(a in self.interests for a in promise.below)

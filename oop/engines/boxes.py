@@ -17,6 +17,7 @@ import pyarrow as pa
 from oop.errors import OopError, PunctuationViolated
 from oop.operators.base import Element, Operator, Stateful, TakesTrains
 from oop.operators.coverage import broken_promises
+from oop.operators.input import InputOperator
 from oop.operators.marks import is_late, route_of, without_route
 from oop.plan import Node
 from oop.punctuation import Frontier, Punctuation
@@ -161,6 +162,18 @@ class Box:
             self.measure()  # a promise is about to free what has been taken: this is where a peak is
             self.promises_in += 1
             self.emit(self.operator.process_punctuation(element, port))
+
+    def process_train(self, elements: list[Element]) -> int:
+        """What an input box takes in one go; the number of rows."""
+        assert isinstance(self.operator, InputOperator)
+        batches = [e for e in elements if not isinstance(e, Punctuation)]
+        rows = sum(b.num_rows for b in batches)
+        self.rows_in += rows
+        self.batches_in += len(batches)
+        self.promises_in += len(elements) - len(batches)
+        self.emit(self.operator.process_train(elements))
+        self.measure()
+        return rows
 
     def _process_promises(self, promises: list[Punctuation], port: int) -> None:
         assert self.trains is not None

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from oop.clocks import Clock, WallClock
 from oop.engines.boxes import Arc, Box, Gauge
-from oop.engines.feeds import DirectFeed, Done, Failed, Feed, ThreadFeed
+from oop.engines.feeds import DirectFeed, Done, Failed, Feed, ThreadFeed, Train
 from oop.engines.late import Late
 from oop.engines.metrics import Metrics, gather
 from oop.engines.schedulers import MinCost, Scheduler
@@ -130,11 +130,11 @@ class Run:
         data = box.node.data
         assert data is not None
         try:
-            elements = data.elements()
+            trains = data.trains(min(getattr(self._scheduler, "train", _SOURCE_ROWS), _SOURCE_ROWS))
         except OopError as wrong:
             raise wrong.located(box.node.site) from None
         live = threaded and data.kind == "live"
-        return _Source(box, ThreadFeed(elements, self._arrived) if live else DirectFeed(elements))
+        return _Source(box, ThreadFeed(trains, self._arrived) if live else DirectFeed(trains))
 
     def _drive(self) -> Iterator[Element]:
         """Rounds of reading and running until all sources have ended; results leave after every round."""
@@ -160,11 +160,11 @@ class Run:
             rows = 0
             data = source.box.node.data
             while not source.done and rows < _SOURCE_ROWS and not source.box.is_pushed_back:
-                element = source.feed.next()
-                if element is None:
+                train = source.feed.next()
+                if train is None:
                     break
                 any_read = True
-                rows += self._guarded(source.box, partial(self._take, source, element)) or 0
+                rows += self._guarded(source.box, partial(self._take, source, train)) or 0
                 if self._failure is not None:
                     return True
                 if data is not None and data.kind == "live":
@@ -181,24 +181,23 @@ class Run:
             box.failed = True
             return None
 
-    def _take(self, source: _Source, element: Element | Failed | Done) -> int:
+    def _take(self, source: _Source, train: Train | Failed | Done) -> int:
         node = source.box.node
-        if isinstance(element, Failed):
-            error = element.error
+        if isinstance(train, Failed):
+            error = train.error
             if isinstance(error, OopError):
                 error.located(node.site)
             else:
                 error.add_note(f"while reading {node.call}, written at {node.site}")
             self._failure = error
             return 0
-        if isinstance(element, Done):
+        if isinstance(train, Done):
             source.done = True
-            element = END
-        elif isinstance(element, Punctuation) and element.is_end and node.data is not None:
+            train = [END]
+        elif node.data is not None and node.data.kind == "live":
             # what a finite input still holds after its end is late, not lost; a live one may never give anything more
-            source.done = node.data.kind == "live"
-        source.box.process(element)
-        return element.num_rows if isinstance(element, pa.RecordBatch) else 0
+            source.done = any(isinstance(e, Punctuation) and e.is_end for e in train)
+        return source.box.process_train(train)
 
     def _round(self) -> bool:
         ran = False

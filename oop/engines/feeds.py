@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from oop.operators.base import Element
 
-_ROOM = 16  # elements that a reader may be ahead
+_ROOM = 16  # trains that a reader may be ahead
 
 
 @dataclass(frozen=True)
@@ -27,27 +27,28 @@ class Done:
     """The input has ended."""
 
 
-Next = Element | Failed | Done | None  # None: nothing yet
+Train = list[Element]
+Next = Train | Failed | Done | None  # None: nothing yet
 
 
 class DirectFeed:
-    """Reads when asked."""
+    """Reads when asked, a train at a time."""
 
     waiting = False  # nothing is read ahead
 
-    def __init__(self, elements: Iterator[Element]) -> None:
-        self.elements = elements
+    def __init__(self, trains: Iterator[Train]) -> None:
+        self.trains = trains
 
     def next(self) -> Next:
         try:
-            return next(self.elements)
+            return next(self.trains)
         except StopIteration:
             return Done()
         except Exception as error:
             return Failed(error)
 
     def close(self) -> None:
-        close = getattr(self.elements, "close", None)
+        close = getattr(self.trains, "close", None)
         if close is not None:
             close()
 
@@ -55,10 +56,10 @@ class DirectFeed:
 class ThreadFeed:
     """A thread reads ahead, from the first time that it is asked; ``arrived`` is set when there is something."""
 
-    def __init__(self, elements: Iterator[Element], arrived: threading.Event) -> None:
-        self.direct = DirectFeed(elements)
+    def __init__(self, trains: Iterator[Train], arrived: threading.Event) -> None:
+        self.direct = DirectFeed(trains)
         self.arrived = arrived
-        self.queue: queue.Queue[Element | Failed | Done] = queue.Queue(_ROOM)
+        self.queue: queue.Queue[Train | Failed | Done] = queue.Queue(_ROOM)
         self.stopped = threading.Event()
         self.thread: threading.Thread | None = None
 
@@ -69,16 +70,16 @@ class ThreadFeed:
 
     def _read(self) -> None:
         while not self.stopped.is_set():
-            element = self.direct.next()
-            assert element is not None
+            train = self.direct.next()
+            assert train is not None
             while not self.stopped.is_set():
                 try:
-                    self.queue.put(element, timeout=0.1)
+                    self.queue.put(train, timeout=0.1)
                     break
                 except queue.Full:
                     continue
             self.arrived.set()
-            if isinstance(element, Failed | Done):
+            if isinstance(train, Failed | Done):
                 break
         self.direct.close()  # here: a generator can be closed only by the thread that runs it
 

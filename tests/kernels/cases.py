@@ -154,7 +154,6 @@ def _window_cases() -> Iterator[Case]:
         for kernel in ("select_below", "select_not_below"):
             yield Case(kernel, label, lambda bound=bound: (np.array([5, 1, 3, 2, LEAST, MOST]), bound))
 
-
     slots = _rng().integers(-3, 4, 500)
     spread = {
         "empty": (slots[:0], 0),
@@ -203,6 +202,7 @@ def _late_cases() -> Iterator[Case]:
         yield Case("mark_late", f"{label}-rows", lambda times=times: (times, np.roll(times, 1)))
         for bound in (0, 7, 2.5, float("nan"), float("inf"), -float("inf"), 2**70, -(2**70), np.int64(3)):
             yield Case("mark_late", f"{label}-{bound!r}", lambda times=times, bound=bound: (times, bound))
+    yield Case("prefix_bounds_rows", "too_many_held", lambda: (np.array([1]), np.arange(3), 1))
     yield Case("prefix_bounds", "negative_slack", lambda: (np.array([1]), None, -1))
     yield Case("prefix_bounds", "float_slack", lambda: (np.array([1]), None, 0.5))
     yield Case(
@@ -246,7 +246,9 @@ def key_columns() -> dict[str, list[Column]]:
         "high_bits_equal": [Column("uint", np.arange(5000).astype(np.uint64))],
         "hostile": [Column("int", _hostile())],
         "hostile_pair": [Column("int", _hostile()), Column("int", _hostile()[::-1].copy())],
-        "long_bytes": [column(pa.array(["x" * n + tail for n in (0, 7, 8, 9, 31, 64, 1000) for tail in ("", "a", "b")]))],
+        "long_bytes": [
+            column(pa.array(["x" * n + tail for n in (0, 7, 8, 9, 31, 64, 1000) for tail in ("", "a", "b")]))
+        ],
         "prefixes": [column(pa.array([("k" * n)[:n] for n in range(200)])), column(pa.array(["k"] * 200))],
         "split_apart": [column(pa.array(["ab", "a", ""])), column(pa.array(["c", "bc", "abc"]))],
         "pair": [column(pa.array(hot)), column(pa.array(rng.integers(0, 70, 300)))],
@@ -271,7 +273,10 @@ def key_columns() -> dict[str, list[Column]]:
 
 def _hostile() -> np.ndarray[Any, Any]:
     """Keys that the unseeded mixer of `hash_partition` sends to neighbouring places: inverted from their hashes."""
-    inverse = {0xBF58476D1CE4E5B9: pow(0xBF58476D1CE4E5B9, -1, 2**64), 0x94D049BB133111EB: pow(0x94D049BB133111EB, -1, 2**64)}
+    inverse = {
+        0xBF58476D1CE4E5B9: pow(0xBF58476D1CE4E5B9, -1, 2**64),
+        0x94D049BB133111EB: pow(0x94D049BB133111EB, -1, 2**64),
+    }
 
     def unshift(word: int, by: int) -> int:
         out = word
@@ -302,6 +307,9 @@ def _group_cases() -> Iterator[Case]:
     yield Case("GroupTable", "wrong_kind", lambda: (["float"], [([Column("int", np.array([1]))], 1)]))
     yield Case("GroupTable", "wrong_length", lambda: (["int"], [([Column("int", np.array([1]))], 2)]))
     yield Case("GroupTable", "row_outside", lambda: (["int"], [([Column("int", np.array([1]))], 1, np.array([1]))]))
+    crossed = Column("bytes", np.zeros(9, np.uint8), np.array([0, 9, 3, 9]))
+    yield Case("GroupTable", "crossed_offsets", lambda: (["bytes"], [([crossed], 3)]))
+    yield Case("hash_partition", "crossed_offsets", lambda: ([crossed], 3, 3))
     yield Case("hash_partition", "no_shards", lambda: ([], 0, 1))
     yield Case("partition_rows", "no_shards", lambda: ([], 0, 1))
     rows = np.array([4, 0, 0, 2])
@@ -407,6 +415,24 @@ def _aggregate_cases() -> Iterator[Case]:
             np.zeros(1, np.int64),
         ),
     )
+    one, two = np.zeros(1, np.int64), np.zeros(2, np.int64)
+    for label, hi_in, lo_in in (
+        ("least_hi", LEAST, 0),
+        ("great_hi", 2**61 + 1, 0),
+        ("great_lo", 0, 2**32),
+        ("low_lo", 0, -1),
+    ):
+        parts = (two, np.full(2, hi_in), np.full(2, lo_in), np.ones(2, np.int64))
+        yield Case("merge_sum_int", label, lambda parts=parts: (*parts, one.copy(), one.copy(), one.copy()))
+    less = np.array([1, -1])
+    yield Case("merge_min", "negative_count", lambda: (two, two, less, one.copy(), one.copy()))
+    yield Case("merge_sum_float", "negative_count", lambda: (two, two * 0.5, less, one * 0.5, one.copy()))
+    frozen = np.zeros(1, np.int64)
+    frozen.flags.writeable = False
+    yield Case("add_count", "frozen", lambda: (one, None, frozen))
+    grid = np.zeros((1, 1), np.int64)
+    yield Case("add_sum_int", "two_dimensions", lambda: (one, grid, None, one.copy(), one.copy(), one.copy()))
+    yield Case("add_moments", "two_dimensions", lambda: (one, grid, None, one.copy(), one * 0.5, one * 0.5))
     fits = (np.array([-(2**31), 2**31 - 1, 0]), np.array([0, 2**32 - 1, 5]))
     yield Case("sum_int_result", "int64", lambda: (*fits, pa.int64()))
     yield Case("sum_int_result", "negative_uint64", lambda: (*fits, pa.uint64()))

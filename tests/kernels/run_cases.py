@@ -11,8 +11,8 @@ import sys
 
 MODULES = {
     "reference": [],
-    "jit": ["numba", "oop.kernels.jit"],
-    "native": ["oop.kernels._native", "oop.kernels.native"],
+    "jit": ["numba", "oop.kernels.jit", "oop.kernels.jit_compiler"],
+    "native": ["oop.kernels._native", "oop.kernels.native", "oop.kernels.native_library"],
 }
 
 

@@ -78,9 +78,9 @@ def test_an_unknown_choice_names_the_known(monkeypatch: pytest.MonkeyPatch) -> N
     assert "reference, jit, native" in str(raised.value)
 
 
-def test_a_missing_kernel_comes_from_reference() -> None:
-    from oop.kernels import jit, reference
+def test_kernels_for_objects_are_shared_by_all() -> None:
+    from oop.kernels import jit, objects
 
     chosen = dispatch.kernels("jit")
     assert chosen.wid_ranges is jit.wid_ranges
-    assert chosen.add_count is reference.add_count
+    assert chosen.add_sum_object is objects.add_sum_object
