@@ -2,13 +2,13 @@
 VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-SETUP_INPUTS := setup.py pyproject.toml constraints.txt MANIFEST.in scripts/setup.sh $(wildcard csrc/*)
+SETUP_INPUTS := setup.py pyproject.toml constraints.txt MANIFEST.in scripts/setup.sh $(wildcard csrc/*.*)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint slow bench dist clean
+.PHONY: help setup demo test lint slow sanitize counts bench dist clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-7s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
 	@echo "PYTHON=/path/to/python3.11 chooses the interpreter for a new $(VENV)."
 
 setup: $(STAMP)  ## create .venv and install everything into it
@@ -28,6 +28,12 @@ lint: $(STAMP)  ## run the checks that execute nothing: format, types, layers
 
 slow: $(STAMP)  ## run the tests marked slow
 	$(PY) -m pytest -m slow
+
+sanitize: $(STAMP)  ## run the C kernels under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(PY) -m pytest tests/kernels/test_sanitizers.py
+
+counts: $(STAMP)  ## count the instructions of the C kernels, and store them as those to compare with
+	$(PY) -m tests.kernels.callgrind.measure --store
 
 bench: $(STAMP)  ## run the benchmarks
 	$(VENV)/bin/oop bench

@@ -5,6 +5,8 @@
 
 /* Rows are taken in chunks: first all hashes, while the places that they lead to are on their way into the cache. */
 #define CHUNK 256
+/* Into the second level: the first has room for few lines that are on their way, and a chunk has many. */
+#define FETCH(address) __builtin_prefetch((address), 0, 2)
 
 #define NULL_MARK 0xA0761D6478BD642Fu
 /* Packed keys: each column beside the one before it. */
@@ -158,7 +160,7 @@ static int map_packed(oop_table *table, const oop_column *columns, const int64_t
     }
     for (int j = 0; j < m; j++) {
         places[j] = hash_packed(table, words[j], nulls[j]) >> shift;
-        __builtin_prefetch(&entries[places[j]]);
+        FETCH(&entries[places[j]]);
     }
     for (int j = 0; j < m; j++) {
         uint64_t at = places[j];
@@ -186,7 +188,7 @@ static int map_hashed(oop_table *table, const oop_column *columns, const int64_t
     *done = 0;
     int code = hash_rows(table, columns, rows, first, m, hashes);
     if (code != OOP_OK) return code;
-    for (int j = 0; j < m; j++) __builtin_prefetch(&entries[hashes[j] >> shift]);
+    for (int j = 0; j < m; j++) FETCH(&entries[hashes[j] >> shift]);
     for (int j = 0; j < m; j++) {
         int64_t row = rows ? rows[j] : first + j;
         uint64_t at = hashes[j] >> shift;

@@ -65,43 +65,71 @@ static int hash_column(const oop_column *column, int is_signed, const uint64_t *
     return OOP_OK;
 }
 
-int oop_hash_partition(const oop_column *columns, const int32_t *is_signed, int32_t width, int64_t n, int64_t shards,
-                       int32_t *out) {
-    uint64_t hashes[CHUNK], powers[POWERS];
+static void fill_powers(uint64_t *powers) {
     powers[0] = PRIME;
     for (int i = 1; i < POWERS; i++) powers[i] = powers[i - 1] * PRIME;
+}
+
+/* The shards of m <= CHUNK rows from the row `from` on. */
+static int hash_chunk(const oop_column *columns, const int32_t *is_signed, int32_t width, const uint64_t *powers,
+                      int64_t from, int m, int64_t shards, int32_t *out) {
+    uint64_t hashes[CHUNK] = {0};
+    for (int32_t c = 0; c < width; c++) {
+        int code = hash_column(&columns[c], is_signed[c], powers, from, m, hashes);
+        if (code != OOP_OK) return code;
+    }
+    /* The high half scaled to the shards: no modulo, and as even as the hash. */
+    for (int j = 0; j < m; j++) out[j] = (int32_t)(((mix_word(hashes[j]) >> 32) * (uint64_t)shards) >> 32);
+    return OOP_OK;
+}
+
+int oop_hash_partition(const oop_column *columns, const int32_t *is_signed, int32_t width, int64_t n, int64_t shards,
+                       int32_t *out) {
+    uint64_t powers[POWERS];
+    fill_powers(powers);
     for (int64_t from = 0; from < n; from += CHUNK) {
         int m = n - from < CHUNK ? (int)(n - from) : CHUNK;
-        memset(hashes, 0, sizeof hashes);
-        for (int32_t c = 0; c < width; c++) {
-            int code = hash_column(&columns[c], is_signed[c], powers, from, m, hashes);
-            if (code != OOP_OK) return code;
-        }
-        for (int j = 0; j < m; j++) out[from + j] = (int32_t)(((mix_word(hashes[j]) >> 32) * (uint64_t)shards) >> 32);
+        int code = hash_chunk(columns, is_signed, width, powers, from, m, shards, out + from);
+        if (code != OOP_OK) return code;
     }
     return OOP_OK;
 }
 
-int oop_order_shards(const int32_t *shard, int64_t n, int64_t shards, int64_t *order, int64_t *starts) {
-    starts[0] = 0;
-    if (shards <= FEW) { /* a pass for each: no row has to wait for the count that the row before it wrote */
-        for (int32_t s = 0; s < shards; s++) {
-            int64_t end = starts[s];
-            for (int64_t i = 0; i < n; i++) {
-                order[end] = i; /* written over by the next one, unless it is of this shard */
-                end += shard[i] == s;
-            }
-            starts[s + 1] = end;
-        }
-        return OOP_OK;
+#define APPEND(TYPE)                                                    \
+    for (int j = 0; j < count; j++) ((TYPE *)out)[end + j] = ((const TYPE *)values)[from + rows[j]];
+
+static void append_rows(const void *values, int64_t width, int64_t from, const uint8_t *rows, int count, void *out,
+                        int64_t end) {
+    switch (width) {
+        case 1: APPEND(uint8_t) return;
+        case 2: APPEND(uint16_t) return;
+        case 4: APPEND(uint32_t) return;
+        default: APPEND(uint64_t) return;
     }
-    for (int64_t i = 1; i <= shards; i++) starts[i] = 0;
-    for (int64_t i = 0; i < n; i++) starts[shard[i] + 1]++;
-    for (int64_t i = 0; i < shards; i++) starts[i + 1] += starts[i];
-    /* starts[i] walks to the end of shard i, which is where shard i + 1 began: move them back afterwards. */
-    for (int64_t i = 0; i < n; i++) order[starts[shard[i]]++] = i;
-    for (int64_t i = shards; i > 0; i--) starts[i] = starts[i - 1];
-    starts[0] = 0;
+}
+
+int oop_exchange_rows(const oop_column *columns, const int32_t *is_signed, int32_t width, int64_t n, int64_t shards,
+                      const oop_payload *payload, int32_t payloads, int64_t room, int64_t *ends) {
+    int32_t shard[CHUNK];
+    uint8_t rows[CHUNK + 1];
+    uint64_t powers[POWERS];
+    fill_powers(powers);
+    for (int64_t from = 0; from < n; from += CHUNK) {
+        int m = n - from < CHUNK ? (int)(n - from) : CHUNK;
+        int code = hash_chunk(columns, is_signed, width, powers, from, m, shards, shard);
+        if (code != OOP_OK) return code;
+        for (int64_t s = 0; s < shards; s++) {
+            int count = 0;
+            for (int j = 0; j < m; j++) { /* no branch: which shard comes next cannot be foreseen */
+                rows[count] = (uint8_t)j;
+                count += shard[j] == s;
+            }
+            if (count > room - ends[s]) return OOP_FULL;
+            for (int32_t p = 0; p < payloads; p++)
+                append_rows(payload[p].values, payload[p].width, from, rows, count, payload[p].outs[s], ends[s]);
+            ends[s] += count;
+        }
+    }
     return OOP_OK;
 }
 
@@ -119,11 +147,11 @@ int oop_slice_limits(const int64_t *slots, int64_t n, int64_t shift, int64_t *le
 int oop_order_slices(const int64_t *slots, int64_t n, int64_t shift, int64_t least, int64_t span, int64_t *order,
                      int64_t *starts) {
     starts[0] = 0;
-    if (span < FEW) { /* as in oop_order_shards */
+    if (span < FEW) { /* a pass for each: no row waits for the count that the row before it wrote */
         for (int64_t slice = 0; slice <= span; slice++) {
             int64_t end = starts[slice];
             for (int64_t i = 0; i < n; i++) {
-                order[end] = i;
+                order[end] = i; /* written over by the next, unless it is of this slice */
                 end += slots[i] >> shift == least + slice;
             }
             starts[slice + 1] = end;

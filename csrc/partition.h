@@ -11,8 +11,17 @@
 int oop_hash_partition(const oop_column *columns, const int32_t *is_signed, int32_t width, int64_t n, int64_t shards,
                        int32_t *out);
 
-/* The rows of shard i are order[starts[i]..starts[i + 1]), in order. order has n + 1 places, starts shards + 1. */
-int oop_order_shards(const int32_t *shard, int64_t n, int64_t shards, int64_t *order, int64_t *starts);
+/* A column of rows, of a width of 1, 2, 4 or 8 bytes, and for each shard where its values go. */
+typedef struct {
+    const void *values;
+    void **outs;
+    int64_t width;
+} oop_payload;
+
+/* The rows of shard s, as oop_hash_partition has them, are appended in order to its outs, behind ends[s] that are there
+   already; ends is brought up to date. Every out has room for so many values. */
+int oop_exchange_rows(const oop_column *columns, const int32_t *is_signed, int32_t width, int64_t n, int64_t shards,
+                      const oop_payload *payload, int32_t payloads, int64_t room, int64_t *ends);
 
 /* The least and greatest slice of 2**shift slots; n > 0. */
 int oop_slice_limits(const int64_t *slots, int64_t n, int64_t shift, int64_t *least, int64_t *greatest);

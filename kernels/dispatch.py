@@ -49,7 +49,7 @@ class Kernels:
     mark_late: Callable[..., Bools]
     GroupTable: type[reference.GroupTable]
     hash_partition: Callable[..., NDArray[Any]]
-    partition_rows: Callable[..., tuple[Ints, Ints]]
+    exchange_rows: Update
     take_fixed: Callable[..., Array]
     add_count: Update
     add_sum_int: Update

@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 
 from oop.kernels.checks import Array, Bools, Ints, KernelError, check_ids
 from oop.kernels.jit_compiler import as_input, as_mask, compile_loop
-from oop.kernels.reference_groups import Words, check_columns, check_shards, normalize_column
+from oop.kernels.reference_groups import (
+    OFFSETS_OUTSIDE,
+    SHARD_FULL,
+    Words,
+    check_columns,
+    check_exchange,
+    check_fixed,
+    check_shards,
+    normalize_column,
+)
 from oop.kernels.views import Column
 
 # Unsigned, each of them: Numba makes a float of an unsigned and a signed integer.
@@ -30,28 +39,34 @@ def hash_partition(columns: Sequence[Column], shards: int, length: int | None = 
         if column.offsets is None:
             _fold_words(data.view(np.uint64), valid, hashes)
         elif not _fold_bytes(data, as_input(column.offsets), valid, hashes):
-            raise KernelError("offsets point outside the data")
+            raise KernelError(OFFSETS_OUTSIDE)
     shard = np.empty(len(hashes), np.int32)
     _scale_hashes(hashes, np.uint64(shards), shard)
     return shard
 
 
-def partition_rows(columns: Sequence[Column], shards: int, length: int | None = None) -> tuple[Ints, Ints]:
-    """The rows of each shard together; see `oop.kernels.reference_groups.partition_rows`."""
-    shard = hash_partition(columns, shards, length)
-    order, starts = np.empty(len(shard), np.int64), np.zeros(shards + 1, np.int64)
-    _order_shards(shard, starts, order)
-    return order, starts
+def exchange_rows(
+    keys: Sequence[Column], values: Sequence[Array], outs: Sequence[Sequence[Array]], ends: Ints
+) -> None:
+    """Rows to the shards of their keys; see `oop.kernels.reference_groups.exchange_rows`."""
+    length = check_exchange(keys, values, outs, ends)
+    shard = hash_partition(keys, len(ends), length)
+    for s, end in enumerate(ends.tolist()):
+        rows = _select_shard(shard, s)
+        for value, column in zip(values, outs, strict=True):
+            if len(rows) > len(column[s]) - end:
+                raise KernelError(SHARD_FULL)
+            bits = as_input(value).view(f"uint{8 * value.itemsize}")
+            _take(bits, rows, column[s][end : end + len(rows)].view(bits.dtype))
+        ends[s] += len(rows)
 
 
 def take_fixed(values: Array, rows: Ints) -> Array:
     """`values[rows]`; see `oop.kernels.reference_groups.take_fixed`."""
-    if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.itemsize not in (1, 2, 4, 8):
-        raise KernelError("values must be a one-dimensional array of 1, 2, 4 or 8 bytes each")
+    check_fixed(values)
     check_ids(rows, len(values), name="rows")
-    if values.dtype.hasobject or not values.flags.c_contiguous:
-        # References must be counted, and a copy of all values may cost more than some of them.
-        return values[rows]
+    if not values.flags.c_contiguous:
+        return values[rows]  # a copy of all values may cost more than some of them
     # As unsigned numbers: four types of argument, whatever the types of values.
     bits = as_input(values).view(f"uint{8 * values.itemsize}")
     taken = np.empty(len(rows), bits.dtype)
@@ -105,15 +120,14 @@ def _scale_hashes(hashes: Words, shards: np.uint64, shard: NDArray[np.int32]) ->
 
 
 @compile_loop
-def _order_shards(shard: NDArray[np.int32], starts: Ints, order: Ints) -> None:
+def _select_shard(shard: NDArray[np.int32], number: int) -> Ints:
+    rows = np.empty(len(shard), np.int64)
+    count = 0
     for i in range(len(shard)):
-        starts[shard[i] + 1] += 1
-    for s in range(1, len(starts)):
-        starts[s] += starts[s - 1]
-    places = starts[:-1].copy()
-    for i in range(len(shard)):
-        order[places[shard[i]]] = i
-        places[shard[i]] += 1
+        if shard[i] == number:
+            rows[count] = i
+            count += 1
+    return rows[:count]
 
 
 @compile_loop

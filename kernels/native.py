@@ -19,7 +19,7 @@ from oop.kernels.native_aggregates import (
 )
 from oop.kernels.native_groups import GroupTable
 from oop.kernels.native_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
-from oop.kernels.native_partition import hash_partition, partition_rows, take_fixed
+from oop.kernels.native_partition import exchange_rows, hash_partition, take_fixed
 from oop.kernels.native_windows import order_slots, select_below, select_not_below, wid_ranges
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "add_moments",
     "add_sum_float",
     "add_sum_int",
+    "exchange_rows",
     "hash_partition",
     "mark_late",
     "merge_count",
@@ -37,7 +38,6 @@ __all__ = [
     "merge_sum_float",
     "merge_sum_int",
     "order_slots",
-    "partition_rows",
     "prefix_bounds",
     "prefix_bounds_by",
     "prefix_bounds_rows",

@@ -15,12 +15,14 @@ import numpy as np
 from oop.kernels.checks import Array, Ints, KernelError, check_ids
 from oop.kernels.native_library import check_code, contiguous, ffi, lib, point, point_bytes
 from oop.kernels.reference_groups import OFFSETS_OUTSIDE, check_columns, check_kinds
+from oop.kernels.scratch import new_array
 from oop.kernels.views import DTYPES, Column
 
 SMALLEST = 32  # places of a new table
 # Groups for each place, at most. Sparser tables find a key sooner, but cost memory and misses of the cache.
 LOAD_NUMERATOR, LOAD_DENOMINATOR = 5, 8
 MOST_GROUPS = 2**32 - 2
+SMALL = 65_536  # groups up to which a table grows by four
 
 _ENTRY = ffi.sizeof("oop_entry")
 # One secret for each process: keys that meet in one place here need not meet anywhere else.
@@ -72,7 +74,7 @@ class GroupTable:
                 check_ids(rows, length, name="rows")
             rows = contiguous(rows)
         n = length if rows is None else len(rows)
-        ids = np.empty(n, np.int64)
+        ids = new_array(n, np.int64)
         if not columns:
             if rows is not None:
                 check_ids(rows, length, name="rows")
@@ -116,7 +118,7 @@ class GroupTable:
 
     def _grow(self) -> None:
         groups = len(self) + 1
-        wanted = max(2 * len(self), SMALLEST)
+        wanted = len(self) * (2 if len(self) > SMALL else 4)
         if groups * 16 > self._expected:
             wanted = max(wanted, self._expected)
         if groups > MOST_GROUPS:
@@ -125,7 +127,10 @@ class GroupTable:
         if groups > _groups_in(size):
             while _groups_in(size) < wanted and size < 2**32:
                 size *= 2
-            entries = np.zeros(size * _ENTRY, np.uint8)
+            # Cleared here, not by the kernel at first use: a page that is read before it is written faults twice, and
+            # the second time every core has to be told.
+            entries = np.empty(size * _ENTRY, np.uint8)
+            entries.fill(0)
             check_code(lib.oop_rehash(self._table, ffi.from_buffer("oop_entry[]", entries), size))
             self._point_entries(entries)
         self._make_room(min(wanted, _groups_in(size)))

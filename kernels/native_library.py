@@ -18,25 +18,26 @@ lib: Any = _module.lib
 NULL: Any = ffi.NULL
 
 _C_TYPES = {
-    "int64": "int64_t[]",
-    "uint64": "uint64_t[]",
-    "int32": "int32_t[]",
-    "float64": "double[]",
-    "uint8": "uint8_t[]",
-    "bool": "uint8_t[]",
+    np.dtype(np.int64): ffi.typeof("int64_t[]"),
+    np.dtype(np.uint64): ffi.typeof("uint64_t[]"),
+    np.dtype(np.int32): ffi.typeof("int32_t[]"),
+    np.dtype(np.float64): ffi.typeof("double[]"),
+    np.dtype(np.uint8): ffi.typeof("uint8_t[]"),
+    np.dtype(np.bool_): ffi.typeof("uint8_t[]"),
 }
+_BYTES = ffi.typeof("uint8_t[]")
 
 
 def point(array: Array | None) -> Any:
     """A pointer to a contiguous array, NULL for None."""
     if array is None:
         return NULL
-    return ffi.from_buffer(_C_TYPES[array.dtype.name], array)
+    return ffi.from_buffer(_C_TYPES[array.dtype], array)
 
 
 def point_bytes(array: Array) -> Any:
     """A pointer to an array of any type, for C to read by width."""
-    return ffi.from_buffer("uint8_t[]", array)
+    return ffi.from_buffer(_BYTES, array)
 
 
 def contiguous(array: Array) -> Array:

@@ -18,6 +18,7 @@ from oop.kernels.checks import (
 )
 from oop.kernels.native_late import mark_late
 from oop.kernels.native_library import check_code, contiguous, ffi, lib, point
+from oop.kernels.scratch import new_array
 
 # Slices this far apart are counted in an array; beyond it they are sorted.
 COUNTED_SPAN = 65_536
@@ -28,8 +29,8 @@ def wid_ranges(times: Array, range: Number, slide: Number, offset: Number) -> tu
     times = check_times(times)
     floats = times.dtype == np.float64
     check_window(range, slide, offset, floats)
-    last = np.empty(len(times), np.int64)
-    first = last if range == slide else np.empty(len(times), np.int64)  # a row of a tumbling window has just one
+    last = new_array(len(times), np.int64)
+    first = last if range == slide else new_array(len(times), np.int64)  # a row of a tumbling window has just one
     bad = ffi.new("int64_t *")
     outs = point(first), point(last), bad
     if floats:
@@ -69,7 +70,7 @@ def order_slots(slots: Ints, shift: int) -> tuple[Ints, Ints | None, Ints]:
     least, span = limits[0], limits[1] - limits[0]
     if not span:
         return np.array([least]), None, np.array([0, n])
-    order = np.empty(n + 1, np.int64)  # the last place takes what C writes beyond the end
+    order = new_array(n + 1, np.int64)  # the last place takes what C writes beyond the end
     if span >= COUNTED_SPAN:
         check_code(lib.oop_sort_slices(point(slots), n, shift, point(order), point(np.empty(n, np.int64))))
         numbers, firsts = np.unique(slots[order[:n]] >> shift, return_index=True)

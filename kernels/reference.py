@@ -21,7 +21,7 @@ from oop.kernels.reference_aggregates import (
     take_max,
     take_min,
 )
-from oop.kernels.reference_groups import GroupTable, hash_partition, partition_rows, take_fixed
+from oop.kernels.reference_groups import GroupTable, exchange_rows, hash_partition, take_fixed
 from oop.kernels.reference_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
 from oop.kernels.reference_windows import order_slots, select_below, select_not_below, wid_ranges
 
@@ -31,6 +31,7 @@ __all__ = [
     "add_moments",
     "add_sum_float",
     "add_sum_int",
+    "exchange_rows",
     "hash_partition",
     "mark_late",
     "merge_count",
@@ -40,7 +41,6 @@ __all__ = [
     "merge_sum_float",
     "merge_sum_int",
     "order_slots",
-    "partition_rows",
     "prefix_bounds",
     "prefix_bounds_by",
     "prefix_bounds_rows",

@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from oop.kernels.checks import Array, Ints, KernelError, check_ids
+from oop.kernels.checks import Array, Ints, KernelError, check_array, check_ids, check_out
 from oop.kernels.views import DTYPES, Column, change_width, concat_columns, take_rows, wide_kind
 
 # Codes of two columns are combined as code * cardinality + code; beyond this int64 would overflow.
 CODE_LIMIT = 2**62
 
 OFFSETS_OUTSIDE = "offsets point outside the data"
+SHARD_FULL = "a shard has more rows than its arrays have room for"
 
 Words = NDArray[np.uint64]
 
@@ -125,17 +126,56 @@ def hash_partition(columns: Sequence[Column], shards: int, length: int | None = 
     return (((hashes >> np.uint64(32)) * np.uint64(shards)) >> np.uint64(32)).astype(np.int32)
 
 
-def partition_rows(columns: Sequence[Column], shards: int, length: int | None = None) -> tuple[Ints, Ints]:
-    """The numbers of all rows, those of each shard together and in order: shard i has `order[starts[i]:starts[i + 1]]`.
+def exchange_rows(
+    keys: Sequence[Column], values: Sequence[Array], outs: Sequence[Sequence[Array]], ends: Ints
+) -> None:
+    """Rows to the shards of their keys: the values of shard s are appended to `outs[…][s]`, of each column, in order.
 
-    >>> order, starts = partition_rows([Column("int", np.array([1, 2, 3, 1]))], 4)
-    >>> order.tolist(), starts.tolist()
-    ([1, 0, 2, 3], [0, 1, 1, 1, 4])
+    `ends[s]` values are there already; it is brought up to date.
+
+    >>> outs, ends = [[np.zeros(3, np.int64) for _ in range(2)]], np.array([1, 0])
+    >>> exchange_rows([Column("int", np.array([2, 1]))], [np.array([7, 8])], outs, ends)
+    >>> outs, ends
+    ([[array([0, 7, 0]), array([8, 0, 0])]], array([2, 1]))
     """
-    shard = hash_partition(columns, shards, length)
-    starts = np.zeros(shards + 1, np.int64)
-    np.cumsum(np.bincount(shard, minlength=shards), out=starts[1:])
-    return np.argsort(shard, kind="stable"), starts
+    length = check_exchange(keys, values, outs, ends)
+    shard = hash_partition(keys, len(ends), length)
+    for s, end in enumerate(ends.tolist()):
+        rows = np.flatnonzero(shard == s)
+        for value, out in zip(values, outs, strict=True):
+            if len(rows) > len(out[s]) - end:
+                raise KernelError(SHARD_FULL)
+            out[s][end : end + len(rows)] = value[rows]
+        ends[s] += len(rows)
+
+
+def check_exchange(
+    keys: Sequence[Column], values: Sequence[Array], outs: Sequence[Sequence[Array]], ends: Ints
+) -> int:
+    """What `exchange_rows` is given fits together; the number of rows."""
+    check_array("ends", ends, np.int64)
+    check_out(len(ends), ends=ends)
+    check_shards(len(ends))
+    length = check_columns(keys, len(values[0]) if values else None)
+    if len(outs) != len(values) or any(len(out) != len(ends) for out in outs):
+        raise KernelError("there must be an array for each column and shard")
+    rooms = {len(out) for column in outs for out in column}
+    if len(rooms) > 1 or (rooms and not 0 <= int(ends.min()) <= int(ends.max()) <= min(rooms)):
+        raise KernelError("the arrays of all shards must be of one length, and hold what ends says")
+    for value, column in zip(values, outs, strict=True):
+        check_fixed(value)
+        check_array("values", value, value.dtype, length)
+        for out in column:
+            check_array("out", out, value.dtype)
+            if not out.flags.writeable or not out.flags.c_contiguous:
+                raise KernelError("output arrays must be writable and contiguous")
+    return length
+
+
+def check_fixed(values: Array) -> None:
+    wrong = not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.hasobject
+    if wrong or values.dtype.itemsize not in (1, 2, 4, 8):
+        raise KernelError("values must be a one-dimensional array of 1, 2, 4 or 8 bytes each")
 
 
 def take_fixed(values: Array, rows: Ints) -> Array:
@@ -144,8 +184,7 @@ def take_fixed(values: Array, rows: Ints) -> Array:
     >>> take_fixed(np.array([5, 6, 7], np.int16), np.array([2, 0]))
     array([7, 5], dtype=int16)
     """
-    if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.itemsize not in (1, 2, 4, 8):
-        raise KernelError("values must be a one-dimensional array of 1, 2, 4 or 8 bytes each")
+    check_fixed(values)
     check_ids(rows, len(values), name="rows")
     return values[rows]
 

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -69,6 +70,7 @@ class Column:
         return sum(part.nbytes for part in (self.data, self.offsets, self.valid) if part is not None)
 
 
+@functools.cache
 def kind_of(type: pa.DataType) -> str:
     """The kind of `Column` that holds an Arrow type.
 
@@ -128,6 +130,7 @@ def wide_kind(kind: str) -> str:
     return kind.rstrip("0123456789")
 
 
+@functools.cache
 def key_kind(type: pa.DataType) -> str:
     """The kind of `Column` in which an Arrow type serves as a key: integers in their own width.
 
@@ -189,6 +192,19 @@ def times(array: pa.Array | pa.ChunkedArray) -> Array:
             raise TimeError(f"time {int(view.data.max())} does not fit a 64-bit signed integer")
         return view.data.astype(np.int64)
     return view.data
+
+
+def fixed_values(array: pa.Array) -> Array | None:
+    """The values of a column of numbers or times without nulls, as they lie in memory; None for any other column.
+
+    >>> fixed_values(pa.array([1, 2], pa.int16())), fixed_values(pa.array(["a"]))
+    (array([1, 2], dtype=int16), None)
+    """
+    type = array.type
+    plain = pt.is_integer(type) or pt.is_floating(type) or pt.is_temporal(type)
+    if array.null_count or not plain or pt.is_interval(type):
+        return None
+    return _view_fixed(array)
 
 
 def to_arrow(view: Column, type: pa.DataType) -> pa.Array:

@@ -41,7 +41,11 @@ class Aggregate(Spec):
     name = "Aggregate"
 
     def reads(self) -> frozenset[str]:
-        return frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))
+        wids = {WID_START} if self.grid.tumbles else {WID_START, WID_END}
+        return frozenset(self.keys).union(wids, *(a.columns() for _, a in self.aggregates))
+
+    def shard_columns(self) -> list[tuple[str, ...]] | None:
+        return [self.keys] if self.keys else None
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         fields = [pa.field(WINDOW_START, self.time), pa.field(WINDOW_END, self.time)]
@@ -96,7 +100,8 @@ class AggregateOperator(Holding):
         if is_late(batch):  # taken for windows that have not gone out (DESIGN section 3, late rows)
             keys = {k: batch.column(k) for k in self.keys}
             bounds = int_bounds(self.ports.frontiers[port], WID_START, keys)
-            batch = self.keep_usable(batch, batch.column(WID_END).to_numpy() >= bounds)
+            last = WID_START if self.grid.tumbles else WID_END
+            batch = self.keep_usable(batch, batch.column(last).to_numpy() >= bounds)
         if batch.num_rows:
             first = batch.column(WID_START).to_numpy()
             if self.sliding:

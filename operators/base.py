@@ -61,7 +61,7 @@ class Spec:
     name = "operator"
 
     def reads(self) -> frozenset[str]:
-        """The columns that it looks at."""
+        """The columns that it looks at; a worker of several is given no others."""
         return frozenset()
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
@@ -78,6 +78,13 @@ class Spec:
         """What one new promise adds to the output, where it can be said without looking at all others; else None.
 
         Then the whole is translated. With many groups this is the difference between a look-up and a scan.
+        """
+        return None
+
+    def shard_columns(self) -> list[tuple[str, ...]] | None:
+        """For each port the columns whose values may decide which of several workers takes a row.
+
+        None: one worker must take all rows. Promises go to every worker.
         """
         return None
 

@@ -44,6 +44,11 @@ class Grid:
     def overlaps(self) -> bool:
         return self.slide < self.range
 
+    @property
+    def tumbles(self) -> bool:
+        """Is every time in exactly one window?"""
+        return self.slide == self.range
+
     def start(self, wid: Bound) -> Bound:
         return window_start(int(wid), self.slide, self.offset)
 

@@ -178,7 +178,7 @@ class Store:
         self.tables: dict[int, Table] = {}
         self.nbytes = 0
         self._held = 0
-        self._expected = 0  # groups in the slice that was last removed: the next ones will be like it
+        self._expected = 0  # groups in the slice that was last removed
         self._sizes: dict[int, tuple[int, int]] = {}
         self._saved: set[int] = set()
         self._changed: set[int] = set()
@@ -219,8 +219,9 @@ class Store:
         self._changed.add(number)
         table = self.tables.get(number)
         if table is None:
-            slot = number << self.shift
-            table = self.tables[number] = Table(self.shape, self.shift > 0, slot, self._expected)
+            # neighbours are much alike: a table that is on its way to their size grows there in one go
+            expected = max((len(t) for t in self.tables.values()), default=self._expected)
+            table = self.tables[number] = Table(self.shape, self.shift > 0, number << self.shift, expected)
         return table
 
     @property

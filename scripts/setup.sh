@@ -58,19 +58,31 @@ java_version() {
     fi
 }
 
+# Install a package of the system where that is possible without asking: as root on Debian.
+install_system() {
+    [ -f /etc/debian_version ] && [ "$(id -u)" = 0 ] || return 1
+    say "setup: installing $1, $2"
+    apt-get update -qq >&2 && apt-get install -y -qq "$1" >&2 && return
+    say "setup: that failed."
+    return 1
+}
+
 ensure_java() {
     [ "$(java_version)" -lt 17 ] || return 0
-    if [ -f /etc/debian_version ] && [ "$(id -u)" = 0 ]; then
-        say "setup: installing Java 17 for the Spark engine"
-        if apt-get update -qq >&2 && apt-get install -y -qq openjdk-17-jre-headless >&2; then
-            return
-        fi
-        say "setup: that failed."
-    fi
+    install_system openjdk-17-jre-headless "for the Spark engine" && return
     say "setup: WARNING: no Java 17 or newer. Everything but the Spark engine works without it. To have Spark too:"
     say "    Debian, Ubuntu:  sudo apt-get install openjdk-17-jre-headless"
     say "    Fedora:          sudo dnf install java-17-openjdk-headless"
     say "    macOS:           brew install openjdk@17, then export JAVA_HOME=\"\$(brew --prefix openjdk@17)\""
+}
+
+ensure_valgrind() {
+    # There is none for today's Macs.
+    [ "$(uname -s)" = Linux ] && ! command -v valgrind >/dev/null || return 0
+    install_system valgrind "which counts the instructions of the C kernels" && return
+    say "setup: WARNING: no valgrind. The test that compares the instructions of the C kernels is skipped. To have it:"
+    say "    Debian, Ubuntu:  sudo apt-get install valgrind"
+    say "    Fedora:          sudo dnf install valgrind"
 }
 
 install_packages() {
@@ -90,4 +102,5 @@ install_packages() {
 
 create_environment
 ensure_java
+ensure_valgrind
 install_packages

@@ -14,6 +14,7 @@ from typing import TypeGuard
 
 import pyarrow as pa
 
+from oop.engines.sharded import Sharded
 from oop.errors import OopError, PunctuationViolated
 from oop.operators.base import Element, Operator, Stateful, TakesTrains
 from oop.operators.coverage import broken_promises
@@ -23,6 +24,7 @@ from oop.plan import Node
 from oop.punctuation import Frontier, Punctuation
 
 TRAIN_ROWS = 8_192  # batches smaller than this are coupled before a box takes them
+SHARDED_TRAIN_ROWS = 262_144  # rows that cross to other threads together: each crossing has its price
 
 
 class Arc:
@@ -61,20 +63,24 @@ class Arc:
 
     def take(self) -> Element:
         """The next element; small batches in a row come coupled into a train, and nothing overtakes a promise."""
-        element = self.queue.popleft()
-        if not isinstance(element, pa.RecordBatch):
-            return element
-        rows = element.num_rows
-        train = [element]
-        while self.queue and rows < TRAIN_ROWS:
+        if _is_promise(self.queue[0]):
+            return self.queue.popleft()
+        train = self.take_batches(TRAIN_ROWS)
+        return train[0] if len(train) == 1 else pa.concat_batches(train)
+
+    def take_batches(self, enough: int) -> list[pa.RecordBatch]:
+        """The batches that are next, up to a promise, another mark, or so many rows."""
+        train: list[pa.RecordBatch] = []
+        rows = 0
+        while self.queue and rows < enough:
             following = self.queue[0]
-            if not isinstance(following, pa.RecordBatch) or not _couple(element, following):
+            if not isinstance(following, pa.RecordBatch) or (train and not _couple(train[0], following)):
                 break
             self.queue.popleft()
             train.append(following)
             rows += following.num_rows
         self.queued_rows -= rows
-        return element if len(train) == 1 else pa.concat_batches(train)
+        return train
 
 
 def _is_promise(element: Element) -> TypeGuard[Punctuation]:
@@ -223,4 +229,52 @@ class Box:
             )
 
 
-CAPACITY_ROWS = 262_144
+class ShardedBox(Box):
+    """A box whose operator works on several threads: what comes out comes later, and there is only so much on its way."""
+
+    sharded: Sharded
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert isinstance(self.operator, Sharded)
+        self.sharded = self.operator
+        self.trains = None  # the shards couple promises themselves
+
+    @property
+    def has_work(self) -> bool:
+        waits = self.sharded.waiting_rows < CAPACITY_ROWS and any(arc.queue for arc in self.inputs)
+        return not self.failed and (waits or self.sharded.has_output)
+
+    def run(self, rows: int | None) -> bool:
+        """Hand on what waits, up to what may be on its way, and put out what has come back."""
+        taken = 0
+        while self.sharded.waiting_rows < CAPACITY_ROWS and (rows is None or taken < rows):
+            ready = [arc for arc in self.inputs if arc.queue]
+            if not ready:
+                break
+            for arc in ready:
+                train = arc.take_batches(SHARDED_TRAIN_ROWS)
+                if train:
+                    taken += self._process_batches(train, arc.port)
+                else:
+                    self.process(arc.take(), arc.port)
+        self.emit(self.sharded.ready())
+        self.measure()
+        return True
+
+    def _process_batches(self, train: list[pa.RecordBatch], port: int) -> int:
+        rows = sum(batch.num_rows for batch in train)
+        self.rows_in += rows
+        self.batches_in += len(train)
+        if rows < len(train) * TRAIN_ROWS:
+            train = [pa.concat_batches(train)]  # small ones cost more apart than to copy
+        self.emit(self.sharded.process_batches(train, port))
+        return rows
+
+    def measure(self) -> None:
+        super().measure()
+        self.peak_buffered = max(self.peak_buffered, self.sharded.peak_rows)
+        self.peak_bytes = max(self.peak_bytes, self.sharded.peak_bytes)
+
+
+CAPACITY_ROWS = 524_288

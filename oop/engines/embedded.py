@@ -6,7 +6,9 @@ the boxes that feed it wait, up to the sources, which are not read.
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from copy import copy
 from functools import partial
@@ -15,24 +17,32 @@ from typing import Any
 import pyarrow as pa
 
 from oop.clocks import Clock, WallClock
-from oop.engines.boxes import Arc, Box, Gauge
+from oop.engines.boxes import SHARDED_TRAIN_ROWS, Arc, Box, Gauge, ShardedBox
 from oop.engines.feeds import DirectFeed, Done, Failed, Feed, ThreadFeed, Train
 from oop.engines.late import Late
 from oop.engines.metrics import Metrics, gather
+from oop.engines.pool import Pool
 from oop.engines.schedulers import MinCost, Scheduler
+from oop.engines.sharded import Sharded
 from oop.errors import OopError
 from oop.operators.base import Element
 from oop.operators.input import InputOperator
 from oop.operators.ledger import Ledger
-from oop.plan import Node, check_emits, interests, walk
+from oop.plan import Node, check_emits, interests, sources, walk
 from oop.punctuation import END, Punctuation
 from oop.sinks import open_sink
 
-_SOURCE_ROWS = 65_536  # rows that a source gives in one round, if it has them at hand
+_MANY_ROWS = 1_000_000
+_MOST_THREADS = 4  # unless asked for: between kernels they wait for one interpreter
+_SOURCE_ROWS = 262_144  # rows that a source gives in one round, if it has them at hand
 
 
 class Embedded:
     """Run in this process. ``check=True`` watches that every operator keeps its own promises (for tests).
+
+    ``threads=n`` spreads the groups of each operator that has keys over n threads; the order of the results is then
+    free. Without it there is one thread, unless the inputs are known to have a million rows or more: then there is one
+    for each core, up to four.
 
     ``readers=True`` gives every live input a thread that reads it, so that one which is silent does not hold up the
     others; without it, inputs are read in turn (a plan with a timer has such threads anyway).
@@ -46,11 +56,15 @@ class Embedded:
     def __init__(
         self,
         *,
+        threads: int | None = None,
         scheduler: Scheduler | None = None,
         clock: Clock | None = None,
         readers: bool = False,
         check: bool = False,
     ) -> None:
+        if threads is not None and (not isinstance(threads, int) or isinstance(threads, bool) or threads < 1):
+            raise ValueError(f"threads is a number of at least 1, not {threads!r}")
+        self.threads = threads
         self.scheduler = scheduler or MinCost()
         self.clock = clock or WallClock()
         self.readers = readers
@@ -68,6 +82,12 @@ class Embedded:
         if sink is not None:
             run._write(sink)
         return run
+
+
+def _threads_for(root: Node) -> int:
+    """As many as pay: below a million rows starting them costs more than they save."""
+    rows = sum(node.data.rows or 0 for node in sources(root) if node.data is not None)
+    return min(os.cpu_count() or 1, _MOST_THREADS) if rows >= _MANY_ROWS else 1
 
 
 class _Source:
@@ -101,6 +121,11 @@ class Run:
         self._stopped = False
         self._failure: Exception | None = None
         self._gauge = Gauge()
+        threads = engine.threads or _threads_for(root)
+        self._pool = Pool(threads) if threads > 1 else None
+        if self._pool is not None:
+            weakref.finalize(self, self._pool.close)  # a run that nobody reads to its end
+        self._round_rows = _SOURCE_ROWS if self._pool is None else SHARDED_TRAIN_ROWS
         self._boxes, self._sources = self._build(root, engine)
         self._elements = self._drive()
 
@@ -110,8 +135,8 @@ class Run:
         inputs: list[Box] = []
         timers = False
         for node in walk(root):
-            operator = node.spec.start(node.input_schemas())
-            box = boxes[id(node)] = Box(node, operator, self._gauge, check=engine.check)
+            box = boxes[id(node)] = self._box(node, engine.check)
+            operator = box.operator
             for port, edge in enumerate(node.inputs):
                 arc = Arc(box, port, edge.route)
                 boxes[id(edge.node)].outputs.append(arc)
@@ -125,6 +150,13 @@ class Run:
         boxes[id(root)].outputs.append(self._result)
         threaded = engine.readers or (timers and self._clock.live)
         return list(boxes.values()), [self._source(box, threaded) for box in inputs]
+
+    def _box(self, node: Node, check: bool) -> Box:
+        columns = node.spec.shard_columns()
+        if self._pool is None or columns is None:
+            return Box(node, node.spec.start(node.input_schemas()), self._gauge, check=check)
+        sharded = Sharded(node.spec, node.input_schemas(), columns, self._pool.threads, self._pool)
+        return ShardedBox(node, sharded, self._gauge, check=check)
 
     def _source(self, box: Box, threaded: bool) -> _Source:
         data = box.node.data
@@ -141,7 +173,7 @@ class Run:
         try:
             while not self._stopped:
                 read = self._failure is None and self._read()
-                ran = self._round()
+                ran = self._step()
                 yield from self._results()
                 if self._failure is not None and not ran:
                     raise self._failure  # what came before it has left
@@ -152,6 +184,17 @@ class Run:
         finally:
             for source in self._sources:
                 source.feed.close()
+            if self._pool is not None:
+                self._pool.close()
+
+    def _step(self) -> bool:
+        """A round; where there is nothing to do in it, lend the threads a hand. False if all has come to rest."""
+        # asked before the round: what threads put out before they went idle is then seen by it
+        busy = self._pool is not None and not self._pool.is_idle
+        ran = self._round()
+        if busy and not ran and self._pool is not None:
+            self._pool.help()
+        return ran or busy
 
     def _read(self) -> bool:
         """Let every source that has room give a round's rows."""
@@ -159,7 +202,7 @@ class Run:
         for source in self._sources:
             rows = 0
             data = source.box.node.data
-            while not source.done and rows < _SOURCE_ROWS and not source.box.is_pushed_back:
+            while not source.done and rows < self._round_rows and not source.box.is_pushed_back:
                 train = source.feed.next()
                 if train is None:
                     break

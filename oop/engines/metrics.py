@@ -108,7 +108,7 @@ def _of(box: Box) -> BoxMetrics:
         box.batches_out,
         box.promises_in,
         box.promises_out,
-        box.seconds,
+        box.seconds + getattr(box.operator, "seconds", 0.0),
         held,
         box.peak_buffered,
         size,

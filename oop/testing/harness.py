@@ -41,6 +41,7 @@ class Harness:
         punctuate: Policy | Mapping[str, Policy] | None = None,
         late: str = "drop",
         clock: Clock | None = None,
+        threads: int = 1,
     ) -> None:
         self.schemas = [_schema(s) for s in schemas]
         policy = punctuated() if punctuate is None else punctuate
@@ -51,7 +52,7 @@ class Harness:
         self.stream = pipeline(*streams)
         self.root = self.stream._final()
         check_emits(self.root)
-        self.run = Run(self.root, Embedded(check=True, clock=clock, readers=False))
+        self.run = Run(self.root, Embedded(check=True, clock=clock, readers=False, threads=threads))
         inputs = {id(s._node): i for i, s in enumerate(streams)}
         self.sources: dict[int, Box] = {}
         for box in self.run._boxes:
@@ -66,24 +67,24 @@ class Harness:
             rows = pa.RecordBatch.from_pydict(dict(rows), schema=self.schemas[port])
         elif not isinstance(rows, pa.RecordBatch):
             rows = pa.RecordBatch.from_pylist(list(rows), schema=self.schemas[port])
-        self.feed(rows, port)
+        self.feed(rows, port=port)
 
     def promise(self, port: int = 0, where: Mapping[str, Any] | None = None, **below: Any) -> None:
         """``promise(ts=5)`` is the promise ``ts < 5``."""
-        self.feed(Punctuation(below, where), port)
+        self.feed(Punctuation(below, where), port=port)
 
     def end(self, port: int | None = None) -> None:
         """The end of one input, or of all."""
         for i in self.sources if port is None else [port]:
-            self.feed(END, i)
+            self.feed(END, port=i)
 
-    def feed(self, element: Element, port: int = 0) -> None:
-        """Push one element and let the pipeline come to rest."""
-        if isinstance(element, Punctuation):
-            element = normalise(element, self.schemas[port])
-            self.given[port].advance(element)
+    def feed(self, *elements: Element, port: int = 0) -> None:
+        """Push elements, several together as a train, and let the pipeline come to rest."""
+        for element in elements:
+            if isinstance(element, Punctuation):
+                self.given[port].advance(normalise(element, self.schemas[port]))
         if port in self.sources:
-            self.sources[port].process(element)
+            self.sources[port].process_train(list(elements))
         self.settle()
 
     def tick(self) -> None:
@@ -93,7 +94,7 @@ class Harness:
         self.settle()
 
     def settle(self) -> None:
-        while self.run._round():
+        while self.run._step():
             pass
         if self.run._failure is not None:
             raise self.run._failure
@@ -144,6 +145,7 @@ class Harness:
         for operator, parts in zip(self._operators(), snapshot, strict=True):
             for key, part in operator.save():
                 if part is None:
+                    assert key in parts, f"a part is said to be gone that was never saved: {key}"
                     del parts[key]
                 else:
                     parts[key] = part

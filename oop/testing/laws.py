@@ -45,12 +45,14 @@ def check_operator(
     time: str = "ts",
     punctuate: Policy | Mapping[str, Policy] | None = None,
     late: str = "drop",
+    threads: int = 1,
     expected: Iterable[Mapping[str, Any]] | None = None,
 ) -> None:
     """Hold every law for one random disorder of the inputs; AssertionError names the law that failed.
 
     ``inputs`` are batches and promises for each of the pipeline's streams; without a policy their own promises count
     and rows are permuted within them, with a policy only the batches are cut anew. ``expected`` are the answer's rows.
+    With ``threads`` the disordered runs are on so many, the plain one is on one thread.
 
     >>> import oop
     >>> from oop.testing import elements
@@ -66,11 +68,11 @@ def check_operator(
     rng = random.Random(seed)
     schemas = [_schema_of(i) for i in inputs]
 
-    def start() -> Harness:
-        return Harness(pipeline, *schemas, time=time, punctuate=punctuate, late=late)
+    def start(threads: int = threads) -> Harness:
+        return Harness(pipeline, *schemas, time=time, punctuate=punctuate, late=late, threads=threads)
 
     shuffled = punctuate is None
-    plain = _Trial(start, [list(i) for i in inputs], random.Random(seed), shuffled)
+    plain = _Trial(lambda: start(1), [list(i) for i in inputs], random.Random(seed), shuffled)
     plain.play()
     if expected is not None:
         _same("the answer is right", plain.rows, bag(expected))
@@ -106,9 +108,10 @@ class _Trial:
         snapshot = None
         while any(left):
             port = self.rng.choice([i for i, q in enumerate(left) if q])
-            element = left[port].pop()
-            self.harness.feed(element, port)
-            self._watch(isinstance(element, Punctuation))
+            length = self.rng.choice([1, 1, 1, 2, 5])  # alone, or several as a train
+            train = [left[port].pop() for _ in range(min(length, len(left[port])))]
+            self.harness.feed(*train, port=port)
+            self._watch(isinstance(train[-1], Punctuation))
             if saving and self.rng.random() < 0.15:
                 snapshot = self.harness.save(snapshot)
                 if self.rng.random() < 0.5:

@@ -1,34 +1,31 @@
-"""The compiled kernels for tests, whether or not this checkout has been built."""
+"""The compiled kernels for tests, whether or not this checkout has been built, and the results to compare with."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def find_compiler() -> str | None:
-    return shutil.which(os.environ.get("CC", "cc").split()[0])
+from oop.kernels.dispatch import kernels
+from tests.kernels.cases import all_cases, run_case
+from tests.kernels.processes import CSRC, ROOT, build_native
 
 
 @pytest.fixture(scope="session")
 def native_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The compiled module: the checkout's own if it is newer than every source, else a new one."""
-    sources = max(path.stat().st_mtime for path in (ROOT / "csrc").iterdir())
+    sources = max(path.stat().st_mtime for path in CSRC.glob("*.*"))
     for built in (ROOT / "kernels").glob("_native*.so"):
         if built.stat().st_mtime > sources:
             return built
-    if find_compiler() is None:
-        pytest.skip("no C compiler")
-    folder = tmp_path_factory.mktemp("native")
-    command = [sys.executable, str(ROOT / "csrc" / "build.py"), str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "warning" not in done.stderr
-    return next(folder.glob("_native*.so"))
+    library, said = build_native(tmp_path_factory.mktemp("native"))
+    assert "warning" not in said
+    return library
+
+
+@pytest.fixture(scope="session")
+def wanted() -> dict[str, Any]:
+    """What the reference gives for every case."""
+    reference = kernels("reference")
+    return {case.id: run_case(reference, case) for case in all_cases()}

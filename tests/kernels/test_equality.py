@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -13,41 +10,20 @@ import pytest
 
 from oop.kernels import objects
 from oop.kernels.dispatch import Kernels, kernels
-from tests.kernels.cases import all_cases, assert_same, run_case
+from tests.kernels.cases import all_cases
+from tests.kernels.processes import assert_cases_same, run_cases
 
-ROOT = Path(__file__).resolve().parents[2]
 # Kernels that every implementation must have itself, so that a lost one does not pass as a fallback.
 OWN = {field.name for field in fields(Kernels)} - {"name"} - {n for n in vars(objects) if n.endswith("_object")}
-
-
-@pytest.fixture(scope="module")
-def wanted() -> dict[str, Any]:
-    reference = kernels("reference")
-    return {case.id: run_case(reference, case) for case in all_cases()}
 
 
 @pytest.mark.parametrize("name", ["reference", "jit", "native"])
 def test_alone_equals_reference(name: str, wanted: dict[str, Any], request: Any, tmp_path: Path) -> None:
     library = str(request.getfixturevalue("native_library")) if name == "native" else "-"
-    results = tmp_path / "results"
-    script = ROOT / "tests" / "kernels" / "run_cases.py"
-    done = subprocess.run(
-        [sys.executable, "-W", "error", str(script), name, library, str(results)],
-        capture_output=True,
-        text=True,
-        env={"PYTHONPATH": str(ROOT), "PATH": ""},
-    )
-    assert done.returncode == 0, done.stderr
-    chosen, found = pickle.loads(results.read_bytes())
-    assert chosen == name
+    found = run_cases(name, library, tmp_path / "results")
     if name != "reference":
         assert {case.kernel for case in all_cases() if case.id in found} >= OWN
-    for case in all_cases():
-        if case.id in found:
-            try:
-                assert_same(found[case.id], wanted[case.id])
-            except AssertionError as error:
-                raise AssertionError(f"{case.id} differs: {error}") from error
+    assert_cases_same(found, wanted)
 
 
 def test_every_kernel_has_cases() -> None:

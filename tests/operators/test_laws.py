@@ -103,6 +103,7 @@ def test_windows_under_group_wise_policies(policy, window):
             elements,
             seed=seed,
             punctuate=policy,
+            threads=some_threads(rng),
             expected=rows,
         )
 
@@ -178,6 +179,11 @@ def test_union(seeds):
     each(seeds, case)
 
 
+def some_threads(rng: random.Random) -> int:
+    """One thread equals several: the plain run of every check is on one."""
+    return rng.choice([1, 2, 3])
+
+
 def windowed(rng, seed, *, sliding, keys, late="drop", gaps=False):
     time = some_time(rng)
     floats = time == TIMES["float64"]
@@ -201,6 +207,7 @@ def windowed(rng, seed, *, sliding, keys, late="drop", gaps=False):
         elements,
         seed=seed,
         late=late,
+        threads=some_threads(rng),
         expected=rows,
     )
 
@@ -231,7 +238,9 @@ def test_group_by_on_a_progressing_attribute(seeds):
             members[tuple(row[k] for k in keys)].append(row)
         wanted = fuzz.some_aggregates(rng)
         rows = [{**dict(zip(keys, g, strict=True)), **fuzz.aggregates(m, wanted)} for g, m in members.items()]
-        check_operator(lambda s: s.group_by(*keys).agg(**wanted), elements, seed=seed, expected=rows)
+        check_operator(
+            lambda s: s.group_by(*keys).agg(**wanted), elements, seed=seed, threads=some_threads(rng), expected=rows
+        )
 
     each(seeds, case)
 
@@ -244,6 +253,6 @@ def test_a_second_window_on_the_result_of_the_first(seeds):
             first = s.window(oop.tumbling(5)).group_by("link").agg(n=oop.count())
             return first.window(oop.tumbling(10)).agg(n=oop.sum("n"), windows=oop.count())
 
-        check_operator(pipeline, elements, seed=seed)
+        check_operator(pipeline, elements, seed=seed, threads=some_threads(rng))
 
     each(seeds, case)

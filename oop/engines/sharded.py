@@ -1,0 +1,256 @@
+"""A stateful operator on several threads: rows are parted by key, each shard has an operator of its own.
+
+To the engine it is one operator with the two hooks; what comes out comes a little later, and is asked for by `ready`.
+A batch is parted by any thread; a shard takes what is meant for it in order, one thread at a time, so that no promise
+overtakes a row. The output promises what all shards promise, like a union of them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from time import perf_counter
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from oop.engines.pool import Pool
+from oop.errors import OopError
+from oop.operators.base import FRONTIERS, Element, Part, Ports, Spec, TakesTrains, read_text, text_part
+from oop.operators.exchange import part_batches
+from oop.operators.union import Union
+from oop.punctuation import Punctuation
+
+_SHARDS = "shards"
+
+
+class Ticket:
+    """The place of some batches in every shard's queue; the parts are filled in by the thread that makes them."""
+
+    __slots__ = ("batches", "parts", "port")
+
+    def __init__(self, batches: Sequence[pa.RecordBatch], port: int) -> None:
+        self.batches = batches
+        self.port = port
+        self.parts: list[pa.RecordBatch] | None = None
+
+
+Item: TypeAlias = Ticket | tuple[Punctuation, int]
+
+
+@dataclass(eq=False)
+class Shard:
+    number: int
+    operator: Any
+    queue: deque[Item] = field(default_factory=deque)
+    busy: bool = False
+
+
+class Sharded:
+    """``columns`` are, for each port, those whose values decide the shard. ``pool`` runs what is to be done."""
+
+    def __init__(
+        self, spec: Spec, inputs: Sequence[pa.Schema], columns: Sequence[tuple[str, ...]], shards: int, pool: Pool
+    ) -> None:
+        self.shards = [Shard(i, spec.start(inputs)) for i in range(shards)]
+        self.columns = columns
+        self.reads = [_needed(spec, schema) for schema in inputs]
+        self.pool = pool
+        output = spec.schema(inputs)
+        self.ports = Ports(Union(shards), [output] * shards)
+        self.waiting_rows = 0
+        self.seconds = 0.0
+        self.peak_rows = 0
+        self.peak_bytes = 0
+        self._lock = threading.Lock()
+        self._out: deque[Element] = deque()
+        self._unfinished = 0
+        self._failure: BaseException | None = None
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        return self.process_batches([batch], port)
+
+    def process_batches(self, batches: Sequence[pa.RecordBatch], port: int = 0) -> Iterator[Element]:
+        """Batches in a row, with the same marks: they are parted together."""
+        ticket = Ticket(batches, port)
+        with self._lock:
+            self.waiting_rows += sum(batch.num_rows for batch in batches)
+            self._append(ticket)
+        self.pool.submit(partial(self._part, ticket))
+        return self.ready()
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        with self._lock:
+            self._append((punct, port))
+            self._wake(self.shards)
+        return self.ready()
+
+    def ready(self) -> Iterator[Element]:
+        """What has come out by now; raises what went wrong in a thread, once all that came before it has left."""
+        while True:
+            with self._lock:
+                if not self._out:
+                    break
+                element = self._out.popleft()
+            yield element
+        if self._failure is not None and self.is_idle:
+            raise self._failure
+
+    @property
+    def has_output(self) -> bool:
+        return bool(self._out) or (self._failure is not None and self.is_idle)
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._unfinished
+
+    def settle(self) -> None:
+        """Wait until all that was taken in has been worked off."""
+        while not self.is_idle:
+            self.pool.help()
+
+    def _append(self, item: Item) -> None:
+        self._unfinished += len(self.shards)
+        for shard in self.shards:
+            shard.queue.append(item)
+
+    def _wake(self, shards: Iterable[Shard]) -> None:
+        """Have a thread look after each shard that can go on; the lock is held."""
+        for shard in shards:
+            if not shard.busy and _can_go_on(shard):
+                shard.busy = True
+                self.pool.submit(partial(self._work, shard))
+
+    def _part(self, ticket: Ticket) -> None:
+        start = perf_counter()
+        parts: list[pa.RecordBatch] = []
+        try:
+            rows = [batch.select(self.reads[ticket.port]) for batch in ticket.batches]
+            parts = part_batches(rows, self.columns[ticket.port], len(self.shards))
+        except BaseException as error:
+            self._fail(error)
+        with self._lock:
+            ticket.parts, ticket.batches = parts, ()
+            self.seconds += perf_counter() - start
+            self._wake(self.shards)
+
+    def _work(self, shard: Shard) -> None:
+        """Take what waits for a shard, up to a batch that is still being parted."""
+        start = perf_counter()
+        while True:
+            with self._lock:
+                if not _can_go_on(shard):
+                    shard.busy = False
+                    self.seconds += perf_counter() - start
+                    return
+                items = _take(shard)
+                failed = self._failure is not None
+            rows = 0
+            try:
+                if not failed:  # after a failure what waits is only cleared away
+                    rows = self._process(shard, items)
+            except BaseException as error:
+                self._fail(error)
+            with self._lock:
+                self._unfinished -= len(items)
+                self.waiting_rows -= rows
+
+    def _process(self, shard: Shard, items: list[Item]) -> int:
+        first = items[0]
+        if isinstance(first, Ticket):
+            assert first.parts is not None
+            part = first.parts[shard.number]
+            if part.num_rows:
+                self._emit(shard, shard.operator.process_batch(part, first.port))
+            return part.num_rows
+        self._note_peak()  # a promise is about to free what has been taken
+        promises = [item[0] for item in items if not isinstance(item, Ticket)]
+        if isinstance(shard.operator, TakesTrains):
+            self._emit(shard, shard.operator.process_punctuations(promises, first[1]))
+        else:
+            for promise in promises:
+                self._emit(shard, shard.operator.process_punctuation(promise, first[1]))
+        return 0
+
+    def _emit(self, shard: Shard, elements: Iterator[Element]) -> None:
+        for element in elements:
+            with self._lock:
+                if isinstance(element, Punctuation):
+                    if self.ports.advance(element, shard.number):
+                        self._out.extend(self.ports.promises(element))
+                else:
+                    self._out.append(element)
+
+    def _fail(self, error: BaseException) -> None:
+        with self._lock:
+            self._failure = self._failure or error
+
+    def _note_peak(self) -> None:
+        self.peak_rows = max(self.peak_rows, self.buffered_rows)
+        self.peak_bytes = max(self.peak_bytes, self.state_bytes)
+
+    @property
+    def buffered_rows(self) -> int:
+        return sum(shard.operator.buffered_rows for shard in self.shards)
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(shard.operator.state_bytes for shard in self.shards)
+
+    @property
+    def late_unused(self) -> int:
+        return sum(getattr(shard.operator, "late_unused", 0) for shard in self.shards)
+
+    def save(self) -> Iterator[Part]:
+        """The parts of every shard under its number; what is still waiting is worked off first."""
+        self.settle()
+        yield text_part(_SHARDS, len(self.shards))
+        yield self.ports.save()
+        for shard in self.shards:
+            yield from ((f"{shard.number}/{key}", part) for key, part in shard.operator.save())
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        said = found.pop(_SHARDS, None)
+        count = None if said is None else read_text(said)
+        if count != len(self.shards):
+            raise OopError(
+                f"the state was saved by {count} threads, and there are {len(self.shards)} now",
+                hint=f"load it with threads={count}",
+            )
+        own = found.pop(FRONTIERS)
+        assert own is not None
+        self.ports.load(own)
+        for shard in self.shards:
+            prefix = f"{shard.number}/"
+            shard.operator.load([(k.removeprefix(prefix), p) for k, p in found.items() if k.startswith(prefix)])
+
+
+def _can_go_on(shard: Shard) -> bool:
+    if not shard.queue:
+        return False
+    first = shard.queue[0]
+    return not isinstance(first, Ticket) or first.parts is not None
+
+
+def _take(shard: Shard) -> list[Item]:
+    """The next item; promises about groups that stand in a row come together (see `TakesTrains`)."""
+    items = [shard.queue.popleft()]
+    first = items[0]
+    if isinstance(first, Ticket) or not first[0].where:
+        return items
+    while shard.queue:
+        following = shard.queue[0]
+        if isinstance(following, Ticket) or not following[0].where or following[1] != first[1]:
+            break
+        items.append(shard.queue.popleft())
+    return items
+
+
+def _needed(spec: Spec, schema: pa.Schema) -> list[str]:
+    """The columns that the operator reads: others need not be parted."""
+    reads = spec.reads()
+    return [name for name in schema.names if name in reads]

@@ -1,0 +1,231 @@
+/* Calls kernels on fixed inputs, each call once. callgrind counts in functions called oop_something alone, and writes
+   down what it has counted at every end_call; measure.py puts the names that are printed beside that. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "aggregates.h"
+#include "groups.h"
+#include "late.h"
+#include "partition.h"
+#include "window.h"
+
+#define ROWS 20000
+#define KEYS 5000    /* distinct ones, or nearly so many */
+#define PLACES 16384 /* of a table for them */
+#define GROUPS 1000
+#define LENGTH 12 /* of a string, on average */
+
+__attribute__((noinline)) static void end_call(const char *name, int code) {
+    printf("%d %s\n", ROWS, name);
+    if (code == OOP_OK) return;
+    fprintf(stderr, "%s returned %d\n", name, code);
+    exit(1);
+}
+
+static uint64_t state = 1;
+
+static int64_t below(int64_t limit) { /* Knuth's MMIX generator, of which the high bits are good */
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (int64_t)((state >> 33) % (uint64_t)limit);
+}
+
+/* Room that starts the same way on every run, zeroed. */
+static void *room(int64_t places, size_t width) {
+    size_t bytes = ((size_t)places * width + 64) & ~(size_t)63;
+    char *made = aligned_alloc(64, bytes);
+    if (!made) abort();
+    for (size_t i = 0; i < bytes; i++) made[i] = 0;
+    return made;
+}
+
+static int64_t *numbers(int64_t limit) {
+    int64_t *made = room(ROWS, sizeof *made);
+    for (int64_t i = 0; i < ROWS; i++) made[i] = below(limit);
+    return made;
+}
+
+static double *reals(double scale) {
+    double *made = room(ROWS, sizeof *made);
+    for (int64_t i = 0; i < ROWS; i++) made[i] = (double)below(2000000) * scale - scale * 1e6;
+    return made;
+}
+
+static uint8_t *some_valid(void) { /* nine of ten */
+    uint8_t *made = room(ROWS, 1);
+    for (int64_t i = 0; i < ROWS; i++) made[i] = below(10) != 0;
+    return made;
+}
+
+/* A stream's times: ascending, but shaken by up to 50. */
+static int64_t *shaken_times(void) {
+    int64_t *made = room(ROWS, sizeof *made);
+    for (int64_t i = 0; i < ROWS; i++) made[i] = 1600000000000 + 7 * i - below(50);
+    return made;
+}
+
+static void run_windows(const int64_t *times, const double *real_times) {
+    const int64_t most = INT64_MAX / 4;
+    int64_t *first = room(ROWS, 8), *last = room(ROWS, 8), bad;
+    end_call("wid_ranges_int tumbling", oop_wid_ranges_int(times, ROWS, 60, 60, 0, -most, most, last, last, &bad));
+    end_call("wid_ranges_int sliding", oop_wid_ranges_int(times, ROWS, 60, 20, 0, -most, most, first, last, &bad));
+    end_call("wid_ranges_int uneven", oop_wid_ranges_int(times, ROWS, 60, 25, 0, -most, most, first, last, &bad));
+    end_call("wid_ranges_float tumbling",
+             oop_wid_ranges_float(real_times, ROWS, 2.5, 2.5, 0.5, 1e9, first, last, &bad));
+    end_call("wid_ranges_float sliding", oop_wid_ranges_float(real_times, ROWS, 10, 2.5, 0.5, 1e9, first, last, &bad));
+}
+
+static void run_late(const int64_t *times, const double *real_times) {
+    int64_t greatest = 0, held = 0, *bounds = room(ROWS, 8), *heap = room(101, 8), *by = room(GROUPS, 8);
+    double real_greatest = 0, *real_bounds = room(ROWS, 8);
+    uint8_t *marks = room(ROWS, 1), *seen_by = room(GROUPS, 1);
+    int seen = 0, late;
+    const int64_t *groups = numbers(GROUPS);
+    end_call("scan_times_int", oop_scan_times_int(times, ROWS, 50, &greatest, &seen, &late));
+    seen = 0;
+    end_call("scan_times_float", oop_scan_times_float(real_times, ROWS, 0.5, &real_greatest, &seen, &late));
+    seen = 0;
+    end_call("prefix_bounds_float", oop_prefix_bounds_float(real_times, ROWS, 0.5, &real_greatest, &seen, real_bounds));
+    seen = 0;
+    end_call("prefix_bounds_int", oop_prefix_bounds_int(times, ROWS, 20, &greatest, &seen, bounds));
+    end_call("mark_late_int", oop_mark_late_int(times, bounds, ROWS, marks));
+    end_call("mark_late_float", oop_mark_late_float(real_times, real_bounds, ROWS, marks));
+    end_call("mark_late_all_int", oop_mark_late_all_int(times, ROWS, times[ROWS / 2], 0, marks));
+    end_call("prefix_bounds_rows_int", oop_prefix_bounds_rows_int(times, ROWS, 100, heap, &held, bounds));
+    end_call("prefix_bounds_by_int", oop_prefix_bounds_by_int(times, groups, ROWS, GROUPS, 20, by, seen_by, bounds));
+}
+
+/* A table with room for all keys, of columns like those given. */
+static oop_table new_table(const oop_column *columns, int32_t width, int32_t packed) {
+    oop_table table = {.size = PLACES, .most = PLACES * 5 / 8, .columns = width, .packed = packed};
+    table.seed = 0x243F6A8885A308D3u;
+    table.factor = 0x13198A2E03707345u;
+    table.entries = room(PLACES, sizeof *table.entries);
+    table.kept = room(width, sizeof *table.kept);
+    for (int32_t c = 0; c < width; c++) {
+        oop_kept *kept = &table.kept[c];
+        kept->width = columns[c].width;
+        kept->bytes = kept->width ? 0 : 4 * LENGTH * PLACES;
+        kept->data = room(PLACES * LENGTH * 4, 1);
+        kept->offsets = kept->width ? NULL : room(PLACES + 1, 8);
+        kept->valid = columns[c].valid ? room(PLACES, 1) : NULL;
+    }
+    return table;
+}
+
+static void run_table(const char *first, const char *again, const char *move, const oop_column *columns, int32_t width,
+                      int32_t packed) {
+    oop_table table = new_table(columns, width, packed);
+    int64_t *ids = room(ROWS, 8), done;
+    int32_t full;
+    end_call(first, oop_map_keys(&table, columns, NULL, ROWS, ROWS, ids, &done, &full));
+    end_call(again, oop_map_keys(&table, columns, NULL, ROWS, ROWS, ids, &done, &full));
+    end_call(move, oop_rehash(&table, room(2 * PLACES, sizeof(oop_entry)), 2 * PLACES));
+}
+
+/* Two columns of numbers, both from the same key, so that there are no more pairs than keys. */
+static void fill_pair(oop_column *pair, int32_t width, const int64_t *keys) {
+    for (int c = 0; c < 2; c++) {
+        char *data = room(ROWS, (size_t)width);
+        for (int64_t i = 0; i < ROWS; i++) {
+            int64_t value = c ? keys[i] % 70 : keys[i] / 70 - 20;
+            if (width == 4)
+                ((int32_t *)data)[i] = (int32_t)value;
+            else
+                ((int64_t *)data)[i] = value * 1000003;
+        }
+        pair[c] = (oop_column){.data = data, .width = width};
+    }
+}
+
+/* Strings of LENGTH / 2 to 3 * LENGTH / 2 letters, the same one for the same key. */
+static oop_column make_strings(const int64_t *keys) {
+    uint8_t *data = room(2 * LENGTH * ROWS, 1);
+    int64_t *offsets = room(ROWS + 1, 8);
+    for (int64_t i = 0; i < ROWS; i++) {
+        int64_t length = LENGTH / 2 + keys[i] % (LENGTH + 1), rest = keys[i];
+        for (int64_t at = 0; at < length; at++, rest = rest / 26 + keys[i]) data[offsets[i] + at] = 'a' + rest % 26;
+        offsets[i + 1] = offsets[i] + length;
+    }
+    return (oop_column){.data = data, .offsets = offsets, .bytes = offsets[ROWS]};
+}
+
+static void run_groups(void) {
+    const int64_t *keys = numbers(KEYS);
+    const int32_t is_signed[2] = {1, 1};
+    int32_t *shards = room(ROWS, 4);
+    oop_column narrow[2], wide[2], strings = make_strings(keys);
+    fill_pair(narrow, 4, keys);
+    fill_pair(wide, 8, keys);
+    run_table("map_keys packed new", "map_keys packed again", "rehash packed", narrow, 2, 1);
+    run_table("map_keys hashed new", "map_keys hashed again", "rehash hashed", wide, 2, 0);
+    run_table("map_keys strings new", "map_keys strings again", "rehash strings", &strings, 1, 0);
+    end_call("hash_partition narrow", oop_hash_partition(narrow, is_signed, 2, ROWS, 8, shards));
+    end_call("hash_partition wide", oop_hash_partition(wide, is_signed, 2, ROWS, 8, shards));
+    end_call("hash_partition strings", oop_hash_partition(&strings, is_signed, 1, ROWS, 8, shards));
+    narrow[0].valid = narrow[1].valid = some_valid();
+    run_table("map_keys nulls new", "map_keys nulls again", "rehash nulls", narrow, 2, 1);
+    end_call("hash_partition nulls", oop_hash_partition(narrow, is_signed, 2, ROWS, 8, shards));
+}
+
+static void run_rows(void) {
+    int64_t *order = room(ROWS + 1, 8), *starts = room(GROUPS + 2, 8), *spare = room(ROWS, 8), least, greatest;
+    const int64_t *few = numbers(4), *many = numbers(GROUPS), *rows = numbers(ROWS);
+    int64_t *counts = room(64, 8), *from = room(64, 8);
+    int32_t *shards = room(ROWS, 4);
+    void *outs[4];
+    for (int64_t i = 0; i < ROWS; i++) shards[i] = (int32_t)(many[i] % 64);
+    end_call("count_shards many", oop_count_shards(shards, ROWS, 64, counts));
+    for (int64_t i = 0; i < ROWS; i++) shards[i] = (int32_t)few[i];
+    end_call("count_shards few", oop_count_shards(shards, ROWS, 4, counts));
+    for (int s = 0; s < 4; s++) outs[s] = room(ROWS, 8);
+    end_call("scatter_rows 4", oop_scatter_rows(shards, ROWS, 4, shards, 4, outs, from, counts));
+    end_call("scatter_rows 8", oop_scatter_rows(shards, ROWS, 4, many, 8, outs, from, counts));
+    end_call("slice_limits", oop_slice_limits(many, ROWS, 2, &least, &greatest));
+    end_call("order_slices few", oop_order_slices(few, ROWS, 0, 0, 3, order, starts));
+    end_call("order_slices many", oop_order_slices(many, ROWS, 2, least, greatest - least, order, starts));
+    end_call("sort_slices", oop_sort_slices(many, ROWS, 0, order, spare));
+    end_call("take_fixed 4", oop_take_fixed(shards, 4, ROWS, rows, ROWS, spare));
+    end_call("take_fixed 8", oop_take_fixed(many, 8, ROWS, rows, ROWS, spare));
+}
+
+static void run_aggregates(void) {
+    const int64_t *ids = numbers(GROUPS), *values = numbers(1000000), *counts_in = numbers(4);
+    const double *real_values = reals(0.25);
+    const uint8_t *valid = some_valid();
+    int64_t *counts = room(GROUPS, 8), *hi = room(GROUPS, 8), *lo = room(GROUPS, 8), *touched = room(ROWS, 8);
+    double *sums = room(GROUPS, 8), *m2 = room(GROUPS, 8);
+    end_call("add_count", oop_add_count(ids, NULL, ROWS, GROUPS, counts));
+    end_call("add_count nulls", oop_add_count(ids, valid, ROWS, GROUPS, counts));
+    end_call("merge_count", oop_merge_count(ids, counts_in, ROWS, GROUPS, counts));
+    end_call("add_sum_int", oop_add_sum_int(ids, values, NULL, ROWS, GROUPS, hi, lo, counts));
+    end_call("add_sum_int nulls", oop_add_sum_int(ids, values, valid, ROWS, GROUPS, hi, lo, counts));
+    end_call("merge_sum_int", oop_merge_sum_int(ids, values, values, counts_in, ROWS, GROUPS, hi, lo, counts));
+    end_call("join_words", oop_join_words(values, values, ROWS, room(ROWS, 8)));
+    end_call("add_sum_float", oop_add_sum_float(ids, real_values, NULL, ROWS, GROUPS, sums, counts));
+    end_call("merge_sum_float", oop_merge_sum_float(ids, real_values, counts_in, ROWS, GROUPS, sums, counts));
+    int64_t *held = room(GROUPS, 8);
+    end_call("take_min_int", oop_take_min_int(ids, values, NULL, NULL, ROWS, GROUPS, lo, held));
+    end_call("take_min_int partials", oop_take_min_int(ids, values, NULL, counts_in, ROWS, GROUPS, lo, held));
+    held = room(GROUPS, 8);
+    end_call("take_max_float", oop_take_max_float(ids, real_values, NULL, NULL, ROWS, GROUPS, sums, held));
+    end_call("take_max_float nulls", oop_take_max_float(ids, real_values, valid, NULL, ROWS, GROUPS, sums, held));
+    held = room(GROUPS, 8);
+    double *scratch = room(4 * GROUPS, 8);
+    end_call("merge_moments values", oop_merge_moments(ids, NULL, real_values, NULL, NULL, ROWS, GROUPS, scratch,
+                                                       touched, held, sums, m2));
+    scratch = room(4 * GROUPS, 8);
+    end_call("merge_moments partials", oop_merge_moments(ids, counts_in, real_values, real_values, NULL, ROWS, GROUPS,
+                                                         scratch, touched, held, sums, m2));
+}
+
+int main(void) {
+    const int64_t *times = shaken_times();
+    double *real_times = room(ROWS, sizeof *real_times);
+    for (int64_t i = 0; i < ROWS; i++) real_times[i] = (double)(times[i] - times[0]) * 0.1;
+    run_windows(times, real_times);
+    run_late(times, real_times);
+    run_groups();
+    run_rows();
+    run_aggregates();
+    return 0;
+}
