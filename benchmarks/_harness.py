@@ -119,7 +119,6 @@ def compare(name: str, chosen: Options, cases: Sequence[Case]) -> None:
         raise SystemExit(f"no such case; there are: {'; '.join(case.name for case in known)}")
     runs: list[dict[str, object]] = []
     results: list[dict[str, object]] = []
-    notes: set[str] = set()
     tell = _Progress(name, sum(len(case.contenders) for case in cases) * chosen.repeat)
     with TemporaryDirectory(prefix="oop-bench-") as folder, tell:
         paths: dict[Workload, Path] = {}
@@ -136,8 +135,7 @@ def compare(name: str, chosen: Options, cases: Sequence[Case]) -> None:
             _check(case, measured)
             runs += [_run(case.name, title, found) for title, found in measured.items()]
             results += [_ratio(case.name, ratio, measured) for ratio in case.ratios]
-            notes |= {run["note"] for found in measured.values() for run in found if "note" in run}
-    report(name, chosen, results, runs=runs, **({"notes": sorted(notes)} if notes else {}))
+    report(name, chosen, results, runs=runs)
 
 
 def _check(case: Case, measured: Mapping[str, Sequence[Run]]) -> None:
@@ -152,8 +150,8 @@ def _check(case: Case, measured: Mapping[str, Sequence[Run]]) -> None:
                     raise SystemExit(f"{case.name}: {title} has {what} = {value}, others have {known[what]}")
 
 
-def _rate(run: Run) -> float:
-    return run["rows"] / run["seconds"]
+def _rate(run: Run, which: str = "seconds") -> float:
+    return run["rows"] / run[which]
 
 
 def _run(case: str, title: str, found: Sequence[Run]) -> dict[str, object]:
@@ -163,6 +161,7 @@ def _run(case: str, title: str, found: Sequence[Run]) -> dict[str, object]:
         "rows": found[0]["rows"],
         "groups": found[0]["check"]["groups"],
         "seconds": round(statistics.median(run["seconds"] for run in found), 4),
+        "first_seconds": round(statistics.median(run["first_seconds"] for run in found), 4),
         "rows_per_second": round(statistics.median(map(_rate, found))),
     }
 
@@ -170,12 +169,14 @@ def _run(case: str, title: str, found: Sequence[Run]) -> dict[str, object]:
 def _ratio(case: str, ratio: Ratio, measured: Mapping[str, Sequence[Run]]) -> dict[str, object]:
     of, to = ([_rate(run) for run in measured[name]] for name in (ratio.of, ratio.to))
     value = statistics.median(a / b for a, b in zip(of, to, strict=True))
+    first_of, first_to = ([_rate(run, "first_seconds") for run in measured[name]] for name in (ratio.of, ratio.to))
     return {
         "case": case,
         "of": ratio.of,
         "to": ratio.to,
         "ratio": round(value, 3),
         "ratio_of_medians": round(statistics.median(of) / statistics.median(to), 3),
+        "first_run_ratio": round(statistics.median(a / b for a, b in zip(first_of, first_to, strict=True)), 3),
         **({"target": None, "met": None} if ratio.target is None else ratio.target.judge(value)),
     }
 

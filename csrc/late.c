@@ -2,6 +2,10 @@
 
 #include <math.h>
 
+#include "wide.h"
+
+#define CHUNK 1024
+
 static int64_t subtract_slack(int64_t time, int64_t slack) {
     return time < INT64_MIN + slack ? INT64_MIN : time - slack;
 }
@@ -36,9 +40,18 @@ int oop_prefix_bounds_float(const double *times, int64_t n, double slack, double
 int oop_scan_times_int(const int64_t *times, int64_t n, int64_t slack, int64_t *greatest, int *seen, int *late) {
     int64_t highest = *seen ? *greatest : INT64_MIN;
     int any = 0;
-    for (int64_t i = 0; i < n; i++) {
-        any |= times[i] < subtract_slack(highest, slack);
-        highest = times[i] > highest ? times[i] : highest;
+    for (int64_t from = 0; from < n; from += CHUNK) {
+        int64_t to = n - from < CHUNK ? n : from + CHUNK, least, most;
+        find_limits(times + from, to - from, &least, &most);
+        most = most > highest ? most : highest;
+        /* No row is late if the least of them would not even be late as the last one. */
+        if (least < subtract_slack(most, slack)) {
+            for (int64_t i = from; i < to; i++) {
+                any |= times[i] < subtract_slack(highest, slack);
+                highest = times[i] > highest ? times[i] : highest;
+            }
+        }
+        highest = most;
     }
     *greatest = highest;
     *seen = *seen || n > 0;

@@ -2,6 +2,7 @@
 
 #include "column.h"
 #include "hash.h"
+#include "wide.h"
 
 #define CHUNK 256
 #define NULL_HASH 0xA0761D6478BD642Fu
@@ -39,7 +40,7 @@ static inline uint64_t add_word(uint64_t hash, uint64_t word) {
     for (int j = 0; j < m; j++)                                                          \
         hashes[j] = add_word(hashes[j], (uint64_t)(int64_t)((const TYPE *)column->data)[from + j]);
 
-static int hash_column(const oop_column *column, int is_signed, const uint64_t *powers, int64_t from, int m,
+WIDE_CLONES static int hash_column(const oop_column *column, int is_signed, const uint64_t *powers, int64_t from, int m,
                         uint64_t *hashes) {
     if (column->width && !column->valid && !column->is_float && (is_signed || column->width == 8)) {
         switch (column->width) { /* the common columns, without a choice in the loop */
@@ -70,6 +71,11 @@ static void fill_powers(uint64_t *powers) {
     for (int i = 1; i < POWERS; i++) powers[i] = powers[i - 1] * PRIME;
 }
 
+/* The high half scaled to the shards: no modulo, and as even as the hash. */
+WIDE_CLONES static void scale_hashes(const uint64_t *hashes, int m, int64_t shards, int32_t *out) {
+    for (int j = 0; j < m; j++) out[j] = (int32_t)(((mix_word(hashes[j]) >> 32) * (uint64_t)shards) >> 32);
+}
+
 /* The shards of m <= CHUNK rows from the row `from` on. */
 static int hash_chunk(const oop_column *columns, const int32_t *is_signed, int32_t width, const uint64_t *powers,
                       int64_t from, int m, int64_t shards, int32_t *out) {
@@ -78,8 +84,7 @@ static int hash_chunk(const oop_column *columns, const int32_t *is_signed, int32
         int code = hash_column(&columns[c], is_signed[c], powers, from, m, hashes);
         if (code != OOP_OK) return code;
     }
-    /* The high half scaled to the shards: no modulo, and as even as the hash. */
-    for (int j = 0; j < m; j++) out[j] = (int32_t)(((mix_word(hashes[j]) >> 32) * (uint64_t)shards) >> 32);
+    scale_hashes(hashes, m, shards, out);
     return OOP_OK;
 }
 
@@ -95,11 +100,17 @@ int oop_hash_partition(const oop_column *columns, const int32_t *is_signed, int3
     return OOP_OK;
 }
 
-#define APPEND(TYPE)                                                    \
-    for (int j = 0; j < count; j++) ((TYPE *)out)[end + j] = ((const TYPE *)values)[from + rows[j]];
+/* Append the values of the rows whose shard is s; how many there are is known to fit. */
+#define APPEND(TYPE)                                                     \
+    for (int j = 0; j < m; j++) { /* no branch: which shard comes next cannot be foreseen */ \
+        rows[count] = (uint8_t)j;                                        \
+        count += shard[j] == s;                                          \
+    }                                                                    \
+    for (int j = 0; j < count; j++) ((TYPE *)out)[j] = ((const TYPE *)values)[rows[j]];
 
-static void append_rows(const void *values, int64_t width, int64_t from, const uint8_t *rows, int count, void *out,
-                        int64_t end) {
+static void append_rows(const void *values, int64_t width, const int32_t *shard, int m, int32_t s, void *out) {
+    uint8_t rows[CHUNK + 1];
+    int count = 0;
     switch (width) {
         case 1: APPEND(uint8_t) return;
         case 2: APPEND(uint16_t) return;
@@ -108,25 +119,63 @@ static void append_rows(const void *values, int64_t width, int64_t from, const u
     }
 }
 
+#if OOP_WIDE
+#include <immintrin.h>
+
+#define WIDE_PLACES 16 /* a store writes so many values, of which the last ones may be written over */
+
+/* The same for values of 4 and 8 bytes, 16 and 8 at a time; m is a multiple of 16. */
+__attribute__((target("avx512f,popcnt"))) static void append_wide(const void *values, int64_t width,
+                                                                  const int32_t *shard, int m, int32_t s, void *out) {
+    const __m512i own = _mm512_set1_epi32(s);
+    uint32_t *narrow = out;
+    uint64_t *broad = out;
+    for (int j = 0; j < m; j += 16) {
+        __mmask16 mask = _mm512_cmpeq_epi32_mask(_mm512_loadu_si512(shard + j), own);
+        if (width == 4) {
+            __m512i found = _mm512_loadu_si512((const uint32_t *)values + j);
+            _mm512_storeu_si512(narrow, _mm512_maskz_compress_epi32(mask, found));
+            narrow += __builtin_popcount(mask);
+        } else {
+            for (int half = 0; half < 16; half += 8) {
+                __mmask8 eight = (__mmask8)(mask >> half);
+                __m512i found = _mm512_loadu_si512((const uint64_t *)values + j + half);
+                _mm512_storeu_si512(broad, _mm512_maskz_compress_epi64(eight, found));
+                broad += __builtin_popcount(eight);
+            }
+        }
+    }
+}
+#endif
+
 int oop_exchange_rows(const oop_column *columns, const int32_t *is_signed, int32_t width, int64_t n, int64_t shards,
                       const oop_payload *payload, int32_t payloads, int64_t room, int64_t *ends) {
     int32_t shard[CHUNK];
-    uint8_t rows[CHUNK + 1];
     uint64_t powers[POWERS];
     fill_powers(powers);
+#if OOP_WIDE
+    const int has_wide = __builtin_cpu_supports("avx512f");
+#endif
     for (int64_t from = 0; from < n; from += CHUNK) {
         int m = n - from < CHUNK ? (int)(n - from) : CHUNK;
         int code = hash_chunk(columns, is_signed, width, powers, from, m, shards, shard);
         if (code != OOP_OK) return code;
-        for (int64_t s = 0; s < shards; s++) {
+        for (int32_t s = 0; s < shards; s++) {
             int count = 0;
-            for (int j = 0; j < m; j++) { /* no branch: which shard comes next cannot be foreseen */
-                rows[count] = (uint8_t)j;
-                count += shard[j] == s;
-            }
+            for (int j = 0; j < m; j++) count += shard[j] == s;
             if (count > room - ends[s]) return OOP_FULL;
-            for (int32_t p = 0; p < payloads; p++)
-                append_rows(payload[p].values, payload[p].width, from, rows, count, payload[p].outs[s], ends[s]);
+            for (int32_t p = 0; p < payloads; p++) {
+                int64_t size = payload[p].width;
+                const char *values = (const char *)payload[p].values + from * size;
+                char *out = (char *)payload[p].outs[s] + ends[s] * size;
+#if OOP_WIDE
+                if (has_wide && size >= 4 && m == CHUNK && count <= room - ends[s] - WIDE_PLACES) {
+                    append_wide(values, size, shard, m, s, out);
+                    continue;
+                }
+#endif
+                append_rows(values, size, shard, m, s, out);
+            }
             ends[s] += count;
         }
     }
@@ -134,23 +183,43 @@ int oop_exchange_rows(const oop_column *columns, const int32_t *is_signed, int32
 }
 
 int oop_slice_limits(const int64_t *slots, int64_t n, int64_t shift, int64_t *least, int64_t *greatest) {
-    int64_t low = slots[0], high = slots[0];
-    for (int64_t i = 1; i < n; i++) {
-        low = slots[i] < low ? slots[i] : low;
-        high = slots[i] > high ? slots[i] : high;
-    }
-    *least = low >> shift;
-    *greatest = high >> shift;
+    find_limits(slots, n, least, greatest);
+    *least >>= shift;
+    *greatest >>= shift;
     return OOP_OK;
 }
+
+#if OOP_WIDE
+/* The rows of a slice, eight at a time; *done of them, the rest is left to the caller. A store writes eight numbers. */
+__attribute__((target("avx512f,popcnt"))) static int64_t order_wide(const int64_t *slots, int64_t n, int64_t shift,
+                                                                    int64_t slice, int64_t *order, int64_t end,
+                                                                    int64_t *done) {
+    const __m512i own = _mm512_set1_epi64(slice), step = _mm512_set1_epi64(8);
+    const __m128i by = _mm_cvtsi64_si128(shift);
+    __m512i rows = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+    int64_t i = 0;
+    for (; i + 8 <= n && end + 8 <= n; i += 8) {
+        __m512i number = _mm512_sra_epi64(_mm512_loadu_si512(slots + i), by);
+        __mmask8 mask = _mm512_cmpeq_epi64_mask(number, own);
+        _mm512_storeu_si512(order + end, _mm512_maskz_compress_epi64(mask, rows));
+        end += __builtin_popcount(mask);
+        rows = _mm512_add_epi64(rows, step);
+    }
+    *done = i;
+    return end;
+}
+#endif
 
 int oop_order_slices(const int64_t *slots, int64_t n, int64_t shift, int64_t least, int64_t span, int64_t *order,
                      int64_t *starts) {
     starts[0] = 0;
     if (span < FEW) { /* a pass for each: no row waits for the count that the row before it wrote */
         for (int64_t slice = 0; slice <= span; slice++) {
-            int64_t end = starts[slice];
-            for (int64_t i = 0; i < n; i++) {
+            int64_t end = starts[slice], i = 0;
+#if OOP_WIDE
+            if (__builtin_cpu_supports("avx512f")) end = order_wide(slots, n, shift, least + slice, order, end, &i);
+#endif
+            for (; i < n; i++) {
                 order[end] = i; /* written over by the next, unless it is of this slice */
                 end += slots[i] >> shift == least + slice;
             }

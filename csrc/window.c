@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "wide.h"
+
 static int64_t floor_divide(int64_t a, int64_t b) {
     /* b > 0; C rounds towards zero. */
     int64_t quotient = a / b;
@@ -46,16 +48,13 @@ static void fill_wids(const int64_t *times, int64_t n, int64_t offset, int64_t s
 
 int oop_wid_ranges_int(const int64_t *times, int64_t n, int64_t range, int64_t slide, int64_t offset,
                        int64_t low, int64_t high, int64_t *first, int64_t *last, int64_t *bad) {
-    int64_t least = INT64_MAX, greatest = INT64_MIN;
-    for (int64_t i = 0; i < n; i++) {
-        least = times[i] < least ? times[i] : least;
-        greatest = times[i] > greatest ? times[i] : greatest;
-    }
-    if (n > 0 && (least < low || greatest > high)) {
+    int64_t least, greatest;
+    if (n == 0) return OOP_OK;
+    find_limits(times, n, &least, &greatest);
+    if (least < low || greatest > high) {
         for (*bad = 0; times[*bad] >= low && times[*bad] <= high;) ++*bad;
         return OOP_TIME_OUTSIDE;
     }
-    if (n == 0) return OOP_OK;
     fill_wids(times, n, offset, slide, least, greatest, 0, last);
     if (first == last) return OOP_OK; /* tumbling: one window a row */
     if (range % slide == 0) {

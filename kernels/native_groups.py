@@ -15,7 +15,7 @@ import numpy as np
 from oop.kernels.checks import Array, Ints, KernelError, check_ids
 from oop.kernels.native_library import check_code, contiguous, ffi, lib, point, point_bytes
 from oop.kernels.reference_groups import OFFSETS_OUTSIDE, check_columns, check_kinds
-from oop.kernels.scratch import new_array
+from oop.kernels.scratch import huge_array, lasting_array, new_array, recycle
 from oop.kernels.views import DTYPES, Column
 
 SMALLEST = 32  # places of a new table
@@ -24,6 +24,7 @@ LOAD_NUMERATOR, LOAD_DENOMINATOR = 5, 8
 MOST_GROUPS = 2**32 - 2
 SMALL = 65_536  # groups up to which a table grows by four
 
+_WIDTHS = {kind: 0 if kind == "bytes" else int(np.dtype(dtype).itemsize) for kind, dtype in DTYPES.items()}
 _ENTRY = ffi.sizeof("oop_entry")
 # One secret for each process: keys that meet in one place here need not meet anywhere else.
 _SEED, _FACTOR = (int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2))
@@ -33,6 +34,7 @@ class GroupTable:
     """Gives every distinct key a dense id, in order of first appearance; see `oop.kernels.reference.GroupTable`."""
 
     def __init__(self, kinds: Sequence[str]) -> None:
+        self._entries = entries = np.zeros(SMALLEST * _ENTRY, np.uint8)
         for kind in kinds:
             if kind not in DTYPES:
                 raise KernelError(f"no kind of column {kind!r}; there are {', '.join(DTYPES)}")
@@ -40,7 +42,6 @@ class GroupTable:
         widths = [_width(kind) for kind in kinds]
         self._columns = [_Kept(kind) for kind in kinds]
         self._expected = 0
-        self._entries = np.zeros(SMALLEST * _ENTRY, np.uint8)
         self._kept = ffi.new("oop_kept[]", max(len(kinds), 1))
         self._table = ffi.new("oop_table *")
         table = self._table
@@ -50,8 +51,11 @@ class GroupTable:
         table.kept = self._kept
         for kept, width in zip(self._kept, widths, strict=False):
             kept.width = width
-        self._point_entries(self._entries)
+        self._point_entries(entries)
         self._make_room(_groups_in(SMALLEST))
+
+    def __del__(self) -> None:
+        recycle(self._entries)
 
     def __len__(self) -> int:
         return int(self._table.count)
@@ -85,7 +89,7 @@ class GroupTable:
         for kept, column in zip(self._columns, columns, strict=True):
             if column.valid is not None and kept.valid is None:
                 kept.valid = np.ones(kept.room, np.bool_)
-        self._point_kept()
+                self._point_kept()
         done, full, at = ffi.new("int64_t *"), ffi.new("int32_t *"), 0
         out = point(ids)
         chosen = point(rows)
@@ -129,7 +133,7 @@ class GroupTable:
                 size *= 2
             # Cleared here, not by the kernel at first use: a page that is read before it is written faults twice, and
             # the second time every core has to be told.
-            entries = np.empty(size * _ENTRY, np.uint8)
+            entries = huge_array(size * _ENTRY)
             entries.fill(0)
             check_code(lib.oop_rehash(self._table, ffi.from_buffer("oop_entry[]", entries), size))
             self._point_entries(entries)
@@ -226,7 +230,7 @@ def _from_row(column: Column, row: int) -> Column:
 
 
 def _width(kind: str) -> int:
-    return 0 if kind == "bytes" else int(np.dtype(DTYPES[kind]).itemsize)
+    return _WIDTHS[kind]
 
 
 def _groups_in(size: int) -> int:
@@ -234,6 +238,6 @@ def _groups_in(size: int) -> int:
 
 
 def _widen(array: Array, length: int, used: int) -> Array:
-    wider = np.empty(length, array.dtype)
+    wider = lasting_array(length, array.dtype)
     wider[:used] = array[:used]
     return wider

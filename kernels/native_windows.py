@@ -77,5 +77,7 @@ def order_slots(slots: Ints, shift: int) -> tuple[Ints, Ints | None, Ints]:
         return numbers, order[:n], np.append(firsts, n)
     starts = np.empty(span + 2, np.int64)
     check_code(lib.oop_order_slices(point(slots), n, shift, least, span, point(order), point(starts)))
-    found = np.flatnonzero(np.diff(starts))
-    return found + least, order[:n], np.append(starts[found], n)
+    found = np.flatnonzero(starts[1:] > starts[:-1])
+    if len(found) <= span:  # some in between have no rows
+        starts = np.append(starts[found], n)
+    return found + least, order[:n], starts

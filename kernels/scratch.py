@@ -1,18 +1,20 @@
-"""Memory for arrays that live as long as a batch: given back, it serves the next one.
+"""Memory for arrays that live as long as a batch is worked on: given back, it serves the next one.
 
 The system's allocator hands large arrays back to the kernel, which clears every page again before the next use; with
-several threads it also has to tell the other cores each time. A block comes back by itself, when the last array,
-slice or Arrow buffer that uses it is gone.
+several threads it also has to tell the other cores each time. Here blocks are cut from one region of `ROOM` bytes,
+large enough for huge pages. A block comes back by itself, when the last array, slice or Arrow buffer that uses it is
+gone. Where there is no room, an array is one like any other.
 
 >>> first = new_array(100_000, np.int64)
 >>> address = first.ctypes.data
 >>> del first
->>> new_array(90_000, np.int64).ctypes.data == address
+>>> new_array(99_000, np.int64).ctypes.data == address
 True
 """
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -20,38 +22,130 @@ import numpy as np
 from oop.kernels.checks import Array
 
 SMALLEST = 1 << 16  # bytes; smaller arrays are the allocator's own business
-LARGEST = 1 << 23
-KEPT = 1 << 23  # bytes kept for each size, of which there are eight
+ROOM = 1 << 25
+HUGE_PAGE = 1 << 21
 
-_free: dict[int, list[Array]] = {}
+_lock = threading.RLock()  # a collector may give memory back in the middle of taking some
+_old: list[Array] = []
+
+
+def huge_array(nbytes: int) -> Array:
+    """Bytes that begin where a huge page does, if there are enough for one: NumPy asks for them, but not for their start.
+
+    >>> huge_array(5_000_000).ctypes.data % HUGE_PAGE
+    0
+    """
+    if nbytes < HUGE_PAGE:
+        return np.empty(nbytes, np.uint8)
+    with _lock:
+        for i, array in enumerate(_old):
+            if len(array) == nbytes:
+                return _old.pop(i)
+    memory = np.empty(max(nbytes, HUGE_PAGE) + HUGE_PAGE, np.uint8)
+    start = -memory.__array_interface__["data"][0] % HUGE_PAGE
+    return memory[start : start + nbytes]
+
+
+def recycle(array: Array) -> None:
+    """Nobody uses this `huge_array` any more: the next one of its size may have it. A few are kept."""
+    with _lock:
+        if len(array) >= HUGE_PAGE and sum(map(len, _old)) + len(array) <= ROOM:
+            _old.append(array)
+
+
+class _Region:
+    """Blocks by size; when none is in use, all of it is free again for blocks of other sizes."""
+
+    def __init__(self) -> None:
+        self.memory: Array | None = None
+        self.address = 0
+        self.used = 0
+        self.live = 0
+        self.free: dict[int, list[int]] = {}
+
+    def take(self, size: int) -> int | None:
+        """The place of a block, if there is room for one."""
+        with _lock:
+            if self.memory is None:
+                self.memory = huge_array(ROOM)
+                self.address = self.memory.__array_interface__["data"][0]
+            places = self.free.get(size)
+            if places:
+                place = places.pop()
+            elif self.used + size <= ROOM:
+                place, self.used = self.used, self.used + size
+            else:
+                return None
+            self.live += 1
+            return place
+
+    def give(self, place: int, size: int) -> None:
+        with _lock:
+            self.live -= 1
+            if self.live:
+                self.free.setdefault(size, []).append(place)
+            else:
+                self.used = 0
+                self.free.clear()
 
 
 class _Lease:
     """Holds a block for as long as an array refers to it."""
 
-    def __init__(self, block: Array, length: int, dtype: np.dtype[Any]) -> None:
-        self.block = block
-        data = block.__array_interface__["data"]
+    def __init__(self, region: _Region, place: int, size: int, length: int, dtype: np.dtype[Any]) -> None:
+        self.region, self.place, self.size = region, place, size
+        data = (region.address + place, False)
         self.__array_interface__ = {"data": data, "shape": (length,), "typestr": dtype.str, "version": 3}
 
     def __del__(self) -> None:
-        size = len(self.block)
-        blocks = _free.get(size)
-        # List operations are atomic; a block too many now and then does no harm.
-        if blocks is not None and len(blocks) * size < KEPT:
-            blocks.append(self.block)
+        self.region.give(self.place, self.size)
+
+
+_region = _Region()
 
 
 def new_array(length: int, dtype: Any) -> Array:
     """An array with anything in it."""
     dtype = np.dtype(dtype)
     nbytes = length * dtype.itemsize
-    if not SMALLEST <= nbytes <= LARGEST:
+    if nbytes < SMALLEST:
         return np.empty(length, dtype)
-    size = 1 << (nbytes - 1).bit_length()
-    blocks = _free.setdefault(size, [])
-    try:
-        block = blocks.pop()
-    except IndexError:
-        block = np.empty(size, np.uint8)
-    return np.asarray(_Lease(block, length, dtype))
+    # To an eighth of a power of two, so that arrays of about the same length share blocks.
+    step = 1 << ((nbytes - 1).bit_length() - 4)
+    size = -(-nbytes // step) * step
+    place = _region.take(size)
+    return np.empty(length, dtype) if place is None else np.asarray(_Lease(_region, place, size, length, dtype))
+
+
+class _Slabs:
+    """Arrays that may live long, cut one after the other from slabs; a slab goes when the last of them has gone."""
+
+    def __init__(self) -> None:
+        self.slab: Array = np.empty(0, np.uint8)
+        self.used = 0
+
+    def take(self, size: int) -> Array:
+        with _lock:
+            if self.used + size > len(self.slab):
+                self.slab, self.used = huge_array(SLAB), 0
+            start, self.used = self.used, self.used + -(-size // 64) * 64
+            return self.slab[start : start + size]
+
+
+SLAB = 1 << 23
+_slabs = _Slabs()
+
+
+def lasting_array(length: int, dtype: Any) -> Array:
+    """An array with anything in it, for state and results.
+
+    Arrays of some size share slabs, which are large enough for huge pages: a fault for two megabytes, not for each page.
+
+    >>> lasting_array(3, np.int64).dtype
+    dtype('int64')
+    """
+    dtype = np.dtype(dtype)
+    nbytes = length * dtype.itemsize
+    if not SMALLEST <= nbytes <= SLAB // 4:
+        return np.empty(length, dtype)
+    return _slabs.take(nbytes).view(dtype)

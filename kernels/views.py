@@ -104,6 +104,9 @@ def column(array: pa.Array | pa.ChunkedArray) -> Column:
     [True, False, True]
     """
     kind = kind_of(array.type)
+    values = fixed_values(array)
+    if values is not None:
+        return Column(kind, values.astype(WIDE[kind], copy=False))
     plain = _flatten(array)
     valid = _valid(plain)
     type = plain.type
@@ -157,6 +160,9 @@ def key_column(array: pa.Array | pa.ChunkedArray) -> Column:
     kind = key_kind(array.type)
     if kind not in NARROW:
         return column(array)
+    values = fixed_values(array)
+    if values is not None:
+        return Column(kind, values.view(NARROW[kind]))
     plain = _flatten(array)
     return Column(kind, _view_fixed(plain).view(NARROW[kind]), None, _valid(plain))
 
@@ -194,17 +200,16 @@ def times(array: pa.Array | pa.ChunkedArray) -> Array:
     return view.data
 
 
-def fixed_values(array: pa.Array) -> Array | None:
+def fixed_values(array: pa.Array | pa.ChunkedArray) -> Array | None:
     """The values of a column of numbers or times without nulls, as they lie in memory; None for any other column.
 
     >>> fixed_values(pa.array([1, 2], pa.int16())), fixed_values(pa.array(["a"]))
     (array([1, 2], dtype=int16), None)
     """
-    type = array.type
-    plain = pt.is_integer(type) or pt.is_floating(type) or pt.is_temporal(type)
-    if array.null_count or not plain or pt.is_interval(type):
+    dtype = _fixed_dtype(array.type)
+    if dtype is None or array.null_count or not isinstance(array, pa.Array):
         return None
-    return _view_fixed(array)
+    return _view_buffer(array.buffers()[1], dtype, array.offset, len(array))
 
 
 def to_arrow(view: Column, type: pa.DataType) -> pa.Array:
@@ -330,19 +335,26 @@ def _view_buffer(buffer: pa.Buffer | None, dtype: Any, start: int, count: int) -
         return np.zeros(count, dtype)
     items = np.frombuffer(buffer, dtype, count, start * np.dtype(dtype).itemsize)
     # A memory-mapped file may hold its buffers at any address; C and Numba need aligned ones.
-    return np.require(items, requirements="A")
+    return items if items.flags.aligned else items.copy()
 
 
 def _view_fixed(array: pa.Array) -> Array:
     """The numbers of a fixed-width array in their own width, nulls included."""
-    type = array.type
-    if pt.is_boolean(type):
+    if pt.is_boolean(array.type):
         return _view_fixed(array.cast(pa.uint8()))
-    if pt.is_integer(type) or pt.is_floating(type):
-        dtype = np.dtype(type.to_pandas_dtype())
-    else:
-        dtype = np.dtype(np.int32 if type.bit_width == 32 else np.int64)
+    dtype = _fixed_dtype(array.type)
+    assert dtype is not None
     return _view_buffer(array.buffers()[1], dtype, array.offset, len(array))
+
+
+@functools.cache
+def _fixed_dtype(type: pa.DataType) -> np.dtype[Any] | None:
+    """How numbers and times lie in memory; None for every other type."""
+    if isinstance(type, pa.BaseExtensionType) or pt.is_interval(type):
+        return None
+    if pt.is_integer(type) or pt.is_floating(type):
+        return np.dtype(type.to_pandas_dtype())
+    return np.dtype(np.int32 if type.bit_width == 32 else np.int64) if pt.is_temporal(type) else None
 
 
 def _view_variable(array: pa.Array, dtype: Any, valid: Bools | None) -> Column:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from oop.errors import OopError
 from oop.kernels import dispatch, views
+from oop.kernels.scratch import lasting_array
 from oop.kernels.views import Column
 
 Ids = np.ndarray
@@ -56,8 +57,9 @@ class Accumulator(ABC):
             for name, array in self._arrays.items():
                 if len(array) < size:
                     room = max(size, 2 * len(array), _SMALLEST, expected if size * 16 > expected else 0)
-                    wider = np.zeros(room, array.dtype)
+                    wider = lasting_array(room, array.dtype)
                     wider[: len(array)] = array
+                    wider[len(array) :] = 0
                     self._arrays[name] = wider
 
     def prepare(self, values: pa.Array | None) -> Prepared:

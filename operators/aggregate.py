@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from oop.kernels.scratch import lasting_array
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Element, Operator, Part, Spec
 from oop.operators.bucket import WID_END, WID_START, Grid
@@ -190,7 +191,7 @@ class AggregateOperator(Holding):
             edges = self.grid.edges(table.slots())
         else:  # one window: its edges are the same in every row
             start, end = self.grid.edges(np.array([table.slot]))
-            edges = np.repeat(start, len(table)), np.repeat(end, len(table))
+            edges = _constant(start, len(table)), _constant(end, len(table))
         times = [from_physical(edge, self.time) for edge in edges]
         return pa.RecordBatch.from_arrays([*times, *table.results()], schema=self.output)
 
@@ -202,6 +203,12 @@ class AggregateOperator(Holding):
 def _wid_bound(punct: Punctuation) -> int:
     """How far one promise may reach; the end of a group reaches everywhere."""
     return as_int64(punct.below[WID_START]) if WID_START in punct.below else INT64_MAX
+
+
+def _constant(value: np.ndarray, length: int) -> np.ndarray:
+    out = lasting_array(length, value.dtype)
+    out[:] = value
+    return out
 
 
 def _couple(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -122,8 +122,8 @@ class BucketOperator(Passing):
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         first, last = self.wids(views.times(batch.column(self.on)))
-        start = pa.array(first)
-        end = pa.array(last) if self.overlaps or self.gaps else start  # tumbling: one window a row
+        start = _as_column(first)
+        end = _as_column(last) if self.overlaps or self.gaps else start  # tumbling: one window a row
         tagged = pa.RecordBatch.from_arrays([*batch.columns, start, end], schema=self.output)
         if self.gaps:
             inside = np.less_equal(first, last)
@@ -131,3 +131,7 @@ class BucketOperator(Passing):
                 tagged = tagged.filter(pa.array(inside))
         if tagged.num_rows:
             yield keep_late(tagged, batch)
+
+
+def _as_column(wids: np.ndarray) -> pa.Array:
+    return pa.Array.from_buffers(pa.int64(), len(wids), [None, pa.py_buffer(wids)])

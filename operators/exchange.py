@@ -27,7 +27,7 @@ def part_batches(batches: Sequence[pa.RecordBatch], columns: Sequence[str], shar
     rows = sum(batch.num_rows for batch in batches)
     values = [[views.fixed_values(column) for column in batch.columns] for batch in batches]
     fixed = [i for i in range(len(schema)) if all(found[i] is not None for found in values)]
-    outs = [[new_array(rows, values[0][i].dtype) for _ in range(shards)] for i in fixed]  # type: ignore[union-attr]
+    outs = [np.split(new_array(rows * shards, values[0][i].dtype), shards) for i in fixed]  # type: ignore[union-attr]
     ends = np.zeros(shards, np.int64)
     for batch, found in zip(batches, values, strict=True):
         kernels.exchange_rows(_keys(batch, columns), [found[i] for i in fixed], outs, ends)

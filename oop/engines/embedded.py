@@ -34,7 +34,7 @@ from oop.sinks import open_sink
 
 _MANY_ROWS = 1_000_000
 _MOST_THREADS = 4  # unless asked for: between kernels they wait for one interpreter
-_SOURCE_ROWS = 262_144  # rows that a source gives in one round, if it has them at hand
+_SOURCE_ROWS = 65_536  # rows that a source gives in one round, if it has them at hand
 
 
 class Embedded:

@@ -138,25 +138,23 @@ class Sharded:
             self._wake(self.shards)
 
     def _work(self, shard: Shard) -> None:
-        """Take what waits for a shard, up to a batch that is still being parted."""
+        """Take what waits next for a shard, and come back for more: a thread that lends a hand must not get stuck."""
         start = perf_counter()
-        while True:
-            with self._lock:
-                if not _can_go_on(shard):
-                    shard.busy = False
-                    self.seconds += perf_counter() - start
-                    return
-                items = _take(shard)
-                failed = self._failure is not None
-            rows = 0
-            try:
-                if not failed:  # after a failure what waits is only cleared away
-                    rows = self._process(shard, items)
-            except BaseException as error:
-                self._fail(error)
-            with self._lock:
-                self._unfinished -= len(items)
-                self.waiting_rows -= rows
+        with self._lock:
+            items = _take(shard)
+            failed = self._failure is not None
+        rows = 0
+        try:
+            if not failed:  # after a failure what waits is only cleared away
+                rows = self._process(shard, items)
+        except BaseException as error:
+            self._fail(error)
+        with self._lock:
+            self._unfinished -= len(items)
+            self.waiting_rows -= rows
+            self.seconds += perf_counter() - start
+            shard.busy = False
+            self._wake([shard])
 
     def _process(self, shard: Shard, items: list[Item]) -> int:
         first = items[0]
