@@ -27,8 +27,8 @@ _SUFFIX = {"int64": "int", "uint64": "uint", "float64": "float"}
 def add_count(ids: Ints, valid: Bools | None, counts: Ints) -> None:
     """Count the valid rows of each group."""
     check_array("counts", counts, np.int64)
-    check_out(len(counts), counts=counts)
     check_array("ids", ids, np.int64)
+    check_out(len(counts), counts=counts)
     check_valid(valid, len(ids))
     _run(lib.oop_add_count, ids, len(counts), (ids, valid), (counts,))
 

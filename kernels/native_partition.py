@@ -29,9 +29,7 @@ def hash_partition(columns: Sequence[Column], shards: int, length: int | None = 
     return out
 
 
-def exchange_rows(
-    keys: Sequence[Column], values: Sequence[Array], outs: Sequence[Sequence[Array]], ends: Ints
-) -> None:
+def exchange_rows(keys: Sequence[Column], values: Sequence[Array], outs: Sequence[Sequence[Array]], ends: Ints) -> None:
     """Rows to the shards of their keys; see `oop.kernels.reference_groups.exchange_rows`."""
     length = check_exchange(keys, values, outs, ends)
     *given, held = _keys(keys)

@@ -126,9 +126,7 @@ def hash_partition(columns: Sequence[Column], shards: int, length: int | None = 
     return (((hashes >> np.uint64(32)) * np.uint64(shards)) >> np.uint64(32)).astype(np.int32)
 
 
-def exchange_rows(
-    keys: Sequence[Column], values: Sequence[Array], outs: Sequence[Sequence[Array]], ends: Ints
-) -> None:
+def exchange_rows(keys: Sequence[Column], values: Sequence[Array], outs: Sequence[Sequence[Array]], ends: Ints) -> None:
     """Rows to the shards of their keys: the values of shard s are appended to `outs[…][s]`, of each column, in order.
 
     `ends[s]` values are there already; it is brought up to date.
@@ -149,9 +147,7 @@ def exchange_rows(
         ends[s] += len(rows)
 
 
-def check_exchange(
-    keys: Sequence[Column], values: Sequence[Array], outs: Sequence[Sequence[Array]], ends: Ints
-) -> int:
+def check_exchange(keys: Sequence[Column], values: Sequence[Array], outs: Sequence[Sequence[Array]], ends: Ints) -> int:
     """What `exchange_rows` is given fits together; the number of rows."""
     check_array("ends", ends, np.int64)
     check_out(len(ends), ends=ends)

@@ -14,6 +14,8 @@ True
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from typing import Any
 
@@ -21,7 +23,9 @@ import numpy as np
 
 from oop.kernels.checks import Array
 
-SMALLEST = 1 << 16  # bytes; smaller arrays are the allocator's own business
+# Bytes; smaller arrays are the allocator's own business. OOP_SCRATCH=0 makes all of them so: what finds faults in memory
+# (a sanitizer) sees every array by itself.
+SMALLEST = sys.maxsize if os.environ.get("OOP_SCRATCH") == "0" else 1 << 16
 ROOM = 1 << 25
 HUGE_PAGE = 1 << 21
 
@@ -30,7 +34,7 @@ _old: list[Array] = []
 
 
 def huge_array(nbytes: int) -> Array:
-    """Bytes that begin where a huge page does, if there are enough for one: NumPy asks for them, but not for their start.
+    """Bytes that begin where a huge page does, if there are enough for one; NumPy asks for such pages, wherever.
 
     >>> huge_array(5_000_000).ctypes.data % HUGE_PAGE
     0
@@ -139,7 +143,7 @@ _slabs = _Slabs()
 def lasting_array(length: int, dtype: Any) -> Array:
     """An array with anything in it, for state and results.
 
-    Arrays of some size share slabs, which are large enough for huge pages: a fault for two megabytes, not for each page.
+    Arrays of some size share slabs, large enough for huge pages: a fault for two megabytes, not for each page.
 
     >>> lasting_array(3, np.int64).dtype
     dtype('int64')

@@ -7,11 +7,12 @@ An *operator* is the running instance with state. A stateful one also says what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
+from oop.errors import OopError
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.encoding import dumps, loads
 
@@ -148,6 +149,18 @@ class Ports:
 
 
 FRONTIERS = "frontiers"
+SHARDS = "shards"
+"""The part that says over how many workers an operator's groups were spread."""
+
+
+def check_shards(parts: Mapping[str, pa.RecordBatch | None], shards: int) -> None:
+    """Refuse state that was spread over another number of workers: each would find only some of its groups."""
+    said = parts.get(SHARDS)
+    count = 1 if said is None else read_text(said)
+    if count != shards:
+        raise OopError(
+            f"the state was saved by {count} threads, and there are {shards} now", hint=f"load it with threads={count}"
+        )
 
 
 def text_part(key: str, value: object) -> Part:

@@ -111,7 +111,8 @@ class BucketOperator(Passing):
         self.images = images
         grid = spec.grid
         self.on = spec.on
-        self.output = spec.schema(inputs)
+        output = spec.schema(inputs)
+        self.fields = output.field(WID_START), output.field(WID_END)
         self.overlaps = grid.overlaps
         self.gaps = grid.slide > grid.range
         self.wids = partial(dispatch.kernels().wid_ranges, range=grid.range, slide=grid.slide, offset=grid.offset)
@@ -124,7 +125,7 @@ class BucketOperator(Passing):
         first, last = self.wids(views.times(batch.column(self.on)))
         start = _as_column(first)
         end = _as_column(last) if self.overlaps or self.gaps else start  # tumbling: one window a row
-        tagged = pa.RecordBatch.from_arrays([*batch.columns, start, end], schema=self.output)
+        tagged = batch.append_column(self.fields[0], start).append_column(self.fields[1], end)
         if self.gaps:
             inside = np.less_equal(first, last)
             if not inside.all():

@@ -121,10 +121,13 @@ class Table:
             ours.merge(ids, type(ours).concat([o.accumulators[i] for o in others]))
 
     def _map(self, slots: np.ndarray, keys: Sequence[Column], rows: np.ndarray | None = None) -> np.ndarray:
-        columns = [*keys, Column("int", slots)] if self.slotted else list(keys)
+        columns = [*keys, Column("int", slots)] if self.slotted else keys
+        before = len(self.keys)
         ids = self.keys.map(columns, len(slots), rows)
-        for accumulator in self.accumulators:
-            accumulator.grow(len(self.keys), self.expected)
+        now = len(self.keys)
+        if now > before:
+            for accumulator in self.accumulators:
+                accumulator.grow(now, self.expected)
         return ids
 
     def slots(self) -> np.ndarray:
@@ -190,8 +193,11 @@ class Store:
     def _account(self, number: int) -> None:
         """Keep the totals: they are asked for at every promise."""
         table = self.tables.get(number)
+        before_rows, before_size = self._sizes.get(number, (0, 0))
+        if table is not None and len(table) == before_rows:
+            return  # no group came or went
+        self._sizes.pop(number, None)
         rows, size = (0, 0) if table is None else (len(table), table.nbytes)
-        before_rows, before_size = self._sizes.pop(number, (0, 0))
         self._held += rows - before_rows
         self.nbytes += size - before_size
         if table is not None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch
 from oop.kernels import views
 from oop.operators.aggregates import Aggregate
-from oop.operators.base import FRONTIERS, Part, Ports, Spec, read_text, text_part
+from oop.operators.base import FRONTIERS, Part, Ports, Spec, check_shards, read_text, text_part
 from oop.operators.groups import Shape, Store
 
 _LATE_UNUSED = "late_unused"
@@ -54,6 +54,7 @@ class Holding:
 
     def load(self, parts: Iterable[Part]) -> None:
         found = dict(parts)
+        check_shards(found, 1)
         frontiers, unused = found.get(FRONTIERS), found.get(_LATE_UNUSED)
         if frontiers is not None:
             self.ports.load(frontiers)

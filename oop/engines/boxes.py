@@ -230,7 +230,7 @@ class Box:
 
 
 class ShardedBox(Box):
-    """A box whose operator works on several threads: what comes out comes later, and there is only so much on its way."""
+    """A box whose operator works on several threads: what comes out comes later, and only so much is on its way."""
 
     sharded: Sharded
 
@@ -275,6 +275,7 @@ class ShardedBox(Box):
         super().measure()
         self.peak_buffered = max(self.peak_buffered, self.sharded.peak_rows)
         self.peak_bytes = max(self.peak_bytes, self.sharded.peak_bytes)
+        self.gauge.peak = max(self.gauge.peak, self.sharded.peak_rows)  # it may have come and gone in a thread
 
 
-CAPACITY_ROWS = 524_288
+CAPACITY_ROWS = 1_048_576

@@ -18,13 +18,20 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from oop.engines.pool import Pool
-from oop.errors import OopError
-from oop.operators.base import FRONTIERS, Element, Part, Ports, Spec, TakesTrains, read_text, text_part
+from oop.operators.base import (
+    FRONTIERS,
+    SHARDS,
+    Element,
+    Part,
+    Ports,
+    Spec,
+    TakesTrains,
+    check_shards,
+    text_part,
+)
 from oop.operators.exchange import part_batches
 from oop.operators.union import Union
 from oop.punctuation import Punctuation
-
-_SHARDS = "shards"
 
 
 class Ticket:
@@ -205,20 +212,14 @@ class Sharded:
     def save(self) -> Iterator[Part]:
         """The parts of every shard under its number; what is still waiting is worked off first."""
         self.settle()
-        yield text_part(_SHARDS, len(self.shards))
+        yield text_part(SHARDS, len(self.shards))
         yield self.ports.save()
         for shard in self.shards:
             yield from ((f"{shard.number}/{key}", part) for key, part in shard.operator.save())
 
     def load(self, parts: Iterable[Part]) -> None:
         found = dict(parts)
-        said = found.pop(_SHARDS, None)
-        count = None if said is None else read_text(said)
-        if count != len(self.shards):
-            raise OopError(
-                f"the state was saved by {count} threads, and there are {len(self.shards)} now",
-                hint=f"load it with threads={count}",
-            )
+        check_shards(found, len(self.shards))
         own = found.pop(FRONTIERS)
         assert own is not None
         self.ports.load(own)

@@ -316,7 +316,9 @@ def _group_cases() -> Iterator[Case]:
     yield Case("exchange_rows", "empty", lambda: _exchange([Column("int", np.zeros(0, np.int64))], 0, 2))
     yield Case("exchange_rows", "no_room", lambda: _exchange(keys, 900, 2, room=300))
     yield Case("exchange_rows", "no_values", lambda: (keys, [], [], np.zeros(3, np.int64)))
-    yield Case("exchange_rows", "missing_out", lambda: (keys, [np.zeros(900)], [[np.zeros(900)]], np.zeros(2, np.int64)))
+    yield Case(
+        "exchange_rows", "missing_out", lambda: (keys, [np.zeros(900)], [[np.zeros(900)]], np.zeros(2, np.int64))
+    )
     yield Case("exchange_rows", "wide", lambda: _exchange(keys, 900, 2, dtypes=(np.complex128,)))
     yield Case("exchange_rows", "crossed_offsets", lambda: _exchange([crossed], 3, 3))
     rows = np.array([4, 0, 0, 2])

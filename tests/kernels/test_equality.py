@@ -11,7 +11,7 @@ import pytest
 from oop.kernels import objects
 from oop.kernels.dispatch import Kernels, kernels
 from tests.kernels.cases import all_cases
-from tests.kernels.processes import assert_cases_same, run_cases
+from tests.kernels.processes import assert_cases_same, build_native, run_cases
 
 # Kernels that every implementation must have itself, so that a lost one does not pass as a fallback.
 OWN = {field.name for field in fields(Kernels)} - {"name"} - {n for n in vars(objects) if n.endswith("_object")}
@@ -24,6 +24,12 @@ def test_alone_equals_reference(name: str, wanted: dict[str, Any], request: Any,
     if name != "reference":
         assert {case.kernel for case in all_cases() if case.id in found} >= OWN
     assert_cases_same(found, wanted)
+
+
+def test_native_without_wide_vectors_equals_reference(wanted: dict[str, Any], tmp_path: Path) -> None:
+    """A machine that lacks them runs code that the wide one leaves out."""
+    library, _ = build_native(tmp_path, "-DOOP_NO_WIDE")
+    assert_cases_same(run_cases("native", str(library), tmp_path / "results"), wanted)
 
 
 def test_every_kernel_has_cases() -> None:

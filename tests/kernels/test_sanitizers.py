@@ -74,6 +74,7 @@ def sanitized(tmp_path: Path) -> dict[str, str]:
         "UBSAN_OPTIONS": "print_stacktrace=1:halt_on_error=1",
         # Every array in a block of its own, with something around it that nobody may touch.
         "PYTHONMALLOC": "malloc",
+        "OOP_SCRATCH": "0",
         "ARROW_DEFAULT_MEMORY_POOL": "system",
     }
 

@@ -162,6 +162,13 @@ static void run_groups(void) {
     end_call("hash_partition narrow", oop_hash_partition(narrow, is_signed, 2, ROWS, 8, shards));
     end_call("hash_partition wide", oop_hash_partition(wide, is_signed, 2, ROWS, 8, shards));
     end_call("hash_partition strings", oop_hash_partition(&strings, is_signed, 1, ROWS, 8, shards));
+    void *outs[2][8];
+    oop_payload payload[2] = {{narrow[0].data, outs[0], 4}, {wide[0].data, outs[1], 8}};
+    int64_t ends[8] = {0};
+    for (int s = 0; s < 8; s++) outs[0][s] = room(ROWS, 4), outs[1][s] = room(ROWS, 8);
+    end_call("exchange_rows two", oop_exchange_rows(narrow, is_signed, 2, ROWS, 2, payload, 2, ROWS, ends));
+    ends[0] = ends[1] = 0;
+    end_call("exchange_rows eight", oop_exchange_rows(narrow, is_signed, 2, ROWS, 8, payload, 2, ROWS, ends));
     narrow[0].valid = narrow[1].valid = some_valid();
     run_table("map_keys nulls new", "map_keys nulls again", "rehash nulls", narrow, 2, 1);
     end_call("hash_partition nulls", oop_hash_partition(narrow, is_signed, 2, ROWS, 8, shards));
@@ -170,16 +177,8 @@ static void run_groups(void) {
 static void run_rows(void) {
     int64_t *order = room(ROWS + 1, 8), *starts = room(GROUPS + 2, 8), *spare = room(ROWS, 8), least, greatest;
     const int64_t *few = numbers(4), *many = numbers(GROUPS), *rows = numbers(ROWS);
-    int64_t *counts = room(64, 8), *from = room(64, 8);
     int32_t *shards = room(ROWS, 4);
-    void *outs[4];
-    for (int64_t i = 0; i < ROWS; i++) shards[i] = (int32_t)(many[i] % 64);
-    end_call("count_shards many", oop_count_shards(shards, ROWS, 64, counts));
     for (int64_t i = 0; i < ROWS; i++) shards[i] = (int32_t)few[i];
-    end_call("count_shards few", oop_count_shards(shards, ROWS, 4, counts));
-    for (int s = 0; s < 4; s++) outs[s] = room(ROWS, 8);
-    end_call("scatter_rows 4", oop_scatter_rows(shards, ROWS, 4, shards, 4, outs, from, counts));
-    end_call("scatter_rows 8", oop_scatter_rows(shards, ROWS, 4, many, 8, outs, from, counts));
     end_call("slice_limits", oop_slice_limits(many, ROWS, 2, &least, &greatest));
     end_call("order_slices few", oop_order_slices(few, ROWS, 0, 0, 3, order, starts));
     end_call("order_slices many", oop_order_slices(many, ROWS, 2, least, greatest - least, order, starts));
