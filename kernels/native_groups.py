@@ -15,7 +15,7 @@ import numpy as np
 from oop.kernels.checks import Array, Ints, KernelError, check_ids
 from oop.kernels.native_library import check_code, contiguous, ffi, lib, point, point_bytes
 from oop.kernels.reference_groups import OFFSETS_OUTSIDE, check_columns, check_kinds
-from oop.kernels.scratch import huge_array, lasting_array, new_array, recycle
+from oop.kernels.scratch import growing_array, huge_array, lasting_array, new_array, recycle
 from oop.kernels.views import DTYPES, Column
 
 SMALLEST = 32  # places of a new table
@@ -137,16 +137,16 @@ class GroupTable:
             entries.fill(0)
             check_code(lib.oop_rehash(self._table, ffi.from_buffer("oop_entry[]", entries), size))
             self._point_entries(entries)
-        self._make_room(min(wanted, _groups_in(size)))
+        self._make_room(min(wanted, _groups_in(size)), final=wanted == self._expected)
 
     def _point_entries(self, entries: Array) -> None:
         self._entries = entries
         self._table.entries = ffi.from_buffer("oop_entry[]", entries)
         self._table.size = len(entries) // _ENTRY
 
-    def _make_room(self, room: int) -> None:
+    def _make_room(self, room: int, final: bool = False) -> None:
         for kept in self._columns:
-            kept.make_room(room, len(self))
+            kept.make_room(room, len(self), final)
         self._table.most = min(room, _groups_in(int(self._table.size)), MOST_GROUPS)
         self._point_kept()
 
@@ -172,16 +172,16 @@ class _Kept:
     def nbytes(self) -> int:
         return sum(array.nbytes for array in (self.data, self.offsets, self.valid) if array is not None)
 
-    def make_room(self, room: int, held: int) -> None:
-        """Room for so many groups, of which `held` are there."""
+    def make_room(self, room: int, held: int, final: bool) -> None:
+        """Room for so many groups, of which `held` are there; final if no more are expected."""
         if room <= self.room:
             return
         if self.offsets is None:
-            self.data = _widen(self.data, room, held)
+            self.data = _widen(self.data, room, held, final)
         else:
-            self.offsets = _widen(self.offsets, room + 1, held + 1)
+            self.offsets = _widen(self.offsets, room + 1, held + 1, final)
         if self.valid is not None:
-            self.valid = _widen(self.valid, room, held)
+            self.valid = _widen(self.valid, room, held, final)
             self.valid[held:] = True
         self.room = room
 
@@ -237,7 +237,7 @@ def _groups_in(size: int) -> int:
     return size * LOAD_NUMERATOR // LOAD_DENOMINATOR
 
 
-def _widen(array: Array, length: int, used: int) -> Array:
-    wider = lasting_array(length, array.dtype)
+def _widen(array: Array, length: int, used: int, final: bool = False) -> Array:
+    wider = (lasting_array if final else growing_array)(length, array.dtype)
     wider[:used] = array[:used]
     return wider

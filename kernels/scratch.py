@@ -14,6 +14,7 @@ True
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
 import threading
@@ -23,8 +24,8 @@ import numpy as np
 
 from oop.kernels.checks import Array
 
-# Bytes; smaller arrays are the allocator's own business. OOP_SCRATCH=0 makes all of them so: what finds faults in memory
-# (a sanitizer) sees every array by itself.
+# Bytes; smaller arrays are the allocator's own business. OOP_SCRATCH=0 makes all of them so: what finds faults in
+# memory (a sanitizer) sees every array by itself.
 SMALLEST = sys.maxsize if os.environ.get("OOP_SCRATCH") == "0" else 1 << 16
 ROOM = 1 << 25
 HUGE_PAGE = 1 << 21
@@ -34,20 +35,25 @@ _old: list[Array] = []
 
 
 def huge_array(nbytes: int) -> Array:
-    """Bytes that begin where a huge page does, if there are enough for one; NumPy asks for such pages, wherever.
+    """Bytes with anything in them that begin where a huge page does, if there are enough for one.
+
+    They come from the kernel itself, and go back there: in the allocator's heap they could stay behind for good.
 
     >>> huge_array(5_000_000).ctypes.data % HUGE_PAGE
     0
     """
-    if nbytes < HUGE_PAGE:
+    if nbytes < max(HUGE_PAGE, SMALLEST):
         return np.empty(nbytes, np.uint8)
     with _lock:
         for i, array in enumerate(_old):
             if len(array) == nbytes:
                 return _old.pop(i)
-    memory = np.empty(max(nbytes, HUGE_PAGE) + HUGE_PAGE, np.uint8)
-    start = -memory.__array_interface__["data"][0] % HUGE_PAGE
-    return memory[start : start + nbytes]
+    memory = mmap.mmap(-1, nbytes + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    whole = np.frombuffer(memory, np.uint8)
+    start = -whole.__array_interface__["data"][0] % HUGE_PAGE
+    return whole[start : start + nbytes]
 
 
 def recycle(array: Array) -> None:
@@ -141,7 +147,7 @@ _slabs = _Slabs()
 
 
 def lasting_array(length: int, dtype: Any) -> Array:
-    """An array with anything in it, for state and results.
+    """An array with anything in it, for state and results that have come to their final size.
 
     Arrays of some size share slabs, large enough for huge pages: a fault for two megabytes, not for each page.
 
@@ -151,5 +157,15 @@ def lasting_array(length: int, dtype: Any) -> Array:
     dtype = np.dtype(dtype)
     nbytes = length * dtype.itemsize
     if not SMALLEST <= nbytes <= SLAB // 4:
-        return np.empty(length, dtype)
+        return growing_array(length, dtype)
     return _slabs.take(nbytes).view(dtype)
+
+
+def growing_array(length: int, dtype: Any) -> Array:
+    """An array with anything in it, that will soon make way for a larger one.
+
+    >>> len(growing_array(1_000_000, np.int64))
+    1000000
+    """
+    dtype = np.dtype(dtype)
+    return huge_array(length * dtype.itemsize).view(dtype)

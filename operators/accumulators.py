@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from oop.errors import OopError
 from oop.kernels import dispatch, views
-from oop.kernels.scratch import lasting_array
+from oop.kernels.scratch import growing_array, lasting_array
 from oop.kernels.views import Column
 
 Ids = np.ndarray
@@ -57,10 +57,7 @@ class Accumulator(ABC):
             for name, array in self._arrays.items():
                 if len(array) < size:
                     room = max(size, 2 * len(array), _SMALLEST, expected if size * 16 > expected else 0)
-                    wider = lasting_array(room, array.dtype)
-                    wider[: len(array)] = array
-                    wider[len(array) :] = 0
-                    self._arrays[name] = wider
+                    self._arrays[name] = _widen(array, room, final=room == expected)
 
     def prepare(self, values: pa.Array | None) -> Prepared:
         """A batch's values as `update` takes them."""
@@ -139,6 +136,16 @@ class Accumulator(ABC):
     @property
     def _object_type(self) -> pa.DataType:
         return self.type
+
+
+def _widen(array: np.ndarray, room: int, final: bool) -> np.ndarray:
+    if array.dtype == object:
+        wider = np.zeros(room, object)
+    else:
+        wider = (lasting_array if final else growing_array)(room, array.dtype)
+        wider[len(array) :] = 0
+    wider[: len(array)] = array
+    return wider
 
 
 def is_object(source: pa.DataType) -> bool:
