@@ -1,7 +1,8 @@
 """Exchange: rows parted by key, for operators whose groups are spread over several workers.
 
 The hash is fixed, so that the same key goes to the same shard in every run and on every machine. Several batches in a
-row are parted in one go: what a shard is given is one batch, without a further copy.
+row are parted in one go: what a shard is given is one batch, without a further copy. Text keys go as dictionary
+columns: they are hashed and compared here, once, and the shards see only which values there are.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.kernels.scratch import new_array
+from oop.kernels.views import Column
+from oop.operators.keys import CODE, Coded, encode_text
+
+_HASHES = 2**31 - 1  # text is parted by its own shard among so many: a hash of it
 
 
 def part_batches(batches: Sequence[pa.RecordBatch], columns: Sequence[str], shards: int) -> list[pa.RecordBatch]:
@@ -24,38 +29,82 @@ def part_batches(batches: Sequence[pa.RecordBatch], columns: Sequence[str], shar
     """
     kernels = dispatch.kernels()
     schema = batches[0].schema
+    coded = {
+        name: encode_text([batch.column(name) for batch in batches])
+        for name in columns
+        if _is_text(_decoded(schema.field(name).type))
+    }
     rows = sum(batch.num_rows for batch in batches)
-    values = [[views.fixed_values(column) for column in batch.columns] for batch in batches]
+    values = [
+        [coded[n][b].codes if n in coded else views.fixed_values(batch.column(n)) for n in schema.names]
+        for b, batch in enumerate(batches)
+    ]
     fixed = [i for i in range(len(schema)) if all(found[i] is not None for found in values)]
     outs = [np.split(new_array(rows * shards, values[0][i].dtype), shards) for i in fixed]  # type: ignore[union-attr]
+    keys = [_keys(batch, b, columns, coded) for b, batch in enumerate(batches)]
     ends = np.zeros(shards, np.int64)
-    for batch, found in zip(batches, values, strict=True):
-        kernels.exchange_rows(_keys(batch, columns), [found[i] for i in fixed], outs, ends)
-    parts: list[dict[int, pa.Array]] = [{} for _ in range(shards)]
+    for key, found in zip(keys, values, strict=True):
+        kernels.exchange_rows(key, [found[i] for i in fixed], outs, ends)
+    parts: list[dict[str, pa.Array]] = [{} for _ in range(shards)]
     for i, column in zip(fixed, outs, strict=True):
+        field = schema.field(i)
+        texts = None
+        if field.name in coded:
+            texts = views.to_arrow(coded[field.name][0].values, _decoded(field.type))
         for part, out, end in zip(parts, column, ends.tolist(), strict=True):
-            part[i] = pa.Array.from_buffers(schema.field(i).type, end, [None, pa.py_buffer(out)])
-    others = [i for i in range(len(schema)) if i not in fixed]
+            type_ = field.type if texts is None else pa.int32()
+            array = pa.Array.from_buffers(type_, end, [None, pa.py_buffer(out)])
+            part[field.name] = array if texts is None else pa.DictionaryArray.from_arrays(array, texts)
+    others = [name for i, name in enumerate(schema.names) if i not in fixed]
     if others:
-        _part_others(batches, columns, others, parts)
-    return [pa.RecordBatch.from_arrays([part[i] for i in range(len(schema))], schema=schema) for part in parts]
+        _part_others(batches, keys, others, parts)
+    return [_batch(part, schema) for part in parts]
 
 
-def _keys(batch: pa.RecordBatch, columns: Sequence[str]) -> list[views.Column]:
-    return [views.key_column(batch.column(c)) for c in columns]
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+
+
+def _decoded(type_: pa.DataType) -> pa.DataType:
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
+
+
+def _keys(batch: pa.RecordBatch, place: int, columns: Sequence[str], coded: dict[str, list[Coded]]) -> list[Column]:
+    """Key columns as they are hashed: of text only its distinct values are looked at."""
+    kernels = dispatch.kernels()
+    found = []
+    for name in columns:
+        if name in coded:
+            text = coded[name][place]
+            hashes = kernels.hash_partition([text.values], _HASHES)
+            found.append(Column(CODE, kernels.take_fixed(hashes, text.codes.astype(np.int64))))
+        else:
+            found.append(views.key_column(batch.column(name)))
+    return found
 
 
 def _part_others(
-    batches: Sequence[pa.RecordBatch], columns: Sequence[str], others: Sequence[int], parts: list[dict[int, pa.Array]]
+    batches: Sequence[pa.RecordBatch], keys: Sequence[list[Column]], others: list[str], parts: list[dict[str, pa.Array]]
 ) -> None:
     """Columns with nulls or of variable width go Arrow's own way."""
-    taken: list[dict[int, list[pa.Array]]] = [{i: [] for i in others} for _ in parts]
-    for batch in batches:
-        shard = dispatch.kernels().hash_partition(_keys(batch, columns), len(parts), batch.num_rows)
+    taken: list[dict[str, list[pa.Array]]] = [{name: [] for name in others} for _ in parts]
+    for batch, key in zip(batches, keys, strict=True):
+        shard = dispatch.kernels().hash_partition(key, len(parts), batch.num_rows)
         for s, pieces in enumerate(taken):
             rows = pa.array(np.flatnonzero(shard == s))
-            for i in others:
-                pieces[i].append(batch.column(i).take(rows))
+            for name in others:
+                taken_here = batch.column(name).take(rows)
+                if pa.types.is_dictionary(taken_here.type):
+                    taken_here = taken_here.dictionary_decode()  # Arrow cannot join all dictionaries
+                pieces[name].append(taken_here)
     for part, pieces in zip(parts, taken, strict=True):
-        for i in others:
-            part[i] = pa.concat_arrays(pieces[i]) if len(batches) > 1 else pieces[i][0]
+        for name in others:
+            part[name] = pa.concat_arrays(pieces[name]) if len(batches) > 1 else pieces[name][0]
+
+
+def _batch(part: dict[str, pa.Array], schema: pa.Schema) -> pa.RecordBatch:
+    """In the order of the schema, with its marks; text has become a dictionary."""
+    fields = [pa.field(name, part[name].type) for name in schema.names]
+    return pa.RecordBatch.from_arrays(
+        [part[name] for name in schema.names], schema=pa.schema(fields, metadata=schema.metadata)
+    )

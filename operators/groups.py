@@ -19,6 +19,7 @@ from oop.kernels.views import Column
 from oop.operators.accumulators import Accumulator, Prepared, take
 from oop.operators.aggregates import Aggregate
 from oop.operators.base import Part, read_text, text_part
+from oop.operators.keys import Key, KeyTable, read_key
 
 SPREAD = 64  # slices that one batch may touch; and rows that a batch should bring to each further slice it touches
 _WIDEST = 60  # then there are at most three: before 0, after it, and without a time
@@ -92,7 +93,7 @@ class Table:
         self.slotted = slotted
         self.slot = slot
         self.expected = expected
-        self.keys = shape.kernels.GroupTable([*shape.kinds, "int"] if slotted else shape.kinds)
+        self.keys = KeyTable([*shape.kinds, "int"] if slotted else shape.kinds)
         self.keys.reserve(expected)
         self.accumulators = shape.accumulators()
 
@@ -104,7 +105,7 @@ class Table:
         return self.keys.nbytes + sum(a.nbytes for a in self.accumulators)
 
     def update(
-        self, slots: np.ndarray, keys: Sequence[Column], values: Sequence[Prepared], rows: np.ndarray | None = None
+        self, slots: np.ndarray, keys: Sequence[Key], values: Sequence[Prepared], rows: np.ndarray | None = None
     ) -> None:
         """Take rows in: all of them, or those with these numbers."""
         ids = self._map(slots, keys, rows)
@@ -120,7 +121,7 @@ class Table:
         for i, ours in enumerate(self.accumulators):
             ours.merge(ids, type(ours).concat([o.accumulators[i] for o in others]))
 
-    def _map(self, slots: np.ndarray, keys: Sequence[Column], rows: np.ndarray | None = None) -> np.ndarray:
+    def _map(self, slots: np.ndarray, keys: Sequence[Key], rows: np.ndarray | None = None) -> np.ndarray:
         columns = [*keys, Column("int", slots)] if self.slotted else keys
         before = len(self.keys)
         ids = self.keys.map(columns, len(slots), rows)
@@ -132,15 +133,15 @@ class Table:
 
     def slots(self) -> np.ndarray:
         if self.slotted:
-            return self.keys.columns()[-1].data
+            return self.keys.codes.columns()[-1].data
         return np.full(len(self), self.slot, np.int64)
 
     def key_columns(self) -> list[Column]:
         return self.keys.columns()[: len(self.shape.keys)]
 
     def key_arrays(self) -> dict[str, pa.Array]:
-        named = zip(self.shape.keys, self.key_columns(), self.shape.key_types, strict=True)
-        return {k: views.to_arrow(c, t) for k, c, t in named}
+        types = [*self.shape.key_types, pa.int64()] if self.slotted else self.shape.key_types
+        return dict(zip(self.shape.keys, self.keys.arrays(types), strict=False))
 
     def select(self, indices: np.ndarray) -> Table:
         """Some of the groups, as a table of their own."""
@@ -162,7 +163,7 @@ class Table:
     def load_batch(self, batch: pa.RecordBatch) -> None:
         slots = batch.column(0).to_numpy(zero_copy_only=False)
         at = 1 + len(self.shape.keys)
-        self._map(slots, [views.key_column(c) for c in batch.columns[1:at]])
+        self._map(slots, [read_key(c) for c in batch.columns[1:at]])
         for accumulator in self.accumulators:
             width = len(accumulator.fields)
             accumulator.load_arrow(batch.columns[at : at + width])
@@ -203,7 +204,7 @@ class Store:
         if table is not None:
             self._sizes[number] = (rows, size)
 
-    def update(self, slots: np.ndarray, keys: Sequence[Column], values: Sequence[Prepared]) -> list[int]:
+    def update(self, slots: np.ndarray, keys: Sequence[Key], values: Sequence[Prepared]) -> list[int]:
         """Take rows in; the slices that they went to."""
         if self._further > SPREAD and self._rows < self._further * SPREAD:
             self._widen()

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
-from oop.kernels import views
 from oop.operators.aggregates import Aggregate
 from oop.operators.base import FRONTIERS, Part, Ports, Spec, check_shards, read_text, text_part
 from oop.operators.groups import Shape, Store
+from oop.operators.keys import read_key
 
 _LATE_UNUSED = "late_unused"
 Named = tuple[tuple[str, Aggregate], ...]
@@ -39,7 +39,7 @@ class Holding:
 
     def take_in(self, slots: np.ndarray, batch: pa.RecordBatch) -> list[int]:
         """Rows into the groups of their slots; the slices that they went to."""
-        keys = [views.key_column(batch.column(k)) for k in self.keys]
+        keys = [read_key(batch.column(k)) for k in self.keys]
         return self.store.update(slots, keys, self.store.shape.prepare(batch))
 
     def keep_usable(self, batch: pa.RecordBatch, usable: np.ndarray) -> pa.RecordBatch:

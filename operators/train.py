@@ -110,4 +110,15 @@ def couple(elements: Sequence[Element], schema: pa.Schema) -> Train | None:
         bounds.append(bound)
     if not batches:
         return None
-    return Train(batches[0] if len(batches) == 1 else pa.concat_batches(batches), ends, attribute, places, bounds)
+    rows_together = concat(batches)
+    return None if rows_together is None else Train(rows_together, ends, attribute, places, bounds)
+
+
+def concat(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch | None:
+    """The batches as one, or None where Arrow cannot: it has no way yet to join dictionaries that hold nulls."""
+    if len(batches) == 1:
+        return batches[0]
+    try:
+        return pa.concat_batches(batches)
+    except pa.ArrowInvalid:
+        return None

@@ -20,6 +20,7 @@ from oop.operators.base import Element, Operator, Stateful, TakesTrains
 from oop.operators.coverage import broken_promises
 from oop.operators.input import InputOperator
 from oop.operators.marks import is_late, route_of, without_route
+from oop.operators.train import concat
 from oop.plan import Node
 from oop.punctuation import Frontier, Punctuation
 
@@ -66,7 +67,12 @@ class Arc:
         if _is_promise(self.queue[0]):
             return self.queue.popleft()
         train = self.take_batches(TRAIN_ROWS)
-        return train[0] if len(train) == 1 else pa.concat_batches(train)
+        whole = concat(train)
+        if whole is not None:
+            return whole
+        self.queue.extendleft(reversed(train[1:]))
+        self.queued_rows += sum(batch.num_rows for batch in train[1:])
+        return train[0]
 
     def take_batches(self, enough: int) -> list[pa.RecordBatch]:
         """The batches that are next, up to a promise, another mark, or so many rows."""
@@ -266,8 +272,9 @@ class ShardedBox(Box):
         rows = sum(batch.num_rows for batch in train)
         self.rows_in += rows
         self.batches_in += len(train)
-        if rows < len(train) * TRAIN_ROWS:
-            train = [pa.concat_batches(train)]  # small ones cost more apart than to copy
+        if rows < len(train) * TRAIN_ROWS:  # small ones cost more apart than to copy
+            whole = concat(train)
+            train = train if whole is None else [whole]
         self.emit(self.sharded.process_batches(train, port))
         return rows
 

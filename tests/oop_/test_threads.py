@@ -94,6 +94,55 @@ def test_chained_operators_and_a_group_by():
         assert rows_of(one, 3)[0] == rows_of(one, 1)[0]
 
 
+def test_a_text_key_may_also_be_aggregated():
+    stream = oop.source(packets(), time="ts", punctuate=oop.slack(2_000)).window(oop.tumbling(10_000))
+    text = oop.col("dst")
+    counted = stream.group_by("src", "dst").agg(
+        known=oop.count("dst"), last=oop.max("dst"), odd=oop.count(text == "host-3")
+    )
+    assert rows_of(counted, 2)[0] == rows_of(counted, 1)[0]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pa.array([None, "a", "", "b"] * 500),
+        pa.array([None, b"a", b"", b"b"] * 500),
+        pa.array(["a", "b", None, "a"] * 500).dictionary_encode(),
+        pa.DictionaryArray.from_arrays([0, 1, 2, None] * 500, ["a", "a", None]),
+        pa.array([str(i) for i in range(2_000)], pa.large_string()),
+        pa.array([None, 1, 2, 1] * 500, pa.decimal128(5, 2)),
+        pa.array([b"aa", b"bb", None, b"aa"] * 500, pa.binary(2)),
+        pa.array([None, 1.5, float("nan"), -0.0, 0.0] * 400),
+        pa.array([None, True, False, True] * 500),
+    ],
+    ids=lambda v: str(v.type),
+)
+@pytest.mark.parametrize("others", [[], ["k"]], ids=["alone", "beside"])
+def test_keys_of_every_type(values, others):
+    batch = pa.record_batch({"ts": np.arange(2_000), "key": values, "k": np.arange(2_000) % 3})
+    source = oop.source([batch.slice(0, 900), batch.slice(900)], time="ts", punctuate=oop.slack(10))
+    grouped = source.window(oop.tumbling(700)).group_by("key", *others).agg(n=oop.count())
+    (one, first), (two, second) = rows_of(grouped, 1), rows_of(grouped, 3)
+    assert one == two
+    assert first._root.schema == second._root.schema
+    wanted: dict = {}
+    for row in batch.to_pylist():
+        key = row["key"] if row["key"] == row["key"] else "NaN"
+        place = (row["ts"] // 700, key, *(row[o] for o in others))
+        wanted[place] = wanted.get(place, 0) + 1
+    assert sorted(dict(r)["n"] for r in one.elements()) == sorted(wanted.values())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_dictionaries_that_arrow_cannot_join(threads):
+    pieces = [pa.DictionaryArray.from_arrays([0, 1, 0], [None, name]) for name in ("a", "b", "c")]
+    batches = [pa.record_batch({"ts": [1, 2, 3], "key": piece}) for piece in pieces]
+    grouped = oop.source(batches, time="ts", punctuate=oop.slack(5)).window(oop.tumbling(10)).group_by("key")
+    found, _ = rows_of(grouped.agg(n=oop.count()), threads)
+    assert sorted((str(dict(r)["key"]), dict(r)["n"]) for r in found) == [("None", 6), ("a", 1), ("b", 1), ("c", 1)]
+
+
 def test_no_promise_overtakes_a_row():
     frontier = oop.Frontier()
     for element in per_pair(packets()).run(oop.Embedded(threads=3)).elements():

@@ -1,0 +1,157 @@
+"""Keys of groups: text is coded, so that a key of several texts is a few small numbers.
+
+A batch's text column becomes codes into its distinct values (`read_key`); a table of groups has a dictionary of its own
+for each text column, and maps codes to codes: of each batch it looks only at the distinct values, not at every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import dispatch, views
+from oop.kernels.views import Column
+
+TEXT = "bytes"
+CODE = "int32"
+_FEW = 256  # rows; fewer are not worth a dictionary
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Coded:
+    """Row i is ``values[codes[i]]``; a null is a value like others."""
+
+    codes: np.ndarray
+    values: Column
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+Key: TypeAlias = Column | Coded
+
+
+def read_key(array: pa.Array) -> Key:
+    """A key column of a batch, text with many rows coded.
+
+    >>> len(read_key(pa.array(["a", "b"] * 200)).values), len(read_key(pa.array(["a", "b"])))
+    (2, 2)
+    """
+    if views.key_kind(array.type) != TEXT or len(array) < _FEW:
+        return views.key_column(array)
+    return _dictionary(array) or encode_text([array])[0]
+
+
+def _dictionary(array: pa.Array) -> Coded | None:
+    """What is coded already; not where nulls are among the indices."""
+    if not pa.types.is_dictionary(array.type) or array.indices.null_count:
+        return None
+    return Coded(views.key_column(array.indices.cast(pa.int32())).data, views.column(array.dictionary))
+
+
+def encode_text(arrays: Sequence[pa.Array]) -> list[Coded]:
+    """Several pieces of a text column, coded by one dictionary."""
+    kernels = dispatch.kernels()
+    table = kernels.GroupTable([TEXT])
+    codes = []
+    for array in arrays:
+        known = _dictionary(array)
+        if known is None:
+            codes.append(table.map([views.column(array)]).astype(np.int32))
+        else:
+            ours = table.map([known.values]).astype(np.int32)
+            codes.append(kernels.take_fixed(ours, known.codes.astype(np.int64)))
+    values = table.columns()[0]
+    return [Coded(c, values) for c in codes]
+
+
+class KeyTable:
+    """Dense ids for keys of any kinds; see `GroupTable`, which holds keys that are numbers.
+
+    >>> table = KeyTable(["bytes", "int"])
+    >>> table.map([views.column(pa.array(["a", "b", "a"])), views.column(pa.array([1, 1, 1]))], 3)
+    array([0, 1, 0])
+    >>> table.arrays([pa.string(), pa.int64()])[0].to_pylist()
+    ['a', 'b']
+    """
+
+    def __init__(self, kinds: Sequence[str]) -> None:
+        self.kernels = dispatch.kernels()
+        self.kinds = list(kinds)
+        self.texts = {i: self.kernels.GroupTable([TEXT]) for i, kind in enumerate(kinds) if kind == TEXT}
+        # one text alone: its codes are the ids
+        self.alone = self.kinds == [TEXT]
+        self.codes = self.kernels.GroupTable([CODE if kind == TEXT else kind for kind in kinds])
+
+    def __len__(self) -> int:
+        return len(self.texts[0] if self.alone else self.codes)
+
+    @property
+    def nbytes(self) -> int:
+        return self.codes.nbytes + sum(text.nbytes for text in self.texts.values())
+
+    def reserve(self, groups: int) -> None:
+        (self.texts[0] if self.alone else self.codes).reserve(groups)
+
+    def map(self, keys: Sequence[Key], length: int, rows: np.ndarray | None = None) -> np.ndarray:
+        """The id of each row's key, or of those with these numbers."""
+        if not self.texts:
+            return self.codes.map([key for key in keys if isinstance(key, Column)], length, rows)
+        if self.alone:
+            return self._map_text(0, keys[0], rows)
+        coded = [
+            Column(CODE, self._map_text(i, key, rows).astype(np.int32)) if i in self.texts else self._take(key, rows)
+            for i, key in enumerate(keys)
+        ]
+        return self.codes.map(coded, length if rows is None else len(rows))
+
+    def _map_text(self, place: int, key: Key, rows: np.ndarray | None) -> np.ndarray:
+        """The codes of a text column here; only values that occur in these rows get one."""
+        if isinstance(key, Column):
+            return self.texts[place].map([key], len(key), rows)
+        codes = key.codes if rows is None else self.kernels.take_fixed(key.codes, rows)
+        occurs = np.zeros(len(key.values), np.bool_)
+        occurs[codes] = True
+        ours = np.zeros(len(key.values), np.int64)
+        if occurs.all():
+            ours[:] = self.texts[place].map([key.values])
+        else:
+            used = np.flatnonzero(occurs)
+            ours[used] = self.texts[place].map([key.values], len(key.values), used)
+        return self.kernels.take_fixed(ours, codes.astype(np.int64))
+
+    def _take(self, key: Key, rows: np.ndarray | None) -> Column:
+        assert isinstance(key, Column)
+        if rows is None:
+            return key
+        valid = None if key.valid is None else self.kernels.take_fixed(key.valid, rows)
+        return Column(key.kind, self.kernels.take_fixed(key.data, rows), None, valid)
+
+    def columns(self) -> list[Column]:
+        """The keys by id, text as it is."""
+        if not self.texts:
+            return self.codes.columns()
+        return [views.column(self._text(i)) if i in self.texts else self.codes.columns()[i] for i in self._places()]
+
+    def arrays(self, types: Sequence[pa.DataType]) -> list[pa.Array]:
+        """The keys by id as columns of these types."""
+        found = []
+        for i, type_ in zip(self._places(), types, strict=True):
+            if i not in self.texts:
+                found.append(views.to_arrow(self.codes.columns()[i], type_))
+            elif pa.types.is_string(type_) or pa.types.is_large_string(type_):
+                found.append(self._text(i, type_))
+            else:
+                found.append(views.to_arrow(views.column(self._text(i)), type_))
+        return found
+
+    def _places(self) -> range:
+        return range(len(self.kinds))
+
+    def _text(self, place: int, type_: pa.DataType | None = None) -> pa.Array:
+        values = views.to_arrow(self.texts[place].columns()[0], type_ or pa.large_binary())
+        return values if self.alone else values.take(pa.array(self.codes.columns()[place].data))
