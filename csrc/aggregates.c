@@ -44,10 +44,11 @@ int oop_merge_count(const int64_t *ids, const int64_t *counts_in, int64_t n, int
     return OOP_OK;
 }
 
-/* Every group that was touched is within the limit. Only rows that came near it make this a second pass. */
-static int check_sums(const int64_t *ids, int64_t n, const int64_t *hi) {
+/* Every group that was touched is within the limit. Only rows that came near it make this a second pass.
+   The hi of one group is width words after that of the group before. */
+static int check_sums(const int64_t *ids, int64_t n, const int64_t *hi, int64_t width) {
     for (int64_t i = 0; i < n; i++)
-        if (hi[ids[i]] > HIGH_LIMIT || hi[ids[i]] < -HIGH_LIMIT) return OOP_SUM_OUTSIDE;
+        if (hi[width * ids[i]] > HIGH_LIMIT || hi[width * ids[i]] < -HIGH_LIMIT) return OOP_SUM_OUTSIDE;
     return OOP_OK;
 }
 
@@ -62,21 +63,21 @@ int oop_add_sum_int(const int64_t *ids, const int64_t *values, const uint8_t *va
                     int64_t *hi, int64_t *lo, int64_t *counts) {
     int far = 0;
     FOR_ROWS(valid, ADD_WIDE(values[i] >> 32, values[i] & LOW_BITS) counts[g]++;)
-    return far ? check_sums(ids, n, hi) : OOP_OK;
+    return far ? check_sums(ids, n, hi, 1) : OOP_OK;
 }
 
 int oop_add_sum_uint(const int64_t *ids, const uint64_t *values, const uint8_t *valid, int64_t n, int64_t size,
                      int64_t *hi, int64_t *lo, int64_t *counts) {
     int far = 0;
     FOR_ROWS(valid, ADD_WIDE((int64_t)(values[i] >> 32), (int64_t)(values[i] & LOW_BITS)) counts[g]++;)
-    return far ? check_sums(ids, n, hi) : OOP_OK;
+    return far ? check_sums(ids, n, hi, 1) : OOP_OK;
 }
 
 int oop_merge_sum_int(const int64_t *ids, const int64_t *hi_in, const int64_t *lo_in, const int64_t *counts_in,
                       int64_t n, int64_t size, int64_t *hi, int64_t *lo, int64_t *counts) {
     int far = 0;
     FOR_ROWS(counts_in, ADD_WIDE(hi_in[i], lo_in[i]) counts[g] += counts_in[i];)
-    return far ? check_sums(ids, n, hi) : OOP_OK;
+    return far ? check_sums(ids, n, hi, 1) : OOP_OK;
 }
 
 int oop_join_words(const int64_t *hi, const int64_t *lo, int64_t n, uint64_t *out) {
@@ -168,4 +169,40 @@ int oop_merge_moments(const int64_t *ids, const int64_t *counts_in, const double
     for (int64_t i = 0; i < n; i++)
         if (counts_here(counts_in, valid, i)) counts[ids[i]] += counts_in ? counts_in[i] : 1;
     return OOP_OK;
+}
+
+/* The words of a group's summary, near one another so that a row costs one access to memory. */
+enum { COUNT, HI, LO, LEAST, GREATEST, WORDS };
+
+/* Adds a partial to a summary; is its sum beyond the limit now? Every word is written, so that least and greatest are
+   moves, not branches: which rows change them is hard to foresee. Whether a group is new may be a branch:
+   masks in its place were slower by a sixth and more. */
+static inline int add_part(int64_t *held, int64_t more, int64_t high, int64_t low, int64_t least, int64_t greatest) {
+    int64_t count = held[COUNT], held_least = held[LEAST], held_greatest = held[GREATEST];
+    held_least = count ? held_least : least;
+    held_greatest = count ? held_greatest : greatest;
+    low += held[LO];
+    high += held[HI] + (low >> 32);
+    held[COUNT] = count + more;
+    held[HI] = high;
+    held[LO] = low & LOW_BITS;
+    held[LEAST] = least < held_least ? least : held_least;
+    held[GREATEST] = greatest > held_greatest ? greatest : held_greatest;
+    return (high > HIGH_LIMIT) | (high < -HIGH_LIMIT);
+}
+
+int oop_add_summary(const int64_t *ids, const int64_t *values, const uint8_t *valid, int64_t n, int64_t size,
+                    int64_t *state) {
+    int far = 0;
+    FOR_ROWS(valid, int64_t value = values[i];
+             far |= add_part(state + WORDS * g, 1, value >> 32, value & LOW_BITS, value, value);)
+    return far ? check_sums(ids, n, state + HI, WORDS) : OOP_OK;
+}
+
+int oop_merge_summary(const int64_t *ids, const int64_t *state_in, int64_t n, int64_t size, int64_t *state) {
+    const uint8_t *all = NULL; /* the counts are not side by side, as FOR_ROWS would have them */
+    int far = 0;
+    FOR_ROWS(all, const int64_t *part = state_in + WORDS * i; int64_t *held = state + WORDS * g; if (part[COUNT])
+             far |= add_part(held, part[COUNT], part[HI], part[LO], part[LEAST], part[GREATEST]);)
+    return far ? check_sums(ids, n, state + HI, WORDS) : OOP_OK;
 }

@@ -57,12 +57,14 @@ class Kernels:
     take_min: Update
     take_max: Update
     add_moments: Update
+    add_summary: Update
     merge_count: Update
     merge_sum_int: Update
     merge_sum_float: Update
     merge_min: Update
     merge_max: Update
     merge_moments: Update
+    merge_summary: Update
     sum_int_result: Callable[..., Array]
     add_sum_object: Update
     take_min_object: Update

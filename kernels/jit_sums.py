@@ -33,7 +33,7 @@ def add_sum_int(ids: Ints, values: Array, valid: Bools | None, hi: Ints, lo: Int
     # The bits of both types are one argument type, and so one compilation.
     signed, bits = values.dtype == np.int64, as_input(values).view(np.uint64)
     if _add_wide(signed, as_input(ids), bits, as_mask(valid), hi, lo, counts):
-        raise _beyond_error()
+        raise beyond_error()
 
 
 def merge_sum_int(ids: Ints, hi_in: Ints, lo_in: Ints, counts_in: Ints, hi: Ints, lo: Ints, counts: Ints) -> None:
@@ -46,7 +46,7 @@ def merge_sum_int(ids: Ints, hi_in: Ints, lo_in: Ints, counts_in: Ints, hi: Ints
     step = min(STEP_ROWS, max(1, HIGH_LIMIT // most))
     parts = (as_input(array) for array in (ids, hi_in, lo_in, counts_in))
     if _merge_wide(step, *parts, hi, lo, counts):
-        raise _beyond_error()
+        raise beyond_error()
 
 
 def sum_int_result(hi: Ints, lo: Ints, type: pa.DataType | np.dtype[Any] | str) -> Array:
@@ -57,7 +57,8 @@ def sum_int_result(hi: Ints, lo: Ints, type: pa.DataType | np.dtype[Any] | str) 
     return words if name == "uint64" else words.view(np.int64)
 
 
-def _beyond_error() -> OopError:
+def beyond_error() -> OopError:
+    """The error for a sum that one more call could wrap."""
     return OopError("an integer sum is beyond 93 bits", hint="cast the column to float64 before the sum")
 
 

@@ -16,7 +16,10 @@ from oop.kernels.reference_aggregates import (
     check_extreme,
     check_float_outputs,
     check_partial_counts,
+    check_partial_states,
     check_partial_sums,
+    check_state,
+    check_summary_values,
     check_sums_fit,
     check_wide,
 )
@@ -136,6 +139,34 @@ def merge_moments(
     check_ids(ids, len(counts))
     check_partial_counts(counts_in, len(ids))
     _run_moments(ids, counts_in, means_in, m2_in, None, counts, means, m2)
+
+
+def add_summary(ids: Ints, values: Ints, valid: Bools | None, state: Ints) -> None:
+    """Keep count, exact sum, least and greatest of int64 values in one row a group."""
+    check_state(state)
+    check_summary_values(values)
+    _check_rows(ids, values, valid)
+    for start in range(0, len(ids), STEP_ROWS):
+        some = slice(start, start + STEP_ROWS)
+        rows = ids[some], values[some], None if valid is None else valid[some]
+        _run(lib.oop_add_summary, rows[0], len(state), rows, (state,))
+
+
+def merge_summary(ids: Ints, state_in: Ints, state: Ints) -> None:
+    """Summaries of the union of the rows behind two sets of summaries."""
+    check_state(state)
+    check_partial_states(state_in, len(ids))
+    check_ids(ids, len(state))
+    counts_in = state_in[:, 0]
+    check_partial_counts(counts_in, len(ids))
+    most = check_partial_sums(state_in[:, 1], state_in[:, 2], counts_in)
+    step = min(STEP_ROWS, max(1, HIGH_LIMIT // most))
+    if step < len(ids):
+        keep = np.flatnonzero(counts_in)
+        ids, state_in = ids[keep], state_in[keep]
+    for start in range(0, len(ids), step):
+        some = ids[start : start + step], state_in[start : start + step]
+        _run(lib.oop_merge_summary, some[0], len(state), some, (state,))
 
 
 def _take(which: str, ids: Ints, values: Array, valid: Bools | None, out: Array, counts: Ints) -> None:

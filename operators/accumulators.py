@@ -8,6 +8,7 @@ reads it in its own way (`over`).
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias
@@ -30,6 +31,11 @@ class Accumulator(ABC):
     """``fields`` are the names and types of its arrays; ``source`` is the type of the values it takes."""
 
     fields: ClassVar[tuple[tuple[str, Any], ...]] = ()
+
+    @property
+    def saved_columns(self) -> int:
+        """How many columns `to_arrow` gives."""
+        return len(self.fields)
 
     def __init__(self, source: pa.DataType, result: pa.DataType) -> None:
         self.source = source
@@ -83,8 +89,12 @@ class Accumulator(ABC):
     def over(self, other: Accumulator) -> Accumulator:
         """This function's reading of the arrays that another keeps."""
         out = self.empty()
-        out.size, out._arrays = other.size, other._arrays
+        out.size, out._arrays = other.size, other.read_as(self)
         return out
+
+    def read_as(self, prototype: Accumulator) -> dict[str, np.ndarray]:
+        """The arrays as another function of the same column knows them."""
+        return self._arrays
 
     def empty(self) -> Accumulator:
         """One like this, without groups; quicker than finding out the arrays' types again."""
@@ -139,10 +149,11 @@ class Accumulator(ABC):
 
 
 def _widen(array: np.ndarray, room: int, final: bool) -> np.ndarray:
+    shape = (room, *array.shape[1:])
     if array.dtype == object:
-        wider = np.zeros(room, object)
+        wider = np.zeros(shape, object)
     else:
-        wider = (lasting_array if final else growing_array)(room, array.dtype)
+        wider = (lasting_array if final else growing_array)(math.prod(shape), array.dtype).reshape(shape)
         wider[len(array) :] = 0
     wider[: len(array)] = array
     return wider

@@ -41,10 +41,10 @@ class Aggregate:
             raise SchemaMismatch(f"{self} has no meaning for a column of type {source}")
         return made
 
-    @property
-    def column(self) -> str:
-        """What it is of, as a name: two functions of one column are given the same values."""
-        return f"{'number' if self.function in _NUMERIC else 'value'} {self.of!r}"
+    def values_name(self, schema: pa.Schema) -> str:
+        """What it is of, as a name: functions with the same are given the same values."""
+        as_number = self.of is not None and self.function in _NUMERIC and pa.types.is_boolean(self.of.type(schema))
+        return f"{self.of!r}{' as a number' if as_number else ''}"
 
     def evaluate(self, batch: pa.RecordBatch) -> pa.Array | None:
         if self.of is None:

@@ -7,6 +7,7 @@ part of the key) until batches turn out to spread thinly over many; then they ge
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,7 @@ from oop.operators.accumulators import Accumulator, Prepared, take
 from oop.operators.aggregates import Aggregate
 from oop.operators.base import Part, read_text, text_part
 from oop.operators.keys import Key, KeyTable, read_key
+from oop.operators.summary import Summary, can_share
 
 SPREAD = 64  # slices that one batch may touch; and rows that a batch should bring to each further slice it touches
 _WIDEST = 60  # then there are at most three: before 0, after it, and without a time
@@ -50,28 +52,37 @@ class Shape:
         return [a.start(self.schema) for _, a in self.aggregates]
 
     @cached_property
-    def _shared(self) -> tuple[list[int], list[int]]:
-        """The aggregates whose accumulators serve all, and for each aggregate which of those it reads."""
-        found: dict[tuple[object, ...], int] = {}
-        places = [
-            found.setdefault((a.column, *p.kept), len(found))
-            for (_, a), p in zip(self.aggregates, self._prototypes, strict=True)
+    def _shared(self) -> tuple[list[tuple[str, Aggregate, Accumulator]], list[int]]:
+        """What is kept, and for each aggregate which of it it reads: functions of one column share what they can."""
+        named = [
+            (a.values_name(self.schema), a, p) for (_, a), p in zip(self.aggregates, self._prototypes, strict=True)
         ]
-        return [places.index(i) for i in range(len(found))], places
+        # worth it for two that would keep arrays of their own, not for sum and mean, which keep the same
+        together = Counter(name for name, _ in {(n, p.kept) for n, _, p in named if can_share(p)})
+        kept: list[tuple[str, Aggregate, Accumulator]] = []
+        found: dict[tuple[object, ...], int] = {}
+        places = []
+        for name, aggregate, prototype in named:
+            summed = can_share(prototype) and together[name] > 1
+            key = (name, Summary) if summed else (name, *prototype.kept)
+            if key not in found:
+                found[key] = len(kept)
+                kept.append((name, aggregate, Summary() if summed else prototype))
+            places.append(found[key])
+        return kept, places
 
     def accumulators(self) -> list[Accumulator]:
         """New ones, empty; finding out their types again for each table would cost more than they do."""
-        return [self._prototypes[i].empty() for i in self._shared[0]]
+        return [accumulator.empty() for _, _, accumulator in self._shared[0]]
 
     def prepare(self, batch: pa.RecordBatch) -> list[Prepared]:
         """For each accumulator the values of a batch, each expression evaluated once."""
         values: dict[str, pa.Array | None] = {}
         prepared = []
-        for i in self._shared[0]:
-            aggregate = self.aggregates[i][1]
-            if aggregate.column not in values:
-                values[aggregate.column] = aggregate.evaluate(batch)
-            prepared.append(self._prototypes[i].prepare(values[aggregate.column]))
+        for name, aggregate, accumulator in self._shared[0]:
+            if name not in values:
+                values[name] = aggregate.evaluate(batch)
+            prepared.append(accumulator.prepare(values[name]))
         return prepared
 
     def results(self, accumulators: Sequence[Accumulator]) -> list[pa.Array]:
@@ -165,7 +176,7 @@ class Table:
         at = 1 + len(self.shape.keys)
         self._map(slots, [read_key(c) for c in batch.columns[1:at]])
         for accumulator in self.accumulators:
-            width = len(accumulator.fields)
+            width = accumulator.saved_columns
             accumulator.load_arrow(batch.columns[at : at + width])
             at += width
 

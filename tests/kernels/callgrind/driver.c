@@ -215,6 +215,14 @@ static void run_aggregates(void) {
     scratch = room(4 * GROUPS, 8);
     end_call("merge_moments partials", oop_merge_moments(ids, counts_in, real_values, real_values, NULL, ROWS, GROUPS,
                                                          scratch, touched, held, sums, m2));
+    int64_t *summaries = room(5 * GROUPS, 8), *parts = room(5 * ROWS, 8);
+    end_call("add_summary", oop_add_summary(ids, values, NULL, ROWS, GROUPS, summaries));
+    end_call("add_summary nulls", oop_add_summary(ids, values, valid, ROWS, GROUPS, summaries));
+    for (int64_t i = 0; i < ROWS; i++) {
+        parts[5 * i] = counts_in[i];
+        for (int word = 1; word < 5; word++) parts[5 * i + word] = values[i];
+    }
+    end_call("merge_summary", oop_merge_summary(ids, parts, ROWS, GROUPS, summaries));
 }
 
 int main(void) {
