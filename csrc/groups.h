@@ -30,7 +30,6 @@ typedef struct {
     uint8_t *valid;   /* NULL while no column of the rows had one */
     int64_t bytes;    /* room of data, of bytes only */
     int32_t width;
-    int32_t is_signed; /* for the caller: how to read the numbers back */
 } oop_kept;
 
 typedef struct {

@@ -21,7 +21,8 @@ from oop.kernels.views import DTYPES, Column
 SMALLEST = 32  # places of a new table
 # Groups for each place, at most. Sparser tables find a key sooner, but cost memory and misses of the cache.
 LOAD_NUMERATOR, LOAD_DENOMINATOR = 5, 8
-MOST_GROUPS = 2**32 - 2
+MOST_PLACES = 2**32
+MOST_GROUPS = MOST_PLACES * LOAD_NUMERATOR // LOAD_DENOMINATOR
 SMALL = 65_536  # groups up to which a table grows by four
 
 _WIDTHS = {kind: 0 if kind == "bytes" else int(np.dtype(dtype).itemsize) for kind, dtype in DTYPES.items()}
@@ -129,7 +130,7 @@ class GroupTable:
             raise KernelError(f"a table holds at most {MOST_GROUPS} groups")
         size = int(self._table.size)
         if groups > _groups_in(size):
-            while _groups_in(size) < wanted and size < 2**32:
+            while _groups_in(size) < wanted and size < MOST_PLACES:
                 size *= 2
             # Cleared here, not by the kernel at first use: a page that is read before it is written faults twice, and
             # the second time every core has to be told.
@@ -145,10 +146,12 @@ class GroupTable:
         self._table.size = len(entries) // _ENTRY
 
     def _make_room(self, room: int, final: bool = False) -> None:
-        for kept in self._columns:
-            kept.make_room(room, len(self), final)
-        self._table.most = min(room, _groups_in(int(self._table.size)), MOST_GROUPS)
-        self._point_kept()
+        try:
+            for kept in self._columns:
+                kept.make_room(room, len(self), final)
+            self._table.most = min(room, _groups_in(int(self._table.size)), MOST_GROUPS)
+        finally:  # also when there was memory for some of them only: the others' arrays are gone
+            self._point_kept()
 
     def _point_kept(self) -> None:
         for c, kept in zip(self._kept, self._columns, strict=False):

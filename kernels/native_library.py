@@ -1,6 +1,7 @@
 """The compiled module, and how arrays are handed to it: the only file that imports it.
 
-C keeps no pointer after a call returns, so that it is enough if the caller holds the arrays while it lasts.
+C keeps no pointer of its own after a call returns. What a caller writes into a struct, as `GroupTable` does, it must
+keep alive and up to date itself.
 """
 
 from __future__ import annotations

@@ -14,10 +14,12 @@ True
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import sys
 import threading
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -29,8 +31,12 @@ from oop.kernels.checks import Array
 SMALLEST = sys.maxsize if os.environ.get("OOP_SCRATCH") == "0" else 1 << 16
 ROOM = 1 << 25
 HUGE_PAGE = 1 << 21
+_MOST_WAITING = 16
 
-_lock = threading.RLock()  # a collector may give memory back in the middle of taking some
+# What is given back comes through queues: a collector may do so at any moment, also while the lock is held.
+_lock = threading.Lock()
+_given_back: deque[tuple[_Region, int, int]] = deque()
+_outlived: deque[Array] = deque()
 _old: list[Array] = []
 
 
@@ -45,12 +51,21 @@ def huge_array(nbytes: int) -> Array:
     if nbytes < max(HUGE_PAGE, SMALLEST):
         return np.empty(nbytes, np.uint8)
     with _lock:
+        while _outlived:
+            array = _outlived.popleft()
+            if sum(map(len, _old)) + len(array) <= ROOM:
+                _old.append(array)
         for i, array in enumerate(_old):
             if len(array) == nbytes:
                 return _old.pop(i)
+    return _map_memory(nbytes)
+
+
+def _map_memory(nbytes: int) -> Array:
     memory = mmap.mmap(-1, nbytes + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        memory.madvise(mmap.MADV_HUGEPAGE)
+        with contextlib.suppress(OSError):  # a kernel without them
+            memory.madvise(mmap.MADV_HUGEPAGE)
     whole = np.frombuffer(memory, np.uint8)
     start = -whole.__array_interface__["data"][0] % HUGE_PAGE
     return whole[start : start + nbytes]
@@ -58,9 +73,8 @@ def huge_array(nbytes: int) -> Array:
 
 def recycle(array: Array) -> None:
     """Nobody uses this `huge_array` any more: the next one of its size may have it. A few are kept."""
-    with _lock:
-        if len(array) >= HUGE_PAGE and sum(map(len, _old)) + len(array) <= ROOM:
-            _old.append(array)
+    if len(array) >= max(HUGE_PAGE, SMALLEST) and len(_outlived) < _MOST_WAITING:
+        _outlived.append(array)
 
 
 class _Region:
@@ -74,29 +88,28 @@ class _Region:
         self.free: dict[int, list[int]] = {}
 
     def take(self, size: int) -> int | None:
-        """The place of a block, if there is room for one."""
-        with _lock:
-            if self.memory is None:
-                self.memory = huge_array(ROOM)
-                self.address = self.memory.__array_interface__["data"][0]
-            places = self.free.get(size)
-            if places:
-                place = places.pop()
-            elif self.used + size <= ROOM:
-                place, self.used = self.used, self.used + size
-            else:
-                return None
-            self.live += 1
-            return place
+        """The place of a block, if there is room for one; the lock is held."""
+        if self.memory is None:
+            self.memory = _map_memory(ROOM)
+            self.address = self.memory.__array_interface__["data"][0]
+        places = self.free.get(size)
+        if places:
+            place = places.pop()
+        elif self.used + size <= ROOM:
+            place, self.used = self.used, self.used + size
+        else:
+            return None
+        self.live += 1
+        return place
 
     def give(self, place: int, size: int) -> None:
-        with _lock:
-            self.live -= 1
-            if self.live:
-                self.free.setdefault(size, []).append(place)
-            else:
-                self.used = 0
-                self.free.clear()
+        """A block comes back; the lock is held."""
+        self.live -= 1
+        if self.live:
+            self.free.setdefault(size, []).append(place)
+        else:
+            self.used = 0
+            self.free.clear()
 
 
 class _Lease:
@@ -108,7 +121,7 @@ class _Lease:
         self.__array_interface__ = {"data": data, "shape": (length,), "typestr": dtype.str, "version": 3}
 
     def __del__(self) -> None:
-        self.region.give(self.place, self.size)
+        _given_back.append((self.region, self.place, self.size))
 
 
 _region = _Region()
@@ -123,7 +136,11 @@ def new_array(length: int, dtype: Any) -> Array:
     # To an eighth of a power of two, so that arrays of about the same length share blocks.
     step = 1 << ((nbytes - 1).bit_length() - 4)
     size = -(-nbytes // step) * step
-    place = _region.take(size)
+    with _lock:
+        while _given_back:
+            region, *block = _given_back.popleft()
+            region.give(*block)
+        place = _region.take(size)
     return np.empty(length, dtype) if place is None else np.asarray(_Lease(_region, place, size, length, dtype))
 
 
@@ -137,7 +154,7 @@ class _Slabs:
     def take(self, size: int) -> Array:
         with _lock:
             if self.used + size > len(self.slab):
-                self.slab, self.used = huge_array(SLAB), 0
+                self.slab, self.used = _map_memory(SLAB), 0
             start, self.used = self.used, self.used + -(-size // 64) * 64
             return self.slab[start : start + size]
 

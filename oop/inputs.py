@@ -39,7 +39,7 @@ class Input:
 
     ``kind`` tells data that lies there whole (a file, in memory) from data that comes; ``rows`` is the number
     of rows where it is known without reading. Every batch of `elements` has exactly this schema. ``plain`` is data that
-    is a list of nothing but batches and promises.
+    is a list.
 
     >>> import pyarrow as pa
     >>> given = open_input(pa.table({"ts": [1, 2, 3]}))
@@ -80,7 +80,8 @@ class Input:
         """Is every batch as the stream has them already? Then there is no need to look at each on its way."""
         schema, most = self.schema, self.batch_rows
         return all(
-            isinstance(e, Punctuation) or (e.num_rows <= most and e.schema.equals(schema, check_metadata=True))
+            isinstance(e, Punctuation)
+            or (isinstance(e, pa.RecordBatch) and e.num_rows <= most and e.schema.equals(schema, check_metadata=True))
             for e in elements
         )
 
@@ -244,7 +245,7 @@ def _of_iterable(data: Iterable[Any], declared: pa.Schema | None, batch_rows: in
 
     schema, peeked = (declared, None) if declared else _peek(start())
     once = isinstance(data, Iterator)
-    plain = list(data) if whole and all(isinstance(e, pa.RecordBatch | Punctuation) for e in data) else None
+    plain = data if isinstance(data, list | tuple) else None
     return Input(schema, kind, "iterable", start, batch_rows, rows=rows, once=once, peeked=peeked, plain=plain)
 
 

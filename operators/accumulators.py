@@ -79,7 +79,7 @@ class Accumulator(ABC):
 
     @abstractmethod
     def result(self) -> pa.Array:
-        """The aggregate of each group."""
+        """The aggregate of each group; it may share memory with the accumulator."""
 
     @property
     def kept(self) -> tuple[object, ...]:
@@ -101,6 +101,13 @@ class Accumulator(ABC):
         out = object.__new__(type(self))
         out.source, out.type, out.size, out.kernels = self.source, self.type, 0, self.kernels
         out._arrays = {n: a[:0] for n, a in self._arrays.items()}
+        return out
+
+    def copy(self) -> Accumulator:
+        """The same groups in arrays of their own; a result may share its memory with the accumulator."""
+        out = self.empty()
+        out.size = self.size
+        out._arrays = {n: a[: self.size].copy() for n, a in self._arrays.items()}
         return out
 
     def take(self, indices: np.ndarray) -> Accumulator:

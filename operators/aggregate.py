@@ -216,9 +216,8 @@ def _couple(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def _at(table: Table, wid: int) -> Table:
-    """The same groups as the rows of one window (a pane may serve several)."""
-    if table.slot == wid:
-        return table
+    """The groups as the rows of one window. A pane may serve several, and take more rows: results must not change with
+    it. Its keys may be shared, since what is kept of a key stays as it is."""
     out = Table(table.shape, False, wid)
-    out.keys, out.accumulators = table.keys, table.accumulators
+    out.keys, out.accumulators = table.keys, [a.copy() for a in table.accumulators]
     return out

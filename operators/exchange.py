@@ -41,7 +41,8 @@ def part_batches(batches: Sequence[pa.RecordBatch], columns: Sequence[str], shar
     ]
     fixed = [i for i in range(len(schema)) if all(found[i] is not None for found in values)]
     outs = [np.split(new_array(rows * shards, values[0][i].dtype), shards) for i in fixed]  # type: ignore[union-attr]
-    keys = [_keys(batch, b, columns, coded) for b, batch in enumerate(batches)]
+    hashes = {name: kernels.hash_partition([texts[0].values], _HASHES) for name, texts in coded.items()}
+    keys = [_keys(batch, b, columns, coded, hashes) for b, batch in enumerate(batches)]
     ends = np.zeros(shards, np.int64)
     for key, found in zip(keys, values, strict=True):
         kernels.exchange_rows(key, [found[i] for i in fixed], outs, ends)
@@ -69,15 +70,20 @@ def _decoded(type_: pa.DataType) -> pa.DataType:
     return type_.value_type if pa.types.is_dictionary(type_) else type_
 
 
-def _keys(batch: pa.RecordBatch, place: int, columns: Sequence[str], coded: dict[str, list[Coded]]) -> list[Column]:
-    """Key columns as they are hashed: of text only its distinct values are looked at."""
+def _keys(
+    batch: pa.RecordBatch,
+    place: int,
+    columns: Sequence[str],
+    coded: dict[str, list[Coded]],
+    hashes: dict[str, np.ndarray],
+) -> list[Column]:
+    """Key columns as they are hashed: text by the hashes of its values."""
     kernels = dispatch.kernels()
     found = []
     for name in columns:
         if name in coded:
-            text = coded[name][place]
-            hashes = kernels.hash_partition([text.values], _HASHES)
-            found.append(Column(CODE, kernels.take_fixed(hashes, text.codes.astype(np.int64))))
+            codes = coded[name][place].codes.astype(np.int64)
+            found.append(Column(CODE, kernels.take_fixed(hashes[name], codes)))
         else:
             found.append(views.key_column(batch.column(name)))
     return found

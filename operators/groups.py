@@ -194,6 +194,7 @@ class Store:
         self.nbytes = 0
         self._held = 0
         self._expected = 0  # groups in the slice that was last removed
+        self._newest = 0  # the number of the slice that was last made
         self._sizes: dict[int, tuple[int, int]] = {}
         self._saved: set[int] = set()
         self._changed: set[int] = set()
@@ -238,8 +239,10 @@ class Store:
         table = self.tables.get(number)
         if table is None:
             # neighbours are much alike: a table that is on its way to their size grows there in one go
-            expected = max((len(t) for t in self.tables.values()), default=self._expected)
+            last = self.tables.get(self._newest)
+            expected = max(self._expected, 0 if last is None else len(last))
             table = self.tables[number] = Table(self.shape, self.shift > 0, number << self.shift, expected)
+            self._newest = number
         return table
 
     @property

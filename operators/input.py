@@ -175,7 +175,8 @@ class InputOperator:
             and given.is_linear
             and not given.ended
             and set(given.all.linear) <= {self.spec.time}
-            and not train.rows.column(self.spec.time).null_count
+            and _fits_int64(given.bound(self.spec.time))
+            and _is_everywhere(train.rows.column(self.spec.time))
         )
 
     def _linear_train(self, train: Train) -> Iterator[Element]:
@@ -304,6 +305,17 @@ class InputOperator:
                     progress.restore(state)
                 self.gate.passed = Frontier.of(*map(Punctuation.from_json, said["passed"]))
                 self.rows_seen = said["rows"]
+
+
+def _fits_int64(bound: Bound | None) -> bool:
+    return bound is None or -(2**63) <= bound < 2**63
+
+
+def _is_everywhere(times: pa.Array) -> bool:
+    """Has every row a time?"""
+    if times.null_count:
+        return False
+    return not pa.types.is_floating(times.type) or bool(np.isfinite(views.times(times)).all())
 
 
 def normalise(punct: Punctuation, schema: pa.Schema) -> Punctuation:

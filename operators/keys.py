@@ -85,7 +85,7 @@ class KeyTable:
         self.texts = {i: self.kernels.GroupTable([TEXT]) for i, kind in enumerate(kinds) if kind == TEXT}
         # one text alone: its codes are the ids
         self.alone = self.kinds == [TEXT]
-        self.codes = self.kernels.GroupTable([CODE if kind == TEXT else kind for kind in kinds])
+        self.codes = self.kernels.GroupTable([] if self.alone else [CODE if k == TEXT else k for k in kinds])
 
     def __len__(self) -> int:
         return len(self.texts[0] if self.alone else self.codes)
@@ -113,15 +113,16 @@ class KeyTable:
         """The codes of a text column here; only values that occur in these rows get one."""
         if isinstance(key, Column):
             return self.texts[place].map([key], len(key), rows)
+        text = self.texts[place]
         codes = key.codes if rows is None else self.kernels.take_fixed(key.codes, rows)
+        if len(key.values) > len(codes):  # a large dictionary, of which little occurs
+            used, places = np.unique(codes, return_inverse=True)
+            return text.map([key.values], len(key.values), used.astype(np.int64))[places]
         occurs = np.zeros(len(key.values), np.bool_)
         occurs[codes] = True
+        used = np.flatnonzero(occurs)
         ours = np.zeros(len(key.values), np.int64)
-        if occurs.all():
-            ours[:] = self.texts[place].map([key.values])
-        else:
-            used = np.flatnonzero(occurs)
-            ours[used] = self.texts[place].map([key.values], len(key.values), used)
+        ours[used] = text.map([key.values], len(key.values), used)
         return self.kernels.take_fixed(ours, codes.astype(np.int64))
 
     def _take(self, key: Key, rows: np.ndarray | None) -> Column:

@@ -25,6 +25,7 @@ from oop.plan import Node
 from oop.punctuation import Frontier, Punctuation
 
 TRAIN_ROWS = 8_192  # batches smaller than this are coupled before a box takes them
+CAPACITY_ROWS = 1_048_576  # rows that may wait in a queue, or be on their way through other threads
 SHARDED_TRAIN_ROWS = 262_144  # rows that cross to other threads together: each crossing has its price
 
 
@@ -283,6 +284,3 @@ class ShardedBox(Box):
         self.peak_buffered = max(self.peak_buffered, self.sharded.peak_rows)
         self.peak_bytes = max(self.peak_bytes, self.sharded.peak_bytes)
         self.gauge.peak = max(self.gauge.peak, self.sharded.peak_rows)  # it may have come and gone in a thread
-
-
-CAPACITY_ROWS = 1_048_576

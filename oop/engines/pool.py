@@ -37,14 +37,18 @@ class Pool:
                     thread.start()
 
     def help(self) -> None:
-        """Run a task here; if there is none but one is running elsewhere, wait until something has changed."""
+        """Run a task here; if there is none but one is running elsewhere, wait for a change first."""
         with self._change:
+            if not self._tasks and self._running:
+                self._change.wait()
             if not self._tasks:
-                if self._running:
-                    self._change.wait()
                 return
             task = self._take()
         self._run(task)
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
 
     @property
     def is_idle(self) -> bool:
@@ -52,14 +56,12 @@ class Pool:
             return not self._tasks and not self._running
 
     def close(self) -> None:
-        """Forget what waits, and see the threads end."""
+        """Forget what waits, and let the threads end. It does not wait for them: a collector may call it, in any thread
+        and with any lock held."""
         with self._change:
             self._closed = True
             self._tasks.clear()
             self._change.notify_all()
-        for thread in self._threads:
-            if thread is not threading.current_thread():  # a collector may run anywhere
-                thread.join()
 
     def _take(self) -> Task:
         self._running += 1

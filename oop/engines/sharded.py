@@ -7,17 +7,20 @@ overtakes a row. The output promises what all shards promise, like a union of th
 
 from __future__ import annotations
 
+import itertools
+import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 
 from oop.engines.pool import Pool
+from oop.errors import OopError
 from oop.operators.base import (
     FRONTIERS,
     SHARDS,
@@ -34,18 +37,35 @@ from oop.operators.union import Union
 from oop.punctuation import Punctuation
 
 
-class Ticket:
-    """The place of some batches in every shard's queue; the parts are filled in by the thread that makes them."""
+class Item:
+    """What waits for all shards, at its place in the order in which it came."""
 
-    __slots__ = ("batches", "parts", "port")
+    __slots__ = ("number", "port")
 
-    def __init__(self, batches: Sequence[pa.RecordBatch], port: int) -> None:
-        self.batches = batches
+    def __init__(self, number: int, port: int) -> None:
+        self.number = number
         self.port = port
+
+
+class Promise(Item):
+    """A promise for every shard."""
+
+    __slots__ = ("punct",)
+
+    def __init__(self, number: int, port: int, punct: Punctuation) -> None:
+        super().__init__(number, port)
+        self.punct = punct
+
+
+class Ticket(Item):
+    """Some batches; their parts, one for each shard, are filled in by the thread that makes them."""
+
+    __slots__ = ("batches", "parts")
+
+    def __init__(self, number: int, port: int, batches: Sequence[pa.RecordBatch]) -> None:
+        super().__init__(number, port)
+        self.batches = batches
         self.parts: list[pa.RecordBatch] | None = None
-
-
-Item: TypeAlias = Ticket | tuple[Punctuation, int]
 
 
 @dataclass(eq=False)
@@ -57,7 +77,10 @@ class Shard:
 
 
 class Sharded:
-    """``columns`` are, for each port, those whose values decide the shard. ``pool`` runs what is to be done."""
+    """``columns`` are, for each port, those whose values decide the shard. ``pool`` runs what is to be done.
+
+    ``waiting_rows`` are on their way through the shards; a promise counts as a row for each.
+    """
 
     def __init__(
         self, spec: Spec, inputs: Sequence[pa.Schema], columns: Sequence[tuple[str, ...]], shards: int, pool: Pool
@@ -74,24 +97,25 @@ class Sharded:
         self.peak_bytes = 0
         self._lock = threading.Lock()
         self._out: deque[Element] = deque()
+        self._numbers = itertools.count()
         self._unfinished = 0
         self._failure: BaseException | None = None
+        self._failed_at = sys.maxsize  # the number of the item that went wrong, of several the first
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         return self.process_batches([batch], port)
 
     def process_batches(self, batches: Sequence[pa.RecordBatch], port: int = 0) -> Iterator[Element]:
         """Batches in a row, with the same marks: they are parted together."""
-        ticket = Ticket(batches, port)
+        ticket = Ticket(next(self._numbers), port, batches)
         with self._lock:
-            self.waiting_rows += sum(batch.num_rows for batch in batches)
-            self._append(ticket)
+            self._append(ticket, sum(batch.num_rows for batch in batches))
         self.pool.submit(partial(self._part, ticket))
         return self.ready()
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         with self._lock:
-            self._append((punct, port))
+            self._append(Promise(next(self._numbers), port, punct), len(self.shards))
             self._wake(self.shards)
         return self.ready()
 
@@ -100,11 +124,12 @@ class Sharded:
         while True:
             with self._lock:
                 if not self._out:
+                    failure = self._failure if self.is_idle else None
                     break
                 element = self._out.popleft()
             yield element
-        if self._failure is not None and self.is_idle:
-            raise self._failure
+        if failure is not None:
+            raise failure
 
     @property
     def has_output(self) -> bool:
@@ -117,9 +142,12 @@ class Sharded:
     def settle(self) -> None:
         """Wait until all that was taken in has been worked off."""
         while not self.is_idle:
+            if self.pool.is_closed:
+                raise OopError("the run has ended, with rows still on their way", hint="save before stop()")
             self.pool.help()
 
-    def _append(self, item: Item) -> None:
+    def _append(self, item: Item, weight: int) -> None:
+        self.waiting_rows += weight
         self._unfinished += len(self.shards)
         for shard in self.shards:
             shard.queue.append(item)
@@ -138,7 +166,7 @@ class Sharded:
             rows = [batch.select(self.reads[ticket.port]) for batch in ticket.batches]
             parts = part_batches(rows, self.columns[ticket.port], len(self.shards))
         except BaseException as error:
-            self._fail(error)
+            self._fail(error, ticket.number)
         with self._lock:
             ticket.parts, ticket.batches = parts, ()
             self.seconds += perf_counter() - start
@@ -149,36 +177,35 @@ class Sharded:
         start = perf_counter()
         with self._lock:
             items = _take(shard)
-            failed = self._failure is not None
-        rows = 0
+            # what came after a failure is only cleared away; what came before it is still worked off
+            items_left = [item for item in items if item.number < self._failed_at]
         try:
-            if not failed:  # after a failure what waits is only cleared away
-                rows = self._process(shard, items)
+            if items_left:
+                self._process(shard, items_left)
         except BaseException as error:
-            self._fail(error)
+            self._fail(error, items_left[0].number)
         with self._lock:
             self._unfinished -= len(items)
-            self.waiting_rows -= rows
+            self.waiting_rows -= sum(_weight(item, shard) for item in items)
             self.seconds += perf_counter() - start
             shard.busy = False
             self._wake([shard])
 
-    def _process(self, shard: Shard, items: list[Item]) -> int:
+    def _process(self, shard: Shard, items: list[Item]) -> None:
         first = items[0]
         if isinstance(first, Ticket):
             assert first.parts is not None
             part = first.parts[shard.number]
             if part.num_rows:
                 self._emit(shard, shard.operator.process_batch(part, first.port))
-            return part.num_rows
+            return
         self._note_peak()  # a promise is about to free what has been taken
-        promises = [item[0] for item in items if not isinstance(item, Ticket)]
+        promises = [item.punct for item in items if isinstance(item, Promise)]
         if isinstance(shard.operator, TakesTrains):
-            self._emit(shard, shard.operator.process_punctuations(promises, first[1]))
+            self._emit(shard, shard.operator.process_punctuations(promises, first.port))
         else:
             for promise in promises:
-                self._emit(shard, shard.operator.process_punctuation(promise, first[1]))
-        return 0
+                self._emit(shard, shard.operator.process_punctuation(promise, first.port))
 
     def _emit(self, shard: Shard, elements: Iterator[Element]) -> None:
         for element in elements:
@@ -189,13 +216,15 @@ class Sharded:
                 else:
                     self._out.append(element)
 
-    def _fail(self, error: BaseException) -> None:
+    def _fail(self, error: BaseException, number: int) -> None:
         with self._lock:
-            self._failure = self._failure or error
+            if number < self._failed_at:
+                self._failure, self._failed_at = error, number
 
     def _note_peak(self) -> None:
-        self.peak_rows = max(self.peak_rows, self.buffered_rows)
-        self.peak_bytes = max(self.peak_bytes, self.state_bytes)
+        with self._lock:
+            self.peak_rows = max(self.peak_rows, self.buffered_rows)
+            self.peak_bytes = max(self.peak_bytes, self.state_bytes)
 
     @property
     def buffered_rows(self) -> int:
@@ -239,14 +268,22 @@ def _take(shard: Shard) -> list[Item]:
     """The next item; promises about groups that stand in a row come together (see `TakesTrains`)."""
     items = [shard.queue.popleft()]
     first = items[0]
-    if isinstance(first, Ticket) or not first[0].where:
-        return items
-    while shard.queue:
+    while shard.queue and _is_of_groups(first):
         following = shard.queue[0]
-        if isinstance(following, Ticket) or not following[0].where or following[1] != first[1]:
+        if not _is_of_groups(following) or following.port != first.port:
             break
         items.append(shard.queue.popleft())
     return items
+
+
+def _is_of_groups(item: Item) -> bool:
+    return isinstance(item, Promise) and bool(item.punct.where)
+
+
+def _weight(item: Item, shard: Shard) -> int:
+    if isinstance(item, Ticket):
+        return item.parts[shard.number].num_rows if item.parts else 0
+    return 1
 
 
 def _needed(spec: Spec, schema: pa.Schema) -> list[str]:

@@ -102,6 +102,7 @@ class _Trial:
         self.rows: Counter[Row] = Counter()
         self.late: Counter[Row] = Counter()
         self.promised = Frontier()
+        self.given: list[tuple[pa.RecordBatch, Counter[Row]]] = []
 
     def play(self, saving: bool = False) -> None:
         left = [list(reversed(q)) for q in self.queues]
@@ -117,12 +118,16 @@ class _Trial:
                 if self.rng.random() < 0.5:
                     self._continue_from(snapshot)
         self._note_late()
+        for batch, rows in self.given:
+            _same("what has been put out does not change", bag(batch.to_pylist()), rows)
         assert self.harness.buffered_rows == 0, f"state is not empty after the end: {self.harness.buffered_rows}"
 
     def _watch(self, quiet: bool) -> None:
         for element in self.harness.out():
             if isinstance(element, pa.RecordBatch):
-                self.rows += bag(element.to_pylist())
+                rows = bag(element.to_pylist())
+                self.given.append((element, rows))
+                self.rows += rows
             else:
                 assert self.promised.advance(element), f"a bound retreated, or was said twice: {element}"
         if quiet and _is_data_free(self.harness):

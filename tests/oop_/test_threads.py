@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import threading
+import time
 import traceback
 
 import numpy as np
@@ -24,6 +25,9 @@ ROWS = 60_000
 def no_thread_is_left():
     yield
     gc.collect()
+    until = time.monotonic() + 10
+    while any(t.name.startswith("oop-worker") for t in threading.enumerate()) and time.monotonic() < until:
+        time.sleep(0.01)  # they were told to end; nobody waits for them
     assert [t.name for t in threading.enumerate() if t.name.startswith("oop-worker")] == []
 
 
@@ -207,17 +211,33 @@ def test_what_came_before_an_error_leaves_first(monkeypatch):
     right = AggregateOperator.process_batch
 
     def failing(self, batch, port=0):
-        if batch["__wid_start"][batch.num_rows - 1].as_py() > 8:
-            raise RuntimeError("far into the stream")
+        if min(batch["__wid_start"].to_pylist()) >= 5 and 3 in batch["src"].to_pylist():
+            raise RuntimeError("far into the stream")  # in one of the shards
+        time.sleep(0.002 * (batch.num_rows % 3))  # and others are behind
         yield from right(self, batch, port)
 
     monkeypatch.setattr(AggregateOperator, "process_batch", failing)
     monkeypatch.setattr(boxes, "SHARDED_TRAIN_ROWS", 1_000)
-    seen = 0
-    with pytest.raises(RuntimeError, match="far into"):
-        for batch in per_pair(packets()).run(oop.Embedded(threads=2, scheduler=oop.RoundRobin(train=1_000))):
-            seen += batch.num_rows
-    assert seen > 0
+    seen = []
+    for threads in (1, 3):
+        found = []
+        with pytest.raises(RuntimeError, match="far into"):
+            for batch in per_pair(packets()).run(oop.Embedded(threads=threads, scheduler=oop.RoundRobin(train=1_000))):
+                found += batch.to_pylist()
+        seen.append(bag(found))
+    assert seen[0] and not seen[0] - seen[1], "with threads some of what came before the error is missing"
+
+
+def test_of_two_errors_the_first_in_the_stream_is_raised(monkeypatch):
+    def failing(self, batch, port=0):
+        time.sleep(0.01 * (batch["src"][0].as_py() % 2))
+        raise RuntimeError(f"at {min(batch['__wid_start'].to_pylist())}")
+        yield
+
+    monkeypatch.setattr(AggregateOperator, "process_batch", failing)
+    monkeypatch.setattr(boxes, "SHARDED_TRAIN_ROWS", 1_000)
+    with pytest.raises(RuntimeError, match="at 0"):
+        per_pair(packets()).run(oop.Embedded(threads=3, scheduler=oop.RoundRobin(train=1_000))).to_table()
 
 
 def test_a_run_that_is_not_read_to_its_end_ends_its_threads():
