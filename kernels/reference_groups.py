@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from oop.kernels.checks import Array, Ints, KernelError, check_array, check_ids, check_out
 from oop.kernels.views import DTYPES, Column, change_width, concat_columns, take_rows, wide_kind
+from oop.kernels.views import column as column_of
 
 # Codes of two columns are combined as code * cardinality + code; beyond this int64 would overflow.
 CODE_LIMIT = 2**62
@@ -312,7 +313,7 @@ def _encode_bytes(column: Column) -> tuple[Ints, int]:
     assert column.offsets is not None
     buffers = [None, pa.py_buffer(np.ascontiguousarray(column.offsets)), pa.py_buffer(column.data)]
     encoded = pa.Array.from_buffers(pa.large_binary(), len(column), buffers).dictionary_encode()
-    return encoded.indices.to_numpy().astype(np.int64), max(len(encoded.dictionary), 1)
+    return column_of(encoded.indices).data, max(len(encoded.dictionary), 1)
 
 
 def _word_column(column: Column) -> Words:

@@ -200,6 +200,21 @@ def times(array: pa.Array | pa.ChunkedArray) -> Array:
     return view.data
 
 
+def booleans(array: pa.BooleanArray) -> Bools:
+    """A boolean column without nulls as an array. Arrow's own way would load pandas first, where there is one.
+
+    >>> booleans(pa.array([True, False, True]).slice(1))
+    array([False,  True])
+    """
+    bits = array.buffers()[1]
+    if bits is None or not len(array):
+        return np.zeros(len(array), np.bool_)
+    first, last = array.offset // 8, -(-(array.offset + len(array)) // 8)
+    found = np.unpackbits(np.frombuffer(bits, np.uint8, last - first, first), bitorder="little")
+    start = array.offset - 8 * first
+    return found[start : start + len(array)].view(np.bool_)
+
+
 def fixed_values(array: pa.Array | pa.ChunkedArray) -> Array | None:
     """The values of a column of numbers or times without nulls, as they lie in memory; None for any other column.
 
@@ -294,7 +309,7 @@ def concat_columns(kind: str, views: Sequence[Column]) -> Column:
 
 
 def _valid(array: pa.Array) -> Bools | None:
-    return None if array.null_count == 0 else array.is_valid().to_numpy(zero_copy_only=False)
+    return None if array.null_count == 0 else booleans(array.is_valid())
 
 
 def _is_variable(type: pa.DataType) -> bool:

@@ -135,7 +135,7 @@ class Accumulator(ABC):
     def _to_arrow(self, name: str) -> pa.Array:
         values = getattr(self, name)
         if values.dtype != object:
-            return pa.array(values)
+            return pa.array(values.copy())  # what is saved must not change when the run goes on
         # a group without a value holds a zero of no type
         return pa.array([v if n else None for v, n in zip(values, self.counts, strict=True)], self._object_type)
 
@@ -148,7 +148,7 @@ class Accumulator(ABC):
                 values[:] = column.to_pylist()
                 self._arrays[name] = values
             else:
-                self._arrays[name] = column.to_numpy(zero_copy_only=False).astype(dtype)
+                self._arrays[name] = views.column(column).data.astype(dtype)
 
     @property
     def _object_type(self) -> pa.DataType:
@@ -198,7 +198,7 @@ class Count(Accumulator):
     def prepare(self, values: pa.Array | None) -> Prepared:
         if values is None or not values.null_count:
             return None
-        return values.is_valid().to_numpy(zero_copy_only=False)
+        return views.booleans(values.is_valid())
 
     def update(self, ids: Ids, values: Any) -> None:
         self.kernels.add_count(ids, values, self.counts)

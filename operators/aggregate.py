@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from oop.kernels import views
 from oop.kernels.scratch import lasting_array
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Element, Operator, Part, Spec
@@ -102,11 +103,11 @@ class AggregateOperator(Holding):
             keys = {k: batch.column(k) for k in self.keys}
             bounds = int_bounds(self.ports.frontiers[port], WID_START, keys)
             last = WID_START if self.grid.tumbles else WID_END
-            batch = self.keep_usable(batch, batch.column(last).to_numpy() >= bounds)
+            batch = self.keep_usable(batch, _wids(batch, last) >= bounds)
         if batch.num_rows:
-            first = batch.column(WID_START).to_numpy()
+            first = _wids(batch, WID_START)
             if self.sliding:
-                slots = self.code.encode(first, batch.column(WID_END).to_numpy())
+                slots = self.code.encode(first, _wids(batch, WID_END))
                 self.tree.touched(self.take_in(slots, batch))
             else:
                 self.take_in(first, batch)
@@ -209,6 +210,10 @@ def _constant(value: np.ndarray, length: int) -> np.ndarray:
     out = lasting_array(length, value.dtype)
     out[:] = value
     return out
+
+
+def _wids(batch: pa.RecordBatch, name: str) -> np.ndarray:
+    return views.column(batch.column(name)).data
 
 
 def _couple(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

@@ -56,7 +56,7 @@ def encode(array: pa.Array) -> tuple[np.ndarray, list[Value]]:
     if codes.null_count:  # a dictionary column whose nulls are in its indices
         codes = pc.fill_null(codes, len(values))
         values = [*values, None]
-    return codes.to_numpy(zero_copy_only=False).astype(np.int64), values
+    return views.column(codes).data, values
 
 
 def covered(frontier: Frontier, batch: pa.RecordBatch) -> np.ndarray:
@@ -138,7 +138,7 @@ def _values(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     """Validity, and physical numbers with anything under a null."""
     if not column.null_count:
         return np.ones(len(column), bool), views.times(column)
-    valid = column.is_valid().to_numpy(zero_copy_only=False)
+    valid = views.booleans(column.is_valid())
     return valid, views.times(pc.fill_null(column, column.drop_null()[0] if valid.any() else _zero(column.type)))
 
 

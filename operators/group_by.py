@@ -90,7 +90,7 @@ class GroupByOperator(Holding):
             return np.zeros(batch.num_rows, np.int64)
         column = batch.column(self.slot_on)
         out = np.full(batch.num_rows, _NULL_SLOT, np.int64)
-        valid = column.is_valid().to_numpy(zero_copy_only=False)
+        valid = views.booleans(column.is_valid())
         times = views.times(column.drop_null())
         if times.dtype == np.float64:
             known = ~np.isnan(times)

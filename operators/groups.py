@@ -172,7 +172,7 @@ class Table:
         return pa.record_batch(columns, names=[f"c{i}" for i in range(len(columns))])
 
     def load_batch(self, batch: pa.RecordBatch) -> None:
-        slots = batch.column(0).to_numpy(zero_copy_only=False)
+        slots = views.column(batch.column(0)).data
         at = 1 + len(self.shape.keys)
         self._map(slots, [read_key(c) for c in batch.columns[1:at]])
         for accumulator in self.accumulators:

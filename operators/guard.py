@@ -144,7 +144,7 @@ def _countable(column: pa.Array) -> np.ndarray | None:
     """
     counts = None
     if column.null_count:
-        counts = column.is_valid().to_numpy(zero_copy_only=False)
+        counts = views.booleans(column.is_valid())
     if pa.types.is_floating(column.type):
         values = views.times(column.fill_null(0.0))
         judged = ~np.isnan(values) & (values != np.inf)

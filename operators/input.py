@@ -209,7 +209,7 @@ class InputOperator:
         column = batch.column(self.spec.time)
         if not column.null_count and not pa.types.is_floating(column.type):
             return batch, numbers, None
-        missing = column.is_null().to_numpy(zero_copy_only=False)
+        missing = views.booleans(column.is_null())
         if pa.types.is_floating(column.type):
             missing |= ~np.isfinite(views.times(column.fill_null(0.0)))
         if not missing.any():

@@ -57,5 +57,5 @@ class Summary(Accumulator):
 
     def load_arrow(self, columns: Sequence[pa.Array]) -> None:
         self.size = len(columns[0])
-        words = [column.to_numpy(zero_copy_only=False) for column in columns]
+        words = [views.column(column).data for column in columns]
         self._arrays["state"] = np.ascontiguousarray(np.stack(words, axis=1))

@@ -125,6 +125,9 @@ class Run:
         self._pool = Pool(threads) if threads > 1 else None
         if self._pool is not None:
             weakref.finalize(self, self._pool.close)  # a run that nobody reads to its end
+            # Arrow loads pandas, where there is one, at its first conversion. Not in a thread: an interrupt in the
+            # middle of it would leave the import locked for all.
+            pa.array([0])
         self._round_rows = _SOURCE_ROWS if self._pool is None else SHARDED_TRAIN_ROWS
         self._boxes, self._sources = self._build(root, engine)
         self._elements = self._drive()

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import oop
+from oop.testing import Harness
 
 INT_TIME = pa.schema({"ts": pa.int64()})
 Row = dict[str, Any]
@@ -1009,3 +1010,20 @@ def test_a_run_of_a_generator_cannot_be_repeated() -> None:
         stream.run().to_table()
     again = source(lambda: iter([SMALL]))
     assert [again.run().to_table().num_rows for _ in range(3)] == [2, 2, 2]
+
+
+def test_a_result_stays_as_it_was_given() -> None:
+    """A window of one pane shares it with the next; late rows that are admitted still go into it."""
+    h = Harness(
+        lambda s: s.window(oop.sliding(20, every=10)).agg(n=oop.count(), low=oop.min("v"), high=oop.max("v")),
+        {"ts": "int64", "v": "int64"},
+        late="admit",
+    )
+    h.push({"ts": [12, 13], "v": [5, 6]})
+    h.promise(ts=20)
+    (given,) = [e for e in h.out() if isinstance(e, pa.RecordBatch)]
+    before = given.to_pylist()
+    h.push({"ts": [14] * 5, "v": [1, 2, 3, 90, 91]})
+    assert given.to_pylist() == before
+    h.end()
+    assert [r["n"] for r in h.rows()] == [7]
