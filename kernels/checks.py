@@ -27,6 +27,13 @@ class KernelError(OopError, ValueError):
     """A kernel was called with arrays that do not fit together, or does not exist."""
 
 
+class ShardFull(KernelError):
+    """A shard has more rows than its arrays have room for."""
+
+    def __init__(self) -> None:
+        super().__init__("a shard has more rows than its arrays have room for")
+
+
 def check_times(times: Array) -> Array:
     """Times as a one-dimensional, contiguous int64 or float64 array."""
     if not isinstance(times, np.ndarray) or times.ndim != 1 or times.dtype not in (np.int64, np.float64):

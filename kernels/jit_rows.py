@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from oop.kernels.checks import Array, Bools, Ints, KernelError, check_ids
+from oop.kernels.checks import Array, Bools, Ints, KernelError, ShardFull, check_ids
 from oop.kernels.jit_compiler import as_input, as_mask, compile_loop
 from oop.kernels.reference_groups import (
     OFFSETS_OUTSIDE,
-    SHARD_FULL,
     Words,
     check_columns,
     check_exchange,
@@ -53,7 +52,7 @@ def exchange_rows(keys: Sequence[Column], values: Sequence[Array], outs: Sequenc
         rows = _select_shard(shard, s)
         for value, column in zip(values, outs, strict=True):
             if len(rows) > len(column[s]) - end:
-                raise KernelError(SHARD_FULL)
+                raise ShardFull
             bits = as_input(value).view(f"uint{8 * value.itemsize}")
             _take(bits, rows, column[s][end : end + len(rows)].view(bits.dtype))
         ends[s] += len(rows)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from oop.kernels.checks import Array, Ints, KernelError, check_array, check_ids
+from oop.kernels.checks import Array, Ints, ShardFull, check_array, check_ids
 from oop.kernels.native_groups import check_bytes, make_columns
 from oop.kernels.native_library import check_code, contiguous, ffi, lib, point, point_bytes
-from oop.kernels.reference_groups import SHARD_FULL, check_columns, check_exchange, check_fixed, check_shards
+from oop.kernels.reference_groups import check_columns, check_exchange, check_fixed, check_shards
 from oop.kernels.scratch import new_array
 from oop.kernels.views import Column
 
@@ -43,7 +43,7 @@ def exchange_rows(keys: Sequence[Column], values: Sequence[Array], outs: Sequenc
     code = lib.oop_exchange_rows(*given, length, len(ends), payload, len(values), room, point(ends))
     del held
     if code == lib.OOP_FULL:
-        raise KernelError(SHARD_FULL)
+        raise ShardFull
     check_bytes(code)
     check_code(code)
 

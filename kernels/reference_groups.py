@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from oop.kernels.checks import Array, Ints, KernelError, check_array, check_ids, check_out
+from oop.kernels.checks import Array, Ints, KernelError, ShardFull, check_array, check_ids, check_out
 from oop.kernels.views import DTYPES, Column, change_width, concat_columns, take_rows, wide_kind
 from oop.kernels.views import column as column_of
 
@@ -22,7 +22,6 @@ from oop.kernels.views import column as column_of
 CODE_LIMIT = 2**62
 
 OFFSETS_OUTSIDE = "offsets point outside the data"
-SHARD_FULL = "a shard has more rows than its arrays have room for"
 
 Words = NDArray[np.uint64]
 
@@ -143,7 +142,7 @@ def exchange_rows(keys: Sequence[Column], values: Sequence[Array], outs: Sequenc
         rows = np.flatnonzero(shard == s)
         for value, out in zip(values, outs, strict=True):
             if len(rows) > len(out[s]) - end:
-                raise KernelError(SHARD_FULL)
+                raise ShardFull
             out[s][end : end + len(rows)] = value[rows]
         ends[s] += len(rows)
 

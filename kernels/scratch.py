@@ -87,20 +87,20 @@ class _Region:
         self.live = 0
         self.free: dict[int, list[int]] = {}
 
-    def take(self, size: int) -> int | None:
-        """The place of a block, if there is room for one; the lock is held."""
+    def take(self, size: int) -> tuple[int, int] | None:
+        """The place and size of a block, if there is one that is large enough; the lock is held."""
         if self.memory is None:
             self.memory = _map_memory(ROOM)
             self.address = self.memory.__array_interface__["data"][0]
-        places = self.free.get(size)
-        if places:
-            place = places.pop()
-        elif self.used + size <= ROOM:
-            place, self.used = self.used, self.used + size
-        else:
-            return None
+        if not self.free.get(size):
+            if self.used + size <= ROOM:
+                place, self.used, self.live = self.used, self.used + size, self.live + 1
+                return place, size
+            size = min((s for s, places in self.free.items() if places and s > size), default=0)
+            if not size:
+                return None
         self.live += 1
-        return place
+        return self.free[size].pop(), size
 
     def give(self, place: int, size: int) -> None:
         """A block comes back; the lock is held."""
@@ -140,8 +140,8 @@ def new_array(length: int, dtype: Any) -> Array:
         while _given_back:
             region, *block = _given_back.popleft()
             region.give(*block)
-        place = _region.take(size)
-    return np.empty(length, dtype) if place is None else np.asarray(_Lease(_region, place, size, length, dtype))
+        found = _region.take(size)
+    return np.empty(length, dtype) if found is None else np.asarray(_Lease(_region, *found, length, dtype))
 
 
 class _Slabs:

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
+from oop.kernels.checks import ShardFull
 from oop.kernels.scratch import new_array
 from oop.kernels.views import Column
 from oop.operators.keys import CODE, Coded, encode_text
@@ -40,12 +41,13 @@ def part_batches(batches: Sequence[pa.RecordBatch], columns: Sequence[str], shar
         for b, batch in enumerate(batches)
     ]
     fixed = [i for i in range(len(schema)) if all(found[i] is not None for found in values)]
-    outs = [np.split(new_array(rows * shards, values[0][i].dtype), shards) for i in fixed]  # type: ignore[union-attr]
     hashes = {name: kernels.hash_partition([texts[0].values], _HASHES) for name, texts in coded.items()}
     keys = [_keys(batch, b, columns, coded, hashes) for b, batch in enumerate(batches)]
-    ends = np.zeros(shards, np.int64)
-    for key, found in zip(keys, values, strict=True):
-        kernels.exchange_rows(key, [found[i] for i in fixed], outs, ends)
+    payloads = [[value for i, value in enumerate(found) if i in fixed and value is not None] for found in values]
+    try:  # as much room as even shards need, and somewhat more
+        outs, ends = _exchange(keys, payloads, shards, min(rows, rows // shards + rows // 8 + 1024))
+    except ShardFull:
+        outs, ends = _exchange(keys, payloads, shards, rows)
     parts: list[dict[str, pa.Array]] = [{} for _ in range(shards)]
     for i, column in zip(fixed, outs, strict=True):
         field = schema.field(i)
@@ -60,6 +62,17 @@ def part_batches(batches: Sequence[pa.RecordBatch], columns: Sequence[str], shar
     if others:
         _part_others(batches, keys, others, parts)
     return [_batch(part, schema) for part in parts]
+
+
+def _exchange(
+    keys: Sequence[list[Column]], payloads: Sequence[list[np.ndarray]], shards: int, room: int
+) -> tuple[list[list[np.ndarray]], np.ndarray]:
+    """For each column and shard an array, and how many values it has; ShardFull if the room is too small."""
+    outs = [np.split(new_array(room * shards, value.dtype), shards) for value in payloads[0]]
+    ends = np.zeros(shards, np.int64)
+    for key, values in zip(keys, payloads, strict=True):
+        dispatch.kernels().exchange_rows(key, values, outs, ends)
+    return outs, ends
 
 
 def _is_text(type_: pa.DataType) -> bool:

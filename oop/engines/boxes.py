@@ -25,7 +25,7 @@ from oop.plan import Node
 from oop.punctuation import Frontier, Punctuation
 
 TRAIN_ROWS = 8_192  # batches smaller than this are coupled before a box takes them
-CAPACITY_ROWS = 1_048_576  # rows that may wait in a queue, or be on their way through other threads
+CAPACITY_ROWS = 524_288  # rows that may wait in a queue, or be on their way through other threads
 SHARDED_TRAIN_ROWS = 262_144  # rows that cross to other threads together: each crossing has its price
 
 

@@ -47,7 +47,7 @@ def test_a_collection_in_the_middle_of_taking_gives_no_block_twice(monkeypatch: 
     spare.pop()  # there is a free block now
     right = scratch._Region.take
 
-    def collecting(self: Any, size: int) -> int | None:
+    def collecting(self: Any, size: int) -> Any:
         spare.clear()
         gc.collect()
         return right(self, size)
