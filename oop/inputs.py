@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, SourceError
@@ -72,18 +73,25 @@ class Input:
         elements = self.elements()
         if self.kind == "live":
             return ([element] for element in elements)
-        if self.plain is not None and self._fits(self.plain):
-            elements = iter(self.plain)
-        return _coupled(elements, rows)
+        lengths = None if self.plain is None else self._lengths(self.plain)
+        if self.plain is None or lengths is None:
+            return _coupled(elements, rows)
+        return _cut(list(self.plain), lengths, rows)
 
-    def _fits(self, elements: Sequence[Element]) -> bool:
-        """Is every batch as the stream has them already? Then there is no need to look at each on its way."""
+    def _lengths(self, elements: Sequence[Element]) -> list[int] | None:
+        """The rows of each element, if every batch is as the stream has them: then none is looked at on its way."""
         schema, most = self.schema, self.batch_rows
-        return all(
-            isinstance(e, Punctuation)
-            or (isinstance(e, pa.RecordBatch) and e.num_rows <= most and e.schema.equals(schema, check_metadata=True))
-            for e in elements
-        )
+        found = []
+        for element in elements:
+            if isinstance(element, pa.RecordBatch):
+                if element.num_rows > most or not element.schema.equals(schema, check_metadata=True):
+                    return None
+                found.append(element.num_rows)
+            elif isinstance(element, Punctuation):
+                found.append(0)
+            else:
+                return None
+        return found
 
     def _fitted(self, raw: Iterator[Element]) -> Iterator[Element]:
         number = 0
@@ -99,6 +107,17 @@ class Input:
                 else:
                     for at in range(0, batch.num_rows, self.batch_rows):
                         yield batch.slice(at, self.batch_rows)
+
+
+def _cut(elements: list[Element], lengths: list[int], rows: int) -> Iterator[list[Element]]:
+    """The same as `_coupled`, for a list whose elements have so many rows each: where they are small, steps count."""
+    ends = np.cumsum(lengths)
+    start = before = 0
+    while start < len(elements):
+        enough = int(np.searchsorted(ends, before + rows)) + 1
+        end = min(enough, len(elements), start + _TRAIN_ELEMENTS)
+        yield elements[start:end]
+        start, before = end, int(ends[end - 1])
 
 
 def _coupled(elements: Iterator[Element], rows: int) -> Iterator[list[Element]]:

@@ -179,11 +179,11 @@ class Box:
     def process_train(self, elements: list[Element]) -> int:
         """What an input box takes in one go; the number of rows."""
         assert isinstance(self.operator, InputOperator)
-        batches = [e for e in elements if not isinstance(e, Punctuation)]
-        rows = sum(b.num_rows for b in batches)
+        lengths = [e.num_rows for e in elements if not isinstance(e, Punctuation)]
+        rows = sum(lengths)
         self.rows_in += rows
-        self.batches_in += len(batches)
-        self.promises_in += len(elements) - len(batches)
+        self.batches_in += len(lengths)
+        self.promises_in += len(elements) - len(lengths)
         self.emit(self.operator.process_train(elements))
         self.measure()
         return rows
