@@ -84,9 +84,10 @@ class Input:
         found = []
         for element in elements:
             if isinstance(element, pa.RecordBatch):
-                if element.num_rows > most or not element.schema.equals(schema, check_metadata=True):
+                rows = element.num_rows
+                if rows > most or not element.schema.equals(schema, check_metadata=True):
                     return None
-                found.append(element.num_rows)
+                found.append(rows)
             elif isinstance(element, Punctuation):
                 found.append(0)
             else:
@@ -255,9 +256,7 @@ def _of_stream(data: Any, declared: pa.Schema | None, batch_rows: int) -> Input:
 def _of_iterable(data: Iterable[Any], declared: pa.Schema | None, batch_rows: int) -> Input:
     whole = isinstance(data, list | tuple)
     kind: Kind = "memory" if whole else "live"
-    rows = None
-    if whole and all(isinstance(e, pa.Table | pa.RecordBatch | Punctuation) for e in data):
-        rows = sum(e.num_rows for e in data if not isinstance(e, Punctuation))
+    rows = _count_rows(data) if whole else None
 
     def start() -> Iterator[Element]:
         return _normal(data)
@@ -266,6 +265,17 @@ def _of_iterable(data: Iterable[Any], declared: pa.Schema | None, batch_rows: in
     once = isinstance(data, Iterator)
     plain = data if isinstance(data, list | tuple) else None
     return Input(schema, kind, "iterable", start, batch_rows, rows=rows, once=once, peeked=peeked, plain=plain)
+
+
+def _count_rows(elements: Iterable[Any]) -> int | None:
+    """Where it can be known without reading: none of them is itself to be read."""
+    rows = 0
+    for element in elements:
+        if isinstance(element, pa.RecordBatch | pa.Table):
+            rows += element.num_rows
+        elif not isinstance(element, Punctuation):
+            return None
+    return rows
 
 
 def _of_callable(data: Callable[[], Any], declared: pa.Schema | None, batch_rows: int) -> Input:

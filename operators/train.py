@@ -88,7 +88,7 @@ def couple(elements: Sequence[Element], schema: pa.Schema) -> Train | None:
     bounds: list[Bound] = []
     attribute: str | None = None
     rows = 0
-    for element in elements:
+    for element in elements:  # there may be very many, and small
         if not isinstance(element, Punctuation):
             batches.append(element)
             rows += element.num_rows
@@ -97,17 +97,18 @@ def couple(elements: Sequence[Element], schema: pa.Schema) -> Train | None:
         below = element.below
         if element.where or len(below) != 1:
             return None
-        ((name, bound),) = below.items()
         if attribute is None:
-            if name not in schema.names:
+            (attribute,) = below
+            if attribute not in schema.names:
                 return None
-            attribute = name
-            kind = int if is_whole(schema.field(name).type) else float
-        # other numbers and times need the care of `normalise`
-        if name != attribute or type(bound) is not kind or not -(2**63) <= bound < 2**63:
+        if attribute not in below:
             return None
         places.append(rows)
-        bounds.append(bound)
+        bounds.append(below[attribute])
+    # other numbers and times need the care of `normalise`
+    kind = int if attribute is None or is_whole(schema.field(attribute).type) else float
+    if bounds and (set(map(type, bounds)) != {kind} or not -(2**63) <= min(bounds) <= max(bounds) < 2**63):
+        return None
     if not batches:
         return None
     rows_together = concat(batches)
