@@ -40,7 +40,6 @@ def merge_count(ids: Ints, counts_in: Ints, counts: Ints) -> None:
     """Add counts to counts."""
     check_array("counts", counts, np.int64)
     check_out(len(counts), counts=counts)
-    check_array("ids", ids, np.int64)
     check_ids(ids, len(counts))
     check_array("counts_in", counts_in, np.int64, len(ids))
     _run(lib.oop_merge_count, ids, len(counts), (ids, counts_in), (counts,))

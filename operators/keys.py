@@ -134,24 +134,21 @@ class KeyTable:
 
     def columns(self) -> list[Column]:
         """The keys by id, text as it is."""
-        if not self.texts:
-            return self.codes.columns()
-        return [views.column(self._text(i)) if i in self.texts else self.codes.columns()[i] for i in self._places()]
+        codes = self.codes.columns()
+        return [views.column(self._text(i)) if i in self.texts else codes[i] for i in range(len(self.kinds))]
 
     def arrays(self, types: Sequence[pa.DataType]) -> list[pa.Array]:
         """The keys by id as columns of these types."""
         found = []
-        for i, type_ in zip(self._places(), types, strict=True):
+        codes = self.codes.columns()
+        for i, type_ in enumerate(types):
             if i not in self.texts:
-                found.append(views.to_arrow(self.codes.columns()[i], type_))
+                found.append(views.to_arrow(codes[i], type_))
             elif pa.types.is_string(type_) or pa.types.is_large_string(type_):
                 found.append(self._text(i, type_))
             else:
                 found.append(views.to_arrow(views.column(self._text(i)), type_))
         return found
-
-    def _places(self) -> range:
-        return range(len(self.kinds))
 
     def _text(self, place: int, type_: pa.DataType | None = None) -> pa.Array:
         values = views.to_arrow(self.texts[place].columns()[0], type_ or pa.large_binary())

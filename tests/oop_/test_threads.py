@@ -249,8 +249,11 @@ def test_a_run_that_is_not_read_to_its_end_ends_its_threads():
 
 def test_stop_ends_them_too():
     run = per_pair(packets()).run(oop.Embedded(threads=3))
+    taken = 0
     for _ in run:
+        taken += 1
         run.stop()
+    assert taken == 1 and run._pool is not None and run._pool.is_closed
 
 
 def test_what_is_on_its_way_is_bounded(monkeypatch):
