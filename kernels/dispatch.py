@@ -48,6 +48,7 @@ class Kernels:
     prefix_bounds_by: Callable[..., Array]
     mark_late: Callable[..., Bools]
     GroupTable: type[reference.GroupTable]
+    JoinTable: type[reference.JoinTable]
     hash_partition: Callable[..., NDArray[Any]]
     exchange_rows: Update
     take_fixed: Callable[..., Array]

@@ -11,6 +11,7 @@ from oop.kernels.jit_aggregates import (
     take_min,
 )
 from oop.kernels.jit_groups import GroupTable
+from oop.kernels.jit_joins import JoinTable
 from oop.kernels.jit_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
 from oop.kernels.jit_moments import add_moments, merge_moments
 from oop.kernels.jit_rows import exchange_rows, hash_partition, take_fixed
@@ -20,6 +21,7 @@ from oop.kernels.jit_windows import order_slots, select_below, select_not_below,
 
 __all__ = [
     "GroupTable",
+    "JoinTable",
     "add_count",
     "add_moments",
     "add_sum_float",

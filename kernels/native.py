@@ -20,12 +20,14 @@ from oop.kernels.native_aggregates import (
     take_min,
 )
 from oop.kernels.native_groups import GroupTable
+from oop.kernels.native_joins import JoinTable
 from oop.kernels.native_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
 from oop.kernels.native_partition import exchange_rows, hash_partition, take_fixed
 from oop.kernels.native_windows import order_slots, select_below, select_not_below, wid_ranges
 
 __all__ = [
     "GroupTable",
+    "JoinTable",
     "add_count",
     "add_moments",
     "add_sum_float",

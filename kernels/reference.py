@@ -24,11 +24,14 @@ from oop.kernels.reference_aggregates import (
     take_min,
 )
 from oop.kernels.reference_groups import GroupTable, exchange_rows, hash_partition, take_fixed
+from oop.kernels.reference_joins import JoinTable, Reach
 from oop.kernels.reference_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
 from oop.kernels.reference_windows import order_slots, select_below, select_not_below, wid_ranges
 
 __all__ = [
     "GroupTable",
+    "JoinTable",
+    "Reach",
     "add_count",
     "add_moments",
     "add_sum_float",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn
+from oop.joining import On, make_join, make_static_join
 from oop.operators.aggregate import Aggregate
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Spec
@@ -23,6 +24,7 @@ from oop.operators.split import Split
 from oop.operators.times import check_time_type
 from oop.operators.union import Union
 from oop.plan import PROBES, Edge, Node, could_promise, explain, frontiers, make_node
+from oop.punctuation.durations import Duration
 from oop.site import user_line
 from oop.windows import Window
 
@@ -145,6 +147,61 @@ class Stream:
         times = {s.time for s in streams}
         time = self.time if len(times) == 1 else None
         return self._then(Union(len(streams)), f"union of {len(streams)}", time=time, others=others)
+
+    def join(
+        self,
+        other: Any,
+        on: On = None,
+        *,
+        within: tuple[Duration | None, Duration | None] | None = None,
+        closed: str = "both",
+        window: Window | None = None,
+        ranges: tuple[Duration, Duration] | None = None,
+        how: str = "inner",
+        where: Expr | None = None,
+        times: tuple[str, str] | None = None,
+        unbounded: bool = False,
+    ) -> Stream:
+        """Pairs of rows with equal keys that are near in time: ``lo <= right - left <= hi`` for ``within=(lo, hi)``.
+
+        ``on`` is a column, a list of them, or ``{left: right}``; None: near in time is enough. Null keys meet nothing.
+        ``closed`` says which ends of the band belong to it. Instead of ``within``: ``window=oop.tumbling(…)`` for rows in
+        the same window, ``ranges=(left, right)`` for a sliding-window join (``-right < right.ts - left.ts < left``), or
+        ``unbounded=True`` for no condition on time, whose state grows. ``where`` is a further condition on both rows.
+        ``how``: inner, left, right, full, semi (left rows that meet one), anti (left rows that meet none).
+        Columns of the right that clash get the suffix ``_right``. ``times`` names the time of each side, if it is not
+        the stream's own. ``other`` may also be a table that does not change: a path, an Arrow table, a DuckDB result.
+
+        >>> import oop
+        >>> calls = oop.source(pa.table({"ts": [1, 5], "k": ["a", "b"]}), time="ts", punctuate=oop.ordered())
+        >>> answers = oop.source(pa.table({"ts": [2, 9], "k": ["a", "b"]}), time="ts", punctuate=oop.ordered())
+        >>> calls.join(answers, on="k", within=(0, 3)).run().to_table().to_pylist()
+        [{'ts': 1, 'k': 'a', 'ts_right': 2, 'k_right': 'a'}]
+        """
+        site = user_line()
+        try:
+            if not isinstance(other, Stream):
+                bands = {"within": within, "window": window, "ranges": ranges, "times": times, "unbounded": unbounded}
+                static = make_static_join(self.schema, other, on=on, how=how, where=where, **bands)
+                return self._then(static, ".join(…)", time=self.time)
+            spec = make_join(
+                self.schema,
+                other.schema,
+                on=on,
+                times=times or (self.time, other.time),
+                within=within,
+                closed=closed,
+                window=window,
+                ranges=ranges,
+                how=how,
+                where=where,
+                unbounded=unbounded,
+            )
+        except OopError as wrong:
+            raise wrong.located(site) from wrong.__cause__
+        names = spec.names([self.schema, other.schema])
+        time = {"right": names.outputs[1].get(spec.times[1]), "full": None}.get(how, spec.times[0])
+        return self._then(spec, ".join(…)", time=time, others=[other])
 
     def window(self, window: Window, on: str | None = None) -> Windowed:
         """Windows on an attribute (default: the stream's time), to be aggregated.

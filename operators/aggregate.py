@@ -46,7 +46,7 @@ class Aggregate(Spec):
         wids = {WID_START} if self.grid.tumbles else {WID_START, WID_END}
         return frozenset(self.keys).union(wids, *(a.columns() for _, a in self.aggregates))
 
-    def shard_columns(self) -> list[tuple[str, ...]] | None:
+    def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return [self.keys] if self.keys else None
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:

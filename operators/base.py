@@ -61,8 +61,8 @@ class Spec:
 
     name = "operator"
 
-    def reads(self) -> frozenset[str]:
-        """The columns that it looks at; a worker of several is given no others."""
+    def reads(self) -> frozenset[str] | None:
+        """The columns that it looks at; a worker of several is given no others. None: all."""
         return frozenset()
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
@@ -82,7 +82,7 @@ class Spec:
         """
         return None
 
-    def shard_columns(self) -> list[tuple[str, ...]] | None:
+    def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         """For each port the columns whose values may decide which of several workers takes a row.
 
         None: one worker must take all rows. Promises go to every worker.

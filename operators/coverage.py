@@ -6,7 +6,8 @@ A frontier is asked once for each group that occurs, the comparisons are made on
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -31,16 +32,23 @@ def as_int64(bound: Bound | None) -> int:
 
 def int_bounds(frontier: Frontier, attribute: str, keys: Mapping[str, pa.Array]) -> int | np.ndarray:
     """The bound on a whole-number attribute for each row; one number where all rows share it."""
+    return bounds_of_rows(frontier, attribute, keys, as_int64)
+
+
+def bounds_of_rows(
+    frontier: Frontier, attribute: str, keys: Mapping[str, pa.Array], convert: Callable[[Bound | None], Any]
+) -> Any:
+    """What ``convert`` makes of the bound on an attribute, for each row; one value where all rows share it."""
     columns = [c for c in group_columns(frontier) if c in keys]
     if not columns:
-        return as_int64(frontier.bound(attribute))
+        return convert(frontier.bound(attribute))
     encoded = [encode(keys[c]) for c in columns]
     distinct, inverse = np.unique(np.stack([codes for codes, _ in encoded]), axis=1, return_inverse=True)
     bounds = []
     for cell in distinct.T:
         where = {c: values[code] for c, (_, values), code in zip(columns, encoded, cell, strict=True)}
-        bounds.append(as_int64(frontier.bound(attribute, where)))
-    return np.array(bounds, np.int64)[inverse.reshape(-1)]
+        bounds.append(convert(frontier.bound(attribute, where)))
+    return np.array(bounds)[inverse.reshape(-1)]
 
 
 def group_columns(frontier: Frontier) -> list[str]:

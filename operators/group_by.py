@@ -37,7 +37,7 @@ class GroupBy(Spec):
     def reads(self) -> frozenset[str]:
         return frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))
 
-    def shard_columns(self) -> list[tuple[str, ...]] | None:
+    def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return [self.keys] if self.keys else None
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:

@@ -155,7 +155,7 @@ class Run:
         return list(boxes.values()), [self._source(box, threaded) for box in inputs]
 
     def _box(self, node: Node, check: bool) -> Box:
-        columns = node.spec.shard_columns()
+        columns = node.spec.shard_columns(node.input_schemas())
         if self._pool is None or columns is None:
             return Box(node, node.spec.start(node.input_schemas()), self._gauge, check=check)
         sharded = Sharded(node.spec, node.input_schemas(), columns, self._pool.threads, self._pool)

@@ -289,4 +289,4 @@ def _weight(item: Item, shard: Shard) -> int:
 def _needed(spec: Spec, schema: pa.Schema) -> list[str]:
     """The columns that the operator reads: others need not be parted."""
     reads = spec.reads()
-    return [name for name in schema.names if name in reads]
+    return [name for name in schema.names if reads is None or name in reads]

@@ -45,5 +45,7 @@ def test_cases_raise_where_they_should(wanted: dict[str, Any]) -> None:
     assert wanted["wid_ranges-just_inside"][0] != "TimeError"
     assert wanted["add_count-id_negative"][0] == wanted["take_min-id_too_large"][0] == "KernelError"
     assert "decimal128" in wanted["sum_int_result-overflow"][1]
+    joins = {id: result[0] for id, result in wanted.items() if id.startswith("JoinTable-")}
+    assert all((result == "KernelError") == id.startswith("JoinTable-wrong-") for id, result in joins.items())
     failed = [id for id, result in wanted.items() if isinstance(result[0], str)]
     assert len(failed) < len(wanted) / 4

@@ -5,6 +5,7 @@
 
 #include "aggregates.h"
 #include "groups.h"
+#include "joins.h"
 #include "late.h"
 #include "partition.h"
 #include "window.h"
@@ -12,6 +13,7 @@
 #define ROWS 20000
 #define KEYS 5000    /* distinct ones, or nearly so many */
 #define PLACES 16384 /* of a table for them */
+#define HEADS 32768  /* of a table of all rows */
 #define GROUPS 1000
 #define LENGTH 12 /* of a string, on average */
 
@@ -225,6 +227,47 @@ static void run_aggregates(void) {
     end_call("merge_summary", oop_merge_summary(ids, parts, ROWS, GROUPS, summaries));
 }
 
+/* Every row in a place, in an order that has nothing to do with the places. */
+static int64_t *shuffled_places(void) {
+    int64_t *made = room(ROWS, sizeof *made);
+    for (int64_t i = 0; i < ROWS; i++) {
+        int64_t other = below(i + 1);
+        made[i] = made[other];
+        made[other] = i;
+    }
+    return made;
+}
+
+static void run_joins(const int64_t *times, const double *real_times) {
+    const oop_reach near = {-20000, 20000}, all = {INT64_MIN, INT64_MAX};
+    const oop_float_reach real_near = {.low = -2000, .high = 2000, .high_open = 1};
+    const int64_t *places = shuffled_places(), most = 16 * ROWS;
+    const uint64_t *words = (const uint64_t *)numbers(KEYS), *others = (const uint64_t *)numbers(2000000);
+    uint64_t *words_out = room(ROWS, 8);
+    int64_t *mine = room(most, 8), *theirs = room(most, 8), *times_out = room(ROWS, 8), found = 0, done;
+    oop_join_table table = {.size = HEADS, .room = ROWS, .seed = 0x243F6A8885A308D3u, .factor = 0x13198A2E03707345u};
+    table.heads = room(HEADS, sizeof *table.heads);
+    table.rows = room(ROWS, sizeof *table.rows);
+    end_call("join_clear", oop_join_clear(&table, 0));
+    end_call("join_insert", oop_join_insert(&table, places, words, times, ROWS, &done));
+    end_call("join_read", oop_join_read(&table, places, ROWS, words_out, times_out));
+    done = found = 0;
+    end_call("join_probe near", oop_join_probe(&table, words, times, ROWS, &near, mine, theirs, most, &found, &done));
+    done = found = 0;
+    end_call("join_probe all", oop_join_probe(&table, words, times, ROWS, &all, mine, theirs, most, &found, &done));
+    done = found = 0;
+    end_call("join_probe none", oop_join_probe(&table, others, times, ROWS, &near, mine, theirs, most, &found, &done));
+    const uint32_t *old = table.heads;
+    table.heads = room(2 * HEADS, sizeof *table.heads);
+    table.size = 2 * HEADS;
+    end_call("join_relink", oop_join_relink(&table, old, HEADS));
+    for (int64_t i = 0; i < ROWS; i++) table.rows[places[i]].time.real = real_times[i];
+    done = found = 0;
+    end_call("join_probe_float", oop_join_probe_float(&table, words, real_times, ROWS, &real_near, mine, theirs, most,
+                                                      &found, &done));
+    end_call("join_remove", oop_join_remove(&table, places, ROWS, &done));
+}
+
 int main(void) {
     const int64_t *times = shaken_times();
     double *real_times = room(ROWS, sizeof *real_times);
@@ -234,5 +277,6 @@ int main(void) {
     run_groups();
     run_rows();
     run_aggregates();
+    run_joins(times, real_times);
     return 0;
 }

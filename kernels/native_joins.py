@@ -1,0 +1,137 @@
+"""The rows that one side of a join holds, in C: chains of rows by key, over arrays that this class owns."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from oop.kernels.checks import Array, Ints
+from oop.kernels.native_library import check_code, contiguous, ffi, lib, point
+from oop.kernels.reference_groups import Words
+from oop.kernels.reference_joins import (
+    Reach,
+    check_dtype,
+    check_places,
+    check_probe,
+    check_rows,
+    empty,
+    taken,
+    whole_reach,
+)
+from oop.kernels.scratch import growing_array, new_array
+
+SMALLEST = 32  # places of a new table
+_ROW = ffi.sizeof("oop_join_row")
+# One secret for each process: keys that meet in one chain here need not meet anywhere else.
+_SEED, _FACTOR = (int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2))
+
+
+class JoinTable:
+    """Rows in numbered places, found by word and time; see `oop.kernels.reference_joins.JoinTable`."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = check_dtype(dtype)
+        self._count = 0
+        self._table = ffi.new("oop_join_table *")
+        self._table.seed, self._table.factor = _SEED, _FACTOR
+        self._memory: Array = np.empty(0, np.uint8)
+        self._heads: Array = np.zeros(1, np.uint32)
+        self._point_heads(self._heads)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the rows hold here."""
+        return self._memory.nbytes + self._heads.nbytes
+
+    def insert(self, places: Ints, words: Words, times: Array) -> None:
+        """Rows into places that have none; see `oop.kernels.reference_joins.JoinTable.insert`."""
+        times = check_rows(self.dtype, places, words, times)
+        check_places(places)
+        if not len(places):
+            return
+        last = int(places.max())
+        if last >= self._table.room:
+            self._grow(last + 1)
+        places, words, done = contiguous(places), contiguous(words), ffi.new("int64_t *")
+        code = lib.oop_join_insert(self._table, point(places), point(words), ffi.from_buffer(times), len(places), done)
+        self._count += done[0]
+        if code == lib.OOP_ROW_OUTSIDE:
+            self.remove(places[: done[0]])
+            raise taken()
+        check_code(code)
+
+    def remove(self, places: Ints) -> None:
+        """Rows out of their places; see `oop.kernels.reference_joins.JoinTable.remove`."""
+        check_places(places)
+        places, done = contiguous(places), ffi.new("int64_t *")
+        code = lib.oop_join_remove(self._table, point(places), len(places), done)
+        self._count -= done[0]
+        if code == lib.OOP_ROW_OUTSIDE:
+            raise empty()
+        check_code(code)
+
+    def read(self, places: Ints) -> tuple[Words, Array]:
+        """The words and the times of rows."""
+        check_places(places)
+        places, length = contiguous(places), len(places)
+        words, times = new_array(length, np.uint64), new_array(length, self.dtype)
+        code = lib.oop_join_read(self._table, point(places), length, point(words), ffi.from_buffer(times))
+        if code == lib.OOP_ROW_OUTSIDE:
+            raise empty()
+        check_code(code)
+        return words, times
+
+    def probe(
+        self, words: Words, times: Array, reach: Reach, start: int = 0, most: int = 2**62
+    ) -> tuple[Ints, Ints, int]:
+        """Pairs of a probing row and a place; see `oop.kernels.reference_joins.JoinTable.probe`."""
+        times = check_probe(self.dtype, words, times, reach, start, most)
+        words = contiguous(words)
+        if self.dtype == np.float64:
+            run, limits = lib.oop_join_probe_float, ffi.new("oop_float_reach *", tuple(reach))
+        else:
+            run, limits = lib.oop_join_probe, ffi.new("oop_reach *", whole_reach(reach))
+        found, done = ffi.new("int64_t *"), ffi.new("int64_t *", start)
+        end, room = len(words), min(most, 2 * (len(words) - start) + SMALLEST)
+        mine, theirs = new_array(room, np.int64), new_array(room, np.int64)
+        while True:
+            pairs = point(mine), point(theirs), room, found, done
+            code = run(self._table, point(words), point(times), end, limits, *pairs)
+            if code != lib.OOP_FULL:
+                check_code(code)
+                break
+            if room >= most:
+                if done[0] > start:
+                    break
+                end = start + 1  # the first row alone meets more
+            room = min(4 * room, most) if room < most else 4 * room
+            mine, theirs = (_longer(array, room, found[0]) for array in (mine, theirs))
+        return mine[: found[0]], theirs[: found[0]], int(done[0])
+
+    def _grow(self, places: int) -> None:
+        table, before = self._table, self._table.room
+        # By a part of what there is, so that rows that come in small batches are not moved for each of them.
+        room = max(places, SMALLEST, before + before // 4)
+        self._memory = _longer(self._memory, room * _ROW, before * _ROW)
+        table.rows, table.room = ffi.from_buffer("oop_join_row[]", self._memory), room
+        check_code(lib.oop_join_clear(table, before))
+        size = 1 << (room - 1).bit_length()
+        if size > len(self._heads):
+            old = self._heads
+            self._point_heads(np.zeros(size, np.uint32))
+            check_code(lib.oop_join_relink(table, ffi.from_buffer("uint32_t[]", old), len(old)))
+
+    def _point_heads(self, heads: Array) -> None:
+        self._heads = heads
+        self._table.heads, self._table.size = ffi.from_buffer("uint32_t[]", heads), len(heads)
+
+
+def _longer(array: Array, length: int, used: int) -> Array:
+    longer = growing_array(length, array.dtype)
+    longer[:used] = array[:used]
+    return longer

@@ -1,0 +1,140 @@
+"""When two rows of a join are close enough in time, and what a promise on one side then says about the other.
+
+A row has a *place* on the axis on which rows meet: its time itself for a band, its window for a window join. ``L`` and
+``R`` are the bounds promised for the left and the right time (DESIGN section 3).
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from oop.kernels import dispatch
+from oop.kernels.reference_joins import Reach
+from oop.operators.bucket import Grid
+from oop.punctuation.patterns import Bound
+
+LEFT, RIGHT = 0, 1
+
+
+@dataclass(frozen=True)
+class Band:
+    """``lo <= r.ts - l.ts <= hi``; an end may be open, or infinite.
+
+    >>> band = Band(-2, 3, lo_open=True, hi_open=True)
+    >>> band.promise(LEFT, 14), band.promise(RIGHT, 12)
+    (11, 10)
+    >>> band.least_held(LEFT, 14), band.least_held(RIGHT, 12)
+    (12, 11)
+    """
+
+    lo: Bound
+    hi: Bound
+    lo_open: bool = False
+    hi_open: bool = False
+
+    @property
+    def span(self) -> Bound:
+        return self.hi - self.lo
+
+    @property
+    def is_equality(self) -> bool:
+        """Does a place meet exactly one other?"""
+        return self.lo == self.hi and (isinstance(self.lo, int) or self.lo == 0)
+
+    @property
+    def keeps_time(self) -> bool:
+        """Is the place of a row its time?"""
+        return True
+
+    def places(self, times: np.ndarray) -> np.ndarray:
+        return times
+
+    def reach(self, side: int) -> Reach:
+        """Where the rows held on a side must stand for a row of the other side to meet them."""
+        if side == RIGHT:
+            return Reach(self.lo, self.hi, self.lo_open, self.hi_open)
+        return Reach(-self.hi, -self.lo, self.hi_open, self.lo_open)
+
+    def promise(self, side: int, bound: Bound) -> Bound | None:
+        """What the other side's bound says about the times on a side in later pairs: ``R - hi``, ``L + lo``."""
+        return self._least(side, bound, False)
+
+    def least_held(self, side: int, bound: Bound | None) -> Bound:
+        """The least place on a side that may still meet a row of the other side, which promises this bound."""
+        least = None if bound is None else self._least(side, bound, self.hi_open if side == LEFT else self.lo_open)
+        return -math.inf if least is None else least
+
+    def _least(self, side: int, bound: Bound, strict: bool) -> Bound | None:
+        apart = self.hi if side == LEFT else self.lo
+        if math.isinf(bound):
+            return bound
+        if math.isinf(apart):
+            return None
+        if isinstance(bound, int) and isinstance(apart, int):
+            return (bound - apart if side == LEFT else bound + apart) + strict
+        # In floats the least time that literally fits: what is computed for a pair is the rounded difference.
+        if side == LEFT:
+            return _least_float(lambda l: bound - l < apart if strict else bound - l <= apart)
+        return _least_float(lambda r: r - bound > apart if strict else r - bound >= apart)
+
+    def __str__(self) -> str:
+        opening, closing = "(" if self.lo_open else "[", ")" if self.hi_open else "]"
+        return f"{opening}{self.lo}, {self.hi}{closing}"
+
+
+@dataclass(frozen=True)
+class SameWindow:
+    """Both rows in the same tumbling window (Q6): equality on a function of the time."""
+
+    grid: Grid
+    span = 0
+    is_equality = True
+    keeps_time = False
+    lo = 0
+
+    def places(self, times: np.ndarray) -> np.ndarray:
+        grid = self.grid
+        wids = partial(dispatch.kernels().wid_ranges, range=grid.range, slide=grid.slide, offset=grid.offset)
+        return wids(times)[0]
+
+    def reach(self, side: int) -> Reach:
+        return Reach(0, 0)
+
+    def promise(self, side: int, bound: Bound) -> Bound | None:
+        """``start(wid(R))``: a window that may still get a row of the other side begins there at the earliest."""
+        return bound if math.isinf(bound) else self.grid.start(self.grid.wid_bound(bound))
+
+    def least_held(self, side: int, bound: Bound | None) -> Bound:
+        if bound is None:
+            return -math.inf
+        return bound if math.isinf(bound) else self.grid.wid_bound(bound)
+
+
+def _least_float(holds: Callable[[float], bool]) -> float:
+    """The least float for which it holds, of those that ascend from not holding to holding."""
+    low, high = _number(-math.inf), _number(math.inf)
+    while low < high:
+        middle = (low + high) // 2
+        if holds(_float(middle)):
+            high = middle
+        else:
+            low = middle + 1
+    return _float(low)
+
+
+def _number(value: float) -> int:
+    """Floats as whole numbers in the same order, without a gap between neighbours."""
+    (bits,) = struct.unpack("<q", struct.pack("<d", value))
+    return bits if bits >= 0 else -(bits & (2**63 - 1))
+
+
+def _float(number: int) -> float:
+    bits = number if number >= 0 else -number | -(2**63)
+    (value,) = struct.unpack("<d", struct.pack("<q", bits))
+    return value

@@ -1,0 +1,219 @@
+"""Rows that an operator holds, in numbered places: columns as arrays by place, of which places become free again.
+
+Columns of a fixed width are arrays. All others (text, lists, …) stand together in a log of batches, of which each row
+knows its line; when most of the log belongs to rows that are gone, it is written anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import dispatch, views
+from oop.kernels.scratch import growing_array
+
+_SLACK = 4_096  # lines of rows that are gone which a log may have in any case
+
+
+class Places:
+    """Numbers for rows, given back and used again, so that arrays by place stay as short as the rows are many.
+
+    >>> places = Places()
+    >>> places.take(3).tolist(), places.give(np.array([1])), places.take(2).tolist(), places.room
+    ([0, 1, 2], None, [1, 3], 4)
+    """
+
+    def __init__(self) -> None:
+        self.room = 0
+        self.nbytes = 0  # kept as a number: another thread may ask
+        self._free: list[np.ndarray] = []
+
+    def take(self, count: int) -> np.ndarray:
+        found: list[np.ndarray] = []
+        while count and self._free:
+            last = self._free.pop()
+            if len(last) > count:
+                self._free.append(last[count:])
+                last = last[:count]
+            found.append(last)
+            self.nbytes -= last.nbytes
+            count -= len(last)
+        if count or not found:
+            found.append(np.arange(self.room, self.room + count))
+            self.room += count
+        return found[0] if len(found) == 1 else np.concatenate(found)
+
+    def give(self, places: np.ndarray) -> None:
+        if len(places):
+            self._free.append(places)
+            self.nbytes += places.nbytes
+
+
+class HeldRows:
+    """The columns of a schema, by place."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self.fixed = {f.name: _Fixed(f.type) for f in schema if views.fixed_dtype(f.type) is not None}
+        names = [f for f in schema if f.name not in self.fixed]
+        self.log = _Log(pa.schema([pa.field(f.name, _plain(f.type)) for f in names])) if names else None
+        self._room = 0
+
+    @property
+    def nbytes(self) -> int:
+        return sum(c.nbytes for c in self.fixed.values()) + (self.log.nbytes if self.log is not None else 0)
+
+    def put(self, places: np.ndarray, columns: Sequence[pa.Array], rows: np.ndarray | None) -> None:
+        """Rows into places: all rows of these columns, or those with these numbers."""
+        self._make_room(int(places.max(initial=-1)) + 1)
+        logged = []
+        for field, column in zip(self.schema, columns, strict=True):
+            if field.name in self.fixed:
+                self.fixed[field.name].put(places, column, rows)
+            else:
+                column = column if rows is None else column.take(pa.array(rows))
+                logged.append(as_type(column, _plain(field.type)))
+        if self.log is not None:
+            self.log.put(places, logged)
+
+    def take(self, name: str, places: np.ndarray) -> pa.Array:
+        """One column of the rows in these places."""
+        return self.take_all([name], places)[name]
+
+    def take_all(self, names: Sequence[str], places: np.ndarray) -> dict[str, pa.Array]:
+        found = {n: self.fixed[n].take(places) for n in names if n in self.fixed}
+        rest = [n for n in names if n not in self.fixed]
+        if rest:
+            assert self.log is not None
+            taken = self.log.take(rest, places)
+            for name, column in zip(rest, taken, strict=True):
+                found[name] = as_type(column, self.schema.field(name).type)
+        return found
+
+    def tidy(self, held: np.ndarray | None, count: int) -> bool:
+        """Is most of the log for rows that are gone? Given the places of all rows, it is written anew."""
+        if self.log is None or self.log.lines <= 2 * count + _SLACK:
+            return False
+        if held is not None:
+            self.log.rewrite(held)
+        return True
+
+    def _make_room(self, room: int) -> None:
+        if room <= self._room:
+            return
+        self._room = max(room, self._room + self._room // 4)
+        for column in self.fixed.values():
+            column.make_room(self._room)
+        if self.log is not None:
+            self.log.make_room(self._room)
+
+
+class _Fixed:
+    """A column whose values have a fixed width."""
+
+    def __init__(self, type_: pa.DataType) -> None:
+        self.type = type_
+        self.data = np.empty(0, views.fixed_dtype(type_))
+        self.valid: np.ndarray | None = None  # by place, once there was a null
+
+    @property
+    def nbytes(self) -> int:
+        return self.data.nbytes + (0 if self.valid is None else self.valid.nbytes)
+
+    def make_room(self, room: int) -> None:
+        self.data = _longer(self.data, room)
+        if self.valid is not None:
+            self.valid = _longer(self.valid, room)
+
+    def put(self, places: np.ndarray, column: pa.Array, rows: np.ndarray | None) -> None:
+        data, valid = views.fixed_column(column)
+        kernels = dispatch.kernels()
+        self.data[places] = data if rows is None else kernels.take_fixed(data, rows)
+        if valid is not None and self.valid is None:
+            self.valid = np.ones(len(self.data), np.bool_)
+        if self.valid is not None:
+            self.valid[places] = True if valid is None else valid if rows is None else valid[rows]
+
+    def take(self, places: np.ndarray) -> pa.Array:
+        data = dispatch.kernels().take_fixed(self.data, places)
+        mask = None if self.valid is None else self.valid[places]
+        bits = None if mask is None or mask.all() else pa.py_buffer(np.packbits(mask, bitorder="little"))
+        return pa.Array.from_buffers(self.type, len(places), [bits, pa.py_buffer(data)])
+
+
+class _Log:
+    """Columns of any type, in the order in which rows came; a row is found by its line."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self.batches: list[pa.RecordBatch] = []
+        self.lines = 0
+        self.line = np.empty(0, np.int64)  # by place
+        self._size = 0  # of the batches
+
+    @property
+    def nbytes(self) -> int:
+        return self.line.nbytes + self._size
+
+    def make_room(self, room: int) -> None:
+        self.line = _longer(self.line, room)
+
+    def put(self, places: np.ndarray, columns: Sequence[pa.Array]) -> None:
+        self.line[places] = np.arange(self.lines, self.lines + len(places))
+        self.lines += len(places)
+        batch = pa.RecordBatch.from_arrays(list(columns), schema=self.schema)
+        # a short batch is joined with one that is not much longer: there are never many, and no row is copied often
+        while self.batches and self.batches[-1].num_rows <= 2 * batch.num_rows:
+            last = self.batches.pop()
+            self._size -= last.nbytes
+            batch = pa.concat_batches([last, batch])
+        self.batches.append(batch)
+        self._size += batch.nbytes
+
+    def take(self, names: Sequence[str], places: np.ndarray) -> list[pa.Array]:
+        table = pa.Table.from_batches(self.batches, self.schema).select(list(names))
+        taken = table.take(pa.array(self.line[places])).combine_chunks()
+        return [_one(column) for column in taken.columns]
+
+    def rewrite(self, held: np.ndarray) -> None:
+        """Only the lines of these rows."""
+        columns = self.take(self.schema.names, held)
+        self.batches, self.lines, self._size = [], 0, 0
+        self.put(held, columns)
+
+
+def as_type(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """The same values in another layout: text that came as a dictionary, and back."""
+    if array.type == type_:
+        return array
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pa.types.is_dictionary(type_):
+        return views.encode_dictionary(array.cast(type_.value_type), type_)
+    return array.cast(type_)
+
+
+def take_column(array: pa.Array, rows: np.ndarray, type_: pa.DataType) -> pa.Array:
+    """Rows of a column, in a type that it can be laid out in."""
+    values = views.fixed_values(array) if array.type == type_ else None
+    if values is None:
+        return as_type(array.take(pa.array(rows)), type_)
+    taken = dispatch.kernels().take_fixed(values, rows)
+    return pa.Array.from_buffers(type_, len(rows), [None, pa.py_buffer(taken)])
+
+
+def _plain(type_: pa.DataType) -> pa.DataType:
+    """Dictionaries of several batches cannot be joined: a log has their values."""
+    return type_.value_type if pa.types.is_dictionary(type_) else type_
+
+
+def _one(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+
+def _longer(array: np.ndarray, room: int) -> np.ndarray:
+    longer = growing_array(room, array.dtype)
+    longer[: len(array)] = array
+    return longer

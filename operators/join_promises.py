@@ -1,0 +1,111 @@
+"""What a join promises (DESIGN section 3): about the left time, about the right time, and jointly (paper 004, section 7).
+
+A later pair has a new row on one side. If it is the left row, its time is at least L, and the right time at least L +
+lo; if it is the right row, its time is at least R, and the left time at least R - hi. So no later pair is below
+``min(L, R - hi)`` on the left, below ``min(R, L + lo)`` on the right, or below L and R at once: three meets of frontiers.
+Promises by group meet where the group column is a key, which has one value in both rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from oop.operators.band import LEFT, RIGHT
+from oop.punctuation import Frontier, Punctuation
+from oop.punctuation.patterns import Bound
+from oop.punctuation.translate import Image, carry
+
+Move = Callable[[int, Bound], Bound | None]
+
+
+@dataclass(frozen=True)
+class Names:
+    """The output's names for the columns of each side (a semi or anti join has none for the right). ``linked`` are key
+    columns, left and right, whose values are the same in every pair. ``pads`` says which sides' rows also go out
+    alone."""
+
+    times: tuple[str, str]
+    outputs: tuple[Mapping[str, str], Mapping[str, str]]
+    linked: tuple[tuple[str, str], ...]
+    pads: tuple[bool, bool]
+
+    def output_time(self, side: int) -> str:
+        return self.outputs[side][self.times[side]]
+
+
+def join_promises(frontiers: tuple[Frontier, Frontier], names: Names, move: Move) -> Frontier:
+    """``move(side, bound)`` is what the other side's bound says about the times on a side."""
+    found = [_individual(frontiers, names, move, side) for side in (LEFT, RIGHT) if names.outputs[side]]
+    if all(names.outputs):
+        found.append(_joint(frontiers, names))
+    return Frontier.of(*(promise for frontier in found for promise in frontier.promises()))
+
+
+def linear_promises(frontiers: tuple[Frontier, Frontier], names: Names, move: Move) -> list[Punctuation] | None:
+    """The same for frontiers that only have a bound on each time, the common kind; else None."""
+    bounds = []
+    for side, frontier in enumerate(frontiers):
+        known = frontier.is_linear and not frontier.ended and frontier.all.linear.keys() <= {names.times[side]}
+        if not known:
+            return None
+        bounds.append(frontier.all.linear.get(names.times[side]))
+    left, right = bounds
+    if left is None or right is None:
+        return []
+    found = [Punctuation({names.output_time(LEFT): left, names.output_time(RIGHT): right})]
+    for side, own, other in ((LEFT, left, right), (RIGHT, right, left)):
+        moved = move(side, other)
+        if moved is not None:
+            found.append(Punctuation({names.output_time(side): min(own, moved)}))
+    return found
+
+
+def _individual(frontiers: tuple[Frontier, Frontier], names: Names, move: Move, side: int) -> Frontier:
+    """The meet of what a side promises with what the other side's promises say about its time.
+
+    A row that goes out alone has nulls in the other side's columns, which are then no groups of its own.
+    """
+    other = 1 - side
+    alone = names.pads[side]
+    own = carry(frontiers[side], *_images(names, side, side))
+    images: dict[str, list[Image]] = {
+        names.times[other]: [(names.output_time(side), lambda bound: move(side, bound))]
+    }
+    columns = _columns(names, other, side, keys_only=alone)
+    met = Frontier.meet([own, carry(frontiers[other], images, columns)])
+    return met if alone else _under_both_names(met, names, side)
+
+
+def _joint(frontiers: tuple[Frontier, Frontier], names: Names) -> Frontier:
+    left = carry(frontiers[LEFT], *_images(names, LEFT, LEFT))
+    right = carry(frontiers[RIGHT], *_images(names, RIGHT, LEFT))
+    met = Frontier.meet([left, right])
+    if not any(names.pads):
+        return _under_both_names(met, names, LEFT)
+    both = [set(names.outputs[side].values()) for side in (LEFT, RIGHT)]
+    # of a row that goes out alone one side is null, which no bound covers
+    return Frontier.of(*(p for p in met.promises() if p.is_end or all(p.below.keys() & side for side in both)))
+
+
+def _images(names: Names, side: int, named_as: int) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+    """All attributes of a side under the output's names, and its group columns: keys as ``named_as`` calls them."""
+    attributes: dict[str, list[Image]] = {a: [(b, None)] for a, b in names.outputs[side].items()}
+    return attributes, _columns(names, side, named_as, keys_only=False)
+
+
+def _columns(names: Names, side: int, named_as: int, keys_only: bool) -> dict[str, list[str]]:
+    own = {} if keys_only else {c: [o] for c, o in names.outputs[side].items()}
+    return {**own, **{pair[side]: [names.outputs[named_as][pair[named_as]]] for pair in names.linked}}
+
+
+def _under_both_names(frontier: Frontier, names: Names, side: int) -> Frontier:
+    """What is said of one side's key column holds of the other's."""
+    if (not frontier.by and not frontier.several) or not all(names.outputs):
+        return frontier
+    outputs = [o for side in (LEFT, RIGHT) for o in names.outputs[side].values()]
+    columns = {o: [o] for o in outputs}
+    for pair in names.linked:
+        one, other = (names.outputs[s][pair[s]] for s in (side, 1 - side))
+        columns[one] = [one, other]
+    return carry(frontier, {o: [(o, None)] for o in outputs}, columns)

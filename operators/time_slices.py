@@ -1,0 +1,111 @@
+"""Rows by slices of time, so that a promise frees them in bulk and looks only into the slice at its bound.
+
+A slice is a list of places. Slices begin about as long as a quarter of a band, and get longer when rows spread thinly
+over many of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from oop.kernels import dispatch
+
+SPREAD = 64  # slices that one batch may touch
+_MOST = 1_024  # slices in all
+_WIDEST = 60
+_FAR = 2.0**61
+
+
+class TimeSlices:
+    """``span`` is that of the band, in the units of the places."""
+
+    def __init__(self, span: int | float, whole: bool) -> None:
+        self.whole = whole
+        self.unit = 1.0 if whole or not 0 < span < math.inf else span / 4
+        self.shift = _WIDEST if math.isinf(span) else max((int(span) // 4).bit_length() - 1, 0) if whole else 0
+        self._pieces: dict[int, list[np.ndarray]] = {}
+        self._narrow: set[int] = set()  # numbers that were in use when slices got longer, and must be said to be gone
+        self.changed: set[int] = set()
+        self.nbytes = 0  # kept as a number: another thread may ask
+
+    def numbers(self) -> list[int]:
+        return sorted(self._pieces)
+
+    def add(self, places: np.ndarray, times: np.ndarray) -> None:
+        """Rows that stand in these places, by their times."""
+        slots = self._slots(times)
+        order_slots = dispatch.kernels().order_slots
+        numbers, order, starts = order_slots(slots, self.shift)
+        while self.shift < _WIDEST and (len(numbers) > SPREAD or len(self._pieces) > _MOST):
+            self._widen()
+            numbers, order, starts = order_slots(slots, self.shift)
+        ordered = (places if order is None else places[order]).astype(np.uint32)
+        self.nbytes += ordered.nbytes
+        for number, start, end in zip(numbers.tolist(), starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+            self._pieces.setdefault(number, []).append(ordered[start:end])
+            self.changed.add(number)
+
+    def _widen(self) -> None:
+        self.shift += 2
+        self._narrow |= self._pieces.keys()
+        wide: dict[int, list[np.ndarray]] = {}
+        for number, pieces in self._pieces.items():
+            wide.setdefault(number >> 2, []).extend(pieces)
+        self._pieces = wide
+        self.changed = set(wide)
+
+    def places(self, number: int) -> np.ndarray:
+        pieces = self._pieces[number]
+        if len(pieces) > 1:
+            pieces[:] = [np.concatenate(pieces)]
+        return pieces[0].astype(np.int64)
+
+    def below(self, bound: int | float) -> Iterator[tuple[int, bool]]:
+        """The slices with rows that may be below a time, and whether all of their rows are."""
+        if bound == -math.inf:
+            return
+        last = None if math.isinf(bound) else self._slot(bound) >> self.shift
+        for number in self.numbers():
+            if last is not None and number > last:
+                return
+            yield number, last is None or number < last
+
+    def replace(self, number: int, places: np.ndarray) -> None:
+        """What is left of a slice."""
+        self.changed.add(number)
+        self.nbytes -= sum(piece.nbytes for piece in self._pieces.pop(number))
+        if len(places):
+            self._pieces[number] = [places.astype(np.uint32)]
+            self.nbytes += 4 * len(places)
+
+    def discard(self, times: np.ndarray, gone: np.ndarray) -> None:
+        """Rows of these times are no longer there; ``gone`` says by place which ones."""
+        for number in np.unique(self._slots(times) >> self.shift).tolist():
+            places = self.places(number)
+            self.replace(number, places[~gone[places]])
+
+    def touch(self, times: np.ndarray) -> None:
+        """Something else about rows of these times has changed."""
+        self.changed.update(np.unique(self._slots(times) >> self.shift).tolist())
+
+    def take_changes(self) -> list[int]:
+        """Slices that changed since they were last asked for; also numbers that are no longer in use."""
+        changed = sorted(self.changed | self._narrow)
+        self.changed, self._narrow = set(), set()
+        return changed
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._pieces
+
+    def _slots(self, times: np.ndarray) -> np.ndarray:
+        if self.whole:
+            return times
+        return np.floor(np.clip(times / self.unit, -_FAR, _FAR)).astype(np.int64)
+
+    def _slot(self, bound: int | float) -> int:
+        if self.whole:
+            return math.ceil(bound)
+        return int(self._slots(np.array([bound], np.float64))[0])

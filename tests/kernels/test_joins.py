@@ -1,0 +1,115 @@
+"""The reference's join table against a dict of Python values, in which no difference of times overflows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oop.kernels import reference as k
+from oop.kernels.checks import KernelError
+from tests.kernels.cases import LEAST, MOST, quick
+
+INTS = st.sampled_from([LEAST, LEAST + 1, -(2**62), -3, -1, 0, 1, 2, 2**62, MOST - 1, MOST])
+FLOATS = st.sampled_from([math.nan, math.inf, -math.inf, -1.5, -0.0, 0.0, 5e-324, 2.0, 1e308, -1e308])
+WORDS = st.sampled_from([0, 1, 2**63, 2**64 - 1])
+
+
+def _reaches(ends: Any) -> Any:
+    low = st.one_of(st.just(-math.inf), ends)
+    return st.builds(k.Reach, low, st.one_of(st.just(math.inf), ends), st.booleans(), st.booleans())
+
+
+INT_REACHES = _reaches(st.sampled_from([LEAST + 1, -(2**62), -2, 0, 1, 2**62, MOST - 1]))
+FLOAT_REACHES = _reaches(st.sampled_from([-1e308, -1.5, -0.0, 5e-324, 2, 1e308]))
+
+
+def _meets(t: Any, s: Any, reach: k.Reach) -> bool:
+    apart = s - t
+    above = apart > reach.low if reach.low_open else apart >= reach.low
+    return above and (apart < reach.high if reach.high_open else apart <= reach.high)
+
+
+def _columns(rows: list[tuple[int, Any]], dtype: Any) -> tuple[Any, Any]:
+    return np.array([word for word, _ in rows], np.uint64), np.array([time for _, time in rows], dtype)
+
+
+def _check_table(dtype: Any, steps: list[tuple[Any, ...]], probing: list[tuple[int, Any]], reach: k.Reach) -> None:
+    """Steps insert rows and then remove some by their order in the model, whose newest rows are its last."""
+    table = k.JoinTable(dtype)
+    model: dict[int, tuple[int, Any]] = {}
+    for rows, gone, backwards in steps:
+        free = [place for place in range(200) if place not in model][: len(rows)]
+        free = free[::-1] if backwards else free
+        table.insert(np.array(free, np.int64), *_columns(rows, dtype))
+        model.update(zip(free, rows, strict=True))
+        places = [place for turn, place in enumerate(model) if turn in gone]
+        table.remove(np.array(places, np.int64))
+        model = {place: row for place, row in model.items() if place not in places}
+        assert len(table) == len(model)
+    wanted = [
+        (i, place)
+        for i, (word, time) in enumerate(probing)
+        for place, row in reversed(model.items())
+        if row[0] == word and _meets(time, row[1], reach)
+    ]
+    words, times = _columns(probing, dtype)
+    mine, theirs, done = table.probe(words, times, reach)
+    assert list(zip(mine.tolist(), theirs.tolist(), strict=True)) == wanted
+    assert done == len(probing)
+
+
+def _steps(times: Any) -> Any:
+    rows = st.lists(st.tuples(WORDS, times), max_size=12)
+    return st.lists(st.tuples(rows, st.sets(st.integers(0, 20)), st.booleans()), max_size=4), rows
+
+
+@quick
+@given(*_steps(INTS), INT_REACHES)
+def test_whole_times_meet_as_in_the_model(steps: Any, probing: Any, reach: k.Reach) -> None:
+    _check_table(np.int64, steps, probing, reach)
+
+
+@quick
+@given(*_steps(FLOATS), FLOAT_REACHES)
+def test_real_times_meet_as_in_the_model(steps: Any, probing: Any, reach: k.Reach) -> None:
+    _check_table(np.float64, steps, probing, reach)
+
+
+@quick
+@given(st.lists(st.integers(0, 5), max_size=15), st.lists(st.integers(0, 6), max_size=15), st.integers(1, 20))
+def test_pages_hold_what_fits_and_lose_nothing(held: list[int], probing: list[int], most: int) -> None:
+    table, reach = k.JoinTable(np.int64), k.Reach(-math.inf, math.inf)
+    table.insert(np.arange(len(held)), *_columns([(word, 0) for word in held], np.int64))
+    words, times = _columns([(word, 0) for word in probing], np.int64)
+    whole, pages, done = table.probe(words, times, reach), list[Any](), 0
+    counts = [held.count(word) for word in probing]
+    while done < len(probing):
+        pages.append(table.probe(words, times, reach, done, most))
+        first, done = done, pages[-1][2]
+        assert len(pages[-1][0]) == sum(counts[first:done])
+        assert done == first + 1 or sum(counts[first:done]) <= most
+        assert done == len(probing) or sum(counts[first : done + 1]) > most
+    for one in (0, 1):
+        assert [x for page in pages for x in page[one].tolist()] == whole[one].tolist()
+
+
+def test_an_insert_that_fails_leaves_nothing() -> None:
+    table, one, words = k.JoinTable(np.int64), np.array([1]), np.ones(2, np.uint64)
+    table.insert(one, words[:1], one)
+    with pytest.raises(KernelError, match="where there is none"):
+        table.insert(np.array([0, 1]), words, np.array([5, 6]))
+    assert len(table) == 1
+    with pytest.raises(KernelError, match="no row"):
+        table.read(np.array([0]))
+
+
+def test_bytes_grow_with_rows() -> None:
+    table = k.JoinTable(np.int64)
+    empty = table.nbytes
+    table.insert(np.arange(1000), np.arange(1000).astype(np.uint64), np.arange(1000))
+    assert table.nbytes >= empty + 16 * 1000
