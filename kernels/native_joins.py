@@ -122,8 +122,9 @@ class JoinTable:
         check_code(lib.oop_join_clear(table, before))
         size = 1 << (room - 1).bit_length()
         if size > len(self._heads):
-            old = self._heads
-            self._point_heads(np.zeros(size, np.uint32))
+            old, heads = self._heads, growing_array(size, np.uint32)
+            heads.fill(0)
+            self._point_heads(heads)
             check_code(lib.oop_join_relink(table, ffi.from_buffer("uint32_t[]", old), len(old)))
 
     def _point_heads(self, heads: Array) -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from oop.errors import NeverEmits, OopError, TimeError
 from oop.inputs import Input as Data
-from oop.operators.base import Spec
+from oop.operators.base import Columns, Spec
 from oop.operators.filter import Filter
 from oop.operators.input import Input
 from oop.operators.times import is_time_type, unit_of
@@ -95,6 +95,19 @@ def interests(root: Node) -> dict[int, list[Interest]]:
             known.extend(i for i in asked if i not in known)
         wanted.setdefault(id(node), [])
     return wanted
+
+
+def needed_columns(root: Node) -> dict[int, Columns]:
+    """By id of a node: which of its columns its consumers use. Whoever reads the result may use all."""
+    readers = consumers(root)
+    needed: dict[int, Columns] = {id(root): None}
+    for node in reversed(walk(root)):
+        asked = [r.spec.needs(needed[id(r)], r.input_schemas())[port] for r, port in readers.get(id(node), ())]
+        if id(node) not in needed:
+            needed[id(node)] = frozenset().union(*(a for a in asked if a is not None))
+        if None in asked:
+            needed[id(node)] = None
+    return needed
 
 
 def frontiers(root: Node, given: dict[int, Frontier]) -> dict[int, Frontier]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.kernels.scratch import lasting_array
 from oop.operators.aggregates import Aggregate as AggregateFunction
-from oop.operators.base import Element, Operator, Part, Spec
+from oop.operators.base import Columns, Element, Operator, Part, Spec
 from oop.operators.bucket import WID_END, WID_START, Grid
 from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds
 from oop.operators.groups import Shape, Table
@@ -67,6 +67,9 @@ class Aggregate(Spec):
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         return [[Interest(WID_START)]]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        return [self.reads()]
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         frontier = frontiers[0]

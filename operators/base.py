@@ -19,6 +19,8 @@ from oop.punctuation.encoding import dumps, loads
 Element: TypeAlias = pa.RecordBatch | Punctuation
 Part: TypeAlias = tuple[str, pa.RecordBatch | None]
 """A key, and the part's rows; None says that the part is gone."""
+Columns: TypeAlias = frozenset[str] | None
+"""Columns that are used; None: all of them."""
 Translate: TypeAlias = Callable[[Sequence[Frontier]], Frontier]
 
 
@@ -38,6 +40,13 @@ class TakesTrains(Protocol):
     """
 
     def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]: ...
+
+
+@runtime_checkable
+class Narrowing(Protocol):
+    """An operator that can leave out columns which nobody uses; it is told before its first element."""
+
+    def narrow(self, wanted: frozenset[str]) -> None: ...
 
 
 @runtime_checkable
@@ -61,8 +70,8 @@ class Spec:
 
     name = "operator"
 
-    def reads(self) -> frozenset[str] | None:
-        """The columns that it looks at; a worker of several is given no others. None: all."""
+    def reads(self) -> frozenset[str]:
+        """The columns that it looks at."""
         return frozenset()
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
@@ -92,6 +101,10 @@ class Spec:
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         """For each port: which promises help, when ``wanted`` are those that help the consumers."""
         return [list(wanted) for _ in inputs]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        """For each port the columns that it must be given, when of its own only ``wanted`` are used. None: all."""
+        return [None for _ in inputs]
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         """None if these promises could unblock it, else the attribute that nothing is promised about."""

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from oop.errors import SchemaMismatch, TimeError
 from oop.kernels import dispatch, views
-from oop.operators.base import Element, Operator, Passing, Spec
+from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.marks import keep_late
 from oop.operators.times import check_time_type
 from oop.punctuation import Frontier, Interest, Punctuation
@@ -93,6 +93,9 @@ class Bucket(Spec):
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         others = [i for i in wanted if i.attribute != WID_START]
         return [[*others, Interest(self.on, self.grid.wid_bound)]]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        return [None if wanted is None else wanted - {WID_START, WID_END} | {self.on}]
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return BucketOperator(self, inputs)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
-from oop.operators.base import Element, Operator, Passing, Spec
+from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.expressions import Expr
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.translate import restrict
@@ -37,6 +37,9 @@ class Filter(Spec):
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
         return None if punct.where and self.predicate.fixed() else [punct]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        return [None if wanted is None else wanted | self.predicate.columns()]
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return FilterOperator(self, inputs)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.aggregates import Aggregate as AggregateFunction
-from oop.operators.base import Element, Operator, Spec
+from oop.operators.base import Columns, Element, Operator, Spec
 from oop.operators.coverage import INT64_MAX, as_int64, covered
 from oop.operators.groups import Shape, Table
 from oop.operators.holding import Holding, describe_groups, unique_schema
@@ -53,6 +53,9 @@ class GroupBy(Spec):
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         return [[Interest(k) for k in self.keys]]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        return [self.reads()]
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         kept = self.translate(frontiers, inputs)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.band import LEFT, RIGHT, Band, SameWindow
-from oop.operators.base import FRONTIERS, Element, Operator, Part, Ports, Spec, check_shards, read_text, text_part
+from oop.operators.base import FRONTIERS, Columns, Element, Operator, Part, Ports, Spec, check_shards, read_text, text_part
 from oop.operators.coverage import INT64_MAX, INT64_MIN, bounds_of_rows, group_columns
 from oop.operators.expressions import Expr
 from oop.operators.filter import check_predicate
@@ -61,8 +61,9 @@ class Join(Spec):
     def keys(self, side: int) -> tuple[str, ...]:
         return tuple(pair[side] for pair in self.on)
 
-    def reads(self) -> frozenset[str] | None:
-        return None
+    def reads(self) -> frozenset[str]:
+        own = frozenset() if self.where is None else self.where.columns()
+        return own.union(self.times, *self.on)
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         meet = all(same_shard(inputs[LEFT].field(a).type, inputs[RIGHT].field(b).type) for a, b in self.on)
@@ -71,23 +72,25 @@ class Join(Spec):
     def key_types(self, inputs: Sequence[pa.Schema]) -> list[pa.DataType]:
         return [common_type((a, inputs[LEFT].field(a).type), (b, inputs[RIGHT].field(b).type)) for a, b in self.on]
 
-    def names(self, inputs: Sequence[pa.Schema]) -> Names:
+    def pair_names(self, inputs: Sequence[pa.Schema]) -> tuple[dict[str, str], dict[str, str]]:
+        """What each side's columns are called in a pair, as `where` sees it."""
         left = {n: n for n in inputs[LEFT].names}
-        right = {n: n + SUFFIX if n in left else n for n in inputs[RIGHT].names}
-        if not self.gives_pairs:
-            right = {}
-        return Names(self.times, (left, right), self.linked(inputs), self.pads)
+        return left, {n: n + SUFFIX if n in left else n for n in inputs[RIGHT].names}
+
+    def names(self, inputs: Sequence[pa.Schema]) -> Names:
+        left, right = self.pair_names(inputs)
+        return Names(self.times, (left, right if self.gives_pairs else {}), self.linked(inputs), self.pads)
 
     def linked(self, inputs: Sequence[pa.Schema]) -> tuple[tuple[str, str], ...]:
         """The keys whose values are written the same on both sides, so that promises by group mean the same."""
         return tuple((a, b) for a, b in self.on if inputs[LEFT].field(a).type == inputs[RIGHT].field(b).type)
 
     def pair_schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
-        """A pair with the columns of both sides, as `where` sees it."""
-        left = inputs[LEFT].names
-        fields = [_field(f, f.name, self.pads[RIGHT]) for f in inputs[LEFT]]
-        for f in inputs[RIGHT]:
-            fields.append(_field(f, f.name + SUFFIX if f.name in left else f.name, self.pads[LEFT]))
+        fields = []
+        for side, names in enumerate(self.pair_names(inputs)):
+            fields += [
+                pa.field(names[f.name], f.type, f.nullable or self.pads[1 - side]) for f in inputs[side]
+            ]
         return unique_schema(fields)
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
@@ -108,6 +111,15 @@ class Join(Spec):
         return [
             [Interest(self.times[side]), *(Interest(n) for n, o in output.items() if o in asked and n != self.times[side])]
             for side, output in enumerate(outputs)
+        ]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        """The columns that conditions look at, and those that go out."""
+        used = set() if self.where is None else set(self.where.columns())
+        used |= set(self.schema(inputs).names) if wanted is None else wanted
+        return [
+            frozenset({self.times[side], *self.keys(side), *(n for n, called in names.items() if called in used)})
+            for side, names in enumerate(self.pair_names(inputs))
         ]
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
@@ -138,18 +150,32 @@ class JoinOperator:
     """``late_unused`` counts admitted late rows that met nothing and could not be held."""
 
     def __init__(self, spec: Join, inputs: Sequence[pa.Schema]) -> None:
-        self.spec, self.inputs = spec, inputs
-        self.output = spec.schema(inputs)
-        self.pairs = spec.pair_schema(inputs)
+        self.spec, self.given = spec, inputs
         self.names = spec.names(inputs)
         self.ports = Ports(spec, inputs)
         self.late_unused = 0
-        types = spec.key_types(inputs)
+        self._use(None)
+
+    def narrow(self, wanted: frozenset[str]) -> None:
+        self._use(wanted)
+
+    def _use(self, wanted: Columns) -> None:
+        """Take, hold and put out only the columns that are used."""
+        spec, given = self.spec, self.given
+        self.inputs = [
+            pa.schema([f for f in schema if columns is None or f.name in columns])
+            for schema, columns in zip(given, spec.needs(wanted, given), strict=True)
+        ]
+        out = [f for f in spec.schema(given) if wanted is None or f.name in wanted]
+        self.output = pa.schema(out or [spec.schema(given).field(self.names.output_time(LEFT))])  # rows have a column
+        self.tested = spec.where.columns() if spec.where is not None else frozenset()
+        self.pairs = spec.pair_schema(given)
+        types = spec.key_types(given)
         self.words = KeyWords(types)
         marks = spec.pads[LEFT] and spec.gives_pairs, spec.pads[RIGHT]
         way = way_of(spec.band, bool(spec.on))
         self.sides = [
-            Side(inputs[s], spec.times[s], spec.keys(s), types, spec.band, self.words, way, marks[s])
+            Side(self.inputs[s], spec.times[s], spec.keys(s), types, spec.band, self.words, way, marks[s])
             for s in (LEFT, RIGHT)
         ]
 
@@ -164,10 +190,11 @@ class JoinOperator:
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         """ProcessTuple: join with the other side's rows; hold what may still meet one that comes later."""
         late = is_late(batch)
+        batch = batch.select(self.inputs[port].names)
         own = self.sides[port]
         arrived, usable = own.read(batch)
-        if usable is not None:
-            yield from self._put_alone(batch.filter(pa.array(~usable)), port, late)
+        if usable is not None and self.spec.pads[port] and not late:
+            yield self._own(Arrived.of(batch), np.flatnonzero(~usable), port)
         matched = np.zeros(len(arrived), np.bool_)
         yield from self._meet(arrived, port, matched, late)
         keep = ~_is_below(arrived.places, self._least(port, arrived.columns))
@@ -176,8 +203,8 @@ class JoinOperator:
         alone = ~keep & ~matched
         if late:
             self.late_unused += int(alone.sum())
-        elif alone.any():
-            yield from self._put_alone(_batch(arrived.columns, batch.schema).filter(pa.array(alone)), port, late)
+        elif self.spec.pads[port] and alone.any():
+            yield self._own(arrived, np.flatnonzero(alone), port)
         if keep.any():
             own.insert(arrived, None if keep.all() else np.flatnonzero(keep), matched, late)
         if self.words.is_crowded(self.buffered_rows):
@@ -189,30 +216,23 @@ class JoinOperator:
         """All pairs with rows that the other side holds; ``matched`` is brought up to date."""
         other = self.sides[1 - port]
         for mine, theirs in other.probe(arrived, self.spec.band.reach(1 - port)):
-            pairs = None
             if self.spec.where is not None:
-                pairs = self._pairs(arrived, mine, theirs, port)
-                passed = self.spec.where.evaluate(pairs)
-                pairs = pairs.filter(passed)
+                tested = pa.schema([f for f in self.pairs if f.name in self.tested])
+                passed = self.spec.where.evaluate(self._pairs(tested, arrived, mine, theirs, port))
                 chosen = views.booleans(passed.fill_null(False))
                 mine, theirs = mine[chosen], theirs[chosen]
             if not len(mine):
                 continue
             matched[mine] = True
             if self.spec.gives_pairs:
-                pairs = self._pairs(arrived, mine, theirs, port) if pairs is None else pairs
                 if other.marks:
                     other.mark(theirs)
+                pairs = self._pairs(self.output, arrived, mine, theirs, port)
                 yield from _parted(pairs, other.are_late(theirs), late)
             elif port == RIGHT:
                 yield from self._first_match(np.unique(theirs), late)
-        if not self.spec.gives_pairs and port == LEFT and self.spec.how == "semi" and matched.any():
-            yield from self._semi(arrived, matched, late)
-
-    def _semi(self, arrived: Arrived, matched: np.ndarray, late: bool) -> Iterator[pa.RecordBatch]:
-        rows = np.flatnonzero(matched)
-        columns = [take_column(c, rows, f.type) for c, f in zip(arrived.columns, self.output, strict=True)]
-        yield from _parted(pa.RecordBatch.from_arrays(columns, schema=self.output), None, late)
+        if self.spec.how == "semi" and port == LEFT and matched.any():
+            yield from _parted(self._own(arrived, np.flatnonzero(matched), port), None, late)
 
     def _first_match(self, theirs: np.ndarray, late: bool) -> Iterator[pa.RecordBatch]:
         """Left rows of a semi or anti join that have met a right row: they go, of a semi join into the output."""
@@ -222,25 +242,30 @@ class JoinOperator:
             yield from _parted(rows, left.are_late(theirs), late)
         left.remove(theirs)
 
-    def _pairs(self, arrived: Arrived, mine: np.ndarray, theirs: np.ndarray, port: int) -> pa.RecordBatch:
-        own = [
-            take_column(column, mine, field.type)
-            for column, field in zip(arrived.columns, self.inputs[port], strict=True)
-        ]
-        other = self.sides[1 - port].take(self.inputs[1 - port].names, theirs)
-        arrays = own + other if port == LEFT else other + own
-        return pa.RecordBatch.from_arrays(arrays, schema=self.pairs)
+    def _pairs(
+        self, wanted: pa.Schema, arrived: Arrived, mine: np.ndarray, theirs: np.ndarray, port: int
+    ) -> pa.RecordBatch:
+        """These columns of pairs of rows that arrived at a port and rows held on the other side."""
+        names = self.spec.pair_names(self.given)
+        own = {
+            names[port][f.name]: take_column(c, mine, f.type)
+            for c, f in zip(arrived.columns, self.inputs[port], strict=True)
+            if names[port][f.name] in wanted.names
+        }
+        held = {n: names[1 - port][n] for n in self.inputs[1 - port].names if names[1 - port][n] in wanted.names}
+        taken = self.sides[1 - port].take(list(held), theirs)
+        found = {**own, **dict(zip(held.values(), taken, strict=True))}
+        return pa.RecordBatch.from_arrays([found[n] for n in wanted.names], schema=wanted)
 
-    def _put_alone(self, rows: pa.RecordBatch, port: int, late: bool) -> Iterator[pa.RecordBatch]:
-        """Rows that met none, padded where the kind of join has it so; never late ones."""
-        if late or not self.spec.pads[port] or not rows.num_rows:
-            return
-        own = [take_column(c, np.arange(rows.num_rows), f.type) for c, f in zip(rows.columns, self.inputs[port], strict=True)]
-        if not self.spec.gives_pairs:
-            yield pa.RecordBatch.from_arrays(own, schema=self.output)
-            return
-        padding = [pa.nulls(rows.num_rows, f.type) for f in self.inputs[1 - port]]
-        yield pa.RecordBatch.from_arrays(own + padding if port == LEFT else padding + own, schema=self.output)
+    def _own(self, arrived: Arrived, rows: np.ndarray, port: int) -> pa.RecordBatch:
+        """Rows that arrived, alone: what the output has of the other side is null."""
+        names = self.spec.pair_names(self.given)[port]
+        own = {names[f.name]: (c, f.type) for c, f in zip(arrived.columns, self.inputs[port], strict=True)}
+        return self._padded({n: take_column(c, rows, t) for n, (c, t) in own.items()}, len(rows))
+
+    def _padded(self, columns: Mapping[str, pa.Array], count: int) -> pa.RecordBatch:
+        arrays = [columns[f.name] if f.name in columns else pa.nulls(count, f.type) for f in self.output]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.output)
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         return self.process_punctuations([punct], port)
@@ -284,8 +309,10 @@ class JoinOperator:
         if late is not None:
             places = places[~late]
         if len(places):
-            columns = own.take(self.inputs[side].names, places)
-            yield from self._put_alone(_batch(columns, self.inputs[side]), side, False)
+            names = self.spec.pair_names(self.given)[side]
+            wanted = [n for n in self.inputs[side].names if names[n] in self.output.names]
+            columns = own.take(wanted, places)
+            yield self._padded({names[n]: c for n, c in zip(wanted, columns, strict=True)}, len(places))
 
     def _groups(self, side: int) -> dict[str, str]:
         """Columns by which the other side promises, that are keys: with this side's name for each."""
@@ -329,14 +356,6 @@ class JoinOperator:
         self.words.clear()
         for number, side in enumerate(self.sides):
             side.load(found, f"{number}/")
-
-
-def _field(field: pa.Field, name: str, padded: bool) -> pa.Field:
-    return pa.field(name, field.type, field.nullable or padded)
-
-
-def _batch(columns: Sequence[pa.Array], schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(list(columns), names=schema.names)
 
 
 def _parted(rows: pa.RecordBatch, late_rows: np.ndarray | None, late: bool) -> Iterator[pa.RecordBatch]:

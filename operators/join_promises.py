@@ -8,6 +8,7 @@ Promises by group meet where the group column is a key, which has one value in b
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -74,6 +75,8 @@ def _individual(frontiers: tuple[Frontier, Frontier], names: Names, move: Move, 
     }
     columns = _columns(names, other, side, keys_only=alone)
     met = Frontier.meet([own, carry(frontiers[other], images, columns)])
+    if names.pads[other]:
+        met = _not_of_nulls(met, names, side)
     return met if alone else _under_both_names(met, names, side)
 
 
@@ -83,9 +86,20 @@ def _joint(frontiers: tuple[Frontier, Frontier], names: Names) -> Frontier:
     met = Frontier.meet([left, right])
     if not any(names.pads):
         return _under_both_names(met, names, LEFT)
-    both = [set(names.outputs[side].values()) for side in (LEFT, RIGHT)]
-    # of a row that goes out alone one side is null, which no bound covers
-    return Frontier.of(*(p for p in met.promises() if p.is_end or all(p.below.keys() & side for side in both)))
+    for side in (LEFT, RIGHT):
+        met = _not_of_nulls(met, names, side)
+    return met
+
+
+def _not_of_nulls(frontier: Frontier, names: Names, side: int) -> Frontier:
+    """The same of rows that have a time on this side. A row whose columns of this side are all null went out alone, and
+    when that happens is not for this side to say."""
+    own, out = set(names.outputs[side].values()), Frontier()
+    for promise in frontier.promises():
+        if not promise.is_end and not promise.below.keys() & own:
+            promise = Punctuation({names.output_time(side): math.inf, **promise.below}, promise.where)
+        out.advance(promise)
+    return out
 
 
 def _images(names: Names, side: int, named_as: int) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:

@@ -32,6 +32,11 @@ class Arrived:
     words: np.ndarray
     places: np.ndarray
 
+    @staticmethod
+    def of(batch: pa.RecordBatch) -> Arrived:
+        """Rows that meet nothing."""
+        return Arrived(list(batch.columns), np.zeros(0, np.uint64), np.zeros(0, np.int64))
+
     def __len__(self) -> int:
         return len(self.places)
 

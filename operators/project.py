@@ -12,7 +12,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from oop.operators.base import Element, Operator, Passing, Spec
+from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.expressions import Col, Expr
 from oop.operators.marks import keep_late
 from oop.punctuation import Frontier, Interest, Punctuation
@@ -60,6 +60,9 @@ class Project(Spec):
                         # behind a function the steps fall elsewhere: then every advance may help
                         helpful.append(Interest(source, interest.step if function is None else None))
         return [helpful]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        return [self.reads()]
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return ProjectOperator(self, inputs)

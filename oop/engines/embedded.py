@@ -25,10 +25,10 @@ from oop.engines.pool import Pool
 from oop.engines.schedulers import MinCost, Scheduler
 from oop.engines.sharded import Sharded
 from oop.errors import OopError
-from oop.operators.base import Element
+from oop.operators.base import Element, Narrowing
 from oop.operators.input import InputOperator
 from oop.operators.ledger import Ledger
-from oop.plan import Node, check_emits, interests, sources, walk
+from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
 from oop.punctuation import END, Punctuation
 from oop.sinks import open_sink
 
@@ -133,13 +133,16 @@ class Run:
         self._elements = self._drive()
 
     def _build(self, root: Node, engine: Embedded) -> tuple[list[Box], list[_Source]]:
-        wanted = interests(root)
+        wanted, needed = interests(root), needed_columns(root)
         boxes: dict[int, Box] = {}
         inputs: list[Box] = []
         timers = False
         for node in walk(root):
             box = boxes[id(node)] = self._box(node, engine.check)
             operator = box.operator
+            columns = needed[id(node)]
+            if columns is not None and isinstance(operator, Narrowing):
+                operator.narrow(columns)
             for port, edge in enumerate(node.inputs):
                 arc = Arc(box, port, edge.route)
                 boxes[id(edge.node)].outputs.append(arc)

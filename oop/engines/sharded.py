@@ -22,6 +22,8 @@ import pyarrow as pa
 from oop.engines.pool import Pool
 from oop.errors import OopError
 from oop.operators.base import (
+    Columns,
+    Narrowing,
     FRONTIERS,
     SHARDS,
     Element,
@@ -86,8 +88,9 @@ class Sharded:
         self, spec: Spec, inputs: Sequence[pa.Schema], columns: Sequence[tuple[str, ...]], shards: int, pool: Pool
     ) -> None:
         self.shards = [Shard(i, spec.start(inputs)) for i in range(shards)]
+        self.spec, self.inputs = spec, inputs
         self.columns = columns
-        self.reads = [_needed(spec, schema) for schema in inputs]
+        self.needed = self._needed(None)
         self.pool = pool
         output = spec.schema(inputs)
         self.ports = Ports(Union(shards), [output] * shards)
@@ -101,6 +104,21 @@ class Sharded:
         self._unfinished = 0
         self._failure: BaseException | None = None
         self._failed_at = sys.maxsize  # the number of the item that went wrong, of several the first
+
+    def narrow(self, wanted: frozenset[str]) -> None:
+        """Of the output only these columns are used."""
+        self.needed = self._needed(wanted)
+        for shard in self.shards:
+            if isinstance(shard.operator, Narrowing):
+                shard.operator.narrow(wanted)
+
+    def _needed(self, wanted: Columns) -> list[list[str]]:
+        """For each port the columns that the operator must be given: others need not be parted."""
+        asked = self.spec.needs(wanted, self.inputs)
+        return [
+            [name for name in schema.names if columns is None or name in columns]
+            for schema, columns in zip(self.inputs, asked, strict=True)
+        ]
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         return self.process_batches([batch], port)
@@ -163,7 +181,7 @@ class Sharded:
         start = perf_counter()
         parts: list[pa.RecordBatch] = []
         try:
-            rows = [batch.select(self.reads[ticket.port]) for batch in ticket.batches]
+            rows = [batch.select(self.needed[ticket.port]) for batch in ticket.batches]
             parts = part_batches(rows, self.columns[ticket.port], len(self.shards))
         except BaseException as error:
             self._fail(error, ticket.number)
@@ -284,9 +302,3 @@ def _weight(item: Item, shard: Shard) -> int:
     if isinstance(item, Ticket):
         return item.parts[shard.number].num_rows if item.parts else 0
     return 1
-
-
-def _needed(spec: Spec, schema: pa.Schema) -> list[str]:
-    """The columns that the operator reads: others need not be parted."""
-    reads = spec.reads()
-    return [name for name in schema.names if reads is None or name in reads]

@@ -199,7 +199,7 @@ def _required(condition: Condition, came: list[list[Row]], harness: Harness) -> 
     held = []
     for side, rows in enumerate(came):
         for row in rows:
-            groups = {pair[1 - side]: row[pair[side]] for pair in condition.keys() if pair[0] == pair[1]}
+            groups = {pair[1 - side]: row[pair[side]] for pair in condition.keys()}
             if not condition.holds(side, row, harness.given[1 - side].bound("ts", groups)):
                 continue
             if side == 0 and condition.how in ("semi", "anti") and any(condition.meets(row, r) for r in came[1]):
