@@ -167,7 +167,11 @@ def _read_band(
     high = math.inf if hi is None else duration_in(hi, types[0])
     if low > high:
         raise ValueError(f"within=({lo!r}, {hi!r}): lo <= right - left <= hi has no solution, lo is greater than hi")
-    shown = "unbounded" if within is None else f"within {'-∞' if lo is None else show(lo)} … {'∞' if hi is None else show(hi)}"
+    shown = (
+        "unbounded"
+        if within is None
+        else f"within {'-∞' if lo is None else show(lo)} … {'∞' if hi is None else show(hi)}"
+    )
     if within is not None and closed != "both":
         shown += f" closed {closed}"
     return _band(low, high, closed, types[0]), shown

@@ -80,8 +80,8 @@ class Band:
             return (bound - apart if side == LEFT else bound + apart) + strict
         # In floats the least time that literally fits: what is computed for a pair is the rounded difference.
         if side == LEFT:
-            return _least_float(lambda l: bound - l < apart if strict else bound - l <= apart)
-        return _least_float(lambda r: r - bound > apart if strict else r - bound >= apart)
+            return _least_float(lambda t: bound - t < apart if strict else bound - t <= apart)
+        return _least_float(lambda t: t - bound > apart if strict else t - bound >= apart)
 
     def __str__(self) -> str:
         opening, closing = "(" if self.lo_open else "[", ")" if self.hi_open else "]"

@@ -1,7 +1,8 @@
 """Bucket: tags each row with the range of window ids that it belongs to (paper 004, A.2.2 and figure A-2).
 
 Window ``w`` covers ``[offset + w·slide, offset + w·slide + range)``. A row in a gap between windows (slide > range)
-belongs to none and goes no further. The promise ``ts < v`` becomes ``wid_start < wids(v)``.
+belongs to none and goes no further; no more does one whose time is null. The promise ``ts < v`` becomes
+``wid_start < wids(v)``.
 """
 
 from __future__ import annotations
@@ -125,6 +126,9 @@ class BucketOperator(Passing):
             yield from self.ports.promises(punct, carry_promise(punct, *self.images))
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        times = batch.column(self.on)
+        if times.null_count:  # a row that a join put out alone: without a time it is in no window
+            batch = keep_late(batch.filter(times.is_valid()), batch)
         first, last = self.wids(views.times(batch.column(self.on)))
         start = _as_column(first)
         end = _as_column(last) if self.overlaps or self.gaps else start  # tumbling: one window a row

@@ -17,7 +17,18 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.band import LEFT, RIGHT, Band, SameWindow
-from oop.operators.base import FRONTIERS, Columns, Element, Operator, Part, Ports, Spec, check_shards, read_text, text_part
+from oop.operators.base import (
+    FRONTIERS,
+    Columns,
+    Element,
+    Operator,
+    Part,
+    Ports,
+    Spec,
+    check_shards,
+    read_text,
+    text_part,
+)
 from oop.operators.coverage import INT64_MAX, INT64_MIN, bounds_of_rows, group_columns
 from oop.operators.expressions import Expr
 from oop.operators.filter import check_predicate
@@ -88,9 +99,7 @@ class Join(Spec):
     def pair_schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         fields = []
         for side, names in enumerate(self.pair_names(inputs)):
-            fields += [
-                pa.field(names[f.name], f.type, f.nullable or self.pads[1 - side]) for f in inputs[side]
-            ]
+            fields += [pa.field(names[f.name], f.type, f.nullable or self.pads[1 - side]) for f in inputs[side]]
         return unique_schema(fields)
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
@@ -109,7 +118,10 @@ class Join(Spec):
         outputs = self.names(inputs).outputs
         asked = {i.attribute for i in wanted}
         return [
-            [Interest(self.times[side]), *(Interest(n) for n, o in output.items() if o in asked and n != self.times[side])]
+            [
+                Interest(self.times[side]),
+                *(Interest(n) for n, o in output.items() if o in asked and n != self.times[side]),
+            ]
             for side, output in enumerate(outputs)
         ]
 

@@ -1,9 +1,9 @@
-"""What a join promises (DESIGN section 3): about the left time, about the right time, and jointly (paper 004, section 7).
+"""What a join promises (DESIGN section 3): about the left time, the right time, and both jointly (paper 004, section 7).
 
 A later pair has a new row on one side. If it is the left row, its time is at least L, and the right time at least L +
 lo; if it is the right row, its time is at least R, and the left time at least R - hi. So no later pair is below
-``min(L, R - hi)`` on the left, below ``min(R, L + lo)`` on the right, or below L and R at once: three meets of frontiers.
-Promises by group meet where the group column is a key, which has one value in both rows.
+``min(L, R - hi)`` on the left, below ``min(R, L + lo)`` on the right, or below L and R at once: three meets of
+frontiers. Promises by group meet where the group column is a key, which has one value in both rows.
 """
 
 from __future__ import annotations
@@ -70,9 +70,7 @@ def _individual(frontiers: tuple[Frontier, Frontier], names: Names, move: Move, 
     other = 1 - side
     alone = names.pads[side]
     own = carry(frontiers[side], *_images(names, side, side))
-    images: dict[str, list[Image]] = {
-        names.times[other]: [(names.output_time(side), lambda bound: move(side, bound))]
-    }
+    images: dict[str, list[Image]] = {names.times[other]: [(names.output_time(side), lambda bound: move(side, bound))]}
     columns = _columns(names, other, side, keys_only=alone)
     met = Frontier.meet([own, carry(frontiers[other], images, columns)])
     if names.pads[other]:

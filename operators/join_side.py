@@ -42,8 +42,8 @@ class Arrived:
 
 
 class Side:
-    """``names`` are its key columns, compared in the types of ``words``, and ``time`` its time column. ``marks`` says that
-    it must be known of each row whether it met one of the other side."""
+    """``names`` are its key columns, compared in the types of ``words``, and ``time`` its time column. ``marks`` says
+    that it must be known of each row whether it met one of the other side."""
 
     def __init__(
         self,

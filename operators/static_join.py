@@ -19,11 +19,11 @@ from oop.operators.compute import compute as pc
 from oop.operators.expressions import Expr
 from oop.operators.filter import check_predicate
 from oop.operators.held_rows import as_type, take_column
+from oop.operators.holding import unique_schema
 from oop.operators.join import SUFFIX
 from oop.operators.join_keys import common_type
 from oop.operators.join_words import KeyWords
 from oop.operators.marks import keep_late
-from oop.operators.holding import unique_schema
 
 KINDS = ("inner", "left", "semi", "anti")
 _PAIRS = 65_536

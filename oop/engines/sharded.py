@@ -22,11 +22,11 @@ import pyarrow as pa
 from oop.engines.pool import Pool
 from oop.errors import OopError
 from oop.operators.base import (
-    Columns,
-    Narrowing,
     FRONTIERS,
     SHARDS,
+    Columns,
     Element,
+    Narrowing,
     Part,
     Ports,
     Spec,

@@ -20,6 +20,7 @@ import pyarrow as pa
 import oop
 from oop.kernels.dispatch import kernels
 from oop.operators.union import Union
+from tests.vectors.joins import run_oop_join, run_window_join
 
 HERE = Path(__file__).parent
 SHARED = Path(os.environ.get("OOP_SHARED", HERE.parents[2] / "shared")) / "vectors"
@@ -623,4 +624,6 @@ OPS: dict[str, Callable[..., bool | None]] = {
     "union": run_union,
     "union_bag": run_union_bag,
     "traversal": run_traversal,
+    "oop_join": run_oop_join,
+    "window_join": run_window_join,
 }
