@@ -76,6 +76,7 @@ class Case:
     name: str
     contenders: Mapping[str, Contender]
     ratios: Sequence[Ratio]
+    limits: Mapping[str, tuple[str, Target]] = field(default_factory=dict)  # of further figures, by the contender
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,8 @@ def compare(name: str, chosen: Options, cases: Sequence[Case]) -> None:
             _check(case, measured)
             runs += [_run(case.name, title, found) for title, found in measured.items()]
             results += [_ratio(case.name, ratio, measured) for ratio in case.ratios]
+            for unit, (title, target) in case.limits.items():
+                results.append(limited(case.name, [run[unit] for run in measured[title]], target, unit))
     report(name, chosen, results, runs=runs)
 
 

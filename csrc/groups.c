@@ -159,7 +159,7 @@ static int map_packed(oop_table *table, const oop_column *columns, const int64_t
         at += 8 * columns[c].width;
     }
     for (int j = 0; j < m; j++) {
-        places[j] = hash_packed(table, words[j], nulls[j]) >> shift;
+        places[j] = scatter(hash_packed(table, words[j], nulls[j])) >> shift;
         FETCH(&entries[places[j]]);
     }
     for (int j = 0; j < m; j++) {
@@ -188,10 +188,10 @@ static int map_hashed(oop_table *table, const oop_column *columns, const int64_t
     *done = 0;
     int code = hash_rows(table, columns, rows, first, m, hashes);
     if (code != OOP_OK) return code;
-    for (int j = 0; j < m; j++) FETCH(&entries[hashes[j] >> shift]);
+    for (int j = 0; j < m; j++) FETCH(&entries[scatter(hashes[j]) >> shift]);
     for (int j = 0; j < m; j++) {
         int64_t row = rows ? rows[j] : first + j;
-        uint64_t at = hashes[j] >> shift;
+        uint64_t at = scatter(hashes[j]) >> shift;
         while (entries[at].id &&
                (entries[at].tag != hashes[j] || !same_key(table, columns, row, (int64_t)entries[at].id - 1)))
             at = (at + 1) & mask;
@@ -233,7 +233,7 @@ int oop_rehash(const oop_table *table, oop_entry *entries, int64_t new_size) {
         oop_entry entry = table->entries[i];
         if (!entry.id) continue;
         uint64_t hash = table->packed ? hash_packed(table, entry.tag, entry.nulls) : entry.tag;
-        uint64_t at = hash >> shift;
+        uint64_t at = scatter(hash) >> shift;
         while (entries[at].id) at = (at + 1) & mask;
         entries[at] = entry;
     }

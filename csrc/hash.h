@@ -12,6 +12,10 @@ static inline uint64_t fold_multiply(uint64_t a, uint64_t b) {
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* A hash for its high bits to be used. Keys one after the other differ in the product's low half by the factor each,
+   and with some factors that brings many of them to few places; a second product scatters them with all. */
+static inline uint64_t scatter(uint64_t hash) { return hash * 0x9E3779B97F4A7C15u; }
+
 static inline uint64_t read_8(const uint8_t *p) {
     uint64_t word;
     memcpy(&word, p, 8);

@@ -4,6 +4,7 @@
 
 /* Rows are taken in chunks: what all of them will touch is on its way into the cache before the first is worked on. */
 #define CHUNK 256
+#define DEPTH 4 /* rows of a chain that are fetched beforehand */
 #define FETCH(address) __builtin_prefetch((address), 0, 2)
 #define NO_ROW ((uint32_t)OOP_NO_ROW)
 
@@ -15,7 +16,7 @@ static int shift_of(int64_t size) {
 }
 
 static inline uint64_t head_of(const oop_join_table *table, uint64_t word, int shift) {
-    return fold_multiply(word ^ table->seed, table->factor) >> 1 >> shift;
+    return scatter(fold_multiply(word ^ table->seed, table->factor)) >> 1 >> shift;
 }
 
 static inline int has_row(const oop_join_table *table, int64_t place) {
@@ -45,6 +46,7 @@ int oop_join_insert(oop_join_table *table, const int64_t *places, const uint64_t
         for (int j = 0; j < m; j++) {
             heads[j] = head_of(table, words[first + j], shift);
             FETCH(&table->heads[heads[j]]);
+            if ((uint64_t)places[first + j] < (uint64_t)table->room) FETCH(&table->rows[places[first + j]]);
         }
         for (int j = 0; j < m; j++) {
             uint32_t next = table->heads[heads[j]];
@@ -136,7 +138,24 @@ static inline int meets_real(const oop_float_reach *reach, double t, double s) {
     double apart = s - t;
     int from = reach->low_open ? apart > reach->low : apart >= reach->low;
     int to = reach->high_open ? apart < reach->high : apart <= reach->high;
-    return from && to;
+    return from & to;
+}
+
+/* Heads to the rows that they lead to. Down a chain each row waits for the one before it, but the chains of a chunk do not
+   wait for each other: the first rows of all are fetched, then the second ones, and so on. */
+static inline void fetch_chains(const oop_join_table *table, uint64_t *heads, int m) {
+    uint32_t at[CHUNK];
+    for (int j = 0; j < m; j++) {
+        at[j] = table->heads[heads[j]];
+        heads[j] = at[j];
+        if (at[j]) FETCH(&table->rows[at[j] - 1]);
+    }
+    for (int depth = 1; depth < DEPTH; depth++)
+        for (int j = 0; j < m; j++) {
+            if (!at[j]) continue;
+            at[j] = table->rows[at[j] - 1].next;
+            if (at[j]) FETCH(&table->rows[at[j] - 1]);
+        }
 }
 
 /* The loop of both kinds of times. SPAN says whether probing row i may meet any, MEETS whether it meets `row`. */
@@ -150,24 +169,21 @@ static inline int meets_real(const oop_float_reach *reach, double t, double s) {
             heads[j] = head_of(table, words[begin + j], shift);                       \
             FETCH(&table->heads[heads[j]]);                                           \
         }                                                                             \
-        for (int j = 0; j < m; j++) {                                                 \
-            heads[j] = table->heads[heads[j]];                                        \
-            if (heads[j]) FETCH(&table->rows[heads[j] - 1]);                          \
-        }                                                                             \
+        fetch_chains(table, heads, m);                                                \
         for (int j = 0; j < m; j++) {                                                 \
             int64_t i = begin + j, before = pairs;                                    \
             if (!heads[j] || !(SPAN)) continue;                                       \
             const oop_join_row *row;                                                  \
             for (uint32_t at = (uint32_t)heads[j]; at; at = row->next) {              \
                 row = &table->rows[at - 1];                                           \
-                if (row->word != words[i] || !(MEETS)) continue;                      \
-                if (pairs == room) {                                                  \
+                mine[pairs] = i; /* written over by the next, unless they meet */     \
+                theirs[pairs] = (int64_t)at - 1;                                      \
+                pairs += (row->word == words[i]) & (MEETS);                           \
+                if (pairs > room) {                                                   \
                     *found = before;                                                  \
                     *done = i;                                                        \
                     return OOP_FULL;                                                  \
                 }                                                                     \
-                mine[pairs] = i;                                                      \
-                theirs[pairs++] = (int64_t)at - 1;                                    \
             }                                                                         \
         }                                                                             \
     }                                                                                 \
@@ -179,7 +195,7 @@ int oop_join_probe(const oop_join_table *table, const uint64_t *words, const int
                    const oop_reach *reach, int64_t *mine, int64_t *theirs, int64_t room, int64_t *found,
                    int64_t *done) {
     int64_t first = 0, last = 0;
-    PROBE(find_span(reach, times[i], &first, &last), row->time.whole >= first && row->time.whole <= last)
+    PROBE(find_span(reach, times[i], &first, &last), (row->time.whole >= first) & (row->time.whole <= last))
 }
 
 int oop_join_probe_float(const oop_join_table *table, const uint64_t *words, const double *times, int64_t n,

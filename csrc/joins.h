@@ -56,7 +56,8 @@ int oop_join_relink(oop_join_table *table, const uint32_t *old, int64_t old_size
 int oop_join_read(const oop_join_table *table, const int64_t *places, int64_t n, uint64_t *words, void *times);
 
 /* Pairs (mine, theirs) of probing rows from *done on with the places of the rows that they meet, the newest first. *done
-   is the first row that was not taken: OOP_FULL if its pairs found no room. *found pairs are there. */
+   is the first row that was not taken: OOP_FULL if its pairs found no room. *found pairs are there. The arrays have one
+   place more than room says. */
 int oop_join_probe(const oop_join_table *table, const uint64_t *words, const int64_t *times, int64_t n,
                    const oop_reach *reach, int64_t *mine, int64_t *theirs, int64_t room, int64_t *found, int64_t *done);
 int oop_join_probe_float(const oop_join_table *table, const uint64_t *words, const double *times, int64_t n,

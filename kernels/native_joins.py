@@ -20,7 +20,7 @@ from oop.kernels.reference_joins import (
     taken,
     whole_reach,
 )
-from oop.kernels.scratch import growing_array, new_array
+from oop.kernels.scratch import growing_array, new_array, recycle
 
 SMALLEST = 32  # places of a new table
 _ROW = ffi.sizeof("oop_join_row")
@@ -39,6 +39,10 @@ class JoinTable:
         self._memory: Array = np.empty(0, np.uint8)
         self._heads: Array = np.zeros(1, np.uint32)
         self._point_heads(self._heads)
+
+    def __del__(self) -> None:
+        recycle(self._memory)
+        recycle(self._heads.view(np.uint8))
 
     def __len__(self) -> int:
         return self._count
@@ -98,7 +102,7 @@ class JoinTable:
             run, limits = lib.oop_join_probe, ffi.new("oop_reach *", whole_reach(reach))
         found, done = ffi.new("int64_t *"), ffi.new("int64_t *", start)
         end, room = len(words), min(most, 2 * (len(words) - start) + SMALLEST)
-        mine, theirs = new_array(room, np.int64), new_array(room, np.int64)
+        mine, theirs = new_array(room + 1, np.int64), new_array(room + 1, np.int64)
         while True:
             pairs = point(mine), point(theirs), room, found, done
             code = run(self._table, point(words), point(times), end, limits, *pairs)
@@ -110,14 +114,15 @@ class JoinTable:
                     break
                 end = start + 1  # the first row alone meets more
             room = min(4 * room, most) if room < most else 4 * room
-            mine, theirs = (_longer(array, room, found[0]) for array in (mine, theirs))
+            mine, theirs = (_longer(array, room + 1, found[0]) for array in (mine, theirs))
         return mine[: found[0]], theirs[: found[0]], int(done[0])
 
     def _grow(self, places: int) -> None:
         table, before = self._table, self._table.room
         # By a part of what there is, so that rows that come in small batches are not moved for each of them.
         room = max(places, SMALLEST, before + before // 4)
-        self._memory = _longer(self._memory, room * _ROW, before * _ROW)
+        old_memory, self._memory = self._memory, _longer(self._memory, room * _ROW, before * _ROW)
+        recycle(old_memory)
         table.rows, table.room = ffi.from_buffer("oop_join_row[]", self._memory), room
         check_code(lib.oop_join_clear(table, before))
         size = 1 << (room - 1).bit_length()

@@ -166,7 +166,7 @@ class Stream:
 
         ``on`` is a column, a list of them, or ``{left: right}``; None: near in time is enough. Null keys meet nothing.
         ``closed`` says which ends of the band belong to it. Instead of ``within``: ``window=oop.tumbling(…)`` for rows
-        in the same window, ``ranges=(left, right)`` for a sliding-window join (``-right < right.ts - left.ts < left``), or
+        in the same window, ``ranges=(left, right)`` for a sliding-window join (paper 004, Q2), or
         ``unbounded=True`` for no condition on time, whose state grows. ``where`` is a further condition on both rows.
         ``how``: inner, left, right, full, semi (left rows that meet one), anti (left rows that meet none).
         Columns of the right that clash get the suffix ``_right``. ``times`` names the time of each side, if it is not

@@ -113,3 +113,18 @@ def test_bytes_grow_with_rows() -> None:
     empty = table.nbytes
     table.insert(np.arange(1000), np.arange(1000).astype(np.uint64), np.arange(1000))
     assert table.nbytes >= empty + 16 * 1000
+
+
+def test_neighbouring_words_are_scattered_whatever_the_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one product alone some factors bring numbers that follow each other to few places."""
+    native_joins = pytest.importorskip("oop.kernels.native_joins")
+    rows, heads = 100_000, 2**17
+    expected = heads * (1 - math.exp(-rows / heads))
+    random = np.random.default_rng(1)
+    for _ in range(40):
+        for name in ("_SEED", "_FACTOR"):
+            monkeypatch.setattr(native_joins, name, int(random.integers(2**63)) * 2 + 1)
+        table = native_joins.JoinTable(np.int64)
+        table.insert(np.arange(rows), np.arange(rows, dtype=np.uint64), np.arange(rows))
+        assert len(table._heads) == heads
+        assert abs(np.count_nonzero(table._heads) - expected) < 0.02 * heads

@@ -244,7 +244,7 @@ static void run_joins(const int64_t *times, const double *real_times) {
     const int64_t *places = shuffled_places(), most = 16 * ROWS;
     const uint64_t *words = (const uint64_t *)numbers(KEYS), *others = (const uint64_t *)numbers(2000000);
     uint64_t *words_out = room(ROWS, 8);
-    int64_t *mine = room(most, 8), *theirs = room(most, 8), *times_out = room(ROWS, 8), found = 0, done;
+    int64_t *mine = room(most + 1, 8), *theirs = room(most + 1, 8), *times_out = room(ROWS, 8), found = 0, done;
     oop_join_table table = {.size = HEADS, .room = ROWS, .seed = 0x243F6A8885A308D3u, .factor = 0x13198A2E03707345u};
     table.heads = room(HEADS, sizeof *table.heads);
     table.rows = room(ROWS, sizeof *table.rows);

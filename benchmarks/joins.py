@@ -1,0 +1,117 @@
+"""Q7's band join and count (paper 004, N1): two streams, a tenth of the rows late by up to 2 s, keys equal and times at
+most 1 s apart, about one match a row; pairs are counted per window of 1 s. oop against DuckDB's batch join of the same
+rows, two threads each; and the bytes that the join holds at its peak for each row that it must hold.
+
+    python benchmarks/joins.py --full
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from _contenders import WARM_UP_ROWS
+from _harness import Call, Case, Ratio, Run, at_least, at_most, compare, options
+from _workload import BATCH_ROWS, LATE_BY, SECOND, START, read
+
+RATE = 100_000  # rows a second of each stream: with 200,000 keys and 2 s in reach there is one match a row
+KEYS = 200_000
+THREADS = 2
+ROW_BYTES = 16  # a time and a key
+LIMIT = 1.25 * (ROW_BYTES + 16)
+
+
+@dataclass(frozen=True)
+class TwoStreams:
+    """Both in one file, told apart by ``side``. ``rows`` are those of both together."""
+
+    rows: int
+
+    def write(self, path: Path) -> None:
+        random = np.random.default_rng(0)
+        tables = [self._stream(random) for _ in range(2)]
+        for side, table in enumerate(tables):
+            with pa.OSFile(str(_part(path, side)), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table, max_chunksize=BATCH_ROWS)
+
+    def _stream(self, random: np.random.Generator) -> pa.Table:
+        count = self.rows // 2
+        times = START + np.arange(count) * (SECOND // RATE)
+        at = times + np.where(random.random(count) < 0.1, random.integers(0, LATE_BY, count), 0)
+        order = np.argsort(at, kind="stable")
+        keys = random.integers(0, KEYS, count)
+        return pa.table({"ts": pa.array(times[order]).view(pa.timestamp("us")), "key": keys[order]})
+
+
+def _part(path: Path, side: int) -> Path:
+    return path.with_suffix(f".{side}.arrow")
+
+
+@dataclass(frozen=True)
+class Joining:
+    workload: TwoStreams
+    contender: str
+
+    def run(self, call: Call, path: Path) -> Run:
+        return call(measure, path=str(path), contender=self.contender)
+
+
+def measure(path: str, contender: str) -> dict[str, Any]:
+    """Seconds of the second run and of the first, and what the answer adds up to."""
+    tables = [read(_part(Path(path), side)) for side in range(2)]
+    work = {"oop": _oop, "duckdb": _duckdb}[contender]
+    work([table.slice(0, WARM_UP_ROWS) for table in tables])
+    first, _ = _timed(work, tables)
+    seconds, (counts, more) = _timed(work, tables)
+    rows = sum(table.num_rows for table in tables)
+    pairs = [int(n) for n in counts]
+    check = {"rows": rows, "groups": len(pairs), "pairs": sum(pairs), "squares": sum(n * n for n in pairs)}
+    return {"seconds": seconds, "first_seconds": first, "rows": rows, "check": check, **more}
+
+
+def _timed(work: Any, tables: list[pa.Table]) -> tuple[float, Any]:
+    begin = perf_counter()
+    answer = work(tables)
+    return perf_counter() - begin, answer
+
+
+def _oop(tables: list[pa.Table]) -> tuple[list[int], dict[str, float]]:
+    import oop
+
+    left, right = (
+        oop.source(table.to_batches(), time="ts", punctuate=oop.slack("2s", every="1s")) for table in tables
+    )
+    pairs = left.join(right, on="key", within=("-1s", "1s"))
+    run = pairs.window(oop.tumbling("1s")).agg(n=oop.count()).run(engine=oop.Embedded(threads=THREADS))
+    answer = run.to_table()
+    join = run.metrics.box("Join")
+    return answer["n"].to_pylist(), {"bytes_per_row": join.peak_state_bytes / max(join.peak_buffered_rows, 1)}
+
+
+def _duckdb(tables: list[pa.Table]) -> tuple[list[int], dict[str, float]]:
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute(f"SET threads = {THREADS}")
+    for name, table in zip(("l", "r"), tables, strict=True):
+        connection.register(name, table)
+    query = """
+        SELECT floor(epoch_us(l.ts) / 1e6)::INT AS wid, count(*) AS n FROM l JOIN r
+        ON l.key = r.key AND r.ts BETWEEN l.ts - INTERVAL 1 SECOND AND l.ts + INTERVAL 1 SECOND GROUP BY ALL"""
+    return connection.sql(query).to_arrow_table()["n"].to_pylist(), {}
+
+
+def cases(rows: int) -> list[Case]:
+    streams = TwoStreams(rows)
+    contenders: Any = {title: Joining(streams, title) for title in ("oop", "duckdb")}
+    limits = {"bytes_per_row": ("oop", at_most(LIMIT))}
+    return [Case("band join and count", contenders, [Ratio("oop", "duckdb", at_least(2.5))], limits)]
+
+
+if __name__ == "__main__":
+    chosen = options(__doc__ or "", rows=500_000, repeat=1)
+    compare("joins", chosen, cases(chosen.rows))
