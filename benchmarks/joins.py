@@ -82,9 +82,7 @@ def _timed(work: Any, tables: list[pa.Table]) -> tuple[float, Any]:
 def _oop(tables: list[pa.Table]) -> tuple[list[int], dict[str, float]]:
     import oop
 
-    left, right = (
-        oop.source(table.to_batches(), time="ts", punctuate=oop.slack("2s", every="1s")) for table in tables
-    )
+    left, right = (oop.source(table.to_batches(), time="ts", punctuate=oop.slack("2s", every="1s")) for table in tables)
     pairs = left.join(right, on="key", within=("-1s", "1s"))
     run = pairs.window(oop.tumbling("1s")).agg(n=oop.count()).run(engine=oop.Embedded(threads=THREADS))
     answer = run.to_table()

@@ -81,10 +81,10 @@ def read_keys(on: On, left: pa.Schema, right: pa.Schema) -> tuple[tuple[str, str
         return ()
     if isinstance(on, str):
         on = [on]
+    if not isinstance(on, Mapping | Sequence) or not all(isinstance(name, str) for name in on):
+        raise TypeError(f"on= takes column names, a list of them, or {{left: right}}, not {on!r}")
     pairs = tuple(on.items()) if isinstance(on, Mapping) else tuple((name, name) for name in on)
     for a, b in pairs:
-        if not isinstance(a, str) or not isinstance(b, str):
-            raise TypeError(f"on= takes column names, a list of them, or {{left: right}}, not {on!r}")
         for name, schema in ((a, left), (b, right)):
             if name not in schema.names:
                 raise UnknownColumn.of(name, schema.names)
