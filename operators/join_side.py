@@ -16,11 +16,13 @@ from oop.operators.base import Part, read_text, text_part
 from oop.operators.compute import compute as pc
 from oop.operators.coverage import INT64_MAX
 from oop.operators.held_rows import HeldRows, Places, as_type
-from oop.operators.join_words import ByKey, KeyWords
+from oop.operators.join_words import ByKey, ByPiece, KeyWords
 from oop.operators.time_slices import TimeSlices
 from oop.operators.times import from_physical, is_whole
 
 _PAIRS = 65_536  # pairs that are made into rows at a time
+SAMPLE = 64  # rows that are looked at …
+CROWD = 128  # … to see whether there are about so many of a key
 _MATCHED, _LATE = "matched", "late"
 
 
@@ -58,6 +60,7 @@ class Side:
     ) -> None:
         self.schema, self.time, self.names, self.key_types = schema, time, list(names), list(key_types)
         self.band, self.words, self.way, self.marks = band, words, way, marks
+        self._looked_at = SAMPLE
         self.whole = is_whole(schema.field(time).type) or not band.keeps_time
         self._derived = self._find_derived()
         self._start()
@@ -116,13 +119,33 @@ class Side:
         """Pairs of a row that arrived on the other side and a place here, some at a time."""
         if not len(self.table):
             return
+        if len(self) > 2 * self._looked_at:
+            self._look(arrived)
         for rows, words in self.way.probing(arrived.words, arrived.places, reach):
             places = arrived.places if rows is None else arrived.places[rows]
             start = 0
             while start < len(words):
                 mine, theirs, start = self.table.probe(words, places, reach, start, _PAIRS)
+                mine = mine if rows is None else rows[mine]
+                if self.way.verifies and len(mine):
+                    same = self.way.key(*self.table.read(theirs)) == arrived.words[mine]
+                    mine, theirs = mine[same], theirs[same]
                 if len(mine):
-                    yield mine if rows is None else rows[mine], theirs
+                    yield mine, theirs
+
+    def _look(self, arrived: Arrived) -> None:
+        """Do rows find very many of their key, in reach or not? Then they are to be found by time as well."""
+        self._looked_at = max(len(self), SAMPLE)
+        if type(self.way) is not ByKey or math.isinf(self.band.span):
+            return
+        words, places = arrived.words[:SAMPLE], arrived.places[:SAMPLE]
+        found = self.table.probe(words, places, Reach(-math.inf, math.inf), 0, CROWD * SAMPLE)[0]
+        if len(found) >= CROWD * len(words) // 2:
+            held = self.held()
+            words, places = self.table.read(held)
+            self.way = ByPiece(self.band.span, True)
+            self.table = dispatch.kernels().JoinTable(self.table.dtype)
+            self.table.insert(held, self.way.stored(words, places), places)
 
     def insert(
         self, arrived: Arrived, chosen: np.ndarray | None, matched: np.ndarray | None = None, late: bool = False

@@ -73,6 +73,8 @@ class KeyWords:
 class ByKey:
     """Rows are found by their key alone; the table looks at their times."""
 
+    verifies = False  # must the keys of what was found still be compared?
+
     def stored(self, words: np.ndarray, places: np.ndarray) -> np.ndarray:
         """The word under which a row is kept."""
         return words
@@ -102,21 +104,25 @@ class ByKeyAndPlace(ByKey):
 
 
 class ByPiece(ByKey):
-    """No keys: rows are found by the piece of time that they stand in; a band reaches over a few."""
+    """Rows are found by the piece of time that they stand in, and their key, if they have one; a band reaches over a few
+    pieces. That is for rows without keys, and for keys of which so many rows are held that most are out of reach."""
 
-    def __init__(self, span: int | float) -> None:
+    def __init__(self, span: int | float, keyed: bool) -> None:
+        self.verifies = keyed  # keys of different pieces may have the same word
         self.whole = isinstance(span, int)
         self.shift = max((int(span) // _PIECES).bit_length() - 1, 0)
         self.length = span / _PIECES if span else 1.0
 
     def stored(self, words: np.ndarray, places: np.ndarray) -> np.ndarray:
-        return _mix(self._piece(places))
+        return words ^ _mix(self._piece(places))
+
+    key = stored
 
     def probing(self, words: np.ndarray, places: np.ndarray, reach: Reach) -> Iterator[tuple[Any, np.ndarray]]:
         first, last = (self._piece(end) for end in _ends(places, reach))
         for step in range(int((last - first).max(initial=-1)) + 1):
             rows = np.flatnonzero(first + step <= last)
-            yield rows, _mix(first[rows] + step)
+            yield rows, words[rows] ^ _mix(first[rows] + step)
 
     def _piece(self, places: np.ndarray) -> np.ndarray:
         if self.whole:
@@ -129,7 +135,7 @@ def way_of(band: Any, keyed: bool) -> ByKey:
     """How rows are found: by key; by key and place where only one place fits; by time where there is no key."""
     if band.is_equality:
         return ByKeyAndPlace()
-    return ByKey() if keyed or np.isinf(band.span) else ByPiece(band.span)
+    return ByKey() if keyed or np.isinf(band.span) else ByPiece(band.span, False)
 
 
 def _ends(places: np.ndarray, reach: Reach) -> tuple[np.ndarray, np.ndarray]:

@@ -284,3 +284,22 @@ def test_a_key_that_meets_very_many() -> None:
     left, right = stream(ts=[1] * 400, k=[1] * 400), stream(ts=[1] * 400, k=[1] * 400)
     joined = left.join(right, on="k", within=(0, 0)).window(oop.tumbling(5)).agg(n=oop.count())
     assert rows(joined)[0]["n"] == 160_000
+
+
+@pytest.mark.parametrize("time", [pa.int64(), pa.float64()])
+def test_few_keys_and_a_side_that_is_far_behind(time: pa.DataType) -> None:
+    """Many rows of each key are held, most of them out of reach: they are found by time as well."""
+    times = pa.array(range(20_000), pa.int64()).cast(time)
+    table = pa.table({"ts": times, "k": [i % 3 for i in range(20_000)]})
+    schema = table.schema
+    harness = Harness(lambda a, b: a.join(b, on="k", within=(-3, 5), closed="left"), schema, schema)
+    for start in range(0, 20_000, 1000):
+        harness.feed(*table.slice(start, 1000).to_batches())
+    found = 0
+    for start in range(0, 20_000, 1000):
+        harness.feed(*table.slice(start, 1000).to_batches(), port=1)
+        found += len(harness.rows())
+    (join,) = (b.operator for b in harness.run._boxes if hasattr(b.operator, "sides"))
+    assert join.sides[0].way.verifies
+    # right - left is -3, 0 or 3 for the same key
+    assert found == 20_000 + 2 * (20_000 - 3)

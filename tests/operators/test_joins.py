@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators import time_slices
+from oop.operators import join_side, time_slices
 from oop.operators.base import Element
 from oop.operators.marks import is_late
 from oop.testing import Harness, check_operator
@@ -145,6 +145,7 @@ def each(case: Any, count: int = CASES) -> None:
     for seed in range(count):
         rng = random.Random(seed)
         time_slices.SPREAD = rng.choice([2, 64])  # short and long slices, in streams this short
+        join_side.SAMPLE, join_side.CROWD = rng.choice([(2, 2), (64, 128)])  # rows found by time as well, or not
         try:
             case(rng, seed)
         except Exception as error:
@@ -152,6 +153,7 @@ def each(case: Any, count: int = CASES) -> None:
             raise
         finally:
             time_slices.SPREAD = 64
+            join_side.SAMPLE, join_side.CROWD = 64, 128
 
 
 def some_streams(rng: random.Random, time: pa.DataType, **options: Any) -> list[list[Element]]:
