@@ -87,7 +87,7 @@ def consumers(root: Node) -> dict[int, list[tuple[Node, int]]]:
 def interests(root: Node) -> dict[int, list[Interest]]:
     """By id of a node: the promises that help its consumers. Whoever reads the result may use any (A.1.1)."""
     readers = consumers(root)
-    wanted: dict[int, list[Interest]] = {id(root): [Interest(n) for n in root.schema.names]}
+    wanted: dict[int, list[Interest]] = {id(root): [Interest(root.schema.names, by=root.schema.names)]}
     for node in reversed(walk(root)):
         for reader, port in readers.get(id(node), ()):
             asked = reader.spec.interests(wanted[id(reader)], reader.input_schemas())[port]

@@ -66,7 +66,7 @@ class Aggregate(Spec):
         return {WID_START: edges}, {k: [k] for k in self.keys}
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[Interest(WID_START)]]
+        return [[Interest(WID_START, by=self.keys)]]
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         frontier = frontiers[0]

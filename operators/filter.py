@@ -14,7 +14,7 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch
 from oop.operators.base import Element, Operator, Passing, Spec
 from oop.operators.expressions import Expr
-from oop.punctuation import Frontier, Punctuation
+from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.translate import restrict
 
 
@@ -37,6 +37,9 @@ class Filter(Spec):
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
         return None if punct.where and self.predicate.fixed() else [punct]
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        return [[i.also_by(self.predicate.fixed()) for i in wanted]]
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return FilterOperator(self, inputs)

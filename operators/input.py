@@ -257,9 +257,7 @@ class InputOperator:
 
     def _promises(self) -> Iterator[Element]:
         for progress in self.progress:
-            for promise in progress.promises():
-                if self.gate.passes(promise):
-                    yield promise
+            yield from self.gate.through(progress.promises())
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         """Promises that the data carries, and the end."""
@@ -270,8 +268,8 @@ class InputOperator:
                     hint="pass punctuate=oop.punctuated()",
                 )
             punct = normalise(punct, self.output)
-        if self.ports.advance(punct, port) and self.gate.passes(punct):
-            yield punct
+        if self.ports.advance(punct, port):
+            yield from self.gate.through([punct])
 
     def tick(self, now: Callable[[pa.DataType], Bound]) -> Iterator[Element]:
         """The wall clock moved: timers make their promises. ``now`` gives the time in a column's own unit."""
@@ -284,7 +282,8 @@ class InputOperator:
         yield self.ports.save()
         state = {
             "progress": [p.state() for p in self.progress],
-            "passed": [p.to_json() for p in self.gate.passed.promises()],
+            "passed": _as_json(self.gate.passed),
+            "held": _as_json(self.gate.held),
             "rows": self.rows_seen,
         }
         yield text_part("input", state)
@@ -303,8 +302,16 @@ class InputOperator:
                 assert isinstance(said, Mapping)
                 for progress, state in zip(self.progress, said["progress"], strict=True):
                     progress.restore(state)
-                self.gate.passed = Frontier.of(*map(Punctuation.from_json, said["passed"]))
+                self.gate.restore(_from_json(said["passed"]), _from_json(said["held"]))
                 self.rows_seen = said["rows"]
+
+
+def _as_json(frontier: Frontier) -> list[str]:
+    return [p.to_json() for p in frontier.promises()]
+
+
+def _from_json(said: Iterable[str]) -> Frontier:
+    return Frontier.of(*map(Punctuation.from_json, said))
 
 
 def _fits_int64(bound: Bound | None) -> bool:
