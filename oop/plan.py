@@ -111,14 +111,14 @@ def frontiers(root: Node, given: dict[int, Frontier]) -> dict[int, Frontier]:
 PROBES = (0, 2**20, 2**40)  # bounds to ask with: an unsigned column may have no value below the first
 
 
-def could_promise(root: Node, bound: int = PROBES[0]) -> dict[int, Frontier]:
-    """By id of a source: what its policy may come to promise."""
+def could_promise(root: Node, bound: int = PROBES[0], ahead: int = 1) -> dict[int, Frontier]:
+    """By id of a source: what its policy may come to promise (see `Input.could_promise`)."""
     groups: dict[str, list[object]] = {}
     for node in walk(root):
         if isinstance(node.spec, Filter):
             for column, value in node.spec.predicate.fixed().items():
                 groups.setdefault(column, []).append(value)
-    return {id(n): n.spec.could_promise(groups, bound) for n in sources(root) if isinstance(n.spec, Input)}
+    return {id(n): n.spec.could_promise(groups, bound, ahead) for n in sources(root) if isinstance(n.spec, Input)}
 
 
 def check_emits(root: Node) -> None:

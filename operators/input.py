@@ -63,10 +63,11 @@ class Input(Spec):
                     raise SchemaMismatch(f"promises about {policy.by!r} cannot be by {policy.by!r} itself")
         return schema
 
-    def could_promise(self, groups: Mapping[str, Iterable[Value]], bound: int) -> Frontier:
-        """What it may come to promise, for the check that a plan can emit; ``bound`` stands for any.
+    def could_promise(self, groups: Mapping[str, Iterable[Value]], bound: int, ahead: int = 1) -> Frontier:
+        """What it may come to promise, for what is asked of a plan before it runs; ``bound`` stands for any.
 
         ``groups`` are values that the plan's filters fix; any group may come, these are the ones it would ask about.
+        Groups, and several attributes together, may be ``ahead`` of all rows.
         """
         frontier = Frontier()
         for attribute, policy in self.policies:
@@ -75,9 +76,11 @@ class Input(Spec):
             for name in policy.attributes or (attribute,):
                 if policy.by is not None:
                     for value in (None, *groups.get(policy.by, ())):
-                        frontier.advance(Punctuation({name: bound + 1}, {policy.by: value}))
+                        frontier.advance(Punctuation({name: bound + ahead}, {policy.by: value}))
                 if policy.promises_rest and not isinstance(policy, AtEnd):
                     frontier.advance(Punctuation({name: bound}))
+            if isinstance(policy, Punctuated) and policy.on:
+                frontier.advance(Punctuation(dict.fromkeys(policy.on, bound + ahead if policy.on[1:] else bound)))
         return frontier
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
