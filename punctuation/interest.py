@@ -56,6 +56,10 @@ class Interest:
         """Are its groups told apart?"""
         return self.by is None or self.by.issuperset(promise.where)
 
+    def rolls_up(self, promise: Punctuation) -> bool:
+        """Does it help only together with those about the other groups?"""
+        return not self.keeps(promise) and promise.below.keys() <= self.uses.keys()
+
     def images(self, promise: Punctuation) -> list[Punctuation]:
         """What the consumer makes of a promise."""
         return (carry_promise(promise, self.uses, _same(promise.where)) or []) if self.keeps(promise) else []
@@ -85,15 +89,16 @@ class Interest:
         """The same, with the groups of these columns told apart too."""
         return Interest(self.uses, by=None if self.by is None else self.by.union(columns))
 
-    def grew(self, known: Frontier, attribute: str, bound: Bound) -> bool:
-        """Is the image of a bound on one attribute, for all rows, new?"""
+    def new_bounds(self, known: Frontier, attribute: str, bound: Bound) -> list[tuple[str, Bound]]:
+        """What is new in the image of a bound on one attribute, for all rows: the path of linear promises."""
+        found = []
         for name, step in self.uses.get(attribute, ()):
             moved = bound if step is None or math.isinf(bound) else step(bound)  # a step need not take infinity
             if moved is not None:
                 old = known.bound(name)
                 if old is None or moved > old:
-                    return True
-        return False
+                    found.append((name, moved))
+        return found
 
     def _columns(self, frontier: Frontier) -> Iterable[str]:
         return {c for p in frontier.promises() for c in p.where} if self.by is None else self.by
@@ -148,7 +153,7 @@ class Gate:
             return
         rising = False
         for promise in promises:
-            if promise.where and not all(i.keeps(promise) for i in self.interests):
+            if promise.where and any(i.rolls_up(promise) for i in self.interests):
                 rising |= self.held.advance(promise)
             if self._take(promise):
                 yield promise
@@ -163,16 +168,24 @@ class Gate:
         each = zip(self.interests, self._known, strict=True)
         if len(promise.below) == 1 and not promise.where:
             ((attribute, bound),) = promise.below.items()
-            return any(i.grew(known, attribute, bound) for i, known in each)
+            return any(i.new_bounds(known, attribute, bound) for i, known in each)
         return any(not known.covers(image) for i, known in each for image in i.images(promise))
 
     def _take(self, promise: Punctuation) -> bool:
-        if self.interests is None or not self.helps(promise):
-            return False
+        assert self.interests is not None
+        new = False
+        linear = len(promise.below) == 1 and not promise.where
         for interest, known in zip(self.interests, self._known, strict=True):
-            for image in interest.images(promise):
-                known.advance(image)
-        return self.passed.advance(promise)
+            if linear:
+                ((attribute, bound),) = promise.below.items()
+                for name, moved in interest.new_bounds(known, attribute, bound):
+                    new |= known.advance(
+                        promise if name == attribute and moved == bound else Punctuation({name: moved})
+                    )
+            else:
+                for image in interest.images(promise):
+                    new |= known.advance(image)
+        return new and self.passed.advance(promise)
 
     def restore(self, passed: Frontier, held: Frontier) -> None:
         """Go on where another gate with the same interests stood."""
