@@ -87,14 +87,22 @@ def consumers(root: Node) -> dict[int, list[tuple[Node, int]]]:
 def interests(root: Node) -> dict[int, list[Interest]]:
     """By id of a node: the promises that help its consumers. Whoever reads the result may use any (A.1.1)."""
     readers = consumers(root)
-    wanted: dict[int, list[Interest]] = {id(root): [Interest(root.schema.names, by=root.schema.names)]}
+    wanted = {id(root): [_anything(root)]}
     for node in reversed(walk(root)):
         for reader, port in readers.get(id(node), ()):
             asked = reader.spec.interests(wanted[id(reader)], reader.input_schemas())[port]
             known = wanted.setdefault(id(node), [])
             known.extend(i for i in asked if i not in known)
-        wanted.setdefault(id(node), [])
+        if len(wanted.setdefault(id(node), [])) > _MOST_INTERESTS:
+            wanted[id(node)] = [_anything(node)]
     return wanted
+
+
+_MOST_INTERESTS = 16  # one diamond on top of another doubles them; so many are no longer worth telling apart
+
+
+def _anything(node: Node) -> Interest:
+    return Interest(node.schema.names, by=node.schema.names)
 
 
 def frontiers(root: Node, given: dict[int, Frontier]) -> dict[int, Frontier]:

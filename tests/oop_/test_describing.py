@@ -11,7 +11,7 @@ import pytest
 import oop
 from oop.describing import described
 from oop.operators.describe import Describe
-from oop.plan import walk
+from oop.plan import interests, walk
 from oop.testing import Harness
 
 ROWS = pa.table({"ts": [1], "ts_right": [1], "link": ["A"], "proto": ["tcp"]})
@@ -123,6 +123,15 @@ def test_routes_of_a_split_behind_a_describe() -> None:
     stream = many.window(oop.tumbling(60)).agg(n=oop.sum("n")).union(few.window(oop.tumbling(60)).agg(n=oop.sum("n")))
     assert in_plan(stream) == ["Describe window_start"]
     assert stream.run().to_table().to_pylist() == [{"window_start": 0, "window_end": 60, "n": 1}]
+
+
+def test_many_diamonds_on_top_of_each_other_do_not_ask_without_end() -> None:
+    stream = source(BY_LINK)
+    for _ in range(12):
+        stream = stream.union(stream.with_columns(ts=oop.col("ts") + 1))
+    asked = interests(stream._final())
+    assert max(map(len, asked.values())) <= 16
+    assert second(stream).run().to_table().column("n").to_pylist() == [4096]
 
 
 def test_explain_shows_it() -> None:
