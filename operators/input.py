@@ -79,8 +79,8 @@ class Input(Spec):
                         frontier.advance(Punctuation({name: bound + ahead}, {policy.by: value}))
                 if policy.promises_rest and not isinstance(policy, AtEnd):
                     frontier.advance(Punctuation({name: bound}))
-            if isinstance(policy, Punctuated) and policy.on:
-                frontier.advance(Punctuation(dict.fromkeys(policy.on, bound + ahead if policy.on[1:] else bound)))
+            if isinstance(policy, Punctuated) and policy.on and len(policy.on) > 1:
+                frontier.advance(Punctuation(dict.fromkeys(policy.on, bound + ahead)))
         return frontier
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
