@@ -87,13 +87,14 @@ def consumers(root: Node) -> dict[int, list[tuple[Node, int]]]:
 def interests(root: Node) -> dict[int, list[Interest]]:
     """By id of a node: the promises that help its consumers. Whoever reads the result may use any (A.1.1)."""
     readers = consumers(root)
-    wanted: dict[int, list[Interest]] = {id(root): [Interest(n) for n in root.schema.names]}
+    wanted = {id(root): [_anything(root)]}
     for node in reversed(walk(root)):
         for reader, port in readers.get(id(node), ()):
             asked = reader.spec.interests(wanted[id(reader)], reader.input_schemas())[port]
             known = wanted.setdefault(id(node), [])
             known.extend(i for i in asked if i not in known)
-        wanted.setdefault(id(node), [])
+        if len(wanted.setdefault(id(node), [])) > _MOST_INTERESTS:
+            wanted[id(node)] = [_anything(node)]
     return wanted
 
 
@@ -110,6 +111,13 @@ def needed_columns(root: Node) -> dict[int, Columns]:
     return needed
 
 
+_MOST_INTERESTS = 16  # one diamond on top of another doubles them; so many are no longer worth telling apart
+
+
+def _anything(node: Node) -> Interest:
+    return Interest(node.schema.names, by=node.schema.names)
+
+
 def frontiers(root: Node, given: dict[int, Frontier]) -> dict[int, Frontier]:
     """By id of a node: what it promises when the sources promise what is given."""
     found: dict[int, Frontier] = {}
@@ -124,14 +132,14 @@ def frontiers(root: Node, given: dict[int, Frontier]) -> dict[int, Frontier]:
 PROBES = (0, 2**20, 2**40)  # bounds to ask with: an unsigned column may have no value below the first
 
 
-def could_promise(root: Node, bound: int = PROBES[0]) -> dict[int, Frontier]:
-    """By id of a source: what its policy may come to promise."""
+def could_promise(root: Node, bound: int = PROBES[0], ahead: int = 1) -> dict[int, Frontier]:
+    """By id of a source: what its policy may come to promise (see `Input.could_promise`)."""
     groups: dict[str, list[object]] = {}
     for node in walk(root):
         if isinstance(node.spec, Filter):
             for column, value in node.spec.predicate.fixed().items():
                 groups.setdefault(column, []).append(value)
-    return {id(n): n.spec.could_promise(groups, bound) for n in sources(root) if isinstance(n.spec, Input)}
+    return {id(n): n.spec.could_promise(groups, bound, ahead) for n in sources(root) if isinstance(n.spec, Input)}
 
 
 def check_emits(root: Node) -> None:

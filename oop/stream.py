@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from oop.describing import described
 from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn
 from oop.joining import On, make_join, make_static_join
 from oop.operators.aggregate import Aggregate
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Spec
 from oop.operators.bucket import Bucket
+from oop.operators.describe import by_hand
 from oop.operators.expressions import Col, Expr, as_expr, col
 from oop.operators.filter import Filter
 from oop.operators.group_by import GroupBy
@@ -228,6 +230,34 @@ class Stream:
         """One group of all rows; it ends with the stream, so the sources must be declared ``at_end()``."""
         return Grouped(self, None, ()).agg(**aggregates)
 
+    def describe(self, *attributes: str, by: str | Sequence[str] = (), every: Duration | None = None) -> Stream:
+        """Only promises about these attributes (default: the stream's time), alone or together; rows pass.
+
+        Promises about groups are rolled up to the columns ``by``: with none, to what holds for all rows. ``every``
+        thins them out: a bound passes when it has reached a new step of stream time. Plans describe by themselves
+        what their operators cannot use; by hand it makes sense in front of a consumer outside.
+
+        >>> import oop
+        >>> batch = pa.record_batch({"ts": [3, 12, 27], "link": ["A", "B", "A"]})
+        >>> promises = [oop.Punctuation({"ts": 3}, {"link": link}) for link in ("A", oop.not_in("A"))]
+        >>> more = [oop.Punctuation({"ts": t}) for t in (8, 14, 19, 25)]
+        >>> s = oop.source([*promises, *more, batch], time="ts", punctuate=oop.punctuated())
+        >>> [e for e in s.describe("ts", every=10).run().elements() if isinstance(e, oop.Punctuation)]
+        [Punctuation(ts < 3), Punctuation(ts < 14), Punctuation(ts < 25), END]
+        """
+        site = user_line()
+        names = attributes or (() if self.time is None else (self.time,))
+        if not names:
+            raise SchemaMismatch(
+                "the stream has no one time to describe", at=site, hint='name attributes: .describe("ts")'
+            )
+        columns = (by,) if isinstance(by, str) else tuple(by)
+        try:
+            spec = by_hand(names, columns, every, self.schema)
+        except OopError as wrong:
+            raise wrong.located(site) from None
+        return self._then(spec, f".describe({', '.join(names)})", time=self.time)
+
     def late(self, mode: str) -> Stream:
         """The same pipeline with every source treating late rows this way: "drop", "raise" or "admit".
 
@@ -257,11 +287,11 @@ class Stream:
         return engine.run(self._final(), to=to)
 
     def _final(self) -> Node:
-        """The node whose output is this stream; one output of a split gets a node of its own."""
+        """The plan as it runs. Its last node is this stream; one output of a split gets a node of its own."""
         if self._route is None:
-            return self._node
+            return described(self._node)
         names = tuple((n, col(n)) for n in self.schema.names)
-        return make_node(Project(names), [self._edge()], self._node.site, self._node.call)
+        return described(make_node(Project(names), [self._edge()], self._node.site, self._node.call))
 
     def explain(self) -> str:
         """The plan as a tree.

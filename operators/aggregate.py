@@ -66,7 +66,7 @@ class Aggregate(Spec):
         return {WID_START: edges}, {k: [k] for k in self.keys}
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[Interest(WID_START)]]
+        return [[Interest(WID_START, by=self.keys)]]
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [self.reads()]

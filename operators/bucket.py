@@ -92,8 +92,8 @@ class Bucket(Spec):
         return carry(frontiers[0], *self.images(inputs[0]))
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        others = [i for i in wanted if i.attribute != WID_START]
-        return [[*others, Interest(self.on, self.grid.wid_bound)]]
+        images = self.images(inputs[0])
+        return [[i.before(*images) for i in wanted]]
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [None if wanted is None else wanted - {WID_START, WID_END} | {self.on}]

@@ -14,7 +14,7 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch
 from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.expressions import Expr
-from oop.punctuation import Frontier, Punctuation
+from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.translate import restrict
 
 
@@ -40,6 +40,9 @@ class Filter(Spec):
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [None if wanted is None else wanted | self.predicate.columns()]
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        return [[i.also_by(self.predicate.fixed()) for i in wanted]]
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return FilterOperator(self, inputs)

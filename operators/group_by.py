@@ -52,7 +52,7 @@ class GroupBy(Spec):
         return carry_promise(punct, {k: [(k, None)] for k in self.keys}, {k: [k] for k in self.keys})
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[Interest(k) for k in self.keys]]
+        return [[Interest(self.keys, by=self.keys)]]  # joint promises about several of them too (section 7)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [self.reads()]

@@ -63,10 +63,11 @@ class Input(Spec):
                     raise SchemaMismatch(f"promises about {policy.by!r} cannot be by {policy.by!r} itself")
         return schema
 
-    def could_promise(self, groups: Mapping[str, Iterable[Value]], bound: int) -> Frontier:
-        """What it may come to promise, for the check that a plan can emit; ``bound`` stands for any.
+    def could_promise(self, groups: Mapping[str, Iterable[Value]], bound: int, ahead: int = 1) -> Frontier:
+        """What it may come to promise, for what is asked of a plan before it runs; ``bound`` stands for any.
 
         ``groups`` are values that the plan's filters fix; any group may come, these are the ones it would ask about.
+        Groups, and several attributes together, may be ``ahead`` of all rows.
         """
         frontier = Frontier()
         for attribute, policy in self.policies:
@@ -75,9 +76,11 @@ class Input(Spec):
             for name in policy.attributes or (attribute,):
                 if policy.by is not None:
                     for value in (None, *groups.get(policy.by, ())):
-                        frontier.advance(Punctuation({name: bound + 1}, {policy.by: value}))
+                        frontier.advance(Punctuation({name: bound + ahead}, {policy.by: value}))
                 if policy.promises_rest and not isinstance(policy, AtEnd):
                     frontier.advance(Punctuation({name: bound}))
+            if isinstance(policy, Punctuated) and policy.on and len(policy.on) > 1:
+                frontier.advance(Punctuation(dict.fromkeys(policy.on, bound + ahead)))
         return frontier
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
@@ -257,9 +260,7 @@ class InputOperator:
 
     def _promises(self) -> Iterator[Element]:
         for progress in self.progress:
-            for promise in progress.promises():
-                if self.gate.passes(promise):
-                    yield promise
+            yield from self.gate.through(progress.promises())
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         """Promises that the data carries, and the end."""
@@ -270,8 +271,8 @@ class InputOperator:
                     hint="pass punctuate=oop.punctuated()",
                 )
             punct = normalise(punct, self.output)
-        if self.ports.advance(punct, port) and self.gate.passes(punct):
-            yield punct
+        if self.ports.advance(punct, port):
+            yield from self.gate.through([punct])
 
     def tick(self, now: Callable[[pa.DataType], Bound]) -> Iterator[Element]:
         """The wall clock moved: timers make their promises. ``now`` gives the time in a column's own unit."""
@@ -284,7 +285,8 @@ class InputOperator:
         yield self.ports.save()
         state = {
             "progress": [p.state() for p in self.progress],
-            "passed": [p.to_json() for p in self.gate.passed.promises()],
+            "passed": _as_json(self.gate.passed),
+            "held": _as_json(self.gate.held),
             "rows": self.rows_seen,
         }
         yield text_part("input", state)
@@ -303,8 +305,16 @@ class InputOperator:
                 assert isinstance(said, Mapping)
                 for progress, state in zip(self.progress, said["progress"], strict=True):
                     progress.restore(state)
-                self.gate.passed = Frontier.of(*map(Punctuation.from_json, said["passed"]))
+                self.gate.restore(_from_json(said["passed"]), _from_json(said["held"]))
                 self.rows_seen = said["rows"]
+
+
+def _as_json(frontier: Frontier) -> list[str]:
+    return [p.to_json() for p in frontier.promises()]
+
+
+def _from_json(said: Iterable[str]) -> Frontier:
+    return Frontier.of(*map(Punctuation.from_json, said))
 
 
 def _fits_int64(bound: Bound | None) -> bool:

@@ -35,7 +35,7 @@ from oop.operators.filter import check_predicate
 from oop.operators.held_rows import take_column
 from oop.operators.holding import unique_schema
 from oop.operators.join_keys import common_type, same_shard
-from oop.operators.join_promises import Names, join_promises, linear_promises
+from oop.operators.join_promises import Names, image_of_side, join_promises, linear_promises
 from oop.operators.join_side import Arrived, Side, is_below
 from oop.operators.join_words import KeyWords, way_of
 from oop.operators.marks import is_late, mark_late
@@ -111,19 +111,18 @@ class Join(Spec):
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
         left, right = frontiers
-        return join_promises((left, right), self.names(inputs), self.band.promise)
+        return join_promises((left, right), self.names(inputs), self.band)
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        """Bounds on the times free rows; bounds on other attributes pass once the other side has ended."""
-        outputs = self.names(inputs).outputs
-        asked = {i.attribute for i in wanted}
-        return [
-            [
-                Interest(self.times[side]),
-                *(Interest(n) for n, o in output.items() if o in asked and n != self.times[side]),
-            ]
-            for side, output in enumerate(outputs)
-        ]
+        """Bounds on a side's time free rows of the other, by group where the group column is a key; beyond that what
+        helps the consumers."""
+        names = self.names(inputs)
+        found = []
+        for side in (LEFT, RIGHT):
+            freeing = Interest(self.times[side], by=[pair[side] for pair in names.linked])
+            images = image_of_side(names, self.band, side)
+            found.append([freeing, *(i.before(*images) for i in wanted)])
+        return found
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         """The columns that conditions look at, and those that go out."""
@@ -295,7 +294,7 @@ class JoinOperator:
         if not self.spec.gives_pairs:
             return None
         left, right = self.ports.frontiers
-        return linear_promises((left, right), self.names, self.spec.band.promise)
+        return linear_promises((left, right), self.names, self.spec.band)
 
     def _free(self, side: int) -> Iterator[pa.RecordBatch]:
         own = self.sides[side]

@@ -9,15 +9,26 @@ frontiers. Promises by group meet where the group column is a key, which has one
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from oop.operators.band import LEFT, RIGHT
+from oop.operators.band import LEFT, RIGHT, Band, SameWindow
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.patterns import Bound
 from oop.punctuation.translate import Image, carry
 
-Move = Callable[[int, Bound], Bound | None]
+Near = Band | SameWindow
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What the other side's bound says about the times on a side; equal to another that says the same."""
+
+    band: Near
+    side: int
+
+    def __call__(self, bound: Bound) -> Bound | None:
+        return self.band.promise(self.side, bound)
 
 
 @dataclass(frozen=True)
@@ -35,15 +46,15 @@ class Names:
         return self.outputs[side][self.times[side]]
 
 
-def join_promises(frontiers: tuple[Frontier, Frontier], names: Names, move: Move) -> Frontier:
-    """``move(side, bound)`` is what the other side's bound says about the times on a side."""
-    found = [_individual(frontiers, names, move, side) for side in (LEFT, RIGHT) if names.outputs[side]]
+def join_promises(frontiers: tuple[Frontier, Frontier], names: Names, band: Near) -> Frontier:
+    """What the output promises when the sides promise this much."""
+    found = [_individual(frontiers, names, band, side) for side in (LEFT, RIGHT) if names.outputs[side]]
     if all(names.outputs):
         found.append(_joint(frontiers, names))
     return Frontier.of(*(promise for frontier in found for promise in frontier.promises()))
 
 
-def linear_promises(frontiers: tuple[Frontier, Frontier], names: Names, move: Move) -> list[Punctuation] | None:
+def linear_promises(frontiers: tuple[Frontier, Frontier], names: Names, band: Near) -> list[Punctuation] | None:
     """The same for frontiers that only have a bound on each time, the common kind; else None."""
     bounds = []
     for side, frontier in enumerate(frontiers):
@@ -56,13 +67,13 @@ def linear_promises(frontiers: tuple[Frontier, Frontier], names: Names, move: Mo
         return []
     found = [Punctuation({names.output_time(LEFT): left, names.output_time(RIGHT): right})]
     for side, own, other in ((LEFT, left, right), (RIGHT, right, left)):
-        moved = move(side, other)
+        moved = band.promise(side, other)
         if moved is not None:
             found.append(Punctuation({names.output_time(side): min(own, moved)}))
     return found
 
 
-def _individual(frontiers: tuple[Frontier, Frontier], names: Names, move: Move, side: int) -> Frontier:
+def _individual(frontiers: tuple[Frontier, Frontier], names: Names, band: Near, side: int) -> Frontier:
     """The meet of what a side promises with what the other side's promises say about its time.
 
     A row that goes out alone has nulls in the other side's columns, which are then no groups of its own.
@@ -70,7 +81,7 @@ def _individual(frontiers: tuple[Frontier, Frontier], names: Names, move: Move, 
     other = 1 - side
     alone = names.pads[side]
     own = carry(frontiers[side], *_images(names, side, side))
-    images: dict[str, list[Image]] = {names.times[other]: [(names.output_time(side), lambda bound: move(side, bound))]}
+    images: dict[str, list[Image]] = {names.times[other]: [(names.output_time(side), Moved(band, side))]}
     columns = _columns(names, other, side, keys_only=alone)
     met = Frontier.meet([own, carry(frontiers[other], images, columns)])
     if names.pads[other]:
@@ -98,6 +109,18 @@ def _not_of_nulls(frontier: Frontier, names: Names, side: int) -> Frontier:
             promise = Punctuation({names.output_time(side): math.inf, **promise.below}, promise.where)
         out.advance(promise)
     return out
+
+
+def image_of_side(names: Names, band: Near, side: int) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+    """Where a side's promises go, as for `carry`: its time says something about both."""
+    other = 1 - side
+    attributes: dict[str, list[Image]] = {a: [(b, None)] for a, b in names.outputs[side].items()}
+    columns = {c: [o] for c, o in names.outputs[side].items()}
+    if names.outputs[other]:
+        attributes.setdefault(names.times[side], []).append((names.output_time(other), Moved(band, other)))
+        for pair in names.linked:
+            columns.setdefault(pair[side], []).append(names.outputs[other][pair[other]])
+    return attributes, columns
 
 
 def _images(names: Names, side: int, named_as: int) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:

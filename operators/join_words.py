@@ -104,8 +104,8 @@ class ByKeyAndPlace(ByKey):
 
 
 class ByPiece(ByKey):
-    """Rows are found by the piece of time that they stand in, and their key, if they have one; a band reaches over a few
-    pieces. That is for rows without keys, and for keys of which so many rows are held that most are out of reach."""
+    """Rows are found by the piece of time that they stand in, and their key, if they have one; a band reaches over a
+    few pieces. For rows without keys, and for keys of which so many rows are held that most are out of reach."""
 
     def __init__(self, span: int | float, keyed: bool) -> None:
         self.verifies = keyed  # keys of different pieces may have the same word

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 def increases_in(call: Call, schema: pa.Schema) -> str | None:
     """The column in which a function of expressions provably never decreases."""
-    inner = _carrier(call, schema)
+    inner = carrier(call, schema)
     if inner is None or not ordered(call.type(schema)):
         return None
     return inner if isinstance(inner, str) else inner.increasing_in(schema)
 
 
-def _carrier(call: Call, schema: pa.Schema) -> Expr | str | None:
+def carrier(call: Call, schema: pa.Schema) -> Expr | str | None:
     """The argument in which the function increases (or the column, where several share it)."""
     first, *rest = call.args
     if call.function in ("add", "multiply", "subtract", "divide", "floor_divide"):

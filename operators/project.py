@@ -1,7 +1,8 @@
 """Project (select) and map (with_columns): new columns from expressions (paper 004, section 5.4).
 
 A bound crosses increasing functions only; ``=`` crosses columns that pass as they are. When a group column goes, what
-is left of its promises is the minimum over all groups and the rest.
+is left of its promises is the minimum over all groups and the rest. The greatest of several columns is below v as soon
+as a promise, joint or about one of them, has no bound under v; the least as soon as each is (section 7).
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import pyarrow as pa
 
 from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.expressions import Col, Expr
+from oop.operators.extremes import least_of_greatests
 from oop.operators.marks import keep_late
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
-from oop.punctuation.translate import Image, carry, carry_promise
+from oop.punctuation.translate import Image, carry, carry_least, carry_promise
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,32 +35,32 @@ class Project(Spec):
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         return pa.schema([_field(name, expr, inputs[0]) for name, expr in self.columns])
 
-    def images(self, schema: pa.Schema) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
-        """Where each input attribute's bounds go, and the group columns that survive."""
+    def crossing(self, schema: pa.Schema) -> Crossing:
+        """How bounds cross, for an input with these columns."""
         attributes: dict[str, list[Image]] = {}
         groups: dict[str, list[str]] = {}
+        leasts: dict[str, list[dict[str, list[Image]]]] = {}
         for name, expr in self.columns:
             if isinstance(expr, Col):
                 attributes.setdefault(expr.name, []).append((name, None))
                 groups.setdefault(expr.name, []).append(name)
                 continue
-            source = expr.increasing_in(schema)
-            if source is not None:
-                attributes.setdefault(source, []).append((name, partial(_move, expr, schema)))
-        return attributes, groups
+            choices = [_images(name, term, schema) for term in least_of_greatests(expr, schema) or ()]
+            if len(choices) == 1:
+                attributes = _joined(attributes, choices[0])
+            elif choices:
+                leasts[name] = choices
+        every = [[_joined(attributes, choice) for choice in choices] for choices in leasts.values()]
+        return Crossing(attributes, groups, dict(zip(leasts, every, strict=True)))
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return carry(frontiers[0], *self.images(inputs[0]))
+        return self.crossing(inputs[0]).translate(frontiers[0])
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        attributes, _ = self.images(inputs[0])
-        helpful: list[Interest] = []
-        for source, images in attributes.items():
-            for name, function in images:
-                for interest in wanted:
-                    if interest.attribute == name:
-                        # behind a function the steps fall elsewhere: then every advance may help
-                        helpful.append(Interest(source, interest.step if function is None else None))
+        crossing = self.crossing(inputs[0])
+        helpful = [i.before(crossing.attributes, crossing.groups) for i in wanted]
+        for name, choices in crossing.leasts.items():
+            helpful += [i.before(c, crossing.groups) for i in wanted if name in i.uses for c in choices]
         return [helpful]
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
@@ -75,17 +77,38 @@ class Project(Spec):
         return "bounds cross increasing functions"
 
 
+@dataclass(frozen=True, eq=False)
+class Crossing:
+    """Where each input attribute's bounds go, the group columns that survive, and for each column that is the least of
+    several, all images once for each of these."""
+
+    attributes: dict[str, list[Image]]
+    groups: dict[str, list[str]]
+    leasts: dict[str, list[dict[str, list[Image]]]]
+
+    def translate(self, frontier: Frontier) -> Frontier:
+        out = carry(frontier, self.attributes, self.groups)
+        for choices in self.leasts.values():
+            for promise in carry_least(frontier, choices, self.groups).promises():
+                out.advance(promise)
+        return out
+
+    def translate_promise(self, punct: Punctuation) -> list[Punctuation] | None:
+        """None where all promises together decide."""
+        return None if self.leasts else carry_promise(punct, self.attributes, self.groups)
+
+
 class ProjectOperator(Passing):
     def __init__(self, spec: Project, inputs: Sequence[pa.Schema]) -> None:
-        images = spec.images(inputs[0])  # once: which expressions increase does not change
-        super().__init__(spec, inputs, lambda frontiers: carry(frontiers[0], *images))
-        self.images = images
+        crossing = spec.crossing(inputs[0])  # once: which expressions increase does not change
+        super().__init__(spec, inputs, lambda frontiers: crossing.translate(frontiers[0]))
+        self.crossing = crossing
         self.columns = spec.columns
         self.output = spec.schema(inputs)
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         if self.ports.advance(punct, port):
-            yield from self.ports.promises(punct, carry_promise(punct, *self.images))
+            yield from self.ports.promises(punct, self.crossing.translate_promise(punct))
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         arrays = [expr.evaluate(batch) for _, expr in self.columns]
@@ -98,6 +121,20 @@ def _field(name: str, expr: Expr, schema: pa.Schema) -> pa.Field:
         expr.type(schema)  # raises UnknownColumn
         return schema.field(expr.name).with_name(name)
     return pa.field(name, expr.type(schema))
+
+
+def _images(name: str, term: Sequence[Expr], schema: pa.Schema) -> dict[str, list[Image]]:
+    """Every argument's bound is one on the greatest of them."""
+    images: dict[str, list[Image]] = {}
+    for expr in term:
+        source = expr.increasing_in(schema)
+        assert source is not None
+        images.setdefault(source, []).append((name, partial(_move, expr, schema)))
+    return images
+
+
+def _joined(a: dict[str, list[Image]], b: dict[str, list[Image]]) -> dict[str, list[Image]]:
+    return {n: a.get(n, []) + b.get(n, []) for n in {**a, **b}}
 
 
 def _move(expr: Expr, schema: pa.Schema, bound: Bound) -> Bound | None:

@@ -123,12 +123,13 @@ class Frontier:
         pattern = promise.where.get(column)
         if isinstance(pattern, Equal):
             return [pattern.value]
-        named = self._named(column)
+        named = self.named(column)
         if isinstance(pattern, NotIn):
             named -= pattern.values
         return [OTHER, *named]
 
-    def _named(self, column: str) -> set[Value]:
+    def named(self, column: str) -> set[Value]:
+        """The groups of a column that some promise names."""
         named: set[Value] = set(self.by[column].groups) if column in self.by else set()
         for p in self.several:
             theirs = p.where.get(column)
@@ -170,7 +171,7 @@ class Frontier:
         """What holds for the rows with these values in the group columns; a column not given may have any value."""
         where = {c: group_value(v) for c, v in where.items()}
         free = sorted({c for p in self.several for c in p.where} - where.keys())
-        cells = itertools.product(*([OTHER, *self._named(c)] for c in free))
+        cells = itertools.product(*([OTHER, *self.named(c)] for c in free))
         return reduce(Corners.meet, (self._at({**where, **dict(zip(free, c, strict=True))}) for c in cells))
 
     def _at(self, cell: Mapping[str, Value]) -> Corners:

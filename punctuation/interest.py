@@ -1,62 +1,208 @@
 """What helps a consumer: a producer makes only the promises that change something for someone (paper 004, A.1.1).
 
-A bound is never rounded; it is swallowed as long as no consumer's translation of it would change.
+An interest is what a consumer will make of a promise: to which attributes its bounds go, by which steps, and by which
+columns promises about groups are told apart. A promise helps when this image of it is new. A bound is never rounded;
+it is held back as long as its image stays the same.
 
->>> from oop.punctuation import END
->>> gate = Gate([Interest("ts", lambda bound: bound // 60)])
->>> [gate.passes(Punctuation({"ts": t})) for t in (10, 50, 70, 80, 130)]
-[True, False, True, False, True]
->>> gate.passes(Punctuation({"len": 3})), gate.passes(END)
-(False, True)
+>>> per_minute = Interest("ts", lambda bound: bound // 60)
+>>> per_minute.images(Punctuation({"ts": 130}))
+[Punctuation(ts < 2)]
+>>> per_minute.images(Punctuation({"ts": 130, "ts_right": 70}))  # nothing follows for ts alone
+[]
+>>> Interest(["ts", "ts_right"]).images(Punctuation({"ts": 130, "ts_right": 70}))
+[Punctuation(ts < 130, ts_right < 70)]
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from oop.punctuation.frontier import Frontier
-from oop.punctuation.patterns import Bound, Equal
+from oop.punctuation.patterns import Bound
 from oop.punctuation.promise import Punctuation
+from oop.punctuation.translate import Image, carry, carry_promise, roll_up
+
+Step = Callable[[Bound], Bound | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Interest:
-    """A bound on ``attribute`` helps when ``step`` of it grows (None: whenever the bound grows)."""
+    """``uses`` says where an attribute's bounds go; bounds on several attributes together (joint promises) help if all
+    of them are used. ``by`` are the columns whose groups are told apart (None: all).
 
-    attribute: str
-    step: Callable[[Bound], Bound] | None = None
+    Given names, the bounds of each help as they are; a name with a ``step`` helps when the step of its bound grows.
+    """
 
-    def grew(self, old: Bound | None, new: Bound) -> bool:
-        if old is None or new <= old:
-            return old is None
-        if self.step is None or math.isinf(new) or math.isinf(old):  # a step need not take infinity
-            return True
-        return self.step(new) > self.step(old)
+    uses: Mapping[str, Sequence[Image]]
+    by: frozenset[str] | None
+
+    def __init__(
+        self,
+        attributes: str | Iterable[str] | Mapping[str, Sequence[Image]],
+        step: Step | None = None,
+        by: Iterable[str] | None = None,
+    ) -> None:
+        if isinstance(attributes, str):
+            attributes = {attributes: [(attributes, step)]}
+        elif not isinstance(attributes, Mapping):
+            attributes = {a: [(a, None)] for a in attributes}
+        object.__setattr__(self, "uses", attributes)
+        object.__setattr__(self, "by", None if by is None else frozenset(by))
+
+    def keeps(self, promise: Punctuation) -> bool:
+        """Are its groups told apart?"""
+        return self.by is None or self.by.issuperset(promise.where)
+
+    def rolls_up(self, promise: Punctuation) -> bool:
+        """Does it help only together with those about the other groups?"""
+        return not self.keeps(promise) and promise.below.keys() <= self.uses.keys()
+
+    def images(self, promise: Punctuation) -> list[Punctuation]:
+        """What the consumer makes of a promise."""
+        return (carry_promise(promise, self.uses, _same(promise.where)) or []) if self.keeps(promise) else []
+
+    def image(self, frontier: Frontier) -> Frontier:
+        """What the consumer makes of all promises so far."""
+        return carry(frontier, self.uses, _same(self._columns(frontier)))
+
+    def part(self, frontier: Frontier) -> Frontier:
+        """The promises that it uses, rolled up, as they are."""
+        return carry(frontier, {a: [(a, None)] for a in self.uses}, _same(self._columns(frontier)))
+
+    def before(self, attributes: Mapping[str, Sequence[Image]], columns: Mapping[str, Sequence[str]]) -> Interest:
+        """The same in front of a map, given as for `carry`.
+
+        >>> Interest("minute", by=["port"]).before({"ts": [("minute", None)]}, {"link": ["port"]})
+        Interest(uses={'ts': [('minute', None)]}, by=frozenset({'link'}))
+        """
+        uses = {
+            a: [(name, _then(first, second)) for to, first in images for name, second in self.uses.get(to, ())]
+            for a, images in attributes.items()
+        }
+        by = [c for c, names in columns.items() if self.by is None or self.by.intersection(names)]
+        return Interest({a: images for a, images in uses.items() if images}, by=by)
+
+    def also_by(self, columns: Iterable[str]) -> Interest:
+        """The same, with the groups of these columns told apart too."""
+        return Interest(self.uses, by=None if self.by is None else self.by.union(columns))
+
+    def new_bounds(self, known: Frontier, attribute: str, bound: Bound) -> list[tuple[str, Bound]]:
+        """What is new in the image of a bound on one attribute, for all rows: the path of linear promises."""
+        found = []
+        for name, step in self.uses.get(attribute, ()):
+            moved = bound if step is None or math.isinf(bound) else step(bound)  # a step need not take infinity
+            if moved is not None:
+                old = known.bound(name)
+                if old is None or moved > old:
+                    found.append((name, moved))
+        return found
+
+    def _columns(self, frontier: Frontier) -> Iterable[str]:
+        return {c for p in frontier.promises() for c in p.where} if self.by is None else self.by
+
+    def __str__(self) -> str:
+        return ", ".join(self.uses) + (f" by {', '.join(sorted(self.by))}" if self.by else "")
+
+
+THE_END = Interest((), by=())
+"""What helps every consumer."""
+
+
+def asked_of(frontier: Frontier, interests: Iterable[Interest]) -> Frontier:
+    """Of what could be promised that which someone uses.
+
+    >>> f = Frontier.of(Punctuation({"ts": 5}), Punctuation({"len": 9}), Punctuation({"ts": 9}, {"link": "A"}))
+    >>> asked_of(f, [Interest("ts", by=())])
+    Frontier(ts < 5)
+    """
+    return Frontier.of(*(p for i in (*interests, THE_END) for p in i.part(frontier).promises()))
 
 
 class Gate:
-    """Decides which promises leave a producer. No interests given: everything that is new does."""
+    """Decides which promises leave a producer. No interests given: everything that is new does.
+
+    >>> gate = Gate([Interest("ts", lambda bound: bound // 60, by=())])
+    >>> [gate.passes(Punctuation({"ts": t})) for t in (10, 50, 70, 80, 130)]
+    [True, False, True, False, True]
+
+    What was promised about groups that nobody tells apart goes on as far as it holds for all of them:
+
+    >>> from oop.punctuation import not_in
+    >>> groups = [Punctuation({"ts": 900}, {"link": w}) for w in ("A", not_in("A"))]
+    >>> list(gate.through(groups[:1])), list(gate.through(groups[1:]))
+    ([], [Punctuation(ts < 900)])
+    """
 
     def __init__(self, interests: Iterable[Interest] | None = None) -> None:
-        self.interests: dict[str, list[Interest]] | None = None
-        if interests is not None:
-            self.interests = {}
-            for interest in interests:
-                self.interests.setdefault(interest.attribute, []).append(interest)
+        self.interests = None if interests is None else (*interests, THE_END)
         self.passed = Frontier()
+        self.held = Frontier()  # what waits to be rolled up
+        self._known = [Frontier() for _ in self.interests or ()]  # what each consumer made of what has passed
 
     def passes(self, promise: Punctuation) -> bool:
-        """Let the promise through if it is new and helps."""
-        return self.helps(promise) and self.passed.advance(promise)
+        """Let a promise about all rows through if it is new and helps."""
+        return bool(list(self.through([promise])))
+
+    def through(self, promises: Iterable[Punctuation]) -> Iterable[Punctuation]:
+        """What leaves when these have come."""
+        if self.interests is None:
+            yield from filter(self.passed.advance, promises)
+            return
+        rising = False
+        for promise in promises:
+            if promise.where and any(i.rolls_up(promise) for i in self.interests):
+                rising |= self.held.advance(promise)
+            if self._take(promise):
+                yield promise
+        if rising:
+            for columns in {i.by for i in self.interests if i.by is not None}:
+                yield from filter(self._take, roll_up(self.held, columns).promises())
 
     def helps(self, promise: Punctuation) -> bool:
-        """Would it change something for someone? If a bound does, so does every greater one."""
-        if self.interests is None or len(promise.below) != 1:
-            # a joint promise helps whoever asked for all of its attributes
-            return self.interests is None or all(a in self.interests for a in promise.below)
-        ((attribute, bound),) = promise.below.items()
-        cell = {c: p.value for c, p in promise.where.items() if isinstance(p, Equal)}
-        old = self.passed.bound(attribute, cell)
-        return any(i.grew(old, bound) for i in self.interests.get(attribute, ()))
+        """Would it, by itself, change something for someone? If a bound does, so does every greater one."""
+        if self.interests is None:
+            return True
+        each = zip(self.interests, self._known, strict=True)
+        if len(promise.below) == 1 and not promise.where:
+            ((attribute, bound),) = promise.below.items()
+            return any(i.new_bounds(known, attribute, bound) for i, known in each)
+        return any(not known.covers(image) for i, known in each for image in i.images(promise))
+
+    def _take(self, promise: Punctuation) -> bool:
+        assert self.interests is not None
+        new = False
+        linear = len(promise.below) == 1 and not promise.where
+        for interest, known in zip(self.interests, self._known, strict=True):
+            if linear:
+                ((attribute, bound),) = promise.below.items()
+                for name, moved in interest.new_bounds(known, attribute, bound):
+                    new |= known.advance(
+                        promise if name == attribute and moved == bound else Punctuation({name: moved})
+                    )
+            else:
+                for image in interest.images(promise):
+                    new |= known.advance(image)
+        return new and self.passed.advance(promise)
+
+    def restore(self, passed: Frontier, held: Frontier) -> None:
+        """Go on where another gate with the same interests stood."""
+        self.passed, self.held = passed, held
+        self._known = [i.image(passed) for i in self.interests or ()]
+
+
+def _same(columns: Iterable[str]) -> dict[str, tuple[str]]:
+    return {c: (c,) for c in columns}
+
+
+def _then(first: Step | None, second: Step | None) -> Step | None:
+    if first is None or second is None:
+        return first or second
+    return partial(_composed, first, second)
+
+
+def _composed(first: Step, second: Step, bound: Bound) -> Bound | None:
+    moved = first(bound)
+    return moved if moved is None or math.isinf(moved) else second(moved)

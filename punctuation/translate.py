@@ -11,16 +11,17 @@ import bisect
 import builtins
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
-from oop.punctuation.corners import Corner, Corners
-from oop.punctuation.frontier import Frontier
-from oop.punctuation.grouping import Grouping
-from oop.punctuation.patterns import Bound, Value, group_value
+from oop.punctuation.corners import Corner
+from oop.punctuation.frontier import OTHER, Frontier
+from oop.punctuation.patterns import Bound, NotIn, Value, group_value
 from oop.punctuation.promise import Punctuation
 
 Image = tuple[str, Callable[[Bound], Bound | None] | None]
-"""An output attribute, and the increasing function that takes bounds there (None: the identity)."""
+"""An output attribute, and the increasing function that takes bounds there (None: the identity).
+
+A row below the image of a bound must be below the bound: so it is for every argument of a greatest."""
 
 
 def restrict(frontier: Frontier, fixed: Mapping[str, Value]) -> Frontier:
@@ -48,6 +49,34 @@ def restrict(frontier: Frontier, fixed: Mapping[str, Value]) -> Frontier:
     return out
 
 
+def roll_up(frontier: Frontier, columns: Container[str]) -> Frontier:
+    """The same promises about groups of these columns alone (paper, A.1.1: to the appropriate level).
+
+    What was promised by another column is left as far as it holds for all of that column's groups and the rest.
+
+    >>> f = Frontier.of(Punctuation({"ts": 9}, {"link": "A"}), Punctuation({"ts": 7}, {"link": NotIn({"A"})}))
+    >>> roll_up(f, {"link"}) == f, roll_up(f, ())
+    (True, Frontier(ts < 7))
+    """
+    out = Frontier()
+    out.all = frontier.at({})
+    mixed: set[str] = set()
+    for promise in frontier.promises():
+        kept = {c for c in promise.where if c in columns}
+        if promise.where and len(kept) == len(promise.where):
+            out.advance(promise)
+        elif len(promise.where) > 1:
+            mixed |= kept
+    # of promises over several columns, of which some go, each combination of the groups that stay decides by itself
+    named = {c: frontier.named(c) for c in sorted(mixed)}
+    for cell in itertools.product(*([OTHER, *values] for values in named.values())) if mixed else ():
+        where = dict(zip(named, cell, strict=True))
+        for corner in frontier.at(where):
+            if not corner.keys() & where.keys():  # a time that is also named as a group: no one promise says both
+                out.advance(Punctuation(corner, {c: NotIn(named[c]) if v is OTHER else v for c, v in where.items()}))
+    return out
+
+
 def carry(
     frontier: Frontier, attributes: Mapping[str, Sequence[Image]], columns: Mapping[str, Sequence[str]]
 ) -> Frontier:
@@ -61,26 +90,32 @@ def carry(
 
     >>> carry(Frontier.of(Punctuation({"ts": 9}, {"link": "A"})), {"ts": [("ts", None)]}, {})
     Frontier()
+
+    Several attributes may go to one, each by a function of its own: their greatest. It is below what each of a corner's
+    bounds becomes only if every attribute is below its bound.
+
+    >>> both = {"ts": [("later", None)], "ts_right": [("later", None)]}
+    >>> carry(Frontier.of(Punctuation({"ts": 5, "ts_right": 7}), Punctuation({"ts_right": 3})), both, {})
+    Frontier(later < 5)
     """
     out = Frontier()
-    out.all = _carry_corners(frontier.all, attributes)
-    for column, grouping in frontier.by.items():
-        for corner in _carry_corners(grouping.least(), attributes):
-            out.advance(Punctuation(corner))
-        for name in columns.get(column, ()):
-            image = Grouping()
-            image.rest = _carry_corners(grouping.rest, attributes)
-            image.groups = {v: _carry_corners(c, attributes) for v, c in grouping.groups.items()}
-            for pattern, corners in image.items():
-                for corner in corners:
-                    out.advance(Punctuation(corner, {name: pattern}))
-    for promise in frontier.several:
-        names = [columns.get(c, ()) for c in promise.where]
-        for chosen in itertools.product(*names):
-            where = dict(zip(chosen, promise.where.values(), strict=True))
-            for corner in _carry_corner(promise.below, attributes):
-                out.advance(Punctuation(corner, where))
+    for promise in roll_up(frontier, {c for c, names in columns.items() if names}).promises():
+        for image in carry_promise(promise, attributes, columns) or ():
+            out.advance(image)
     return out
+
+
+def carry_least(
+    frontier: Frontier, choices: Sequence[Mapping[str, Sequence[Image]]], columns: Mapping[str, Sequence[str]]
+) -> Frontier:
+    """Across a map that makes the least of several attributes: each of ``choices`` has the images as if it were always
+    the one. As it is now the one and now the other, what holds for every choice is left, as in a union.
+
+    >>> f = Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts_right": 3}))
+    >>> carry_least(f, [{"ts": [("earlier", None)]}, {"ts_right": [("earlier", None)]}], {})
+    Frontier(earlier < 3)
+    """
+    return Frontier.meet(carry(frontier, attributes, columns) for attributes in choices)
 
 
 def carry_promise(
@@ -98,14 +133,6 @@ def carry_promise(
         for chosen in itertools.product(*(columns[c] for c in promise.where))
         for corner in _carry_corner(promise.below, attributes)
     ]
-
-
-def _carry_corners(corners: Corners, attributes: Mapping[str, Sequence[Image]]) -> Corners:
-    out = Corners()
-    for corner in corners:
-        for image in _carry_corner(corner, attributes):
-            out.add(image)
-    return out
 
 
 def _carry_corner(corner: Corner, attributes: Mapping[str, Sequence[Image]]) -> list[dict[str, Bound]]:

@@ -12,6 +12,7 @@ from oop.engines.boxes import Box
 from oop.engines.embedded import Embedded, Run
 from oop.engines.late import Late
 from oop.operators.base import Element, Part, Stateful
+from oop.operators.describe import Describe
 from oop.operators.input import InputOperator, normalise
 from oop.plan import check_emits, frontiers
 from oop.punctuation import END, Frontier, Policy, Punctuation, punctuated
@@ -123,9 +124,24 @@ class Harness:
         return self.run._boxes[-1].frontier
 
     def expected_frontier(self) -> Frontier:
-        """What the plan's translations allow for what the inputs were given."""
+        """What the plan's translations allow for what the inputs were given, and for the steps the user asked for."""
+        return self._allowed()[id(self.root)]
+
+    def check_steps(self) -> None:
+        """What a describe in steps lets through depends on what came before; it is prompt step by step."""
+        allowed = self._allowed()
+        for box in self._in_steps():
+            spec, (edge,) = box.node.spec, box.node.inputs
+            for interest in spec.asked if isinstance(spec, Describe) else ():
+                found, wanted = interest.image(box.frontier), interest.image(allowed[id(edge.node)])
+                assert found == wanted, f"promises are not prompt: {found!r}, but {wanted!r} is allowed"
+
+    def _allowed(self) -> dict[int, Frontier]:
         given = {id(box.node): self.given[i] for i, box in self.sources.items()}
-        return frontiers(self.root, given)[id(self.root)]
+        return frontiers(self.root, given | {id(box.node): box.frontier for box in self._in_steps()})
+
+    def _in_steps(self) -> list[Box]:
+        return [b for b in self.run._boxes if isinstance(b.node.spec, Describe) and b.node.spec.every]
 
     @property
     def late(self) -> Late:

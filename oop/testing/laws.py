@@ -14,6 +14,7 @@ import pyarrow as pa
 from oop.operators.base import Element
 from oop.operators.coverage import covered
 from oop.punctuation import END, Frontier, Policy, Punctuation
+from oop.punctuation.policies import Punctuated
 from oop.stream import Stream
 from oop.testing.disorder import disorder, resplit
 from oop.testing.harness import Harness
@@ -50,9 +51,9 @@ def check_operator(
 ) -> None:
     """Hold every law for one random disorder of the inputs; AssertionError names the law that failed.
 
-    ``inputs`` are batches and promises for each of the pipeline's streams; without a policy their own promises count
-    and rows are permuted within them, with a policy only the batches are cut anew. ``expected`` are the answer's rows.
-    With ``threads`` the disordered runs are on so many, the plain one is on one thread.
+    ``inputs`` are batches and promises for each of the pipeline's streams. Without a policy, or with `punctuated`,
+    their own promises count and rows are permuted within them; with another policy only the batches are cut anew.
+    ``expected`` are the answer's rows. With ``threads`` the disordered runs are on so many, the plain one on one.
 
     >>> import oop
     >>> from oop.testing import elements
@@ -71,7 +72,7 @@ def check_operator(
     def start(threads: int = threads) -> Harness:
         return Harness(pipeline, *schemas, time=time, punctuate=punctuate, late=late, threads=threads)
 
-    shuffled = punctuate is None
+    shuffled = punctuate is None or isinstance(punctuate, Punctuated)
     plain = _Trial(lambda: start(1), [list(i) for i in inputs], random.Random(seed), shuffled)
     plain.play()
     if expected is not None:
@@ -134,6 +135,7 @@ class _Trial:
             wanted = self.harness.expected_frontier()
             found = self.harness.frontier
             assert found == wanted, f"promises are not prompt: {found!r}, but {wanted!r} is allowed"
+            self.harness.check_steps()
 
     def _continue_from(self, snapshot: list[dict[str, pa.RecordBatch]]) -> None:
         given = self.harness.given

@@ -27,10 +27,11 @@ TIMES = {
 LINKS = ["A", "B", "C", None]
 
 
-def schema_of(time: pa.DataType) -> pa.Schema:
+def schema_of(time: pa.DataType, right: bool = False) -> pa.Schema:
     return pa.schema(
         [
             ("ts", time),
+            *([("ts_right", time)] if right else []),
             ("link", pa.string()),
             ("k", pa.int64()),
             ("v", pa.int64()),
@@ -39,9 +40,14 @@ def schema_of(time: pa.DataType) -> pa.Schema:
     )
 
 
-def random_stream(rng: random.Random, time: pa.DataType, *, late: bool = True, grouped: bool = True) -> list[Element]:
-    """Up to thirty rows around a moving low-water mark, with promises of several kinds; some rows break them."""
-    schema = schema_of(time)
+def random_stream(
+    rng: random.Random, time: pa.DataType, *, late: bool = True, grouped: bool = True, right: bool = False
+) -> list[Element]:
+    """Up to thirty rows around a moving low-water mark, with promises of several kinds; some rows break them.
+
+    With ``right`` rows have two times, as those of a join do, and promises are about either or both together.
+    """
+    schema = schema_of(time, right)
     floats = pa.types.is_floating(time)
     low = rng.randint(-40, 20)
     out: list[Element] = []
@@ -61,6 +67,9 @@ def random_stream(rng: random.Random, time: pa.DataType, *, late: bool = True, g
         row = {
             "ts": ts + rng.choice([0.0, 0.25, 0.5]) if floats else ts,
             "link": rng.choice(LINKS),
+            "ts_right": None
+            if not right or rng.random() < 0.1
+            else (float if floats else int)(ts + rng.randint(-6, 6)),
             "k": rng.choice([1, 2, None]),
             "v": rng.choice([None, -3, 0, 5, 2**62]),
             "x": rng.choice([None, 1.5, -2.0, 0.25]),
@@ -77,9 +86,18 @@ def random_stream(rng: random.Random, time: pa.DataType, *, late: bool = True, g
                 if rng.random() < 0.2:  # a promise over two group columns
                     where["k"] = rng.choice([1, 2, None, oop.not_in(1)])
             below = {} if where and rng.random() < 0.05 else {"ts": bound}
+            if right and below:
+                other = bound + rng.randint(-9, 4)
+                below = rng.choice([below, {"ts_right": other}, {"ts": bound + rng.randint(0, 5), "ts_right": other}])
             promise = oop.Punctuation(below, where)
             frontier.advance(promise)
             out.append(promise)
+            if (
+                right and where and below and rng.random() < 0.5
+            ):  # of all other groups as well: together they say it of all rows
+                named = [w for w in LINKS if where["link"] == w]
+                out.append(oop.Punctuation(below, {**where, "link": oop.not_in(*named)} if named else {}))
+                frontier.advance(out[-1])
     flush()
     if not any(isinstance(e, pa.RecordBatch) for e in out):
         out.insert(0, batch([], schema))

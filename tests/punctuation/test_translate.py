@@ -1,5 +1,6 @@
 """How frontiers cross operators: nothing that may still come is promised away, and what can be kept is."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -8,7 +9,16 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from oop.punctuation import END, Frontier, Punctuation, not_in
-from oop.punctuation.translate import carry, identity, restrict, wid_bound, window_end, window_start
+from oop.punctuation.translate import (
+    carry,
+    carry_least,
+    identity,
+    restrict,
+    roll_up,
+    wid_bound,
+    window_end,
+    window_start,
+)
 from tests.punctuation import model
 
 MANY = settings(max_examples=300, deadline=None)
@@ -103,8 +113,6 @@ def test_carry_across_a_rename_loses_nothing(said, rows):
 @MANY
 @given(model.lists(model.promises(time=())), st.sampled_from(["link", "proto"]))
 def test_carry_leaves_the_least_over_the_groups_of_a_column_that_goes(said, gone):
-    """Exact where each promise names at most one group column."""
-    said = [p for p in said if len(p.where) < 2]
     attributes, columns = identity(["ts", "ts_right", "link", "proto"])
     del columns[gone]
     out = carry(Frontier.of(*said), attributes, columns)
@@ -113,6 +121,48 @@ def test_carry_leaves_the_least_over_the_groups_of_a_column_that_goes(said, gone
         here = [p for p in said if gone not in p.where or p.where[gone].matches(value)]
         kept &= model.late(Punctuation(p.below, {c: w for c, w in p.where.items() if c != gone}) for p in here)
     assert late(out) == kept
+
+
+@MANY
+@given(model.lists(model.promises()), st.sets(st.sampled_from(["link", "proto", "ts"])))
+def test_roll_up_keeps_what_holds_whatever_the_group_of_a_column_that_goes(said, columns):
+    frontier = Frontier.of(*said)
+    out = roll_up(frontier, columns)
+    assert {c for p in out.promises() for c in p.where} <= columns
+    assert late(out) & ~late(frontier) == 0
+    assert roll_up(out, columns) == out
+    assert roll_up(frontier, {"link", "proto", "ts"}) == frontier
+
+
+TWO = {"ts": [("later", None)], "ts_right": [("later", None)]}
+
+
+@MANY
+@given(model.lists(model.promises(time=())), st.sampled_from([("link", "proto"), ("link",), ()]))
+def test_greatest_and_least_are_promised_about_as_far_as_the_rows_that_may_come_allow(said, columns):
+    """Sound and prompt: in each group, the bound is the least value of a row that may still come."""
+    frontier = Frontier.of(*said)
+    names = {c: [c] for c in columns}
+    greatest = carry(frontier, TWO, names)
+    least = carry_least(frontier, [{"ts": [("earlier", None)]}, {"ts_right": [("earlier", None)]}], names)
+    left = [row for i, row in enumerate(model.ROWS) if not model.late(said) >> i & 1]
+    for where in itertools.product(*(model.GROUPS for _ in columns)):
+        group = dict(zip(columns, where, strict=True))
+        here = [r for r in left if all(model.same(r[c], v) for c, v in group.items())]
+        pairs = [(r["ts"], r["ts_right"]) for r in here]
+        known = [p for p in pairs if not any(v is None or model.is_nan(v) for v in p)]
+        for name, found, extreme in (("later", greatest, max), ("earlier", least, min)):
+            bound = found.bound(name, group)
+            coming = min(map(extreme, known), default=math.inf)
+            if extreme is min:  # one of the two alone decides, and the other may be anything
+                singles = [v for p in pairs for v in p if v is not None and not model.is_nan(v)]
+                coming = min(singles, default=math.inf)
+            assert (bound is None and coming == -1) or model_bound(bound) == model_bound(coming), (name, group)
+
+
+def model_bound(value):
+    """The universe tells values apart by the bounds between them."""
+    return value if value is None else max((b for b in (-math.inf, *model.BOUNDS) if b <= value), default=None)
 
 
 def test_a_corner_finite_in_a_dropped_attribute_is_lost():
