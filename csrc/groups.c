@@ -1,6 +1,7 @@
 #include "groups.h"
 
 #include "column.h"
+#include "fetch.h"
 #include "hash.h"
 #include "lines.h"
 

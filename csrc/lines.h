@@ -5,11 +5,9 @@
 #ifndef OOP_LINES_H
 #define OOP_LINES_H
 
+#include "fetch.h"
 #include "groups.h"
 #include "wide.h"
-
-/* Into the second level: the first has room for few lines that are on their way, and a chunk has many. */
-#define FETCH(address) __builtin_prefetch((address), 0, 2)
 
 #if OOP_WIDE
 #include <immintrin.h>
