@@ -3,8 +3,11 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Ids are checked a chunk at a time, while they are in the cache anyway, before any of them is used. */
-#define CHUNK 1024
+#include "fetch.h"
+
+/* Lines of the cache that are fetched at a time: more would not come any sooner. */
+#define FETCHED 256
+#define FEW 4096 /* groups that are near anyway */
 
 #define LOW_BITS 0xFFFFFFFF
 #define HIGH_LIMIT ((int64_t)1 << 61)
@@ -15,11 +18,18 @@ static int outside(const int64_t *ids, int64_t from, int64_t to, int64_t size) {
     return most >= (uint64_t)size && to > from;
 }
 
-/* BODY for every row i that counts, with its group g. Two loops, so that rows without nulls pay nothing for them. */
-#define FOR_ROWS(COUNTS, BODY)                                                 \
-    for (int64_t from = 0; from < n; from += CHUNK) {                          \
-        int64_t to = n - from < CHUNK ? n : from + CHUNK;                      \
+/* BODY for every row i that counts, with its group g. Two loops, so that rows without nulls pay nothing for them.
+   Ids are checked a chunk at a time, while they are in the cache anyway, before any of them is used; then ASK fetches
+   what is kept of a group, which lies in so many lines. */
+#define FOR_ROWS(COUNTS, LINES, ASK, BODY)                                     \
+    for (int64_t from = 0; from < n; from += FETCHED / LINES) {                \
+        int64_t to = n - from < FETCHED / LINES ? n : from + FETCHED / LINES;  \
         if (outside(ids, from, to, size)) return OOP_ID_OUTSIDE;               \
+        if (size > FEW)                                                        \
+            for (int64_t i = from; i < to; i++) {                              \
+                int64_t g = ids[i];                                            \
+                ASK                                                            \
+            }                                                                  \
         if (COUNTS) {                                                          \
             for (int64_t i = from; i < to; i++)                                \
                 if ((COUNTS)[i]) {                                             \
@@ -34,13 +44,18 @@ static int outside(const int64_t *ids, int64_t from, int64_t to, int64_t size) {
         }                                                                      \
     }
 
+/* What is kept in arrays of its own for each word. */
+#define ASK_COUNT FETCH(&counts[g]);
+#define ASK_TWO(words) FETCH(&words[g]); FETCH(&counts[g]);
+#define ASK_WIDE FETCH(&hi[g]); FETCH(&lo[g]); FETCH(&counts[g]);
+
 int oop_add_count(const int64_t *ids, const uint8_t *valid, int64_t n, int64_t size, int64_t *counts) {
-    FOR_ROWS(valid, counts[g]++;)
+    FOR_ROWS(valid, 1, ASK_COUNT, counts[g]++;)
     return OOP_OK;
 }
 
 int oop_merge_count(const int64_t *ids, const int64_t *counts_in, int64_t n, int64_t size, int64_t *counts) {
-    FOR_ROWS(counts_in, counts[g] += counts_in[i];)
+    FOR_ROWS(counts_in, 1, ASK_COUNT, counts[g] += counts_in[i];)
     return OOP_OK;
 }
 
@@ -62,21 +77,21 @@ static int check_sums(const int64_t *ids, int64_t n, const int64_t *hi, int64_t 
 int oop_add_sum_int(const int64_t *ids, const int64_t *values, const uint8_t *valid, int64_t n, int64_t size,
                     int64_t *hi, int64_t *lo, int64_t *counts) {
     int far = 0;
-    FOR_ROWS(valid, ADD_WIDE(values[i] >> 32, values[i] & LOW_BITS) counts[g]++;)
+    FOR_ROWS(valid, 3, ASK_WIDE, ADD_WIDE(values[i] >> 32, values[i] & LOW_BITS) counts[g]++;)
     return far ? check_sums(ids, n, hi, 1) : OOP_OK;
 }
 
 int oop_add_sum_uint(const int64_t *ids, const uint64_t *values, const uint8_t *valid, int64_t n, int64_t size,
                      int64_t *hi, int64_t *lo, int64_t *counts) {
     int far = 0;
-    FOR_ROWS(valid, ADD_WIDE((int64_t)(values[i] >> 32), (int64_t)(values[i] & LOW_BITS)) counts[g]++;)
+    FOR_ROWS(valid, 3, ASK_WIDE, ADD_WIDE((int64_t)(values[i] >> 32), (int64_t)(values[i] & LOW_BITS)) counts[g]++;)
     return far ? check_sums(ids, n, hi, 1) : OOP_OK;
 }
 
 int oop_merge_sum_int(const int64_t *ids, const int64_t *hi_in, const int64_t *lo_in, const int64_t *counts_in,
                       int64_t n, int64_t size, int64_t *hi, int64_t *lo, int64_t *counts) {
     int far = 0;
-    FOR_ROWS(counts_in, ADD_WIDE(hi_in[i], lo_in[i]) counts[g] += counts_in[i];)
+    FOR_ROWS(counts_in, 3, ASK_WIDE, ADD_WIDE(hi_in[i], lo_in[i]) counts[g] += counts_in[i];)
     return far ? check_sums(ids, n, hi, 1) : OOP_OK;
 }
 
@@ -87,13 +102,13 @@ int oop_join_words(const int64_t *hi, const int64_t *lo, int64_t n, uint64_t *ou
 
 int oop_add_sum_float(const int64_t *ids, const double *values, const uint8_t *valid, int64_t n, int64_t size,
                       double *sums, int64_t *counts) {
-    FOR_ROWS(valid, sums[g] += values[i]; counts[g]++;)
+    FOR_ROWS(valid, 2, ASK_TWO(sums), sums[g] += values[i]; counts[g]++;)
     return OOP_OK;
 }
 
 int oop_merge_sum_float(const int64_t *ids, const double *sums_in, const int64_t *counts_in, int64_t n, int64_t size,
                         double *sums, int64_t *counts) {
-    FOR_ROWS(counts_in, sums[g] += sums_in[i]; counts[g] += counts_in[i];)
+    FOR_ROWS(counts_in, 2, ASK_TWO(sums), sums[g] += sums_in[i]; counts[g] += counts_in[i];)
     return OOP_OK;
 }
 
@@ -108,10 +123,12 @@ int oop_merge_sum_float(const int64_t *ids, const double *sums_in, const int64_t
     int NAME(const int64_t *ids, const TYPE *values, const uint8_t *valid, const int64_t *counts_in, int64_t n, \
              int64_t size, TYPE *out, int64_t *counts) {                                                       \
         if (counts_in) {                                                                                       \
-            FOR_ROWS(counts_in, if (!counts[g] || BETTER(values[i], out[g])) out[g] = values[i];               \
+            FOR_ROWS(counts_in, 2, ASK_TWO(out),                                                               \
+                     if (!counts[g] || BETTER(values[i], out[g])) out[g] = values[i];                          \
                      counts[g] += counts_in[i];)                                                               \
         } else {                                                                                               \
-            FOR_ROWS(valid, if (!counts[g] || BETTER(values[i], out[g])) out[g] = values[i]; counts[g]++;)     \
+            FOR_ROWS(valid, 2, ASK_TWO(out), if (!counts[g] || BETTER(values[i], out[g])) out[g] = values[i];  \
+                     counts[g]++;)                                                                             \
         }                                                                                                      \
         return OOP_OK;                                                                                         \
     }
@@ -174,6 +191,9 @@ int oop_merge_moments(const int64_t *ids, const int64_t *counts_in, const double
 /* The words of a group's summary, near one another so that a row costs one access to memory. */
 enum { COUNT, HI, LO, LEAST, GREATEST, WORDS };
 
+/* It may begin in one line and end in the next. */
+#define ASK_SUMMARY FETCH(&state[WORDS * g]); FETCH(&state[WORDS * g + WORDS - 1]);
+
 /* Adds a partial to a summary; is its sum beyond the limit now? Every word is written, so that least and greatest are
    moves, not branches: which rows change them is hard to foresee. Whether a group is new may be a branch:
    masks in its place were slower by a sixth and more. */
@@ -194,7 +214,7 @@ static inline int add_part(int64_t *held, int64_t more, int64_t high, int64_t lo
 int oop_add_summary(const int64_t *ids, const int64_t *values, const uint8_t *valid, int64_t n, int64_t size,
                     int64_t *state) {
     int far = 0;
-    FOR_ROWS(valid, int64_t value = values[i];
+    FOR_ROWS(valid, 2, ASK_SUMMARY, int64_t value = values[i];
              far |= add_part(state + WORDS * g, 1, value >> 32, value & LOW_BITS, value, value);)
     return far ? check_sums(ids, n, state + HI, WORDS) : OOP_OK;
 }
@@ -202,7 +222,7 @@ int oop_add_summary(const int64_t *ids, const int64_t *values, const uint8_t *va
 int oop_merge_summary(const int64_t *ids, const int64_t *state_in, int64_t n, int64_t size, int64_t *state) {
     const uint8_t *all = NULL; /* the counts are not side by side, as FOR_ROWS would have them */
     int far = 0;
-    FOR_ROWS(all, const int64_t *part = state_in + WORDS * i; int64_t *held = state + WORDS * g; if (part[COUNT])
-             far |= add_part(held, part[COUNT], part[HI], part[LO], part[LEAST], part[GREATEST]);)
+    FOR_ROWS(all, 2, ASK_SUMMARY, const int64_t *part = state_in + WORDS * i; int64_t *held = state + WORDS * g;
+             if (part[COUNT]) far |= add_part(held, part[COUNT], part[HI], part[LO], part[LEAST], part[GREATEST]);)
     return far ? check_sums(ids, n, state + HI, WORDS) : OOP_OK;
 }

@@ -1,12 +1,12 @@
 #include "groups.h"
 
 #include "column.h"
+#include "fetch.h"
 #include "hash.h"
+#include "lines.h"
 
 /* Rows are taken in chunks: first all hashes, while the places that they lead to are on their way into the cache. */
 #define CHUNK 256
-/* Into the second level: the first has room for few lines that are on their way, and a chunk has many. */
-#define FETCH(address) __builtin_prefetch((address), 0, 2)
 
 #define NULL_MARK 0xA0761D6478BD642Fu
 /* Packed keys: each column beside the one before it. */
@@ -105,13 +105,22 @@ static inline void keep_word(const oop_kept *kept, int64_t id, uint64_t word) {
     }
 }
 
-static void keep_packed(const oop_table *table, uint64_t word, uint32_t nulls) {
-    int64_t id = table->count;
-    for (int c = 0; c < table->columns; c++) {
+#define KEEP(type)                                                                         \
+    for (int i = 0; i < m; i++) ((type *)kept->data)[id + i] = (type)(words[i] >> shift);
+
+/* Keep m packed keys, the first of them under this id. */
+static void keep_packed(const oop_table *table, int64_t id, const uint64_t *words, const uint32_t *nulls, int m) {
+    for (int c = 0, shift = 0; c < table->columns; c++) {
         const oop_kept *kept = &table->kept[c];
-        keep_word(kept, id, word);
-        if (kept->valid) kept->valid[id] = !(nulls >> c & 1);
-        if (kept->width < 8) word >>= 8 * kept->width;
+        switch (kept->width) {
+            case 1: KEEP(uint8_t) break;
+            case 2: KEEP(uint16_t) break;
+            case 4: KEEP(uint32_t) break;
+            default: KEEP(uint64_t) break;
+        }
+        if (kept->valid)
+            for (int i = 0; i < m; i++) kept->valid[id + i] = !(nulls[i] >> c & 1);
+        shift += 8 * kept->width;
     }
 }
 
@@ -147,10 +156,18 @@ static int shift_of(int64_t size) {
     return 64 - bits;
 }
 
+/* May a key of the table, or of rows that are looked up in it, have a null? */
+static int holds_nulls(const oop_table *table) {
+    for (int c = 0; c < table->columns; c++)
+        if (table->kept[c].valid) return 1;
+    return 0;
+}
+
 static int map_packed(oop_table *table, const oop_column *columns, const int64_t *rows, int64_t first, int m,
                       int64_t *ids, int64_t *done) {
     uint64_t words[CHUNK] = {0}, places[CHUNK];
     uint32_t nulls[CHUNK] = {0};
+    uint8_t rest[CHUNK];
     oop_entry *entries = table->entries;
     const uint64_t mask = (uint64_t)table->size - 1;
     const int shift = shift_of(table->size);
@@ -159,24 +176,32 @@ static int map_packed(oop_table *table, const oop_column *columns, const int64_t
         at += 8 * columns[c].width;
     }
     for (int j = 0; j < m; j++) {
-        places[j] = scatter(hash_packed(table, words[j], nulls[j])) >> shift;
+        places[j] = first_place(scatter(hash_packed(table, words[j], nulls[j])), shift);
         FETCH(&entries[places[j]]);
     }
-    for (int j = 0; j < m; j++) {
+    const int left = find_at_once(entries, mask, words, nulls, holds_nulls(table), m, places, ids, rest);
+    const int64_t known = table->count;
+    int code = OOP_OK, k = 0;
+    for (; k < left; k++) {
+        const int j = rest[k];
+        const uint64_t word = words[j];
         uint64_t at = places[j];
-        while (entries[at].id && (entries[at].tag != words[j] || entries[at].nulls != nulls[j])) at = (at + 1) & mask;
+        while (entries[at].id && (entries[at].tag != word || entries[at].nulls != nulls[j])) at = (at + 1) & mask;
         if (!entries[at].id) {
             if (table->count >= table->most) {
-                *done = j;
-                return OOP_FULL;
+                code = OOP_FULL;
+                break;
             }
-            keep_packed(table, words[j], nulls[j]);
-            entries[at] = (oop_entry){words[j], (uint32_t)++table->count, nulls[j]};
+            const int64_t added = table->count++ - known;
+            entries[at] = (oop_entry){word, (uint32_t)table->count, nulls[j]};
+            words[added] = word; /* new keys move to the front, where no row is looked at again */
+            nulls[added] = nulls[j];
         }
         ids[j] = (int64_t)entries[at].id - 1;
     }
-    *done = m;
-    return OOP_OK;
+    keep_packed(table, known, words, nulls, (int)(table->count - known));
+    *done = code == OOP_OK ? m : rest[k];
+    return code;
 }
 
 static int map_hashed(oop_table *table, const oop_column *columns, const int64_t *rows, int64_t first, int m,
@@ -233,7 +258,7 @@ int oop_rehash(const oop_table *table, oop_entry *entries, int64_t new_size) {
         oop_entry entry = table->entries[i];
         if (!entry.id) continue;
         uint64_t hash = table->packed ? hash_packed(table, entry.tag, entry.nulls) : entry.tag;
-        uint64_t at = scatter(hash) >> shift;
+        uint64_t at = table->packed ? first_place(scatter(hash), shift) : scatter(hash) >> shift;
         while (entries[at].id) at = (at + 1) & mask;
         entries[at] = entry;
     }

@@ -1,11 +1,11 @@
 #include "joins.h"
 
+#include "fetch.h"
 #include "hash.h"
 
 /* Rows are taken in chunks: what all of them will touch is on its way into the cache before the first is worked on. */
 #define CHUNK 256
 #define DEPTH 4 /* rows of a chain that are fetched beforehand */
-#define FETCH(address) __builtin_prefetch((address), 0, 2)
 #define NO_ROW ((uint32_t)OOP_NO_ROW)
 
 /* How far a hash is shifted to give a head; one less than would do, for a shift by all 64 bits is not defined. */

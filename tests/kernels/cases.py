@@ -266,6 +266,8 @@ def key_columns() -> dict[str, list[Column]]:
             key_column(pa.array([None if r % 5 == i else int(r) - 20 for r in rng.integers(0, 40, 500)], pa.int32()))
             for i in range(2)
         ],
+        "int32_pair_many": [key_column(pa.array(rng.integers(0, 200, LARGE, np.int32))) for _ in range(2)],
+        "zeros_and_nulls": [key_column(pa.array([0, None, 1, 0, None], pa.int32())) for _ in range(2)],
         "narrow": [
             key_column(pa.array([1, -1, None, 1, -128, 127], pa.int8())),
             key_column(pa.array([1, 65535, 0, 1, 7, 7], pa.uint16())),
@@ -335,6 +337,10 @@ def _group_cases() -> Iterator[Case]:
         for shards in (1, 3, 64):
             args = (columns, shards, length)
             yield Case("hash_partition", f"{label}-{shards}", lambda args=args: args)
+    zeros, nulls = (
+        [key_column(pa.array([z, 1, z], pa.int32())), Column("int32", np.zeros(3, np.int32))] for z in (0, None)
+    )
+    yield Case("GroupTable", "nulls_later", lambda: (["int32"] * 2, [(zeros, 3), (nulls, 3), (zeros, 3), (nulls, 3)]))
     yield Case("GroupTable", "wrong_kind", lambda: (["float"], [([Column("int", np.array([1]))], 1)]))
     yield Case("GroupTable", "wrong_length", lambda: (["int"], [([Column("int", np.array([1]))], 2)]))
     yield Case("GroupTable", "row_outside", lambda: (["int"], [([Column("int", np.array([1]))], 1, np.array([1]))]))

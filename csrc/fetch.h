@@ -1,0 +1,8 @@
+/* Memory that is asked for before it is used, a chunk of rows at a time: with many groups most of it is far away. */
+#ifndef OOP_FETCH_H
+#define OOP_FETCH_H
+
+/* Into the second level: the first has room for few lines that are on their way, and a chunk has many. */
+#define FETCH(address) __builtin_prefetch((address), 0, 2)
+
+#endif
