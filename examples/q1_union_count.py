@@ -1,5 +1,9 @@
-"""The paper's Q1: packets of three links per minute, each link with its own way of promising.
+"""The paper's Q1 (section 2): packets of three links per minute, each link with its own way of promising.
 
+    SELECT count(*)
+    FROM Control UNION Main1 UNION Main2 [RANGE 1 minute, SLIDE 1 minute, WA ts]
+
+The union promises the least of what its links promise, and a minute is put out when that has passed its end.
 Show the plan without running it: ``oop explain examples/q1_union_count.py:per_minute``
 """
 
@@ -8,6 +12,10 @@ import pyarrow as pa
 import oop
 
 MINUTE = 60
+
+
+def query(control: oop.Stream, main1: oop.Stream, main2: oop.Stream) -> oop.Stream:
+    return oop.union(control, main1, main2).window(oop.tumbling("1min")).agg(packets=oop.count())
 
 
 def link(times: list[int]) -> pa.Table:
@@ -24,7 +32,7 @@ control = oop.source(
 main1 = oop.source(link([1, 20, 61, 119, 125, 200]), time="ts", punctuate=oop.ordered(), name="Main1")
 main2 = oop.source(link([30, 10, 90, 58, 121, 190]), time="ts", punctuate=oop.slack("40s"), name="Main2")
 
-per_minute = oop.union(control, main1, main2).window(oop.tumbling("1min")).agg(packets=oop.count())
+per_minute = query(control, main1, main2)
 
 
 def main() -> None:
