@@ -5,7 +5,8 @@
 
 /* Rows are taken in chunks: what all of them will touch is on its way into the cache before the first is worked on. */
 #define CHUNK 256
-#define DEPTH 4 /* rows of a chain that are fetched beforehand */
+/* Pairs of a chunk that may be found by rounds. With more, chains are long, and are followed one by one. */
+#define ROUND_PAIRS 1024
 #define NO_ROW ((uint32_t)OOP_NO_ROW)
 
 /* How far a hash is shifted to give a head; one less than would do, for a shift by all 64 bits is not defined. */
@@ -20,19 +21,19 @@ static inline uint64_t head_of(const oop_join_table *table, uint64_t word, int s
 }
 
 static inline int has_row(const oop_join_table *table, int64_t place) {
-    return (uint64_t)place < (uint64_t)table->room && table->rows[place].newer != NO_ROW;
+    return (uint64_t)place < (uint64_t)table->room && table->rows[place + 1].newer != NO_ROW;
 }
 
 int oop_join_clear(oop_join_table *table, int64_t from) {
-    for (int64_t place = from; place < table->room; place++) table->rows[place].newer = NO_ROW;
+    for (int64_t place = from; place < table->room; place++) table->rows[place + 1].newer = NO_ROW;
     return OOP_OK;
 }
 
 static inline void push_row(oop_join_table *table, uint64_t head, int64_t place) {
-    oop_join_row *row = &table->rows[place];
+    oop_join_row *row = &table->rows[place + 1];
     row->next = table->heads[head];
     row->newer = 0;
-    if (row->next) table->rows[row->next - 1].newer = (uint32_t)(place + 1);
+    table->rows[row->next].newer = (uint32_t)(place + 1); /* where there is none, of the row that nobody reads */
     table->heads[head] = (uint32_t)(place + 1);
 }
 
@@ -46,21 +47,24 @@ int oop_join_insert(oop_join_table *table, const int64_t *places, const uint64_t
         for (int j = 0; j < m; j++) {
             heads[j] = head_of(table, words[first + j], shift);
             FETCH(&table->heads[heads[j]]);
-            if ((uint64_t)places[first + j] < (uint64_t)table->room) FETCH(&table->rows[places[first + j]]);
+            if ((uint64_t)places[first + j] < (uint64_t)table->room) FETCH(&table->rows[places[first + j] + 1]);
         }
-        for (int j = 0; j < m; j++) {
-            uint32_t next = table->heads[heads[j]];
-            if (next) FETCH(&table->rows[next - 1]);
-        }
+        for (int j = 0; j < m; j++) FETCH(&table->rows[table->heads[heads[j]]]);
         for (int j = 0; j < m; j++, ++*done) {
             int64_t place = places[first + j];
             if ((uint64_t)place >= (uint64_t)table->room || has_row(table, place)) return OOP_ROW_OUTSIDE;
-            table->rows[place].word = words[first + j];
-            memcpy(&table->rows[place].time, (const char *)times + 8 * (first + j), 8);
+            table->rows[place + 1].word = words[first + j];
+            memcpy(&table->rows[place + 1].time, (const char *)times + 8 * (first + j), 8);
             push_row(table, heads[j], place);
         }
     }
     return OOP_OK;
+}
+
+/* What leads to a row: its neighbour, or its head. Both are made, so that no branch has to be foreseen. */
+static inline uint32_t *link_to(const oop_join_table *table, const oop_join_row *row, int shift) {
+    uint32_t *head = &table->heads[head_of(table, row->word, shift)], *newer = &table->rows[row->newer].next;
+    return row->newer ? newer : head;
 }
 
 int oop_join_remove(oop_join_table *table, const int64_t *places, int64_t n, int64_t *done) {
@@ -69,25 +73,19 @@ int oop_join_remove(oop_join_table *table, const int64_t *places, int64_t n, int
         int64_t first = *done;
         int m = n - first < CHUNK ? (int)(n - first) : CHUNK;
         for (int j = 0; j < m; j++)
-            if ((uint64_t)places[first + j] < (uint64_t)table->room) FETCH(&table->rows[places[first + j]]);
+            if ((uint64_t)places[first + j] < (uint64_t)table->room) FETCH(&table->rows[places[first + j] + 1]);
         for (int j = 0; j < m; j++) { /* its neighbours, or its head */
             if (!has_row(table, places[first + j])) continue;
-            const oop_join_row *row = &table->rows[places[first + j]];
-            if (row->next) FETCH(&table->rows[row->next - 1]);
-            if (row->newer)
-                FETCH(&table->rows[row->newer - 1]);
-            else
-                FETCH(&table->heads[head_of(table, row->word, shift)]);
+            const oop_join_row *row = &table->rows[places[first + j] + 1];
+            FETCH(&table->rows[row->next]);
+            FETCH(link_to(table, row, shift));
         }
         for (int j = 0; j < m; j++, ++*done) {
             int64_t place = places[first + j];
             if (!has_row(table, place)) return OOP_ROW_OUTSIDE;
-            oop_join_row *row = &table->rows[place];
-            if (row->next) table->rows[row->next - 1].newer = row->newer;
-            if (row->newer)
-                table->rows[row->newer - 1].next = row->next;
-            else
-                table->heads[head_of(table, row->word, shift)] = row->next;
+            oop_join_row *row = &table->rows[place + 1];
+            table->rows[row->next].newer = row->newer;
+            *link_to(table, row, shift) = row->next;
             row->newer = NO_ROW;
         }
     }
@@ -99,10 +97,10 @@ int oop_join_relink(oop_join_table *table, const uint32_t *old, int64_t old_size
     for (int64_t chain = 0; chain < old_size; chain++) {
         uint32_t at = old[chain];
         if (!at) continue;
-        while (table->rows[at - 1].next) at = table->rows[at - 1].next;
+        while (table->rows[at].next) at = table->rows[at].next;
         while (at) { /* from the oldest on, so that rows with the same word keep their order */
-            uint32_t newer = table->rows[at - 1].newer;
-            push_row(table, head_of(table, table->rows[at - 1].word, shift), (int64_t)at - 1);
+            uint32_t newer = table->rows[at].newer;
+            push_row(table, head_of(table, table->rows[at].word, shift), (int64_t)at - 1);
             at = newer;
         }
     }
@@ -112,94 +110,161 @@ int oop_join_relink(oop_join_table *table, const uint32_t *old, int64_t old_size
 int oop_join_read(const oop_join_table *table, const int64_t *places, int64_t n, uint64_t *words, void *times) {
     for (int64_t i = 0; i < n; i++) {
         if (!has_row(table, places[i])) return OOP_ROW_OUTSIDE;
-        const oop_join_row *row = &table->rows[places[i]];
+        const oop_join_row *row = &table->rows[places[i] + 1];
         words[i] = row->word;
         memcpy((char *)times + 8 * i, &row->time, 8);
     }
     return OOP_OK;
 }
 
-/* The times from *first to *last that a row of time t meets; 0 if there are none. */
-static inline int find_span(const oop_reach *reach, int64_t t, int64_t *first, int64_t *last) {
+/* Probing rows of a chunk, and what they meet: whole times from first to last, or real ones by the reach. */
+typedef struct {
+    const uint64_t *words;
+    const double *real; /* NULL: times are whole */
+    const oop_float_reach *reach;
+    int64_t first[CHUNK], last[CHUNK];
+} probing;
+
+/* The times that a row of time t meets. Where there are none, the first is after the last. */
+static inline void find_span(const oop_reach *reach, int64_t t, int64_t *first, int64_t *last) {
+    int none = 0;
     *first = INT64_MIN;
     *last = INT64_MAX;
     if (reach->low != INT64_MIN && __builtin_add_overflow(t, reach->low, first)) {
-        if (reach->low > 0) return 0;
+        none = reach->low > 0;
         *first = INT64_MIN;
     }
     if (reach->high != INT64_MAX && __builtin_add_overflow(t, reach->high, last)) {
-        if (reach->high < 0) return 0;
+        none |= reach->high < 0;
         *last = INT64_MAX;
     }
-    return *first <= *last;
-}
-
-static inline int meets_real(const oop_float_reach *reach, double t, double s) {
-    double apart = s - t;
-    int from = reach->low_open ? apart > reach->low : apart >= reach->low;
-    int to = reach->high_open ? apart < reach->high : apart <= reach->high;
-    return from & to;
-}
-
-/* Heads to the rows that they lead to. Down a chain each row waits for the one before it, but the chains of a chunk do not
-   wait for each other: the first rows of all are fetched, then the second ones, and so on. */
-static inline void fetch_chains(const oop_join_table *table, uint64_t *heads, int m) {
-    uint32_t at[CHUNK];
-    for (int j = 0; j < m; j++) {
-        at[j] = table->heads[heads[j]];
-        heads[j] = at[j];
-        if (at[j]) FETCH(&table->rows[at[j] - 1]);
+    if (none) {
+        *first = INT64_MAX;
+        *last = INT64_MIN;
     }
-    for (int depth = 1; depth < DEPTH; depth++)
-        for (int j = 0; j < m; j++) {
-            if (!at[j]) continue;
-            at[j] = table->rows[at[j] - 1].next;
-            if (at[j]) FETCH(&table->rows[at[j] - 1]);
-        }
 }
 
-/* The loop of both kinds of times. SPAN says whether probing row i may meet any, MEETS whether it meets `row`. */
-#define PROBE(SPAN, MEETS)                                                            \
-    const int shift = shift_of(table->size);                                          \
-    uint64_t heads[CHUNK];                                                            \
-    int64_t pairs = *found;                                                           \
-    for (int64_t begin = *done; begin < n; begin += CHUNK) {                          \
-        int m = n - begin < CHUNK ? (int)(n - begin) : CHUNK;                         \
-        for (int j = 0; j < m; j++) {                                                 \
-            heads[j] = head_of(table, words[begin + j], shift);                       \
-            FETCH(&table->heads[heads[j]]);                                           \
-        }                                                                             \
-        fetch_chains(table, heads, m);                                                \
-        for (int j = 0; j < m; j++) {                                                 \
-            int64_t i = begin + j, before = pairs;                                    \
-            if (!heads[j] || !(SPAN)) continue;                                       \
-            const oop_join_row *row;                                                  \
-            for (uint32_t at = (uint32_t)heads[j]; at; at = row->next) {              \
-                row = &table->rows[at - 1];                                           \
-                mine[pairs] = i; /* written over by the next, unless they meet */     \
-                theirs[pairs] = (int64_t)at - 1;                                      \
-                pairs += (row->word == words[i]) & (MEETS);                           \
-                if (pairs > room) {                                                   \
-                    *found = before;                                                  \
-                    *done = i;                                                        \
-                    return OOP_FULL;                                                  \
-                }                                                                     \
-            }                                                                         \
-        }                                                                             \
-    }                                                                                 \
-    *found = pairs;                                                                   \
-    *done = n;                                                                        \
+/* Does row j of the chunk meet this one? Without a branch: it cannot be foreseen. */
+static inline int meets(const probing *rows, int j, const oop_join_row *row) {
+    int same = row->word == rows->words[j];
+    if (!rows->real) return same & (row->time.whole >= rows->first[j]) & (row->time.whole <= rows->last[j]);
+    double apart = row->time.real - rows->real[j];
+    int from = rows->reach->low_open ? apart > rows->reach->low : apart >= rows->reach->low;
+    int to = rows->reach->high_open ? apart < rows->reach->high : apart <= rows->reach->high;
+    return same & from & to;
+}
+
+/* The pairs of a chunk in rounds: the newest row of each chain, then the next of those that go on, which are on their way
+   into the cache meanwhile. -1 if there are more than ROUND_PAIRS; else they are in the order of the probing rows. */
+static int probe_rounds(const oop_join_table *table, const probing *rows, const uint32_t *heads, int m, int64_t begin,
+                        int64_t *mine, int64_t *theirs) {
+    uint32_t at[CHUNK + 1], found_at[ROUND_PAIRS + 1];
+    uint16_t row_of[CHUNK + 1], found_row[ROUND_PAIRS + 1];
+    int starts[CHUNK + 1] = {0}, active = 0, pairs = 0;
+    for (int j = 0; j < m; j++) {
+        at[active] = heads[j];
+        row_of[active] = (uint16_t)j;
+        active += heads[j] != 0;
+    }
+    while (active) {
+        int left = 0;
+        for (int k = 0; k < active; k++) {
+            const oop_join_row *row = &table->rows[at[k]];
+            uint32_t next = row->next;
+            uint16_t j = row_of[k];
+            FETCH(&table->rows[next]);
+            int met = meets(rows, j, row);
+            found_at[pairs] = at[k];
+            found_row[pairs] = j;
+            pairs += met;
+            starts[j + 1] += met;
+            if (pairs > ROUND_PAIRS) return -1;
+            at[left] = next;
+            row_of[left] = j;
+            left += next != 0;
+        }
+        active = left;
+    }
+    for (int j = 0; j < m; j++) starts[j + 1] += starts[j];
+    for (int k = 0; k < pairs; k++) {
+        int place = starts[found_row[k]]++;
+        mine[place] = begin + found_row[k];
+        theirs[place] = (int64_t)found_at[k] - 1;
+    }
+    return pairs;
+}
+
+/* The same one chain after the other, up to the row whose pairs find no room. */
+static int probe_chains(const oop_join_table *table, const probing *rows, const uint32_t *heads, int m, int64_t begin,
+                        int64_t *mine, int64_t *theirs, int64_t room, int64_t *found, int64_t *done) {
+    for (int j = 0; j < m; j++) {
+        int64_t pairs = *found;
+        const oop_join_row *row;
+        for (uint32_t at = heads[j]; at; at = row->next) {
+            row = &table->rows[at];
+            if (!meets(rows, j, row)) continue;
+            if (pairs == room) return OOP_FULL;
+            mine[pairs] = begin + j;
+            theirs[pairs++] = (int64_t)at - 1;
+        }
+        *found = pairs;
+        *done = begin + j + 1;
+    }
     return OOP_OK;
+}
+
+static int probe_chunk(const oop_join_table *table, const probing *rows, int m, int64_t begin, int64_t *mine,
+                       int64_t *theirs, int64_t room, int64_t *found, int64_t *done) {
+    const int shift = shift_of(table->size);
+    uint32_t heads[CHUNK];
+    uint64_t places[CHUNK];
+    for (int j = 0; j < m; j++) {
+        places[j] = head_of(table, rows->words[j], shift);
+        FETCH(&table->heads[places[j]]);
+    }
+    for (int j = 0; j < m; j++) {
+        heads[j] = table->heads[places[j]];
+        FETCH(&table->rows[heads[j]]);
+    }
+    if (room - *found >= ROUND_PAIRS) {
+        int pairs = probe_rounds(table, rows, heads, m, begin, mine + *found, theirs + *found);
+        if (pairs >= 0) {
+            *found += pairs;
+            *done = begin + m;
+            return OOP_OK;
+        }
+    }
+    return probe_chains(table, rows, heads, m, begin, mine, theirs, room, found, done);
+}
 
 int oop_join_probe(const oop_join_table *table, const uint64_t *words, const int64_t *times, int64_t n,
                    const oop_reach *reach, int64_t *mine, int64_t *theirs, int64_t room, int64_t *found,
                    int64_t *done) {
-    int64_t first = 0, last = 0;
-    PROBE(find_span(reach, times[i], &first, &last), (row->time.whole >= first) & (row->time.whole <= last))
+    int code = OOP_OK;
+    while (*done < n && code == OOP_OK) {
+        int64_t begin = *done;
+        int m = n - begin < CHUNK ? (int)(n - begin) : CHUNK;
+        probing rows;
+        rows.words = words + begin;
+        rows.real = NULL;
+        for (int j = 0; j < m; j++) find_span(reach, times[begin + j], &rows.first[j], &rows.last[j]);
+        code = probe_chunk(table, &rows, m, begin, mine, theirs, room, found, done);
+    }
+    return code;
 }
 
 int oop_join_probe_float(const oop_join_table *table, const uint64_t *words, const double *times, int64_t n,
                          const oop_float_reach *reach, int64_t *mine, int64_t *theirs, int64_t room, int64_t *found,
                          int64_t *done) {
-    PROBE(1, meets_real(reach, times[i], row->time.real))
+    int code = OOP_OK;
+    while (*done < n && code == OOP_OK) {
+        int64_t begin = *done;
+        int m = n - begin < CHUNK ? (int)(n - begin) : CHUNK;
+        probing rows;
+        rows.words = words + begin;
+        rows.real = times + begin;
+        rows.reach = reach;
+        code = probe_chunk(table, &rows, m, begin, mine, theirs, room, found, done);
+    }
+    return code;
 }

@@ -6,7 +6,7 @@
 
 #include "status.h"
 
-/* One row. Links are one more than the number of a row, 0 where there is none. */
+/* One row. Links are one more than the place of a row, 0 where there is none. */
 typedef struct {
     uint64_t word; /* stands for its key */
     union {
@@ -21,9 +21,9 @@ enum { OOP_NO_ROW = -1 };
 
 typedef struct {
     uint32_t *heads; /* the newest row of each chain */
-    oop_join_row *rows;
+    oop_join_row *rows; /* one more than there are places: the row of place p is rows[p + 1], and rows[0] is nobody's */
     int64_t size;    /* of heads, a power of two */
-    int64_t room;    /* of rows */
+    int64_t room;    /* places */
     uint64_t seed;   /* both secret, so that nobody can choose keys that meet in one chain */
     uint64_t factor; /* odd */
 } oop_join_table;
@@ -56,8 +56,7 @@ int oop_join_relink(oop_join_table *table, const uint32_t *old, int64_t old_size
 int oop_join_read(const oop_join_table *table, const int64_t *places, int64_t n, uint64_t *words, void *times);
 
 /* Pairs (mine, theirs) of probing rows from *done on with the places of the rows that they meet, the newest first. *done
-   is the first row that was not taken: OOP_FULL if its pairs found no room. *found pairs are there. The arrays have one
-   place more than room says. */
+   is the first row that was not taken: OOP_FULL if its pairs found no room. *found pairs are there. */
 int oop_join_probe(const oop_join_table *table, const uint64_t *words, const int64_t *times, int64_t n,
                    const oop_reach *reach, int64_t *mine, int64_t *theirs, int64_t room, int64_t *found, int64_t *done);
 int oop_join_probe_float(const oop_join_table *table, const uint64_t *words, const double *times, int64_t n,

@@ -23,6 +23,7 @@ from oop.kernels.reference_joins import (
 from oop.kernels.scratch import growing_array, new_array, recycle
 
 SMALLEST = 32  # places of a new table
+ROUND_PAIRS = 1024  # with room for so many more, the kernel takes its faster way
 _ROW = ffi.sizeof("oop_join_row")
 # One secret for each process: keys that meet in one chain here need not meet anywhere else.
 _SEED, _FACTOR = (int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2))
@@ -101,8 +102,8 @@ class JoinTable:
         else:
             run, limits = lib.oop_join_probe, ffi.new("oop_reach *", whole_reach(reach))
         found, done = ffi.new("int64_t *"), ffi.new("int64_t *", start)
-        end, room = len(words), min(most, 2 * (len(words) - start) + SMALLEST)
-        mine, theirs = new_array(room + 1, np.int64), new_array(room + 1, np.int64)
+        end, room = len(words), min(most, 2 * (len(words) - start) + ROUND_PAIRS)
+        mine, theirs = new_array(room, np.int64), new_array(room, np.int64)
         while True:
             pairs = point(mine), point(theirs), room, found, done
             code = run(self._table, point(words), point(times), end, limits, *pairs)
@@ -114,14 +115,15 @@ class JoinTable:
                     break
                 end = start + 1  # the first row alone meets more
             room = min(4 * room, most) if room < most else 4 * room
-            mine, theirs = (_longer(array, room + 1, found[0]) for array in (mine, theirs))
+            mine, theirs = (_longer(array, room, found[0]) for array in (mine, theirs))
         return mine[: found[0]], theirs[: found[0]], int(done[0])
 
     def _grow(self, places: int) -> None:
         table, before = self._table, self._table.room
         # By a part of what there is, so that rows that come in small batches are not moved for each of them.
         room = max(places, SMALLEST, before + before // 4)
-        old_memory, self._memory = self._memory, _longer(self._memory, room * _ROW, before * _ROW)
+        used = min((before + 1) * _ROW, len(self._memory))  # the first row is nobody's
+        old_memory, self._memory = self._memory, _longer(self._memory, (room + 1) * _ROW, used)
         recycle(old_memory)
         table.rows, table.room = ffi.from_buffer("oop_join_row[]", self._memory), room
         check_code(lib.oop_join_clear(table, before))

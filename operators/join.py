@@ -206,25 +206,29 @@ class JoinOperator:
         arrived, usable = own.read(batch)
         if usable is not None and self.spec.pads[port] and not late:
             yield self._own(Arrived.of(batch), np.flatnonzero(~usable), port)
-        matched = np.zeros(len(arrived), np.bool_)
+        first_only = port == LEFT and not self.spec.gives_pairs
+        matched = np.zeros(len(arrived), np.bool_) if first_only or self.spec.pads[port] or late else None
         yield from self._meet(arrived, port, matched, late)
-        keep = ~_is_below(arrived.places, self._least(port, arrived.columns))
-        if port == LEFT and not self.spec.gives_pairs:
-            keep &= ~matched  # a row of a semi or anti join has done its part with its first match
-        alone = ~keep & ~matched
-        if late:
-            self.late_unused += int(alone.sum())
-        elif self.spec.pads[port] and alone.any():
-            yield self._own(arrived, np.flatnonzero(alone), port)
-        if keep.any():
-            own.insert(arrived, None if keep.all() else np.flatnonzero(keep), matched, late)
+        gone = _is_below(arrived.places, self._least(port, arrived.columns))
+        if matched is not None:
+            alone = gone & ~matched
+            if late:
+                self.late_unused += int(alone.sum())
+            elif self.spec.pads[port] and alone.any():
+                yield self._own(arrived, np.flatnonzero(alone), port)
+            if first_only:
+                gone |= matched  # a row of a semi or anti join has done its part with its first match
+        if not gone.any():
+            own.insert(arrived, None, matched, late)
+        elif not gone.all():
+            own.insert(arrived, np.flatnonzero(~gone), matched, late)
         if self.words.is_crowded(self.buffered_rows):
             self.words.clear()
             for side in self.sides:
                 side.recode()
 
-    def _meet(self, arrived: Arrived, port: int, matched: np.ndarray, late: bool) -> Iterator[pa.RecordBatch]:
-        """All pairs with rows that the other side holds; ``matched`` is brought up to date."""
+    def _meet(self, arrived: Arrived, port: int, matched: np.ndarray | None, late: bool) -> Iterator[pa.RecordBatch]:
+        """All pairs with rows that the other side holds; ``matched``, if anybody asks, is brought up to date."""
         other = self.sides[1 - port]
         for mine, theirs in other.probe(arrived, self.spec.band.reach(1 - port)):
             if self.spec.where is not None:
@@ -234,7 +238,8 @@ class JoinOperator:
                 mine, theirs = mine[chosen], theirs[chosen]
             if not len(mine):
                 continue
-            matched[mine] = True
+            if matched is not None:
+                matched[mine] = True
             if self.spec.gives_pairs:
                 if other.marks:
                     other.mark(theirs)
@@ -242,7 +247,7 @@ class JoinOperator:
                 yield from _parted(pairs, other.are_late(theirs), late)
             elif port == RIGHT:
                 yield from self._first_match(np.unique(theirs), late)
-        if self.spec.how == "semi" and port == LEFT and matched.any():
+        if self.spec.how == "semi" and port == LEFT and matched is not None and matched.any():
             yield from _parted(self._own(arrived, np.flatnonzero(matched), port), None, late)
 
     def _first_match(self, theirs: np.ndarray, late: bool) -> Iterator[pa.RecordBatch]:

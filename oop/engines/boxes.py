@@ -89,6 +89,27 @@ class Arc:
         self.queued_rows -= rows
         return train
 
+    def take_past_promises(self, enough: int) -> tuple[list[pa.RecordBatch], list[Punctuation]]:
+        """The batches that are next, also behind linear promises, and these promises: rows may overtake them, and of
+        those about one attribute the last says all."""
+        train: list[pa.RecordBatch] = []
+        promises: dict[str, Punctuation] = {}
+        rows = 0
+        while self.queue and rows < enough:
+            following = self.queue[0]
+            if isinstance(following, pa.RecordBatch):
+                if train and not _couple(train[0], following):
+                    break
+                train.append(following)
+                rows += following.num_rows
+            elif train and len(following.below) == 1 and not following.where:
+                promises.update(dict.fromkeys(following.below, following))
+            else:
+                break
+            self.queue.popleft()
+        self.queued_rows -= rows
+        return train, list(promises.values())
+
 
 def _is_promise(element: Element) -> TypeGuard[Punctuation]:
     return isinstance(element, Punctuation)
@@ -263,11 +284,11 @@ class ShardedBox(Box):
             if not ready:
                 break
             for arc in ready:
-                train = arc.take_batches(SHARDED_TRAIN_ROWS)
+                train, promises = arc.take_past_promises(SHARDED_TRAIN_ROWS)
                 if train:
                     taken += self._process_batches(train, arc.port)
-                else:
-                    self.process(arc.take(), arc.port)
+                for promise in promises if train else [arc.take()]:
+                    self.process(promise, arc.port)
         self.emit(self.sharded.ready())
         self.measure()
         return True

@@ -244,10 +244,10 @@ static void run_joins(const int64_t *times, const double *real_times) {
     const int64_t *places = shuffled_places(), most = 16 * ROWS;
     const uint64_t *words = (const uint64_t *)numbers(KEYS), *others = (const uint64_t *)numbers(2000000);
     uint64_t *words_out = room(ROWS, 8);
-    int64_t *mine = room(most + 1, 8), *theirs = room(most + 1, 8), *times_out = room(ROWS, 8), found = 0, done;
+    int64_t *mine = room(most, 8), *theirs = room(most, 8), *times_out = room(ROWS, 8), found = 0, done;
     oop_join_table table = {.size = HEADS, .room = ROWS, .seed = 0x243F6A8885A308D3u, .factor = 0x13198A2E03707345u};
     table.heads = room(HEADS, sizeof *table.heads);
-    table.rows = room(ROWS, sizeof *table.rows);
+    table.rows = room(ROWS + 1, sizeof *table.rows);
     end_call("join_clear", oop_join_clear(&table, 0));
     end_call("join_insert", oop_join_insert(&table, places, words, times, ROWS, &done));
     end_call("join_read", oop_join_read(&table, places, ROWS, words_out, times_out));
@@ -261,7 +261,7 @@ static void run_joins(const int64_t *times, const double *real_times) {
     table.heads = room(2 * HEADS, sizeof *table.heads);
     table.size = 2 * HEADS;
     end_call("join_relink", oop_join_relink(&table, old, HEADS));
-    for (int64_t i = 0; i < ROWS; i++) table.rows[places[i]].time.real = real_times[i];
+    for (int64_t i = 0; i < ROWS; i++) table.rows[places[i] + 1].time.real = real_times[i];
     done = found = 0;
     end_call("join_probe_float", oop_join_probe_float(&table, words, real_times, ROWS, &real_near, mine, theirs, most,
                                                       &found, &done));
