@@ -185,6 +185,21 @@ def read_text(part: pa.RecordBatch) -> object:
     return loads(part.column(0)[0].as_py())
 
 
+LATE_UNUSED = "late_unused"
+"""The part that says how many admitted late rows could not be used."""
+
+
+def load_common(parts: Mapping[str, pa.RecordBatch | None], ports: Ports) -> int:
+    """Restore what every operator with rows or groups saves: its frontiers, and (returned) `LATE_UNUSED`."""
+    check_shards(parts, 1)
+    frontiers, unused = parts.get(FRONTIERS), parts.get(LATE_UNUSED)
+    if frontiers is not None:
+        ports.load(frontiers)
+    count = 0 if unused is None else read_text(unused)
+    assert isinstance(count, int)
+    return count
+
+
 class Passing:
     """An operator whose only state is the promises it has seen: filter, map, split, union, bucket."""
 

@@ -9,11 +9,10 @@ import pyarrow as pa
 
 from oop.errors import SchemaMismatch
 from oop.operators.aggregates import Aggregate
-from oop.operators.base import FRONTIERS, Part, Ports, Spec, check_shards, read_text, text_part
+from oop.operators.base import LATE_UNUSED, Part, Ports, Spec, load_common, text_part
 from oop.operators.groups import Shape, Store
 from oop.operators.keys import read_key
 
-_LATE_UNUSED = "late_unused"
 Named = tuple[tuple[str, Aggregate], ...]
 
 
@@ -49,19 +48,12 @@ class Holding:
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()
-        yield text_part(_LATE_UNUSED, self.late_unused)
+        yield text_part(LATE_UNUSED, self.late_unused)
         yield from self.store.save()
 
     def load(self, parts: Iterable[Part]) -> None:
         found = dict(parts)
-        check_shards(found, 1)
-        frontiers, unused = found.get(FRONTIERS), found.get(_LATE_UNUSED)
-        if frontiers is not None:
-            self.ports.load(frontiers)
-        if unused is not None:
-            said = read_text(unused)
-            assert isinstance(said, int)
-            self.late_unused = said
+        self.late_unused = load_common(found, self.ports)
         self.store.load(found.items())
 
 

@@ -17,18 +17,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.band import LEFT, RIGHT, Band, SameWindow
-from oop.operators.base import (
-    FRONTIERS,
-    Columns,
-    Element,
-    Operator,
-    Part,
-    Ports,
-    Spec,
-    check_shards,
-    read_text,
-    text_part,
-)
+from oop.operators.base import LATE_UNUSED, Columns, Element, Operator, Part, Ports, Spec, load_common, text_part
 from oop.operators.coverage import INT64_MAX, INT64_MIN, bounds_of_rows, group_columns
 from oop.operators.expressions import Expr
 from oop.operators.filter import check_predicate
@@ -44,7 +33,6 @@ from oop.punctuation.patterns import Bound
 
 KINDS = ("inner", "left", "right", "full", "semi", "anti")
 SUFFIX = "_right"
-_LATE_UNUSED = "late_unused"
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,20 +343,13 @@ class JoinOperator:
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()
-        yield text_part(_LATE_UNUSED, self.late_unused)
+        yield text_part(LATE_UNUSED, self.late_unused)
         for number, side in enumerate(self.sides):
             yield from side.save(f"{number}/")
 
     def load(self, parts: Iterable[Part]) -> None:
         found = dict(parts)
-        check_shards(found, 1)
-        frontiers, unused = found.get(FRONTIERS), found.get(_LATE_UNUSED)
-        if frontiers is not None:
-            self.ports.load(frontiers)
-        if unused is not None:
-            said = read_text(unused)
-            assert isinstance(said, int)
-            self.late_unused = said
+        self.late_unused = load_common(found, self.ports)
         self.words.clear()
         for number, side in enumerate(self.sides):
             side.load(found, f"{number}/")
