@@ -133,6 +133,15 @@ def wide_kind(kind: str) -> str:
     return kind.rstrip("0123456789")
 
 
+def value_type(type: pa.DataType) -> pa.DataType:
+    """The type of the values of a dictionary column; any other type as it is.
+
+    >>> value_type(pa.dictionary(pa.int8(), pa.string()))
+    DataType(string)
+    """
+    return type.value_type if pt.is_dictionary(type) else type
+
+
 @functools.cache
 def key_kind(type: pa.DataType) -> str:
     """The kind of `Column` in which an Arrow type serves as a key: integers in their own width.

@@ -1,6 +1,6 @@
 """When two rows of a join are close enough in time, and what a promise on one side then says about the other.
 
-A row has a *place* on the axis on which rows meet: its time itself for a band, its window for a window join. ``L`` and
+A row has a *point* on the axis on which rows meet: its time itself for a band, its window for a window join. ``L`` and
 ``R`` are the bounds promised for the left and the right time (DESIGN section 3).
 """
 
@@ -44,15 +44,15 @@ class Band:
 
     @property
     def is_equality(self) -> bool:
-        """Does a place meet exactly one other?"""
+        """Does a point meet exactly one other?"""
         return self.lo == self.hi and (isinstance(self.lo, int) or self.lo == 0)
 
     @property
     def keeps_time(self) -> bool:
-        """Is the place of a row its time?"""
+        """Is the point of a row its time?"""
         return True
 
-    def places(self, times: np.ndarray) -> np.ndarray:
+    def points(self, times: np.ndarray) -> np.ndarray:
         return times
 
     def reach(self, side: int) -> Reach:
@@ -66,7 +66,7 @@ class Band:
         return self._least(side, bound, False)
 
     def least_held(self, side: int, bound: Bound | None) -> Bound:
-        """The least place on a side that may still meet a row of the other side, which promises this bound."""
+        """The least point on a side that may still meet a row of the other side, which promises this bound."""
         least = None if bound is None else self._least(side, bound, self.hi_open if side == LEFT else self.lo_open)
         return -math.inf if least is None else least
 
@@ -83,10 +83,6 @@ class Band:
             return _least_float(lambda t: bound - t < apart if strict else bound - t <= apart)
         return _least_float(lambda t: t - bound > apart if strict else t - bound >= apart)
 
-    def __str__(self) -> str:
-        opening, closing = "(" if self.lo_open else "[", ")" if self.hi_open else "]"
-        return f"{opening}{self.lo}, {self.hi}{closing}"
-
 
 @dataclass(frozen=True)
 class SameWindow:
@@ -96,9 +92,8 @@ class SameWindow:
     span = 0
     is_equality = True
     keeps_time = False
-    lo = 0
 
-    def places(self, times: np.ndarray) -> np.ndarray:
+    def points(self, times: np.ndarray) -> np.ndarray:
         grid = self.grid
         wids = partial(dispatch.kernels().wid_ranges, range=grid.range, slide=grid.slide, offset=grid.offset)
         return wids(times)[0]

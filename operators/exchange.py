@@ -33,7 +33,7 @@ def part_batches(batches: Sequence[pa.RecordBatch], columns: Sequence[str], shar
     coded = {
         name: encode_text([batch.column(name) for batch in batches])
         for name in columns
-        if _is_text(_decoded(schema.field(name).type))
+        if _is_text(views.value_type(schema.field(name).type))
     }
     rows = sum(batch.num_rows for batch in batches)
     values = [
@@ -53,7 +53,7 @@ def part_batches(batches: Sequence[pa.RecordBatch], columns: Sequence[str], shar
         field = schema.field(i)
         texts = None
         if field.name in coded:
-            texts = views.to_arrow(coded[field.name][0].values, _decoded(field.type))
+            texts = views.to_arrow(coded[field.name][0].values, views.value_type(field.type))
         for part, out, end in zip(parts, column, ends.tolist(), strict=True):
             type_ = field.type if texts is None else pa.int32()
             array = pa.Array.from_buffers(type_, end, [None, pa.py_buffer(out)])
@@ -77,10 +77,6 @@ def _exchange(
 
 def _is_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
-
-
-def _decoded(type_: pa.DataType) -> pa.DataType:
-    return type_.value_type if pa.types.is_dictionary(type_) else type_
 
 
 def _keys(

@@ -73,16 +73,13 @@ class HeldRows:
             if field.name in self.fixed:
                 self.fixed[field.name].put(places, column, rows)
             else:
-                column = column if rows is None else column.take(pa.array(rows))
+                column = _own_copy(column) if rows is None else column.take(pa.array(rows))
                 logged.append(as_type(column, _plain(field.type)))
         if self.log is not None:
             self.log.put(places, logged)
 
-    def take(self, name: str, places: np.ndarray) -> pa.Array:
-        """One column of the rows in these places."""
-        return self.take_all([name], places)[name]
-
-    def take_all(self, names: Sequence[str], places: np.ndarray) -> dict[str, pa.Array]:
+    def take(self, names: Sequence[str], places: np.ndarray) -> dict[str, pa.Array]:
+        """These columns of the rows in these places."""
         found = {n: self.fixed[n].take(places) for n in names if n in self.fixed}
         rest = [n for n in names if n not in self.fixed]
         if rest:
@@ -92,13 +89,14 @@ class HeldRows:
                 found[name] = as_type(column, self.schema.field(name).type)
         return found
 
-    def tidy(self, held: np.ndarray | None, count: int) -> bool:
-        """Is most of the log for rows that are gone? Given the places of all rows, it is written anew."""
-        if self.log is None or self.log.lines <= 2 * count + _SLACK:
-            return False
-        if held is not None:
-            self.log.rewrite(held)
-        return True
+    def is_mostly_gone(self, count: int) -> bool:
+        """Is most of the log for rows that are gone, when there are so many?"""
+        return self.log is not None and self.log.lines > 2 * count + _SLACK
+
+    def rewrite(self, held: np.ndarray) -> None:
+        """The log anew, with the rows in these places alone."""
+        assert self.log is not None
+        self.log.rewrite(held)
 
     def _make_room(self, room: int) -> None:
         if room <= self._room:
@@ -173,9 +171,22 @@ class _Log:
         self._size += batch.nbytes
 
     def take(self, names: Sequence[str], places: np.ndarray) -> list[pa.Array]:
-        table = pa.Table.from_batches(self.batches, self.schema).select(list(names))
-        taken = table.take(pa.array(self.line[places])).combine_chunks()
-        return [_one(column) for column in taken.columns]
+        """Batch by batch: Arrow would first make one of all, however little is taken."""
+        lines, starts = self.line[places], np.cumsum([0, *(b.num_rows for b in self.batches)])
+        of = np.searchsorted(starts, lines, "right") - 1
+        order = np.argsort(of, kind="stable")
+        bounds = np.searchsorted(of[order], np.arange(len(self.batches) + 1))
+        parts = []
+        for number in np.unique(of).tolist():
+            here = lines[order[bounds[number] : bounds[number + 1]]] - starts[number]
+            parts.append(self.batches[number].select(list(names)).take(pa.array(here)))
+        if not parts:
+            return [pa.nulls(0, self.schema.field(n).type) for n in names]
+        if len(parts) == 1:
+            return list(parts[0].columns)
+        back = np.empty(len(order), np.int64)
+        back[order] = np.arange(len(order))
+        return list(pa.concat_batches(parts).take(pa.array(back)).columns)
 
     def rewrite(self, held: np.ndarray) -> None:
         """Only the lines of these rows."""
@@ -204,13 +215,29 @@ def take_column(array: pa.Array, rows: np.ndarray, type_: pa.DataType) -> pa.Arr
     return pa.Array.from_buffers(type_, len(rows), [None, pa.py_buffer(taken)])
 
 
+def with_room(array: np.ndarray, room: int) -> np.ndarray:
+    """The array by place, longer by zeros if it has to be."""
+    if room <= len(array):
+        return array
+    longer = np.zeros(max(room, len(array) + len(array) // 4), array.dtype)
+    longer[: len(array)] = array
+    return longer
+
+
 def _plain(type_: pa.DataType) -> pa.DataType:
-    """Dictionaries of several batches cannot be joined: a log has their values."""
-    return type_.value_type if pa.types.is_dictionary(type_) else type_
+    """How a log has them: not as dictionaries, for those of several batches cannot be joined, and text with offsets
+    that reach beyond 2 GB."""
+    type_ = views.value_type(type_)
+    if pa.types.is_string(type_):
+        return pa.large_string()
+    return pa.large_binary() if pa.types.is_binary(type_) else type_
 
 
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+def _own_copy(column: pa.Array) -> pa.Array:
+    """Not a small piece of something large, which would live as long."""
+    if column.get_total_buffer_size() <= 2 * column.nbytes:
+        return column
+    return column.take(pa.array(np.arange(len(column))))
 
 
 def _longer(array: np.ndarray, room: int) -> np.ndarray:

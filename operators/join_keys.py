@@ -23,7 +23,7 @@ def common_type(left: Named, right: Named) -> pa.DataType:
     oop.errors.SchemaMismatch: the keys 'a' (int32) and 'b' (string) cannot be compared
     Hint: cast one of them: .with_columns(b=oop.col('b').cast('int32'))
     """
-    a, b = (_decoded(type_) for _, type_ in (left, right))
+    a, b = (views.value_type(type_) for _, type_ in (left, right))
     for type_ in (a, b):
         views.kind_of(type_)  # refuses what cannot be a key
     found = a if a == b else _wider(a, b)
@@ -68,7 +68,7 @@ def same_shard(a: pa.DataType, b: pa.DataType) -> bool:
     >>> same_shard(pa.int8(), pa.int64()), same_shard(pa.float32(), pa.float64())
     (True, False)
     """
-    a, b = _decoded(a), _decoded(b)
+    a, b = views.value_type(a), views.value_type(b)
     if a == b or (pt.is_integer(a) and pt.is_integer(b)):
         return True
     return {a, b} == {pa.string(), pa.large_string()}
@@ -76,10 +76,6 @@ def same_shard(a: pa.DataType, b: pa.DataType) -> bool:
 
 def _finer(a: pa.DataType, b: pa.DataType) -> str:
     return max(a.unit, b.unit, key=_UNITS.index)
-
-
-def _decoded(type_: pa.DataType) -> pa.DataType:
-    return type_.value_type if pt.is_dictionary(type_) else type_
 
 
 def _is_text(type_: pa.DataType) -> bool:

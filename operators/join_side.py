@@ -1,4 +1,8 @@
-"""One side of a join: the rows that may still meet a row of the other side (DESIGN section 3; paper 004, figure 4)."""
+"""One side of a join: the rows that may still meet a row of the other side (paper 004, figure 4).
+
+A row that is held has a *place*, a number under which all arrays have something of it, and a *point* on the axis of
+time (see `band`). The table finds places by key and point, the slices by point alone.
+"""
 
 from __future__ import annotations
 
@@ -9,69 +13,67 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from oop.errors import OopError
 from oop.kernels import dispatch, views
 from oop.kernels.reference_joins import Reach
 from oop.operators.band import Band, SameWindow
 from oop.operators.base import Part, read_text, text_part
 from oop.operators.compute import compute as pc
 from oop.operators.coverage import INT64_MAX
-from oop.operators.held_rows import HeldRows, Places, as_type
+from oop.operators.held_rows import HeldRows, Places, as_type, with_room
 from oop.operators.join_words import ByKey, ByPiece, KeyWords
 from oop.operators.time_slices import TimeSlices
 from oop.operators.times import from_physical, is_whole
 
-_PAIRS = 65_536  # pairs that are made into rows at a time
+PAIRS = 65_536  # pairs that are made into rows at a time
 SAMPLE = 64  # rows that are looked at …
 CROWD = 128  # … to see whether there are about so many of a key
-_MATCHED, _LATE = "matched", "late"
+MATCHED, LATE = "$matched", "$late"  # columns of a part beside those of the rows
 
 
 @dataclass
 class Arrived:
-    """The rows of a batch that can meet others: their columns, words and places."""
+    """The rows of a batch that can meet others: their columns, words and points."""
 
     columns: list[pa.Array]
     words: np.ndarray
-    places: np.ndarray
-
-    @staticmethod
-    def of(batch: pa.RecordBatch) -> Arrived:
-        """Rows that meet nothing."""
-        return Arrived(list(batch.columns), np.zeros(0, np.uint64), np.zeros(0, np.int64))
+    points: np.ndarray
 
     def __len__(self) -> int:
-        return len(self.places)
+        return len(self.points)
 
 
 class Side:
-    """``names`` are its key columns, compared in the types of ``words``, and ``time`` its time column. ``marks`` says
-    that it must be known of each row whether it met one of the other side."""
+    """``keys`` are its key columns, compared in the types ``key_types``, ``time`` is its time column. ``way`` is how
+    rows are found. With ``keeps_matched`` it is known of each row whether it met one of the other side."""
 
     def __init__(
         self,
         schema: pa.Schema,
+        *,
         time: str,
-        names: Sequence[str],
+        keys: Sequence[str],
         key_types: Sequence[pa.DataType],
         band: Band | SameWindow,
         words: KeyWords,
         way: ByKey,
-        marks: bool,
+        keeps_matched: bool,
     ) -> None:
-        self.schema, self.time, self.names, self.key_types = schema, time, list(names), list(key_types)
-        self.band, self.words, self.way, self.marks = band, words, way, marks
+        self.schema, self.time, self.keys, self.key_types = schema, time, list(keys), list(key_types)
+        self.band, self.words, self.way, self.keeps_matched = band, words, way, keeps_matched
         self._looked_at = SAMPLE
         self.whole = is_whole(schema.field(time).type) or not band.keeps_time
         self._derived = self._find_derived()
+        self._saved: set[int] = set()
         self._start()
 
     def _find_derived(self) -> dict[str, int | None]:
-        """Columns that the table has already: the time (None), and packed keys by number."""
+        """Columns that the table has already: the time (None), and packed keys by their position."""
         found: dict[str, int | None] = {}
         if self.words.can_unpack:
-            for number, (name, type_) in enumerate(zip(self.names, self.key_types, strict=True)):
+            for position, (name, type_) in enumerate(zip(self.keys, self.key_types, strict=True)):
                 if self.schema.field(name).type == type_ and not pa.types.is_dictionary(type_):
-                    found[name] = number
+                    found[name] = position
         if self.band.keeps_time and views.fixed_dtype(self.schema.field(self.time).type) in (np.int64, np.float64):
             found[self.time] = None
         return found
@@ -79,53 +81,53 @@ class Side:
     def _start(self) -> None:
         self.table = dispatch.kernels().JoinTable(np.int64 if self.whole else np.float64)
         self.slices = TimeSlices(self.band.span, self.whole)
-        self.numbers = Places()
+        self.places = Places()
         self.rows = HeldRows(pa.schema([f for f in self.schema if f.name not in self._derived]))
-        self.matched = np.zeros(0, np.bool_)
-        self.late: np.ndarray | None = None  # by place, once a late row was admitted
-        self._saved: set[int] = set()
+        self.matched = np.zeros(0, np.bool_)  # by place
+        self.late = np.zeros(0, np.bool_)  # by place, once a late row was admitted
+        self.dead = np.zeros(0, np.bool_)  # by place: left before its time, and still in its slice
+        self._deaths = 0
 
     def __len__(self) -> int:
         return len(self.table)
 
     @property
     def nbytes(self) -> int:
-        flags = self.matched.nbytes + (0 if self.late is None else self.late.nbytes)
-        return self.table.nbytes + self.slices.nbytes + self.rows.nbytes + self.numbers.nbytes + flags
+        flags = self.matched.nbytes + self.late.nbytes + self.dead.nbytes
+        return self.table.nbytes + self.slices.nbytes + self.rows.nbytes + self.places.nbytes + flags
 
     def read(self, batch: pa.RecordBatch) -> tuple[Arrived, np.ndarray | None]:
         """The rows that can meet others, and (if not all can) which ones: a key or time that is null meets nothing."""
-        columns = list(batch.columns)
-        valid = self._usable(batch)
+        # from another thread text comes as dictionaries (see `exchange`)
+        keys = [as_type(batch.column(n), t) for n, t in zip(self.keys, self.key_types, strict=True)]
+        valid = self._usable(batch.column(self.time), keys)
         if valid is not None:
-            batch = batch.filter(pa.array(valid))
-            columns = list(batch.columns)
-        keys = [as_type(batch.column(n), t) for n, t in zip(self.names, self.key_types, strict=True)]
-        places = self.band.places(views.times(batch.column(self.time)))
-        return Arrived(columns, self.words.of(keys, batch.num_rows), places), valid
+            chosen = pa.array(valid)
+            batch, keys = batch.filter(chosen), [key.filter(chosen) for key in keys]
+        points = self.band.points(views.times(batch.column(self.time)))
+        return Arrived(list(batch.columns), self.words.of(keys, batch.num_rows), points), valid
 
-    def _usable(self, batch: pa.RecordBatch) -> np.ndarray | None:
+    def _usable(self, times: pa.Array, keys: Sequence[pa.Array]) -> np.ndarray | None:
         valid = None
-        times = batch.column(self.time)
         if not is_whole(times.type) and bool(pc.any(pc.is_nan(times)).as_py()):
             valid = views.booleans(pc.fill_null(pc.invert(pc.is_nan(times)), False))
-        for column in (times, *(batch.column(n) for n in self.names)):
-            if column.null_count or pa.types.is_dictionary(column.type):
-                there = views.booleans(pc.is_valid(as_type(column, _decoded(column.type))))
+        for column in (times, *keys):
+            if column.null_count:
+                there = views.booleans(pc.is_valid(column))
                 valid = there if valid is None else valid & there
         return None if valid is None or valid.all() else valid
 
     def probe(self, arrived: Arrived, reach: Reach) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Pairs of a row that arrived on the other side and a place here, some at a time."""
-        if not len(self.table):
+        if not len(self.table) or not len(arrived):
             return
         if len(self) > 2 * self._looked_at:
             self._look(arrived)
-        for rows, words in self.way.probing(arrived.words, arrived.places, reach):
-            places = arrived.places if rows is None else arrived.places[rows]
+        for rows, words in self.way.probing(arrived.words, arrived.points, reach):
+            points = arrived.points if rows is None else arrived.points[rows]
             start = 0
             while start < len(words):
-                mine, theirs, start = self.table.probe(words, places, reach, start, _PAIRS)
+                mine, theirs, start = self.table.probe(words, points, reach, start, PAIRS)
                 mine = mine if rows is None else rows[mine]
                 if self.way.verifies and len(mine):
                     same = self.way.key(*self.table.read(theirs)) == arrived.words[mine]
@@ -136,35 +138,40 @@ class Side:
     def _look(self, arrived: Arrived) -> None:
         """Do rows find very many of their key, in reach or not? Then they are to be found by time as well."""
         self._looked_at = max(len(self), SAMPLE)
-        if type(self.way) is not ByKey or math.isinf(self.band.span):
+        if not self.way.by_key_alone or math.isinf(self.band.span):
             return
-        words, places = arrived.words[:SAMPLE], arrived.places[:SAMPLE]
-        found = self.table.probe(words, places, Reach(-math.inf, math.inf), 0, CROWD * SAMPLE)[0]
+        words, points = arrived.words[:SAMPLE], arrived.points[:SAMPLE]
+        found = self.table.probe(words, points, Reach(-math.inf, math.inf), 0, CROWD * SAMPLE)[0]
         if len(found) >= CROWD * len(words) // 2:
             held = self.held()
-            words, places = self.table.read(held)
+            words, points = self.table.read(held)
             self.way = ByPiece(self.band.span, True)
-            self.table = dispatch.kernels().JoinTable(self.table.dtype)
-            self.table.insert(held, self.way.stored(words, places), places)
+            self._index(held, words, points)
+
+    def _index(self, held: np.ndarray, keys: np.ndarray, points: np.ndarray) -> None:
+        """The table anew, from the words of the keys."""
+        table = dispatch.kernels().JoinTable(self.table.dtype)
+        table.insert(held, self.way.stored(keys, points), points)
+        self.table = table
 
     def insert(
         self, arrived: Arrived, chosen: np.ndarray | None, matched: np.ndarray | None = None, late: bool = False
     ) -> None:
         """Hold rows: all, or those with these numbers. ``matched`` says of all rows whether they met another."""
-        words, places = arrived.words, arrived.places
+        words, points = arrived.words, arrived.points
         if chosen is not None:
-            words, places = words[chosen], places[chosen]
-        numbers = self.numbers.take(len(places))
-        self.table.insert(numbers, self.way.stored(words, places), places)
+            words, points = words[chosen], points[chosen]
+        places = self.places.take(len(points))
+        self.table.insert(places, self.way.stored(words, points), points)
         columns = [c for c, f in zip(arrived.columns, self.schema, strict=True) if f.name not in self._derived]
-        self.rows.put(numbers, columns, chosen)
-        self.slices.add(numbers, places)
-        if self.marks:
-            self.matched = _with_room(self.matched, self.numbers.room)
-            self.matched[numbers] = False if matched is None else matched if chosen is None else matched[chosen]
-        if late or self.late is not None:
-            self.late = _with_room(self.late if self.late is not None else np.zeros(0, np.bool_), self.numbers.room)
-            self.late[numbers] = late
+        self.rows.put(places, columns, chosen)
+        self.slices.add(places, points)
+        if self.keeps_matched:
+            self.matched = with_room(self.matched, self.places.room)
+            self.matched[places] = False if matched is None else matched if chosen is None else matched[chosen]
+        if late or len(self.late):
+            self.late = with_room(self.late, self.places.room)
+            self.late[places] = late
 
     def mark(self, places: np.ndarray) -> None:
         """These rows met one of the other side."""
@@ -174,101 +181,121 @@ class Side:
 
     def are_late(self, places: np.ndarray) -> np.ndarray | None:
         """Which of the rows came late; None if none did."""
-        found = None if self.late is None else self.late[places]
-        return found if found is not None and found.any() else None
+        if not len(self.late):
+            return None
+        found = self.late[places]
+        return found if found.any() else None
 
     def take(self, names: Sequence[str], places: np.ndarray) -> list[pa.Array]:
         """Columns of the rows in these places."""
-        found = self.rows.take_all([n for n in names if n not in self._derived], places)
+        found = self.rows.take([n for n in names if n not in self._derived], places)
         wanted = [n for n in names if n in self._derived]
         if wanted:
-            words, times = self.table.read(places)
-            keys = self.words.columns(self.way.key(words, times)) if self.words.can_unpack and self.names else []
+            words, points = self.table.read(places)
+            keys = self.words.columns(self.way.key(words, points)) if self.words.can_unpack and self.keys else []
             for name in wanted:
-                number = self._derived[name]
+                position = self._derived[name]
                 type_ = self.schema.field(name).type
-                found[name] = from_physical(times, type_) if number is None else views.to_arrow(keys[number], type_)
+                found[name] = (
+                    from_physical(points, type_) if position is None else views.to_arrow(keys[position], type_)
+                )
         return [found[n] for n in names]
 
     def purge(self, least: int | float) -> Iterator[np.ndarray]:
-        """The places of rows that stand below one place: they are no longer held when the next are asked for."""
+        """The places of rows whose point is below this one. They can be read until the next are asked for."""
         for number, whole in self.slices.below(least):
-            places = self.slices.places(number)
-            if whole:
-                yield from self._free(number, places, None)
-            else:
-                yield from self._free(number, places, self.table.read(places)[1] < least)
+            places = self._alive(number)
+            yield from self._free(number, places, None if whole else self.table.read(places)[1] < least)
 
     def purge_each(self, least: Callable[[np.ndarray], np.ndarray], highest: int | float) -> Iterator[np.ndarray]:
         """The same where rows of different keys have different bounds, the greatest of which is ``highest``."""
         for number, _ in self.slices.below(highest):
-            places = self.slices.places(number)
-            bounds = least(places)
-            yield from self._free(number, places, is_below(self.table.read(places)[1], bounds))
+            places = self._alive(number)
+            yield from self._free(number, places, is_below(self.table.read(places)[1], least(places)))
 
     def _free(self, number: int, places: np.ndarray, gone: np.ndarray | None) -> Iterator[np.ndarray]:
-        if gone is not None and not gone.any():
-            return
         leaving = places if gone is None else places[gone]
+        if not len(leaving):
+            return
         yield leaving
         self.slices.replace(number, places[:0] if gone is None else places[~gone])
         self.table.remove(leaving)
-        self.numbers.give(leaving)
-        self.tidy()
+        self.places.give(leaving)
+        self._tidy()
 
     def remove(self, places: np.ndarray) -> None:
-        """Rows that leave before their time."""
-        gone = np.zeros(self.numbers.room, np.bool_)
-        gone[places] = True
-        self.slices.discard(self.table.read(places)[1], gone)
+        """Rows that leave before their time. Their slices are looked through later, or when many have left."""
+        self.slices.touch(self.table.read(places)[1])
         self.table.remove(places)
-        self.numbers.give(places)
-        self.tidy()
+        self.dead = with_room(self.dead, self.places.room)
+        self.dead[places] = True
+        self._deaths += len(places)
+        if self._deaths > len(self):
+            self.held()
+        self._tidy()
 
-    def tidy(self) -> None:
-        """Give back memory that rows which are gone have left behind."""
-        if not len(self):
-            saved, changed = self._saved, self.slices.take_changes()
-            self._start()
-            self._saved = saved
-            self.slices.changed = set(changed)
-        elif self.rows.tidy(None, len(self)):
-            self.rows.tidy(self.held(), len(self))
+    def _alive(self, number: int) -> np.ndarray:
+        """The places of a slice, after those of rows that left before their time have been given back."""
+        if number not in self.slices:
+            return np.zeros(0, np.int64)
+        places = self.slices.places(number)
+        if not self._deaths:
+            return places
+        self.dead = with_room(self.dead, self.places.room)
+        dead = self.dead[places]
+        if not dead.any():
+            return places
+        gone, places = places[dead], places[~dead]
+        self.dead[gone] = False
+        self._deaths -= len(gone)
+        self.places.give(gone)
+        self.slices.replace(number, places)
+        return places
 
     def held(self) -> np.ndarray:
         """The places of all rows."""
-        found = [self.slices.places(n) for n in self.slices.numbers()]
+        found = [self._alive(n) for n in self.slices.numbers()]
         return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+    def _tidy(self) -> None:
+        """Begin anew when nothing is held, and write a log anew that is mostly of rows which are gone."""
+        if not len(self):
+            changed = self.slices.take_changes()
+            self._start()
+            self.slices.changed = set(changed)
+        elif self.rows.is_mostly_gone(len(self)):
+            self.rows.rewrite(self.held())
 
     def recode(self) -> None:
         """Words anew, after `KeyWords.clear`."""
-        places = self.held()
-        _, times = self.table.read(places)
-        keys = [as_type(c, t) for c, t in zip(self.take(self.names, places), self.key_types, strict=True)]
-        self.table = dispatch.kernels().JoinTable(self.table.dtype)
-        self.table.insert(places, self.way.stored(self.words.of(keys, len(places)), times), times)
+        held = self.held()
+        points = self.table.read(held)[1]
+        keys = [as_type(c, t) for c, t in zip(self.take(self.keys, held), self.key_types, strict=True)]
+        self._index(held, self.words.of(keys, len(held)), points)
 
     def save(self, prefix: str) -> Iterator[Part]:
         """The slices that changed since the last time."""
         yield text_part(f"{prefix}shift", self.slices.shift)
         for number in self.slices.take_changes():
             key = f"{prefix}slice/{number}"
-            if number in self.slices:
-                yield key, self._part(self.slices.places(number))
+            places = self._alive(number)
+            if len(places):
+                yield key, self._part(places)
                 self._saved.add(number)
             elif number in self._saved:
                 yield key, None
                 self._saved.discard(number)
 
     def _part(self, places: np.ndarray) -> pa.RecordBatch:
-        columns = self.take(self.schema.names, places)
-        marks = [self.matched[places] if self.marks else np.zeros(len(places), np.bool_)]
-        marks.append(np.zeros(len(places), np.bool_) if self.late is None else self.late[places])
-        names = [f"c{i}" for i in range(len(columns))] + [_MATCHED, _LATE]
-        return pa.record_batch([*columns, *map(pa.array, marks)], names=names)
+        nothing = np.zeros(len(places), np.bool_)
+        matched = self.matched[places] if self.keeps_matched else nothing
+        late = self.late[places] if len(self.late) else nothing
+        columns = [*self.take(self.schema.names, places), pa.array(matched), pa.array(late)]
+        return pa.record_batch(columns, names=[*self.schema.names, MATCHED, LATE])
 
     def load(self, parts: Mapping[str, pa.RecordBatch | None], prefix: str) -> None:
         self._start()
+        self._saved = set()
         said = parts.get(f"{prefix}shift")
         if said is None:
             return
@@ -283,29 +310,21 @@ class Side:
             self.slices.take_changes()  # they are as they were saved
 
     def _load(self, part: pa.RecordBatch) -> None:
-        late = views.booleans(part.column(_LATE))
-        matched = views.booleans(part.column(_MATCHED))
-        batch = pa.RecordBatch.from_arrays(part.columns[: len(self.schema)], schema=self.schema)
-        arrived, _ = self.read(batch)
+        missing = [n for n in self.schema.names if n not in part.schema.names]
+        if missing:
+            raise OopError(
+                f"the state of a join was saved without the column {missing[0]!r}, which this plan uses",
+                hint="load it into the plan that saved it: what is behind a join decides which columns it holds",
+            )
+        late, matched = views.booleans(part.column(LATE)), views.booleans(part.column(MATCHED))
+        arrived, _ = self.read(part.select(self.schema.names))
         for value in (False, True):
             chosen = np.flatnonzero(late == value)
             if len(chosen):
                 self.insert(arrived, chosen, matched, value)
 
 
-def is_below(places: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """Places below bounds that differ from row to row; the greatest one stands for the end."""
+def is_below(points: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+    """Points below bounds that differ from row to row; the greatest one stands for the end."""
     end = INT64_MAX if bounds.dtype == np.int64 else math.inf
-    return (places < bounds) | (bounds == end)
-
-
-def _with_room(flags: np.ndarray, room: int) -> np.ndarray:
-    if room <= len(flags):
-        return flags
-    longer = np.zeros(max(room, len(flags) + len(flags) // 4), np.bool_)
-    longer[: len(flags)] = flags
-    return longer
-
-
-def _decoded(type_: pa.DataType) -> pa.DataType:
-    return type_.value_type if pa.types.is_dictionary(type_) else type_
+    return (points < bounds) | (bounds == end)

@@ -6,6 +6,7 @@ no row any more, the operator has it made anew.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -73,39 +74,44 @@ class KeyWords:
 class ByKey:
     """Rows are found by their key alone; the table looks at their times."""
 
+    by_key_alone = True
     verifies = False  # must the keys of what was found still be compared?
 
-    def stored(self, words: np.ndarray, places: np.ndarray) -> np.ndarray:
+    def stored(self, words: np.ndarray, points: np.ndarray) -> np.ndarray:
         """The word under which a row is kept."""
         return words
 
-    def key(self, words: np.ndarray, places: np.ndarray) -> np.ndarray:
+    def key(self, words: np.ndarray, points: np.ndarray) -> np.ndarray:
         """The word of the key of a row that is kept."""
         return words
 
-    def probing(self, words: np.ndarray, places: np.ndarray, reach: Reach) -> Iterator[tuple[Any, np.ndarray]]:
+    def probing(self, words: np.ndarray, points: np.ndarray, reach: Reach) -> Iterator[tuple[Any, np.ndarray]]:
         """The words under which to look, with the rows that look there (None: all)."""
         yield None, words
 
 
-class ByKeyAndPlace(ByKey):
-    """A row meets only rows at one place: it is part of the word. Among rows whose places fit, words that are equal
+class ByKeyAndPoint(ByKey):
+    """A row meets only rows at one point: it is part of the word. Among rows whose points fit, words that are equal
     still mean that the keys are."""
 
-    def stored(self, words: np.ndarray, places: np.ndarray) -> np.ndarray:
-        return words ^ _mix(places)
+    by_key_alone = False
+
+    def stored(self, words: np.ndarray, points: np.ndarray) -> np.ndarray:
+        return words ^ _mix(points)
 
     key = stored  # taken out as it was put in
 
-    def probing(self, words: np.ndarray, places: np.ndarray, reach: Reach) -> Iterator[tuple[Any, np.ndarray]]:
-        # beyond the type it wraps around, and the table finds that the places do not fit
-        with np.errstate(over="ignore"):
-            yield None, words ^ _mix(places + places.dtype.type(reach.low))
+    def probing(self, words: np.ndarray, points: np.ndarray, reach: Reach) -> Iterator[tuple[Any, np.ndarray]]:
+        with np.errstate(over="ignore"):  # beyond the type it wraps around, and the table finds that points do not fit
+            wanted = words ^ _mix(points + points.dtype.type(reach.low))
+        yield None, wanted
 
 
 class ByPiece(ByKey):
     """Rows are found by the piece of time that they stand in, and their key, if they have one; a band reaches over a
     few pieces. For rows without keys, and for keys of which so many rows are held that most are out of reach."""
+
+    by_key_alone = False
 
     def __init__(self, span: int | float, keyed: bool) -> None:
         self.verifies = keyed  # keys of different pieces may have the same word
@@ -113,50 +119,50 @@ class ByPiece(ByKey):
         self.shift = max((int(span) // _PIECES).bit_length() - 1, 0)
         self.length = span / _PIECES if span else 1.0
 
-    def stored(self, words: np.ndarray, places: np.ndarray) -> np.ndarray:
-        return words ^ _mix(self._piece(places))
+    def stored(self, words: np.ndarray, points: np.ndarray) -> np.ndarray:
+        return words ^ _mix(self._piece(points))
 
     key = stored
 
-    def probing(self, words: np.ndarray, places: np.ndarray, reach: Reach) -> Iterator[tuple[Any, np.ndarray]]:
-        first, last = (self._piece(end) for end in _ends(places, reach))
+    def probing(self, words: np.ndarray, points: np.ndarray, reach: Reach) -> Iterator[tuple[Any, np.ndarray]]:
+        first, last = (self._piece(end) for end in _ends(points, reach))
         for step in range(int((last - first).max(initial=-1)) + 1):
             rows = np.flatnonzero(first + step <= last)
             yield rows, words[rows] ^ _mix(first[rows] + step)
 
-    def _piece(self, places: np.ndarray) -> np.ndarray:
+    def _piece(self, points: np.ndarray) -> np.ndarray:
         if self.whole:
-            return places >> self.shift
+            return points >> self.shift
         with np.errstate(invalid="ignore", over="ignore"):
-            return np.floor(np.clip(places / self.length, -(2.0**62), 2.0**62)).astype(np.int64)
+            return np.floor(np.clip(points / self.length, -(2.0**62), 2.0**62)).astype(np.int64)
 
 
 def way_of(band: Any, keyed: bool) -> ByKey:
-    """How rows are found: by key; by key and place where only one place fits; by time where there is no key."""
+    """How rows are found: by key; by key and point where only one point fits; by time where there is no key."""
     if band.is_equality:
-        return ByKeyAndPlace()
-    return ByKey() if keyed or np.isinf(band.span) else ByPiece(band.span, False)
+        return ByKeyAndPoint()
+    return ByKey() if keyed or math.isinf(band.span) else ByPiece(band.span, False)
 
 
-def _ends(places: np.ndarray, reach: Reach) -> tuple[np.ndarray, np.ndarray]:
-    """From where to where the places reach, not beyond what the type can hold."""
-    if places.dtype == np.float64:
-        ends = places + reach.low, places + reach.high
+def _ends(points: np.ndarray, reach: Reach) -> tuple[np.ndarray, np.ndarray]:
+    """From where to where the points reach, not beyond what the type can hold."""
+    if points.dtype == np.float64:
+        ends = points + reach.low, points + reach.high
         # a pair's difference is rounded, and so are these: together by no more than the gaps between floats here
         gaps = (np.spacing(np.abs(end)) + np.spacing(abs(by)) for end, by in zip(ends, reach[:2], strict=True))
         return ends[0] - next(gaps), ends[1] + next(gaps)
     limits = np.iinfo(np.int64)
     low, high = (
-        np.clip(places, limits.min - min(by, 0), limits.max - max(by, 0)) + by for by in (reach.low, reach.high)
+        np.clip(points, limits.min - min(by, 0), limits.max - max(by, 0)) + by for by in (reach.low, reach.high)
     )
     return low, high
 
 
-def _mix(places: np.ndarray) -> np.ndarray:
-    """Scattered, so that neighbouring places of neighbouring keys do not fall together."""
-    if places.dtype == np.float64:
-        places = places + 0.0  # -0.0 is 0.0
-    return places.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+def _mix(points: np.ndarray) -> np.ndarray:
+    """Scattered, so that neighbouring points of neighbouring keys do not fall together."""
+    if points.dtype == np.float64:
+        points = points + 0.0  # -0.0 is 0.0
+    return points.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 
 
 def _bits(column: Column) -> np.ndarray:

@@ -27,7 +27,7 @@ class TimeSlices:
         self.unit = 1.0 if whole or not 0 < span < math.inf else span / 4
         self.shift = _WIDEST if math.isinf(span) else max((int(span) // 4).bit_length() - 1, 0) if whole else 0
         self._pieces: dict[int, list[np.ndarray]] = {}
-        self._narrow: set[int] = set()  # numbers that were in use when slices got longer, and must be said to be gone
+        self._narrow: set[int] = set()  # numbers of shorter slices, of which it must be said that they are gone
         self.changed: set[int] = set()
         self.nbytes = 0  # kept as a number: another thread may ask
 
@@ -50,7 +50,7 @@ class TimeSlices:
 
     def _widen(self) -> None:
         self.shift += 2
-        self._narrow |= self._pieces.keys()
+        self._narrow |= self._pieces.keys() | self.changed
         wide: dict[int, list[np.ndarray]] = {}
         for number, pieces in self._pieces.items():
             wide.setdefault(number >> 2, []).extend(pieces)
@@ -80,12 +80,6 @@ class TimeSlices:
         if len(places):
             self._pieces[number] = [places.astype(np.uint32)]
             self.nbytes += 4 * len(places)
-
-    def discard(self, times: np.ndarray, gone: np.ndarray) -> None:
-        """Rows of these times are no longer there; ``gone`` says by place which ones."""
-        for number in np.unique(self._slots(times) >> self.shift).tolist():
-            places = self.places(number)
-            self.replace(number, places[~gone[places]])
 
     def touch(self, times: np.ndarray) -> None:
         """Something else about rows of these times has changed."""

@@ -1,0 +1,244 @@
+"""The running join (paper 004, figure 4: ProcessTuple and ProcessPunctuation).
+
+A row first meets what the other side holds, then it is held itself for as long as the other side may still bring a row
+that it meets. A promise on one side frees rows of the other. Rows of which it must be known whether they met any go out
+padded when they are freed (left, right, full), at their first match (semi), or when they are freed without one (anti).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.operators.band import LEFT, RIGHT
+from oop.operators.base import LATE_UNUSED, Columns, Element, Part, Ports, load_common, text_part
+from oop.operators.coverage import as_int64, bounds_of_rows, group_columns
+from oop.operators.join_output import JoinOutput
+from oop.operators.join_promises import linear_promises
+from oop.operators.join_side import Arrived, Side, is_below
+from oop.operators.join_words import KeyWords, way_of
+from oop.operators.marks import is_late, mark_late
+from oop.punctuation import Punctuation
+from oop.punctuation.patterns import Bound
+
+if TYPE_CHECKING:
+    from oop.operators.join import Join
+
+
+class JoinOperator:
+    """``late_unused`` counts admitted late rows that met nothing and could not be held."""
+
+    def __init__(self, spec: Join, inputs: Sequence[pa.Schema]) -> None:
+        self.spec, self.given = spec, inputs
+        self.names = spec.names(inputs)
+        self.ports = Ports(spec, inputs)
+        self.late_unused = 0
+        self._use(None)
+
+    def narrow(self, wanted: frozenset[str]) -> None:
+        self._use(wanted)
+
+    def _use(self, wanted: Columns) -> None:
+        """Take, hold and put out only the columns that are used."""
+        spec = self.spec
+        self.output = JoinOutput(spec, self.given, wanted)
+        types = spec.key_types(self.given)
+        self.words = KeyWords(types)
+        keeps_matched = spec.pads[LEFT] and spec.gives_pairs, spec.pads[RIGHT]
+        self.sides = [
+            Side(
+                self.output.inputs[side],
+                time=spec.times[side],
+                keys=spec.keys(side),
+                key_types=types,
+                band=spec.band,
+                words=self.words,
+                way=way_of(spec.band, bool(spec.on)),
+                keeps_matched=keeps_matched[side],
+            )
+            for side in (LEFT, RIGHT)
+        ]
+
+    @property
+    def buffered_rows(self) -> int:
+        return sum(map(len, self.sides))
+
+    @property
+    def state_bytes(self) -> int:
+        return self.words.nbytes + sum(side.nbytes for side in self.sides)
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        """ProcessTuple: join with the other side's rows; hold what may still meet one that comes later."""
+        late = is_late(batch)
+        batch = batch.select(self.output.inputs[port].names)
+        arrived, usable = self.sides[port].read(batch)
+        if usable is not None:
+            yield from self._not_usable(batch, np.flatnonzero(~usable), port, late)
+        first_only = port == LEFT and not self.spec.gives_pairs
+        matched = np.zeros(len(arrived), np.bool_) if first_only or self.spec.pads[port] or late else None
+        yield from self._meet(arrived, port, matched, late)
+        gone = _is_below(arrived.points, self._least(port, arrived.columns))
+        if matched is not None:
+            yield from self._not_held(arrived, np.flatnonzero(gone & ~matched), port, late)
+            if first_only:
+                gone |= matched  # a row of a semi or anti join has done its part with its first match
+        if not gone.any():
+            self.sides[port].insert(arrived, None, matched, late)
+        elif not gone.all():
+            self.sides[port].insert(arrived, np.flatnonzero(~gone), matched, late)
+        if self.words.is_crowded(self.buffered_rows):
+            self.words.clear()
+            for side in self.sides:
+                side.recode()
+
+    def _not_usable(self, batch: pa.RecordBatch, rows: np.ndarray, port: int, late: bool) -> Iterator[pa.RecordBatch]:
+        """Rows that meet nothing, for a key or the time is null."""
+        if late:
+            self.late_unused += len(rows)
+        elif self.spec.pads[port]:
+            yield self.output.alone(batch.columns, rows, port)
+
+    def _not_held(self, arrived: Arrived, rows: np.ndarray, port: int, late: bool) -> Iterator[pa.RecordBatch]:
+        """Rows that have met none, and will not: never padded if they are late."""
+        if late:
+            self.late_unused += len(rows)
+        elif self.spec.pads[port] and len(rows):
+            yield self.output.alone(arrived.columns, rows, port)
+
+    def _meet(self, arrived: Arrived, port: int, matched: np.ndarray | None, late: bool) -> Iterator[pa.RecordBatch]:
+        """All pairs with rows that the other side holds; ``matched``, if anybody asks, is brought up to date."""
+        other = self.sides[1 - port]
+        in_time = np.zeros(len(arrived), np.bool_) if len(other.late) else None  # met one that was not late
+        for mine, theirs in other.probe(arrived, self.spec.band.reach(1 - port)):
+            mine, theirs = self._where(arrived, mine, theirs, port)
+            if not len(mine):
+                continue
+            if matched is not None:
+                matched[mine] = True
+            late_ones = other.are_late(theirs)
+            if in_time is not None:
+                in_time[mine if late_ones is None else mine[~late_ones]] = True
+            if self.spec.gives_pairs:
+                if other.keeps_matched:
+                    other.mark(theirs)
+                pairs = self.output.pairs(self.output.schema, arrived.columns, mine, other, theirs, port)
+                yield from _parted(pairs, late_ones, late)
+            elif port == RIGHT:
+                yield from self._first_match(np.unique(theirs), late)
+        if self.spec.how == "semi" and port == LEFT and matched is not None and matched.any():
+            rows = np.flatnonzero(matched)
+            late_ones = None if in_time is None else ~in_time[rows]
+            yield from _parted(self.output.alone(arrived.columns, rows, port), late_ones, late)
+
+    def _where(
+        self, arrived: Arrived, mine: np.ndarray, theirs: np.ndarray, port: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The pairs that satisfy the further condition, if there is one."""
+        if self.spec.where is None:
+            return mine, theirs
+        pairs = self.output.pairs(self.output.tested, arrived.columns, mine, self.sides[1 - port], theirs, port)
+        chosen = views.booleans(self.spec.where.evaluate(pairs).fill_null(False))
+        return mine[chosen], theirs[chosen]
+
+    def _first_match(self, theirs: np.ndarray, late: bool) -> Iterator[pa.RecordBatch]:
+        """Left rows of a semi or anti join that have met a right row: they go, of a semi join into the output."""
+        left = self.sides[LEFT]
+        found = list(_parted(self.output.held_alone(left, theirs, LEFT), left.are_late(theirs), late))
+        left.remove(theirs)
+        if self.spec.how == "semi":
+            yield from found
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        return self.process_punctuations([punct], port)
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+        """ProcessPunctuation: free the other side's rows that no later row can meet; then promise."""
+        new = [p for p in train if self.ports.advance(p, port)]
+        if not new:
+            return
+        yield from self._free(1 - port)
+        for punct in new:
+            yield from self.ports.promises(punct, self._linear())
+
+    def _linear(self) -> list[Punctuation] | None:
+        if not self.spec.gives_pairs:
+            return None
+        left, right = self.ports.frontiers
+        return linear_promises((left, right), self.names, self.spec.band)
+
+    def _free(self, side: int) -> list[pa.RecordBatch]:
+        """Free the rows of a side that the other side's promises have passed; of those, what goes out."""
+        own, time, frontier = self.sides[side], self.spec.times[1 - side], self.ports.frontiers[1 - side]
+        least_held = partial(self.spec.band.least_held, side)
+        if self._groups(side):
+            bounds = [c.bound(time) for g in frontier.by.values() for _, c in g.items()]
+            bounds += [p.below.get(time, math.inf) for p in frontier.several]
+            highest = max(map(least_held, [*bounds, frontier.bound(time)]))
+            freed = own.purge_each(partial(self._least_of_held, side), highest)
+        else:
+            freed = own.purge(least_held(frontier.bound(time)))
+        found = []
+        for places in freed:  # nothing leaves before all are free: a row must not go out twice
+            if self.spec.pads[side]:
+                places = places[~own.matched[places]] if own.keeps_matched else places
+                late_ones = own.are_late(places)
+                places = places if late_ones is None else places[~late_ones]
+                if len(places):
+                    found.append(self.output.held_alone(own, places, side))
+        return found
+
+    def _groups(self, side: int) -> dict[str, str]:
+        """Columns by which the other side promises, that are keys: with this side's name for each."""
+        by = group_columns(self.ports.frontiers[1 - side])
+        return {pair[1 - side]: pair[side] for pair in self.names.linked if pair[1 - side] in by}
+
+    def _least(self, side: int, columns: Sequence[pa.Array]) -> Bound | np.ndarray:
+        """The least point that a row of a side must have to meet a later one, by row where its key decides."""
+        names = self.output.inputs[side].names
+        return self._bounds(side, {theirs: columns[names.index(ours)] for theirs, ours in self._groups(side).items()})
+
+    def _least_of_held(self, side: int, places: np.ndarray) -> np.ndarray:
+        groups = self._groups(side)
+        columns = self.sides[side].take(list(groups.values()), places)
+        return np.broadcast_to(self._bounds(side, dict(zip(groups, columns, strict=True))), len(places))
+
+    def _bounds(self, side: int, keys: Mapping[str, pa.Array]) -> Bound | np.ndarray:
+        least = partial(self.spec.band.least_held, side)
+        convert = (lambda bound: as_int64(least(bound))) if keys and self.sides[side].whole else least
+        return bounds_of_rows(self.ports.frontiers[1 - side], self.spec.times[1 - side], keys, convert)
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        yield text_part(LATE_UNUSED, self.late_unused)
+        for number, side in enumerate(self.sides):
+            yield from side.save(f"{number}/")
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        self.late_unused = load_common(found, self.ports)
+        self.words.clear()
+        for number, side in enumerate(self.sides):
+            side.load(found, f"{number}/")
+
+
+def _parted(rows: pa.RecordBatch, late_rows: np.ndarray | None, late: bool) -> Iterator[pa.RecordBatch]:
+    """Rows that a late one had a part in go marked, apart from the others."""
+    if late or late_rows is None:
+        yield mark_late(rows) if late else rows
+        return
+    for chosen, marked in ((~late_rows, False), (late_rows, True)):
+        if chosen.any():
+            part = rows.filter(pa.array(chosen))
+            yield mark_late(part) if marked else part
+
+
+def _is_below(points: np.ndarray, least: Bound | np.ndarray) -> np.ndarray:
+    if isinstance(least, np.ndarray):
+        return is_below(points, least)
+    return np.full(len(points), True) if least == math.inf else points < least

@@ -1,0 +1,78 @@
+"""How rows of both sides of a join become rows of its output: the columns that are used, under the output's names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from oop.operators.band import LEFT
+from oop.operators.base import Columns
+from oop.operators.held_rows import take_column
+from oop.operators.join_side import Side
+
+if TYPE_CHECKING:
+    from oop.operators.join import Join
+
+
+class JoinOutput:
+    """``inputs`` are the columns that must be taken of each side, ``schema`` those that go out, ``tested`` those that
+    the further condition looks at."""
+
+    def __init__(self, spec: Join, given: Sequence[pa.Schema], wanted: Columns) -> None:
+        self.inputs = [
+            pa.schema([f for f in schema if columns is None or f.name in columns])
+            for schema, columns in zip(given, spec.needs(wanted, given), strict=True)
+        ]
+        self.names = spec.pair_names(given)
+        whole = spec.schema(given)
+        out = [f for f in whole if wanted is None or f.name in wanted]
+        self.schema = pa.schema(
+            out or [whole.field(self.names[LEFT][spec.times[LEFT]])]
+        )  # rows without columns are none
+        tested = frozenset() if spec.where is None else spec.where.columns()
+        self.tested = pa.schema([f for f in spec.pair_schema(given) if f.name in tested])
+
+    def pairs(
+        self,
+        schema: pa.Schema,
+        columns: Sequence[pa.Array],
+        mine: np.ndarray,
+        held: Side,
+        theirs: np.ndarray,
+        port: int,
+    ) -> pa.RecordBatch:
+        """These columns of pairs: rows of those that arrived at a port, and rows that the other side holds."""
+        ours, others = self.names[port], self.names[1 - port]
+        found = {
+            ours[f.name]: take_column(column, mine, f.type)
+            for column, f in zip(columns, self.inputs[port], strict=True)
+            if ours[f.name] in schema.names
+        }
+        wanted = [n for n in self.inputs[1 - port].names if others[n] in schema.names]
+        for name, column in zip(wanted, held.take(wanted, theirs), strict=True):
+            found[others[name]] = column
+        return pa.RecordBatch.from_arrays([found[n] for n in schema.names], schema=schema)
+
+    def alone(self, columns: Sequence[pa.Array], rows: np.ndarray, port: int) -> pa.RecordBatch:
+        """Some of the rows that arrived; what the output has of the other side is null."""
+        names = self.names[port]
+        found = {
+            names[f.name]: take_column(column, rows, f.type)
+            for column, f in zip(columns, self.inputs[port], strict=True)
+            if names[f.name] in self.schema.names
+        }
+        return self._padded(found, len(rows))
+
+    def held_alone(self, held: Side, places: np.ndarray, side: int) -> pa.RecordBatch:
+        """The same of rows that a side holds."""
+        names = self.names[side]
+        wanted = [n for n in self.inputs[side].names if names[n] in self.schema.names]
+        taken = held.take(wanted, places)
+        return self._padded({names[n]: c for n, c in zip(wanted, taken, strict=True)}, len(places))
+
+    def _padded(self, columns: Mapping[str, pa.Array], count: int) -> pa.RecordBatch:
+        arrays = [columns[f.name] if f.name in columns else pa.nulls(count, f.type) for f in self.schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
