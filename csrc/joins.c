@@ -5,8 +5,6 @@
 
 /* Rows are taken in chunks: what all of them will touch is on its way into the cache before the first is worked on. */
 #define CHUNK 256
-/* Pairs of a chunk that may be found by rounds. With more, chains are long, and are followed one by one. */
-#define ROUND_PAIRS 1024
 #define NO_ROW ((uint32_t)OOP_NO_ROW)
 
 /* How far a hash is shifted to give a head; one less than would do, for a shift by all 64 bits is not defined. */
@@ -31,9 +29,9 @@ int oop_join_clear(oop_join_table *table, int64_t from) {
 
 static inline void push_row(oop_join_table *table, uint64_t head, int64_t place) {
     oop_join_row *row = &table->rows[place + 1];
-    row->next = table->heads[head];
+    row->older = table->heads[head];
     row->newer = 0;
-    table->rows[row->next].newer = (uint32_t)(place + 1); /* where there is none, of the row that nobody reads */
+    table->rows[row->older].newer = (uint32_t)(place + 1); /* where there is none, of the row that nobody reads */
     table->heads[head] = (uint32_t)(place + 1);
 }
 
@@ -63,7 +61,7 @@ int oop_join_insert(oop_join_table *table, const int64_t *places, const uint64_t
 
 /* What leads to a row: its neighbour, or its head. Both are made, so that no branch has to be foreseen. */
 static inline uint32_t *link_to(const oop_join_table *table, const oop_join_row *row, int shift) {
-    uint32_t *head = &table->heads[head_of(table, row->word, shift)], *newer = &table->rows[row->newer].next;
+    uint32_t *head = &table->heads[head_of(table, row->word, shift)], *newer = &table->rows[row->newer].older;
     return row->newer ? newer : head;
 }
 
@@ -77,15 +75,15 @@ int oop_join_remove(oop_join_table *table, const int64_t *places, int64_t n, int
         for (int j = 0; j < m; j++) { /* its neighbours, or its head */
             if (!has_row(table, places[first + j])) continue;
             const oop_join_row *row = &table->rows[places[first + j] + 1];
-            FETCH(&table->rows[row->next]);
+            FETCH(&table->rows[row->older]);
             FETCH(link_to(table, row, shift));
         }
         for (int j = 0; j < m; j++, ++*done) {
             int64_t place = places[first + j];
             if (!has_row(table, place)) return OOP_ROW_OUTSIDE;
             oop_join_row *row = &table->rows[place + 1];
-            table->rows[row->next].newer = row->newer;
-            *link_to(table, row, shift) = row->next;
+            table->rows[row->older].newer = row->newer;
+            *link_to(table, row, shift) = row->older;
             row->newer = NO_ROW;
         }
     }
@@ -97,7 +95,7 @@ int oop_join_relink(oop_join_table *table, const uint32_t *old, int64_t old_size
     for (int64_t chain = 0; chain < old_size; chain++) {
         uint32_t at = old[chain];
         if (!at) continue;
-        while (table->rows[at].next) at = table->rows[at].next;
+        while (table->rows[at].older) at = table->rows[at].older;
         while (at) { /* from the oldest on, so that rows with the same word keep their order */
             uint32_t newer = table->rows[at].newer;
             push_row(table, head_of(table, table->rows[at].word, shift), (int64_t)at - 1);
@@ -155,11 +153,12 @@ static inline int meets(const probing *rows, int j, const oop_join_row *row) {
 }
 
 /* The pairs of a chunk in rounds: the newest row of each chain, then the next of those that go on, which are on their way
-   into the cache meanwhile. -1 if there are more than ROUND_PAIRS; else they are in the order of the probing rows. */
+   into the cache meanwhile. -1 if there are more than OOP_ROUND_PAIRS:
+   then chains are long, and are followed one by one. Else they come in the order of the probing rows. */
 static int probe_rounds(const oop_join_table *table, const probing *rows, const uint32_t *heads, int m, int64_t begin,
                         int64_t *mine, int64_t *theirs) {
-    uint32_t at[CHUNK + 1], found_at[ROUND_PAIRS + 1];
-    uint16_t row_of[CHUNK + 1], found_row[ROUND_PAIRS + 1];
+    uint32_t at[CHUNK + 1], found_at[OOP_ROUND_PAIRS + 1];
+    uint16_t row_of[CHUNK + 1], found_row[OOP_ROUND_PAIRS + 1];
     int starts[CHUNK + 1] = {0}, active = 0, pairs = 0;
     for (int j = 0; j < m; j++) {
         at[active] = heads[j];
@@ -170,18 +169,18 @@ static int probe_rounds(const oop_join_table *table, const probing *rows, const 
         int left = 0;
         for (int k = 0; k < active; k++) {
             const oop_join_row *row = &table->rows[at[k]];
-            uint32_t next = row->next;
+            uint32_t older = row->older;
             uint16_t j = row_of[k];
-            FETCH(&table->rows[next]);
+            FETCH(&table->rows[older]);
             int met = meets(rows, j, row);
-            found_at[pairs] = at[k];
+            found_at[pairs] = at[k]; /* written over by the next, unless they met */
             found_row[pairs] = j;
             pairs += met;
             starts[j + 1] += met;
-            if (pairs > ROUND_PAIRS) return -1;
-            at[left] = next;
+            if (pairs > OOP_ROUND_PAIRS) return -1;
+            at[left] = older; /* likewise, unless the chain goes on */
             row_of[left] = j;
-            left += next != 0;
+            left += older != 0;
         }
         active = left;
     }
@@ -200,7 +199,7 @@ static int probe_chains(const oop_join_table *table, const probing *rows, const 
     for (int j = 0; j < m; j++) {
         int64_t pairs = *found;
         const oop_join_row *row;
-        for (uint32_t at = heads[j]; at; at = row->next) {
+        for (uint32_t at = heads[j]; at; at = row->older) {
             row = &table->rows[at];
             if (!meets(rows, j, row)) continue;
             if (pairs == room) return OOP_FULL;
@@ -226,7 +225,7 @@ static int probe_chunk(const oop_join_table *table, const probing *rows, int m, 
         heads[j] = table->heads[places[j]];
         FETCH(&table->rows[heads[j]]);
     }
-    if (room - *found >= ROUND_PAIRS) {
+    if (room - *found >= OOP_ROUND_PAIRS) {
         int pairs = probe_rounds(table, rows, heads, m, begin, mine + *found, theirs + *found);
         if (pairs >= 0) {
             *found += pairs;

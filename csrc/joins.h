@@ -13,11 +13,14 @@ typedef struct {
         int64_t whole;
         double real;
     } time;
-    uint32_t next;  /* the row before it in its chain, which came earlier */
+    uint32_t older; /* the row before it in its chain */
     uint32_t newer; /* the row behind it; in a place without a row OOP_NO_ROW */
 } oop_join_row;
 
-enum { OOP_NO_ROW = -1 };
+enum {
+    OOP_NO_ROW = -1,
+    OOP_ROUND_PAIRS = 1024 /* with room for so many pairs, those of a chunk of rows are found in rounds */
+};
 
 typedef struct {
     uint32_t *heads; /* the newest row of each chain */

@@ -1,4 +1,4 @@
-/* What every kernel returns. A kernel that fails has written nothing that its caller may use. */
+/* What every kernel returns. A kernel that fails has written nothing that its caller may use, unless its header says so. */
 #ifndef OOP_STATUS_H
 #define OOP_STATUS_H
 

@@ -23,7 +23,6 @@ from oop.kernels.reference_joins import (
 from oop.kernels.scratch import growing_array, new_array, recycle
 
 SMALLEST = 32  # places of a new table
-ROUND_PAIRS = 1024  # with room for so many more, the kernel takes its faster way
 _ROW = ffi.sizeof("oop_join_row")
 # One secret for each process: keys that meet in one chain here need not meet anywhere else.
 _SEED, _FACTOR = (int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2))
@@ -33,12 +32,12 @@ class JoinTable:
     """Rows in numbered places, found by word and time; see `oop.kernels.reference_joins.JoinTable`."""
 
     def __init__(self, dtype: Any) -> None:
+        self._memory: Array = np.empty(0, np.uint8)
+        self._heads: Array = np.zeros(1, np.uint32)
         self.dtype = check_dtype(dtype)
         self._count = 0
         self._table = ffi.new("oop_join_table *")
         self._table.seed, self._table.factor = _SEED, _FACTOR
-        self._memory: Array = np.empty(0, np.uint8)
-        self._heads: Array = np.zeros(1, np.uint32)
         self._point_heads(self._heads)
 
     def __del__(self) -> None:
@@ -102,7 +101,7 @@ class JoinTable:
         else:
             run, limits = lib.oop_join_probe, ffi.new("oop_reach *", whole_reach(reach))
         found, done = ffi.new("int64_t *"), ffi.new("int64_t *", start)
-        end, room = len(words), min(most, 2 * (len(words) - start) + ROUND_PAIRS)
+        end, room = len(words), min(most, 2 * (len(words) - start) + lib.OOP_ROUND_PAIRS)
         mine, theirs = new_array(room, np.int64), new_array(room, np.int64)
         while True:
             pairs = point(mine), point(theirs), room, found, done
@@ -133,6 +132,7 @@ class JoinTable:
             heads.fill(0)
             self._point_heads(heads)
             check_code(lib.oop_join_relink(table, ffi.from_buffer("uint32_t[]", old), len(old)))
+            recycle(old.view(np.uint8))
 
     def _point_heads(self, heads: Array) -> None:
         self._heads = heads

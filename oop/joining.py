@@ -31,7 +31,7 @@ def make_join(
     on: On,
     times: tuple[str | None, str | None],
     within: tuple[Duration | None, Duration | None] | None,
-    closed: str,
+    closed: str | None,
     window: Window | None,
     ranges: tuple[Duration, Duration] | None,
     how: str,
@@ -54,7 +54,7 @@ def make_join(
 def make_static_join(left: pa.Schema, data: Any, *, on: On, how: str, where: Expr | None, **others: Any) -> StaticJoin:
     """The spec of a join with a table that does not change."""
     for name, value in others.items():
-        if value is not None and value is not False:
+        if value is not None:
             raise ValueError(f"a static table has no time that rows could be near to: leave out {name}=")
     if how in ("right", "full"):
         raise ValueError(f"how={how!r}: a stream never ends for sure, so no row of a static table is ever unmatched")
@@ -68,11 +68,11 @@ def make_static_join(left: pa.Schema, data: Any, *, on: On, how: str, where: Exp
 
 def read_table(data: Any) -> pa.Table:
     """All rows of a path, an Arrow table, or anything that gives one (a DuckDB result, Polars, pandas)."""
-    if isinstance(data, pa.Table):
-        return data
-    read = open_input(data)
-    batches = [e for train in read.trains(65_536) for e in train if isinstance(e, pa.RecordBatch)]
-    return pa.Table.from_batches(batches, read.schema)
+    if not isinstance(data, pa.Table):
+        read = open_input(data)
+        batches = [e for train in read.trains(65_536) for e in train if isinstance(e, pa.RecordBatch)]
+        data = pa.Table.from_batches(batches, read.schema)
+    return data.unify_dictionaries().combine_chunks()  # in one piece: operators share it
 
 
 def read_keys(on: On, left: pa.Schema, right: pa.Schema) -> tuple[tuple[str, str], ...]:
@@ -135,7 +135,7 @@ def _comparable(a: pa.DataType, b: pa.DataType) -> bool:
 
 def _read_band(
     within: tuple[Duration | None, Duration | None] | None,
-    closed: str,
+    closed: str | None,
     window: Window | None,
     ranges: tuple[Duration, Duration] | None,
     unbounded: bool,
@@ -145,18 +145,20 @@ def _read_band(
     given = [n for n, v in (("within", within), ("window", window), ("ranges", ranges)) if v is not None]
     if len(given) > 1:
         raise ValueError(f"a join has one of within=, window= and ranges=, not {' and '.join(given)}")
-    if closed not in CLOSED:
+    if closed is not None and closed not in CLOSED:
         raise ValueError(f"closed is one of {', '.join(CLOSED)}, not {closed!r}")
+    if closed is not None and within is None:
+        raise ValueError("closed= says which ends of within=(lo, hi) belong to it: leave it out")
+    if unbounded and (window is not None or ranges is not None or (within is not None and None not in within)):
+        raise ValueError(f"{given[0]}= says how near rows must be: leave out unbounded=")
     if window is not None:
         return _same_window(window, types[0])
     if ranges is not None:  # Q2: each side's RANGE says how much older its rows may be than the other's; both ends open
-        if len(ranges) != 2:
-            raise ValueError(f"ranges=(left, right), not {ranges!r}")
-        wide = [duration_in(r, types[0]) for r in ranges]
+        wide = [duration_in(r, types[0]) for r in two("ranges", ranges, "left, right")]
         if min(wide) < 0:
             raise ValueError(f"a range is not negative: {ranges!r}")
         return _band(-wide[1], wide[0], "neither", types[0]), f"ranges {show(ranges[0])}, {show(ranges[1])}"
-    lo, hi = _ends(within)
+    lo, hi = (None, None) if within is None else two("within", within, "lo, hi")
     if (lo is None or hi is None) and not unbounded:
         raise NeverEmits(
             "a join without a band can never free a row, and its state would grow with the streams",
@@ -172,20 +174,21 @@ def _read_band(
         if within is None
         else f"within {'-∞' if lo is None else show(lo)} … {'∞' if hi is None else show(hi)}"
     )
-    if within is not None and closed != "both":
+    if closed not in (None, "both"):
         shown += f" closed {closed}"
-    return _band(low, high, closed, types[0]), shown
+    return _band(low, high, closed or "both", types[0]), shown
 
 
-def _ends(within: Any) -> tuple[Duration | None, Duration | None]:
-    if within is None:
-        return None, None
-    if isinstance(within, str) or not isinstance(within, Sequence) or len(within) != 2:
-        raise ValueError(f"within=(lo, hi) says lo <= right - left <= hi, not {within!r}")
-    return within[0], within[1]
+def two(name: str, value: Any, what: str) -> tuple[Any, Any]:
+    """What must be a pair."""
+    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
+        raise ValueError(f"{name}=({what}), not {value!r}")
+    return value[0], value[1]
 
 
 def _band(low: int | float, high: int | float, closed: str, type_: pa.DataType) -> Band:
+    if is_whole(type_) and any(math.isfinite(end) and not -(2**63) < end < 2**63 - 1 for end in (low, high)):
+        raise ValueError(f"within=({low}, {high}): the ends of a band fit 64 bits")
     band = Band(low, high, closed in ("right", "neither"), closed in ("left", "neither"))
     if not is_whole(type_):
         band = Band(float(low), float(high), band.lo_open, band.hi_open)

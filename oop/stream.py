@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from oop.describing import described
 from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn
-from oop.joining import On, make_join, make_static_join
+from oop.joining import On, make_join, make_static_join, two
 from oop.operators.aggregate import Aggregate
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Spec
@@ -156,7 +156,7 @@ class Stream:
         on: On = None,
         *,
         within: tuple[Duration | None, Duration | None] | None = None,
-        closed: str = "both",
+        closed: str | None = None,
         window: Window | None = None,
         ranges: tuple[Duration, Duration] | None = None,
         how: str = "inner",
@@ -167,9 +167,10 @@ class Stream:
         """Pairs of rows with equal keys that are near in time: ``lo <= right - left <= hi`` for ``within=(lo, hi)``.
 
         ``on`` is a column, a list of them, or ``{left: right}``; None: near in time is enough. Null keys meet nothing.
-        ``closed`` says which ends of the band belong to it. Instead of ``within``: ``window=oop.tumbling(…)`` for rows
-        in the same window, ``ranges=(left, right)`` for a sliding-window join (paper 004, Q2), or
-        ``unbounded=True`` for no condition on time, whose state grows. ``where`` is a further condition on both rows.
+        ``closed`` says which ends of the band belong to it: both (if nothing is said), left, right or neither. Instead
+        of ``within``: ``window=oop.tumbling(…)`` for rows in the same window, ``ranges=(left, right)`` for a
+        sliding-window join (paper 004, Q2), or ``unbounded=True`` for no condition on time, whose state grows.
+        ``where`` is a further condition on both rows.
         ``how``: inner, left, right, full, semi (left rows that meet one), anti (left rows that meet none).
         Columns of the right that clash get the suffix ``_right``. ``times`` names the time of each side, if it is not
         the stream's own. ``other`` may also be a table that does not change: a path, an Arrow table, a DuckDB result.
@@ -183,14 +184,15 @@ class Stream:
         site = user_line()
         try:
             if not isinstance(other, Stream):
-                bands = {"within": within, "window": window, "ranges": ranges, "times": times, "unbounded": unbounded}
+                bands: dict[str, Any] = {"within": within, "closed": closed, "window": window, "ranges": ranges}
+                bands |= {"times": times, "unbounded": unbounded or None}
                 static = make_static_join(self.schema, other, on=on, how=how, where=where, **bands)
                 return self._then(static, ".join(…)", time=self.time)
             spec = make_join(
                 self.schema,
                 other.schema,
                 on=on,
-                times=times or (self.time, other.time),
+                times=(self.time, other.time) if times is None else two("times", times, "left, right"),
                 within=within,
                 closed=closed,
                 window=window,

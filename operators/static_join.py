@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.kernels.reference_joins import Reach
-from oop.operators.base import Element, Operator, Passing, Spec
+from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.compute import compute as pc
 from oop.operators.expressions import Expr
 from oop.operators.filter import check_predicate
@@ -22,11 +22,11 @@ from oop.operators.held_rows import as_type, take_column
 from oop.operators.holding import unique_schema
 from oop.operators.join import SUFFIX
 from oop.operators.join_keys import common_type
+from oop.operators.join_side import PAIRS
 from oop.operators.join_words import KeyWords
 from oop.operators.marks import keep_late
 
 KINDS = ("inner", "left", "semi", "anti")
-_PAIRS = 65_536
 _ANY = Reach(-math.inf, math.inf)
 
 
@@ -59,6 +59,13 @@ class StaticJoin(Spec):
             check_predicate(self.where, pairs)
         return pairs if self.how in ("inner", "left") else inputs[0]
 
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        """The columns that conditions look at, and those that go out."""
+        if wanted is None:
+            return [None]
+        tested = frozenset() if self.where is None else self.where.columns()
+        return [frozenset(a for a, _ in self.on) | ((wanted | tested) & frozenset(inputs[0].names))]
+
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return StaticJoinOperator(self, inputs)
 
@@ -77,51 +84,68 @@ class StaticJoinOperator(Passing):
         self.spec, self.input = spec, inputs[0]
         self.types = spec.key_types(inputs[0])
         self.pairs, self.output = spec.pair_schema(inputs[0]), spec.schema(inputs)
-        self.columns = [_one(c) for c in spec.table.columns]
+        self.gives_pairs = spec.how in ("inner", "left")
+        theirs = [f.name for f in self.pairs][len(inputs[0]) :]
+        self.columns = {name: _chunk(column) for name, column in zip(theirs, spec.table.columns, strict=True)}
+        tested = frozenset() if spec.where is None else spec.where.columns()
+        self.tested = pa.schema([f for f in self.pairs if f.name in tested])
         self.words = KeyWords(self.types)
         self._index()
 
+    @property
+    def state_bytes(self) -> int:
+        """Of the index; the table is the spec's, and shared."""
+        return self.table.nbytes + self.words.nbytes
+
+    def narrow(self, wanted: frozenset[str]) -> None:
+        kept = [f for f in self.output if f.name in wanted]
+        self.output = pa.schema(kept or [self.output[0]])  # rows without columns are none
+
     def _index(self) -> None:
         """Find the table's rows by key. Null keys meet nothing."""
-        names = self.spec.table.schema.names
-        keys = [as_type(self.columns[names.index(b)], t) for (_, b), t in zip(self.spec.on, self.types, strict=True)]
-        rows, keys = _known(keys, self.spec.table.num_rows)
+        table = self.spec.table
+        keys = [as_type(_chunk(table.column(b)), t) for (_, b), t in zip(self.spec.on, self.types, strict=True)]
+        rows, keys = _known(keys, table.num_rows)
         self.table = dispatch.kernels().JoinTable(np.int64)
         self.table.insert(rows, self.words.of(keys, len(rows)), np.zeros(len(rows), np.int64))
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         keys = [as_type(batch.column(a), t) for (a, _), t in zip(self.spec.on, self.types, strict=True)]
         rows, keys = _known(keys, batch.num_rows)
-        words = self.words.of(keys, len(rows))
+        words, points = self.words.of(keys, len(rows)), np.zeros(len(rows), np.int64)
         matched = np.zeros(batch.num_rows, np.bool_)
         start = 0
         while start < len(rows):
-            places = np.zeros(len(rows), np.int64)
-            mine, theirs, start = self.table.probe(words, places, _ANY, start, _PAIRS)
-            pairs = self._pairs(batch, rows[mine], theirs)
+            found, theirs, start = self.table.probe(words, points, _ANY, start, PAIRS)
+            mine = rows[found]
             if self.spec.where is not None:
-                passed = pc.fill_null(self.spec.where.evaluate(pairs), False)
-                pairs, mine = pairs.filter(passed), mine[views.booleans(passed)]
-            matched[rows[mine]] = True
-            if self.spec.how in ("inner", "left") and pairs.num_rows:
-                yield keep_late(pairs, batch)
+                passed = self.spec.where.evaluate(self._pairs(self.tested, batch, mine, theirs))
+                chosen = views.booleans(pc.fill_null(passed, False))
+                mine, theirs = mine[chosen], theirs[chosen]
+            matched[mine] = True
+            if self.gives_pairs and len(mine):
+                yield keep_late(self._pairs(self.output, batch, mine, theirs), batch)
         if self.spec.how != "inner":
-            chosen = np.flatnonzero(matched if self.spec.how == "semi" else ~matched)
-            if len(chosen):
-                yield keep_late(self._alone(batch, chosen), batch)
+            alone = np.flatnonzero(matched if self.spec.how == "semi" else ~matched)
+            if len(alone):
+                yield keep_late(self._pairs(self.output, batch, alone, None), batch)
         if self.words.is_crowded(len(self.table)):  # keys of the stream that the table does not have
             self.words.clear()
             self._index()
 
-    def _pairs(self, batch: pa.RecordBatch, mine: np.ndarray, theirs: np.ndarray) -> pa.RecordBatch:
-        own = [take_column(c, mine, f.type) for c, f in zip(batch.columns, self.input, strict=True)]
-        other = [take_column(c, theirs, c.type) for c in self.columns]
-        return pa.RecordBatch.from_arrays(own + other, schema=self.pairs)
-
-    def _alone(self, batch: pa.RecordBatch, chosen: np.ndarray) -> pa.RecordBatch:
-        own = [take_column(c, chosen, f.type) for c, f in zip(batch.columns, self.input, strict=True)]
-        padding = [pa.nulls(len(chosen), c.type) for c in self.columns] if self.spec.how == "left" else []
-        return pa.RecordBatch.from_arrays(own + padding, schema=self.output)
+    def _pairs(
+        self, schema: pa.Schema, batch: pa.RecordBatch, mine: np.ndarray, theirs: np.ndarray | None
+    ) -> pa.RecordBatch:
+        """These columns of rows of the batch with rows of the table, or with none."""
+        arrays = []
+        for field in schema:
+            if field.name not in self.columns:
+                arrays.append(take_column(batch.column(field.name), mine, field.type))
+            elif theirs is None:
+                arrays.append(pa.nulls(len(mine), field.type))
+            else:
+                arrays.append(take_column(self.columns[field.name], theirs, field.type))
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _known(keys: Sequence[pa.Array], length: int) -> tuple[np.ndarray, list[pa.Array]]:
@@ -135,10 +159,6 @@ def _known(keys: Sequence[pa.Array], length: int) -> tuple[np.ndarray, list[pa.A
     return np.flatnonzero(valid), [key.filter(pa.array(valid)) for key in keys]
 
 
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    if pa.types.is_dictionary(column.type):
-        column = column.unify_dictionaries()
-    combined = column.combine_chunks()
-    return combined if isinstance(combined, pa.Array) else pa.concat_arrays(combined.chunks)
+def _chunk(column: pa.ChunkedArray) -> pa.Array:
+    """A column of the table, which is in one piece."""
+    return column.chunk(0) if column.num_chunks else pa.nulls(0, column.type)

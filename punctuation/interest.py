@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from oop.punctuation.frontier import Frontier
 from oop.punctuation.patterns import Bound
@@ -158,7 +157,7 @@ class Gate:
             if self._take(promise):
                 yield promise
         if rising:
-            for columns in {i.by for i in self.interests if i.by is not None}:
+            for columns in dict.fromkeys(i.by for i in self.interests if i.by is not None):
                 yield from filter(self._take, roll_up(self.held, columns).promises())
 
     def helps(self, promise: Punctuation) -> bool:
@@ -198,11 +197,16 @@ def _same(columns: Iterable[str]) -> dict[str, tuple[str]]:
 
 
 def _then(first: Step | None, second: Step | None) -> Step | None:
-    if first is None or second is None:
-        return first or second
-    return partial(_composed, first, second)
+    return first or second if first is None or second is None else _Then(first, second)
 
 
-def _composed(first: Step, second: Step, bound: Bound) -> Bound | None:
-    moved = first(bound)
-    return moved if moved is None or math.isinf(moved) else second(moved)
+@dataclass(frozen=True)
+class _Then:
+    """One step after the other; equal to another that takes the same ones."""
+
+    first: Step
+    second: Step
+
+    def __call__(self, bound: Bound) -> Bound | None:
+        moved = self.first(bound)
+        return moved if moved is None or math.isinf(moved) else self.second(moved)

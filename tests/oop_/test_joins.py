@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import oop
+from oop.operators.marks import is_late
 from oop.testing import Harness, check_operator
 from oop.testing.laws import bag
 
@@ -142,6 +143,12 @@ def test_columns_that_nobody_uses_are_not_held() -> None:
         ({"on": "k", "within": (3, 3), "closed": "left"}, ValueError, "no difference lies between"),
         ({"on": "k", "within": (0, 1), "closed": "open"}, ValueError, "closed is one of"),
         ({"on": "k", "within": 3}, ValueError, "within=\\(lo, hi\\)"),
+        ({"on": "k", "ranges": 3}, ValueError, "ranges=\\(left, right\\)"),
+        ({"on": "k", "within": (0, 1), "times": "ts"}, ValueError, "times=\\(left, right\\)"),
+        ({"on": "k", "within": (0, 2**70)}, ValueError, "fit 64 bits"),
+        ({"within": (-(2**63), 2**63)}, ValueError, "fit 64 bits"),
+        ({"on": "k", "ranges": (1, 1), "closed": "left"}, ValueError, "leave it out"),
+        ({"on": "k", "within": (0, 1), "unbounded": True}, ValueError, "leave out unbounded"),
         ({"on": "k", "within": ("1s", "2s")}, ValueError, "plain numbers"),
         ({"on": "k", "within": (0, 1), "window": oop.tumbling(3)}, ValueError, "within and window"),
         ({"on": "k", "window": oop.sliding(3, every=1)}, ValueError, "tumbling"),
@@ -303,3 +310,81 @@ def test_few_keys_and_a_side_that_is_far_behind(time: pa.DataType) -> None:
     assert join.sides[0].way.verifies
     # right - left is -3, 0 or 3 for the same key
     assert found == 20_000 + 2 * (20_000 - 3)
+
+
+# --- what a reading found
+
+
+def test_promises_by_a_key_of_two_types_do_not_free() -> None:
+    """They name groups of one type, and the other side's rows have another: the plan is refused."""
+    grouped = oop.slack(1, by="k")
+    left = oop.source(
+        pa.table({"ts": [1], "k": pa.array([1], pa.int32())}), time="ts", punctuate=grouped, name="narrow"
+    )
+    right = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=grouped, name="wide")
+    with pytest.raises(oop.NeverEmits):
+        left.join(right, on="k", within=(0, 1)).run()
+    same = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=grouped)
+    assert len(rows(same.join(right, on="k", within=(0, 1)))) == 1
+
+
+def test_state_of_another_plan_is_refused() -> None:
+    schema = pa.schema([("ts", pa.int64()), ("k", pa.int64()), ("v", pa.int64())])
+
+    def counted(a: oop.Stream, b: oop.Stream) -> oop.Stream:
+        return a.join(b, on="k", within=(0, 5)).window(oop.tumbling(10)).agg(n=oop.count())
+
+    def summed(a: oop.Stream, b: oop.Stream) -> oop.Stream:
+        return a.join(b, on="k", within=(0, 5)).window(oop.tumbling(10)).agg(n=oop.sum("v"))
+
+    saving, loading = Harness(counted, schema, schema), Harness(summed, schema, schema)
+    saving.push([{"ts": 1, "k": 1, "v": 7}])
+    with pytest.raises(oop.OopError, match="saved without the column 'v'"):
+        loading.load(saving.save(), saving.given)
+
+
+def test_a_semi_join_marks_rows_that_met_only_late_ones() -> None:
+    schema = pa.schema([("ts", pa.int64()), ("k", pa.int64())])
+    harness = Harness(lambda a, b: a.join(b, on="k", within=(0, 9), how="semi"), schema, schema, late="admit")
+    harness.promise(1, ts=5)
+    harness.push([{"ts": 2, "k": 1}], port=1)  # late, and held: a left row from 0 on may still come
+    harness.push([{"ts": 6, "k": 2}], port=1)
+    harness.push([{"ts": 1, "k": 1}, {"ts": 1, "k": 2}])
+    found = {r["k"]: is_late(e) for e in harness.out() if isinstance(e, pa.RecordBatch) for r in e.to_pylist()}
+    assert found == {1: True, 2: False}
+
+
+def test_a_batch_of_nulls_changes_nothing() -> None:
+    schema = pa.schema([("ts", pa.int64()), ("k", pa.int64())])
+    harness = Harness(lambda a, b: a.join(b, on="k", within=(0, 9)), schema, schema)
+    harness.push({"ts": [1] * 1000, "k": list(range(1000))})
+    harness.push({"ts": [1] * 3, "k": [None] * 3}, port=1)
+    (join,) = (b.operator for b in harness.run._boxes if hasattr(b.operator, "sides"))
+    assert join.sides[0].way.by_key_alone
+
+
+def test_rows_that_left_a_semi_join_are_not_saved_or_freed_again() -> None:
+    schema = pa.schema([("ts", pa.int64()), ("k", pa.int64())])
+    harness = Harness(lambda a, b: a.join(b, on="k", within=(0, 9), how="semi"), schema, schema)
+    harness.push({"ts": list(range(100)), "k": list(range(100))})
+    harness.push({"ts": list(range(30)), "k": list(range(30))}, port=1)
+    assert len(harness.rows()) == 30
+    assert harness.buffered_rows == 70 + 30
+    saved = harness.save()
+    assert sum(p.num_rows for parts in saved for k, p in parts.items() if k.startswith("0/slice/")) == 70
+    harness.push({"ts": [50] * 40, "k": list(range(200, 240))})  # into places that became free, or new ones
+    harness.promise(1, ts=95)
+    assert harness.rows() == []
+    harness.end()
+    assert harness.buffered_rows == 0
+
+
+def test_wide_text_is_taken_from_several_batches_in_order() -> None:
+    left = [pa.table({"ts": [i] * 50, "k": list(range(50)), "t": [f"{i}/{j}" for j in range(50)]}) for i in range(20)]
+    right = pa.table({"ts": [20] * 50, "k": list(range(50))})
+    joined = oop.source(left, time="ts", punctuate=oop.ordered()).join(
+        oop.source(right, time="ts", punctuate=oop.ordered()), on="k", within=(0, 30)
+    )
+    found = rows(joined.select("ts", "k", "t"))
+    assert len(found) == 1000
+    assert all(r["t"] == f"{r['ts']}/{r['k']}" for r in found)

@@ -219,7 +219,7 @@ def test_late_rows_are_admitted_and_marked() -> None:
 
     def case(rng: random.Random, seed: int) -> None:
         condition = Condition.random(rng, TIMES["int64"])
-        condition.how = condition.arguments["how"] = rng.choice(["inner", "left", "full"])
+        condition.how = condition.arguments["how"] = rng.choice(["inner", "left", "right", "full"])
         inputs = some_streams(rng, TIMES["int64"])
         schema = fuzz.schema_of(TIMES["int64"])
         harness = Harness(lambda a, b: a.join(b, **condition.arguments), schema, schema, late="admit")
