@@ -72,6 +72,8 @@ def read_table(data: Any) -> pa.Table:
         read = open_input(data)
         batches = [e for train in read.trains(65_536) for e in train if isinstance(e, pa.RecordBatch)]
         data = pa.Table.from_batches(batches, read.schema)
+    plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}  # Arrow takes no rows of views
+    data = data.cast(pa.schema([f.with_type(plain.get(f.type, f.type)) for f in data.schema]))
     return data.unify_dictionaries().combine_chunks()  # in one piece: operators share it
 
 
@@ -84,6 +86,8 @@ def read_keys(on: On, left: pa.Schema, right: pa.Schema) -> tuple[tuple[str, str
     if not isinstance(on, Mapping | Sequence) or not all(isinstance(name, str) for name in on):
         raise TypeError(f"on= takes column names, a list of them, or {{left: right}}, not {on!r}")
     pairs = tuple(on.items()) if isinstance(on, Mapping) else tuple((name, name) for name in on)
+    if not all(isinstance(b, str) for _, b in pairs):
+        raise TypeError(f"on= takes column names, a list of them, or {{left: right}}, not {on!r}")
     for a, b in pairs:
         for name, schema in ((a, left), (b, right)):
             if name not in schema.names:
@@ -154,7 +158,10 @@ def _read_band(
     if window is not None:
         return _same_window(window, types[0])
     if ranges is not None:  # Q2: each side's RANGE says how much older its rows may be than the other's; both ends open
-        wide = [duration_in(r, types[0]) for r in two("ranges", ranges, "left, right")]
+        pair = two("ranges", ranges, "left, right")
+        if None in pair:
+            raise ValueError(f"a range is a duration: {ranges!r}")
+        wide = [duration_in(r, types[0]) for r in pair]
         if min(wide) < 0:
             raise ValueError(f"a range is not negative: {ranges!r}")
         return _band(-wide[1], wide[0], "neither", types[0]), f"ranges {show(ranges[0])}, {show(ranges[1])}"
@@ -192,7 +199,8 @@ def _band(low: int | float, high: int | float, closed: str, type_: pa.DataType) 
     band = Band(low, high, closed in ("right", "neither"), closed in ("left", "neither"))
     if not is_whole(type_):
         band = Band(float(low), float(high), band.lo_open, band.hi_open)
-    if band.span == 0 and (band.lo_open or band.hi_open):
+    gap = band.lo_open + band.hi_open - 1 if is_whole(type_) else 0  # whole numbers between two open ends are fewer
+    if (band.lo_open or band.hi_open) and band.span <= max(gap, 0):
         raise ValueError(f"closed={closed!r}: no difference lies between {low} and {high}")
     return band
 

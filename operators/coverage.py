@@ -39,16 +39,24 @@ def bounds_of_rows(
     frontier: Frontier, attribute: str, keys: Mapping[str, pa.Array], convert: Callable[[Bound | None], Any]
 ) -> Any:
     """What ``convert`` makes of the bound on an attribute, for each row; one value where all rows share it."""
-    columns = [c for c in group_columns(frontier) if c in keys]
-    if not columns:
+    keys = {c: keys[c] for c in group_columns(frontier) if c in keys}
+    if not keys:
         return convert(frontier.bound(attribute))
-    encoded = [encode(keys[c]) for c in columns]
-    distinct, inverse = np.unique(np.stack([codes for codes, _ in encoded]), axis=1, return_inverse=True)
-    bounds = []
-    for cell in distinct.T:
-        where = {c: values[code] for c, (_, values), code in zip(columns, encoded, cell, strict=True)}
-        bounds.append(convert(frontier.bound(attribute, where)))
-    return np.array(bounds)[inverse.reshape(-1)]
+    of, cells = cells_of(keys)
+    return np.array([convert(frontier.bound(attribute, dict(zip(keys, cell, strict=True)))) for cell in cells])[of]
+
+
+def cells_of(keys: Mapping[str, pa.Array]) -> tuple[np.ndarray, list[tuple[Value, ...]]]:
+    """The combinations of values that occur in these columns, and for each row which one it has.
+
+    >>> of, cells = cells_of({"link": pa.array(["A", "B", "A"]), "k": pa.array([1, 1, 1])})
+    >>> of.tolist(), cells
+    ([0, 1, 0], [('A', 1), ('B', 1)])
+    """
+    encoded = [encode(array) for array in keys.values()]
+    distinct, of = np.unique(np.stack([codes for codes, _ in encoded]), axis=1, return_inverse=True)
+    cells = [tuple(v[code] for (_, v), code in zip(encoded, cell, strict=True)) for cell in distinct.T]
+    return of.reshape(-1), cells
 
 
 def group_columns(frontier: Frontier) -> list[str]:

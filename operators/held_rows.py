@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
+from oop.errors import SchemaMismatch
 from oop.kernels import dispatch, views
 from oop.kernels.scratch import growing_array
 
@@ -204,6 +205,17 @@ def as_type(array: pa.Array, type_: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(type_):
         return views.encode_dictionary(array.cast(type_.value_type), type_)
     return array.cast(type_)
+
+
+def check_takeable(field: pa.Field) -> None:
+    """Can Arrow take rows of such a column?"""
+    try:
+        pa.nulls(1, field.type).take(pa.array([0]))
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as wrong:
+        raise SchemaMismatch(
+            f"rows cannot be picked from the column {field.name!r} of type {field.type}",
+            hint="cast it to a plain type, or leave it out with .select(…)",
+        ) from wrong
 
 
 def take_column(array: pa.Array, rows: np.ndarray, type_: pa.DataType) -> pa.Array:

@@ -14,6 +14,7 @@ from oop.operators.band import LEFT, RIGHT, Band, SameWindow
 from oop.operators.base import Columns, Operator, Spec
 from oop.operators.expressions import Expr
 from oop.operators.filter import check_predicate
+from oop.operators.held_rows import check_takeable
 from oop.operators.holding import unique_schema
 from oop.operators.join_keys import common_type, same_shard
 from oop.operators.join_operator import JoinOperator
@@ -77,10 +78,11 @@ class Join(Spec):
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         self.key_types(inputs)
-        pairs = self.pair_schema(inputs)
+        for field in (f for schema in inputs for f in schema):
+            check_takeable(field)
         if self.where is not None:
-            check_predicate(self.where, pairs)
-        return pairs if self.gives_pairs else pa.schema([f.remove_metadata() for f in inputs[LEFT]])
+            check_predicate(self.where, self.pair_schema(inputs))
+        return self.pair_schema(inputs) if self.gives_pairs else pa.schema([f.remove_metadata() for f in inputs[LEFT]])
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
         left, right = frontiers

@@ -7,6 +7,7 @@ import pyarrow.types as pt
 
 from oop.errors import SchemaMismatch
 from oop.kernels import views
+from oop.operators.held_rows import as_type
 
 Named = tuple[str, pa.DataType]
 _UNITS = ("s", "ms", "us", "ns")
@@ -49,7 +50,8 @@ def _wider(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
     if _is_binary(a) and _is_binary(b):
         return pa.large_binary()
     if pt.is_decimal(a) and pt.is_decimal(b) and a.scale == b.scale:
-        return a if a.precision >= b.precision and a.bit_width >= b.bit_width else b
+        precision = max(a.precision, b.precision)
+        return pa.decimal128(precision, a.scale) if precision <= 38 else pa.decimal256(precision, a.scale)
     if pt.is_timestamp(a) and pt.is_timestamp(b) and (a.tz is None) == (b.tz is None):
         return pa.timestamp(_finer(a, b), a.tz)
     if pt.is_duration(a) and pt.is_duration(b):
@@ -60,6 +62,21 @@ def _wider(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
         unit = _finer(a, b)
         return pa.time32(unit) if unit in ("s", "ms") else pa.time64(unit)
     return None
+
+
+def as_key(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    """A key column in the type in which it is compared. What does not fit it has no equal there, and becomes null.
+
+    >>> as_key(pa.array([1, 10**12], pa.timestamp("s")), pa.timestamp("ns")).null_count
+    1
+    """
+    try:
+        return as_type(array, type_)
+    except pa.ArrowInvalid:
+        if len(array) == 1:
+            return pa.nulls(1, type_)
+        half = len(array) // 2
+        return pa.concat_arrays([as_key(array.slice(0, half), type_), as_key(array.slice(half), type_)])
 
 
 def same_shard(a: pa.DataType, b: pa.DataType) -> bool:

@@ -8,8 +8,8 @@ padded when they are freed (left, right, full), at their first match (semi), or 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,10 +18,10 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.operators.band import LEFT, RIGHT
 from oop.operators.base import LATE_UNUSED, Columns, Element, Part, Ports, load_common, text_part
-from oop.operators.coverage import as_int64, bounds_of_rows, group_columns
+from oop.operators.coverage import bounds_of_rows, group_columns
 from oop.operators.join_output import JoinOutput
 from oop.operators.join_promises import linear_promises
-from oop.operators.join_side import Arrived, Side, is_below
+from oop.operators.join_side import Arrived, Cell, Side, is_below, split_bounds
 from oop.operators.join_words import KeyWords, way_of
 from oop.operators.marks import is_late, mark_late
 from oop.punctuation import Punctuation
@@ -83,7 +83,7 @@ class JoinOperator:
         first_only = port == LEFT and not self.spec.gives_pairs
         matched = np.zeros(len(arrived), np.bool_) if first_only or self.spec.pads[port] or late else None
         yield from self._meet(arrived, port, matched, late)
-        gone = _is_below(arrived.points, self._least(port, arrived.columns))
+        gone = self._gone(port, arrived)
         if matched is not None:
             yield from self._not_held(arrived, np.flatnonzero(gone & ~matched), port, late)
             if first_only:
@@ -176,11 +176,17 @@ class JoinOperator:
         """Free the rows of a side that the other side's promises have passed; of those, what goes out."""
         own, time, frontier = self.sides[side], self.spec.times[1 - side], self.ports.frontiers[1 - side]
         least_held = partial(self.spec.band.least_held, side)
-        if self._groups(side):
+        groups = self._groups(side)
+        if groups:
             bounds = [c.bound(time) for g in frontier.by.values() for _, c in g.items()]
             bounds += [p.below.get(time, math.inf) for p in frontier.several]
             highest = max(map(least_held, [*bounds, frontier.bound(time)]))
-            freed = own.purge_each(partial(self._least_of_held, side), highest)
+
+            @cache  # one search for each group, however many slices have it
+            def least(cell: Cell) -> Bound:
+                return least_held(frontier.bound(time, dict(zip(groups, cell, strict=True))))
+
+            freed = own.purge_each(list(groups.values()), least, highest)
         else:
             freed = own.purge(least_held(frontier.bound(time)))
         found = []
@@ -198,20 +204,17 @@ class JoinOperator:
         by = group_columns(self.ports.frontiers[1 - side])
         return {pair[1 - side]: pair[side] for pair in self.names.linked if pair[1 - side] in by}
 
-    def _least(self, side: int, columns: Sequence[pa.Array]) -> Bound | np.ndarray:
-        """The least point that a row of a side must have to meet a later one, by row where its key decides."""
-        names = self.output.inputs[side].names
-        return self._bounds(side, {theirs: columns[names.index(ours)] for theirs, ours in self._groups(side).items()})
-
-    def _least_of_held(self, side: int, places: np.ndarray) -> np.ndarray:
-        groups = self._groups(side)
-        columns = self.sides[side].take(list(groups.values()), places)
-        return np.broadcast_to(self._bounds(side, dict(zip(groups, columns, strict=True))), len(places))
-
-    def _bounds(self, side: int, keys: Mapping[str, pa.Array]) -> Bound | np.ndarray:
-        least = partial(self.spec.band.least_held, side)
-        convert = (lambda bound: as_int64(least(bound))) if keys and self.sides[side].whole else least
-        return bounds_of_rows(self.ports.frontiers[1 - side], self.spec.times[1 - side], keys, convert)
+    def _gone(self, side: int, arrived: Arrived) -> np.ndarray:
+        """The rows of a side that no later row of the other can meet: they are not held."""
+        names, time = self.output.inputs[side].names, self.spec.times[1 - side]
+        frontier, least = self.ports.frontiers[1 - side], partial(self.spec.band.least_held, side)
+        keys = {theirs: arrived.columns[names.index(ours)] for theirs, ours in self._groups(side).items()}
+        if not keys or not len(arrived):
+            bound = least(frontier.bound(time))
+            return np.full(len(arrived), True) if bound == math.inf else arrived.points < bound
+        whole = self.sides[side].whole
+        found = bounds_of_rows(frontier, time, keys, lambda bound: split_bounds([least(bound)], whole))
+        return is_below(arrived.points, [found[:, 0, 0], found[:, 1, 0] != 0])
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()
@@ -236,9 +239,3 @@ def _parted(rows: pa.RecordBatch, late_rows: np.ndarray | None, late: bool) -> I
         if chosen.any():
             part = rows.filter(pa.array(chosen))
             yield mark_late(part) if marked else part
-
-
-def _is_below(points: np.ndarray, least: Bound | np.ndarray) -> np.ndarray:
-    if isinstance(least, np.ndarray):
-        return is_below(points, least)
-    return np.full(len(points), True) if least == math.inf else points < least

@@ -32,8 +32,8 @@ class JoinOutput:
         self.schema = pa.schema(
             out or [whole.field(self.names[LEFT][spec.times[LEFT]])]
         )  # rows without columns are none
-        tested = frozenset() if spec.where is None else spec.where.columns()
-        self.tested = pa.schema([f for f in spec.pair_schema(given) if f.name in tested])
+        tested = frozenset() if spec.where is None else spec.where.columns() or {self.names[LEFT][spec.times[LEFT]]}
+        self.tested = pa.schema([f for f in spec.pair_schema(given) if f.name in tested] if tested else [])
 
     def pairs(
         self,

@@ -19,16 +19,19 @@ from oop.kernels.reference_joins import Reach
 from oop.operators.band import Band, SameWindow
 from oop.operators.base import Part, read_text, text_part
 from oop.operators.compute import compute as pc
-from oop.operators.coverage import INT64_MAX
-from oop.operators.held_rows import HeldRows, Places, as_type, with_room
+from oop.operators.coverage import as_int64, cells_of
+from oop.operators.held_rows import HeldRows, Places, with_room
+from oop.operators.join_keys import as_key
 from oop.operators.join_words import ByKey, ByPiece, KeyWords
 from oop.operators.time_slices import TimeSlices
 from oop.operators.times import from_physical, is_whole
+from oop.punctuation.patterns import Value
 
 PAIRS = 65_536  # pairs that are made into rows at a time
 SAMPLE = 64  # rows that are looked at …
 CROWD = 128  # … to see whether there are about so many of a key
 MATCHED, LATE = "$matched", "$late"  # columns of a part beside those of the rows
+Cell = tuple[Value, ...]
 
 
 @dataclass
@@ -87,6 +90,7 @@ class Side:
         self.late = np.zeros(0, np.bool_)  # by place, once a late row was admitted
         self.dead = np.zeros(0, np.bool_)  # by place: left before its time, and still in its slice
         self._deaths = 0
+        self._cells: dict[tuple[int | str, ...], set[Cell]] = {}  # values of some keys that occur in a slice
 
     def __len__(self) -> int:
         return len(self.table)
@@ -99,7 +103,7 @@ class Side:
     def read(self, batch: pa.RecordBatch) -> tuple[Arrived, np.ndarray | None]:
         """The rows that can meet others, and (if not all can) which ones: a key or time that is null meets nothing."""
         # from another thread text comes as dictionaries (see `exchange`)
-        keys = [as_type(batch.column(n), t) for n, t in zip(self.keys, self.key_types, strict=True)]
+        keys = [as_key(batch.column(n), t) for n, t in zip(self.keys, self.key_types, strict=True)]
         valid = self._usable(batch.column(self.time), keys)
         if valid is not None:
             chosen = pa.array(valid)
@@ -166,6 +170,7 @@ class Side:
         columns = [c for c, f in zip(arrived.columns, self.schema, strict=True) if f.name not in self._derived]
         self.rows.put(places, columns, chosen)
         self.slices.add(places, points)
+        self._cells.clear()
         if self.keeps_matched:
             self.matched = with_room(self.matched, self.places.room)
             self.matched[places] = False if matched is None else matched if chosen is None else matched[chosen]
@@ -207,11 +212,27 @@ class Side:
             places = self._alive(number)
             yield from self._free(number, places, None if whole else self.table.read(places)[1] < least)
 
-    def purge_each(self, least: Callable[[np.ndarray], np.ndarray], highest: int | float) -> Iterator[np.ndarray]:
-        """The same where rows of different keys have different bounds, the greatest of which is ``highest``."""
+    def purge_each(
+        self, keys: Sequence[str], least: Callable[[Cell], int | float], highest: int | float
+    ) -> Iterator[np.ndarray]:
+        """The same where the least point depends on the values of some keys; ``highest`` is the greatest there is.
+
+        Slices of which only rows of groups are left that are not so far are not looked into again.
+        """
         for number, _ in self.slices.below(highest):
+            known = self._cells.get((number, *keys))
+            if known is not None and all(least(cell) <= self.slices.start(number) for cell in known):
+                continue
             places = self._alive(number)
-            yield from self._free(number, places, is_below(self.table.read(places)[1], least(places)))
+            if not len(places):
+                continue
+            columns = self.take(keys, places)
+            of, cells = cells_of(dict(zip(keys, columns, strict=True)))
+            found = [least(cell) for cell in cells]
+            gone = is_below(self.table.read(places)[1], [np.array(b)[of] for b in split_bounds(found, self.whole)])
+            left = np.unique(of[~gone])
+            yield from self._free(number, places, gone)
+            self._cells[(number, *keys)] = {cells[i] for i in left.tolist()}
 
     def _free(self, number: int, places: np.ndarray, gone: np.ndarray | None) -> Iterator[np.ndarray]:
         leaving = places if gone is None else places[gone]
@@ -270,7 +291,7 @@ class Side:
         """Words anew, after `KeyWords.clear`."""
         held = self.held()
         points = self.table.read(held)[1]
-        keys = [as_type(c, t) for c, t in zip(self.take(self.keys, held), self.key_types, strict=True)]
+        keys = [as_key(c, t) for c, t in zip(self.take(self.keys, held), self.key_types, strict=True)]
         self._index(held, self.words.of(keys, len(held)), points)
 
     def save(self, prefix: str) -> Iterator[Part]:
@@ -324,7 +345,12 @@ class Side:
                 self.insert(arrived, chosen, matched, value)
 
 
-def is_below(points: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-    """Points below bounds that differ from row to row; the greatest one stands for the end."""
-    end = INT64_MAX if bounds.dtype == np.int64 else math.inf
-    return (points < bounds) | (bounds == end)
+def split_bounds(bounds: Sequence[int | float], whole: bool) -> tuple[list[int | float], list[bool]]:
+    """Bounds as numbers of the points' own type, and which of them are the end."""
+    return [as_int64(b) if whole else b for b in bounds], [b == math.inf for b in bounds]
+
+
+def is_below(points: np.ndarray, bounds: Sequence[np.ndarray]) -> np.ndarray:
+    """Points below bounds that differ from row to row, as `split_bounds` gives them."""
+    least, ended = bounds
+    return (points < least) | ended

@@ -117,7 +117,7 @@ class ByPiece(ByKey):
         self.verifies = keyed  # keys of different pieces may have the same word
         self.whole = isinstance(span, int)
         self.shift = max((int(span) // _PIECES).bit_length() - 1, 0)
-        self.length = span / _PIECES if span else 1.0
+        self.length = max(span / _PIECES, 1e-300) if span else 1.0  # a quarter of the least span is nothing
 
     def stored(self, words: np.ndarray, points: np.ndarray) -> np.ndarray:
         return words ^ _mix(self._piece(points))

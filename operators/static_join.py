@@ -18,10 +18,10 @@ from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.compute import compute as pc
 from oop.operators.expressions import Expr
 from oop.operators.filter import check_predicate
-from oop.operators.held_rows import as_type, take_column
+from oop.operators.held_rows import take_column
 from oop.operators.holding import unique_schema
 from oop.operators.join import SUFFIX
-from oop.operators.join_keys import common_type
+from oop.operators.join_keys import as_key, common_type
 from oop.operators.join_side import PAIRS
 from oop.operators.join_words import KeyWords
 from oop.operators.marks import keep_late
@@ -88,7 +88,7 @@ class StaticJoinOperator(Passing):
         theirs = [f.name for f in self.pairs][len(inputs[0]) :]
         self.columns = {name: _chunk(column) for name, column in zip(theirs, spec.table.columns, strict=True)}
         tested = frozenset() if spec.where is None else spec.where.columns()
-        self.tested = pa.schema([f for f in self.pairs if f.name in tested])
+        self.tested = pa.schema([f for f in self.pairs if f.name in tested] or [self.pairs[0]])
         self.words = KeyWords(self.types)
         self._index()
 
@@ -104,13 +104,13 @@ class StaticJoinOperator(Passing):
     def _index(self) -> None:
         """Find the table's rows by key. Null keys meet nothing."""
         table = self.spec.table
-        keys = [as_type(_chunk(table.column(b)), t) for (_, b), t in zip(self.spec.on, self.types, strict=True)]
+        keys = [as_key(_chunk(table.column(b)), t) for (_, b), t in zip(self.spec.on, self.types, strict=True)]
         rows, keys = _known(keys, table.num_rows)
         self.table = dispatch.kernels().JoinTable(np.int64)
         self.table.insert(rows, self.words.of(keys, len(rows)), np.zeros(len(rows), np.int64))
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
-        keys = [as_type(batch.column(a), t) for (a, _), t in zip(self.spec.on, self.types, strict=True)]
+        keys = [as_key(batch.column(a), t) for (a, _), t in zip(self.spec.on, self.types, strict=True)]
         rows, keys = _known(keys, batch.num_rows)
         words, points = self.words.of(keys, len(rows)), np.zeros(len(rows), np.int64)
         matched = np.zeros(batch.num_rows, np.bool_)

@@ -17,6 +17,7 @@ SPREAD = 64  # slices that one batch may touch
 _MOST = 1_024  # slices in all
 _WIDEST = 60
 _FAR = 2.0**61
+_LEAST_UNIT = 1e-300  # of floats: a quarter of the least span is nothing
 
 
 class TimeSlices:
@@ -24,7 +25,7 @@ class TimeSlices:
 
     def __init__(self, span: int | float, whole: bool) -> None:
         self.whole = whole
-        self.unit = 1.0 if whole or not 0 < span < math.inf else span / 4
+        self.unit = 1.0 if whole or not 0 < span < math.inf else max(span / 4, _LEAST_UNIT)
         self.shift = _WIDEST if math.isinf(span) else max((int(span) // 4).bit_length() - 1, 0) if whole else 0
         self._pieces: dict[int, list[np.ndarray]] = {}
         self._narrow: set[int] = set()  # numbers of shorter slices, of which it must be said that they are gone
@@ -72,6 +73,11 @@ class TimeSlices:
             if last is not None and number > last:
                 return
             yield number, last is None or number < last
+
+    def start(self, number: int) -> int | float:
+        """No row of a slice is before this."""
+        first = number << self.shift
+        return first if self.whole else first * self.unit
 
     def replace(self, number: int, places: np.ndarray) -> None:
         """What is left of a slice."""

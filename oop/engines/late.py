@@ -27,6 +27,9 @@ class Late:
         """How many rows were set aside (with ``late="admit"``: found late)."""
         return sum(ledger.late + ledger.aside for ledger in self.sources.values())
 
+    def __contains__(self, source: object) -> bool:
+        return source in self.sources
+
     def __getitem__(self, source: str) -> pa.Table:
         """The rows of one source with ``broke``, the promise, and ``late_by``, in the attribute's unit."""
         return self.sources[source].table()

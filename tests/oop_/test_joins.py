@@ -388,3 +388,96 @@ def test_wide_text_is_taken_from_several_batches_in_order() -> None:
     found = rows(joined.select("ts", "k", "t"))
     assert len(found) == 1000
     assert all(r["t"] == f"{r['ts']}/{r['k']}" for r in found)
+
+
+# --- what trying to break it found
+
+
+@pytest.mark.parametrize("where", [oop.lit(True), oop.lit(1) == oop.lit(1)], ids=str)
+def test_a_condition_that_looks_at_no_column(where: oop.Expr) -> None:
+    assert len(rows(stream().join(stream(), on="k", within=(0, 0), where=where))) == 2
+    assert len(rows(stream().join(pa.table({"k": [1, 2]}), on="k", where=where))) == 2
+    assert rows(stream().join(stream(), on="k", within=(0, 0), where=~where)) == []
+
+
+def test_a_bound_at_the_limit_is_not_the_end() -> None:
+    most = 2**63 - 1
+    schema = pa.schema([("ts", pa.int64()), ("k", pa.int64())])
+    harness = Harness(lambda a, b: a.join(b, on="k", within=(0, 0), how="left"), schema, schema)
+    harness.push([{"ts": most, "k": 1}])
+    harness.promise(1, where={"k": 1}, ts=most)
+    assert harness.buffered_rows == 1
+    harness.push([{"ts": most, "k": 1}], port=1)
+    assert harness.rows() == [{"ts": most, "k": 1, "ts_right": most, "k_right": 1}]
+
+
+def test_a_silent_group_does_not_slow_the_others_down() -> None:
+    """Slices of which only its rows are left are not looked into for every promise of another group."""
+    schema = pa.schema([("ts", pa.int64()), ("k", pa.string())])
+    harness = Harness(lambda a, b: a.join(b, on="k", within=(0, 10)), schema, schema)
+    (join,) = (b.operator for b in harness.run._boxes if hasattr(b.operator, "sides"))
+    looks = 0
+    take = join.sides[0].take
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        return take(*arguments)
+
+    join.sides[0].take = counted
+    harness.push({"ts": list(range(2000)), "k": ["silent", "active"] * 1000})
+    for bound in range(0, 2000, 10):
+        harness.promise(1, where={"k": "active"}, ts=bound)
+    assert harness.buffered_rows <= 1000 + 20
+    assert looks < 3 * 2000
+
+
+def test_values_that_do_not_fit_the_other_sides_type_meet_nothing() -> None:
+    far = pa.array([1, 10**12], pa.timestamp("s"))
+    near = pa.array([10**9, 5], pa.timestamp("ns"))
+    joined = stream(ts=[1, 1], k=far, v=[1, 2]).join(
+        stream(ts=[1, 1], k=near, w=[1, 2]), on="k", within=(0, 0), how="left"
+    )
+    assert bag(rows(joined.select("v", "w"))) == bag([{"v": 1, "w": 1}, {"v": 2, "w": None}])
+    a = pa.array([decimal.Decimal("1.25")], pa.decimal128(38, 2))
+    b = pa.array([decimal.Decimal("1.25")], pa.decimal256(10, 2))
+    assert len(rows(stream(ts=[1], k=a).join(stream(ts=[1], k=b), on="k", within=(0, 0)))) == 1
+
+
+def test_a_band_of_almost_nothing() -> None:
+    times = pa.array([0.0, 5e-324])
+    joined = stream(ts=times).join(stream(ts=times), within=(-5e-324, 5e-324))
+    assert len(rows(joined)) == 4
+
+
+def test_columns_of_which_rows_cannot_be_picked() -> None:
+    views = pa.table({"k": pa.array(["a"], pa.string_view()), "v": [1]})
+    assert rows(stream(ts=[1], k=["a"]).join(views, on="k").select("v")) == [{"v": 1}]
+    odd = pa.array([1, 1]).dictionary_encode()
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2], pa.int32()), pa.array([7]))
+    assert len(rows(stream(ts=[1, 2], k=odd).join(stream(ts=[1, 2], k=odd), on="k", within=(0, 0)))) == 2
+    with pytest.raises((oop.SchemaMismatch, oop.SourceError), match="r"):
+        rows(stream(ts=[1, 2], r=runs).join(stream(ts=[1, 2]), within=(0, 0)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"on": {"k": 1}, "within": (0, 1)}, TypeError),
+        ({"on": {"k": ["k"]}, "within": (0, 1)}, TypeError),
+        ({"on": "k", "ranges": (None, 1)}, ValueError),
+        ({"on": "k", "ranges": (1, 0)}, ValueError),
+        ({"on": "k", "within": (0, 1), "closed": "neither"}, ValueError),
+    ],
+    ids=str,
+)
+def test_more_wrong_arguments(arguments: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        stream().join(stream(), **arguments)
+
+
+def test_a_semi_join_has_no_clash() -> None:
+    left = stream(ts=[1], k=[1], k_right=[5])
+    assert rows(left.join(stream(ts=[1], k=[1]), on="k", within=(0, 0), how="semi")) == [
+        {"ts": 1, "k": 1, "k_right": 5}
+    ]

@@ -60,7 +60,9 @@ class Condition:
             if floats:
                 found.lo, found.hi = found.lo + 0.25, found.hi + 0.25
             if found.hi > found.lo:
-                found.closed = rng.choice(["both", "left", "right", "neither"])
+                found.closed = rng.choice(["both", "left", "right"])
+            if found.hi > found.lo + 1:
+                found.closed = rng.choice([found.closed, "neither"])
             found.arguments |= {"within": (found.lo, found.hi), "closed": found.closed}
         if rng.random() < 0.3 and found.how not in ("semi", "anti"):
             found.where = rng.choice(["v", "link"])
