@@ -200,7 +200,7 @@ def test_state_is_what_the_rule_requires() -> None:
                 came[port] += fuzz.physical_rows(element)
             assert harness.buffered_rows == len(_required(condition, came, harness)), (seed, condition)
 
-    each(case)
+    each(case, CASES // 2)
 
 
 def _required(condition: Condition, came: list[list[Row]], harness: Harness) -> list[Row]:
