@@ -123,7 +123,8 @@ class JoinTable:
     def _grow(self, places: int) -> None:
         size = max(SMALLEST, 1 << (places - 1).bit_length())
         rows, before = new_rows(size, self.dtype), len(self._rows.words)
-        for array, old in zip(rows, self._rows, strict=True):
+        arrays: list[tuple[Array, Array]] = list(zip(rows, self._rows, strict=True))
+        for array, old in arrays:
             array[:before] = old
         self._rows = rows
         if size > len(self._heads):

@@ -177,7 +177,7 @@ def test_laws(grouped: bool) -> None:
             expected=typed(rows, time),
         )
 
-    each(case)
+    each(case, CASES // 2)
 
 
 def test_state_is_what_the_rule_requires() -> None:
