@@ -39,7 +39,7 @@ class Input:
     """Data that a source can read; its schema is known before it runs.
 
     ``kind`` tells data that lies there whole (a file, in memory) from data that comes; ``rows`` is the number
-    of rows where it is known without reading. Every batch of `elements` has exactly this schema. ``plain`` is data that
+    of rows where that is written somewhere. Every batch of `elements` has exactly this schema. ``plain`` is data that
     is a list.
 
     >>> import pyarrow as pa
@@ -59,6 +59,11 @@ class Input:
     plain: Sequence[Element] | None = field(default=None, repr=False)
     peeked: Iterator[Element] | None = field(default=None, repr=False)
     used: bool = field(default=False, repr=False, init=False)
+
+    def count_rows(self) -> int | None:
+        """The number of rows where it can be known without reading. Of a list they are counted only when asked for:
+        there may be very many batches, and small."""
+        return self.rows if self.plain is None else _count_rows(self.plain)
 
     def elements(self) -> Iterator[Element]:
         """The batches and promises from the beginning, anew at each call."""
@@ -256,7 +261,6 @@ def _of_stream(data: Any, declared: pa.Schema | None, batch_rows: int) -> Input:
 def _of_iterable(data: Iterable[Any], declared: pa.Schema | None, batch_rows: int) -> Input:
     whole = isinstance(data, list | tuple)
     kind: Kind = "memory" if whole else "live"
-    rows = _count_rows(data) if whole else None
 
     def start() -> Iterator[Element]:
         return _normal(data)
@@ -264,7 +268,7 @@ def _of_iterable(data: Iterable[Any], declared: pa.Schema | None, batch_rows: in
     schema, peeked = (declared, None) if declared else _peek(start())
     once = isinstance(data, Iterator)
     plain = data if isinstance(data, list | tuple) else None
-    return Input(schema, kind, "iterable", start, batch_rows, rows=rows, once=once, peeked=peeked, plain=plain)
+    return Input(schema, kind, "iterable", start, batch_rows, once=once, peeked=peeked, plain=plain)
 
 
 def _count_rows(elements: Iterable[Any]) -> int | None:

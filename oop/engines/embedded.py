@@ -86,7 +86,7 @@ class Embedded:
 
 def _threads_for(root: Node) -> int:
     """As many as pay: below a million rows starting them costs more than they save."""
-    rows = sum(node.data.rows or 0 for node in sources(root) if node.data is not None)
+    rows = sum(node.data.count_rows() or 0 for node in sources(root) if node.data is not None)
     return min(os.cpu_count() or 1, _MOST_THREADS) if rows >= _MANY_ROWS else 1
 
 
