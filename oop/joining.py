@@ -54,7 +54,7 @@ def make_join(
 def make_static_join(left: pa.Schema, data: Any, *, on: On, how: str, where: Expr | None, **others: Any) -> StaticJoin:
     """The spec of a join with a table that does not change."""
     for name, value in others.items():
-        if value is not None:
+        if value is not None and value != "both":
             raise ValueError(f"a static table has no time that rows could be near to: leave out {name}=")
     if how in ("right", "full"):
         raise ValueError(f"how={how!r}: a stream never ends for sure, so no row of a static table is ever unmatched")
@@ -149,24 +149,18 @@ def _read_band(
     given = [n for n, v in (("within", within), ("window", window), ("ranges", ranges)) if v is not None]
     if len(given) > 1:
         raise ValueError(f"a join has one of within=, window= and ranges=, not {' and '.join(given)}")
-    if closed is not None and closed not in CLOSED:
+    if closed not in (None, *CLOSED):
         raise ValueError(f"closed is one of {', '.join(CLOSED)}, not {closed!r}")
-    if closed is not None and within is None:
+    if closed not in (None, "both") and within is None:
         raise ValueError("closed= says which ends of within=(lo, hi) belong to it: leave it out")
-    if unbounded and (window is not None or ranges is not None or (within is not None and None not in within)):
+    lo, hi = (None, None) if within is None else two("within", within, "lo, hi")
+    if unbounded and given and (within is None or None not in (lo, hi)):
         raise ValueError(f"{given[0]}= says how near rows must be: leave out unbounded=")
     if window is not None:
         return _same_window(window, types[0])
-    if ranges is not None:  # Q2: each side's RANGE says how much older its rows may be than the other's; both ends open
-        pair = two("ranges", ranges, "left, right")
-        if None in pair:
-            raise ValueError(f"a range is a duration: {ranges!r}")
-        wide = [duration_in(r, types[0]) for r in pair]
-        if min(wide) < 0:
-            raise ValueError(f"a range is not negative: {ranges!r}")
-        return _band(-wide[1], wide[0], "neither", types[0]), f"ranges {show(ranges[0])}, {show(ranges[1])}"
-    lo, hi = (None, None) if within is None else two("within", within, "lo, hi")
-    if (lo is None or hi is None) and not unbounded:
+    if ranges is not None:
+        return _read_ranges(ranges, types[0])
+    if None in (lo, hi) and not unbounded:
         raise NeverEmits(
             "a join without a band can never free a row, and its state would grow with the streams",
             hint='say how far apart the times of two rows may be: within=("-30s", "2min"), or unbounded=True if the '
@@ -176,14 +170,21 @@ def _read_band(
     high = math.inf if hi is None else duration_in(hi, types[0])
     if low > high:
         raise ValueError(f"within=({lo!r}, {hi!r}): lo <= right - left <= hi has no solution, lo is greater than hi")
-    shown = (
-        "unbounded"
-        if within is None
-        else f"within {'-∞' if lo is None else show(lo)} … {'∞' if hi is None else show(hi)}"
-    )
+    shown = f"within {'-∞' if lo is None else show(lo)} … {'∞' if hi is None else show(hi)}" if given else "unbounded"
     if closed not in (None, "both"):
         shown += f" closed {closed}"
     return _band(low, high, closed or "both", types[0]), shown
+
+
+def _read_ranges(ranges: Any, type_: pa.DataType) -> tuple[Band, str]:
+    """Q2: each side's RANGE says how much older its rows may be than the other's; both ends are open."""
+    pair = two("ranges", ranges, "left, right")
+    if None in pair:
+        raise ValueError(f"a range is a duration: {ranges!r}")
+    left, right = (duration_in(r, type_) for r in pair)
+    if min(left, right) < 0:
+        raise ValueError(f"a range is not negative: {ranges!r}")
+    return _band(-right, left, "neither", type_), f"ranges {show(pair[0])}, {show(pair[1])}"
 
 
 def two(name: str, value: Any, what: str) -> tuple[Any, Any]:
