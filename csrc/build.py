@@ -55,7 +55,9 @@ def compile_into(target: Path, flags: Sequence[str] = ()) -> Path:
     """Compile away from the checkout, so that only the finished module arrives in `target`."""
     with tempfile.TemporaryDirectory() as scratch:
         built = Path(make_ffi(CSRC, optional=False, flags=flags).compile(tmpdir=scratch))
-        return Path(shutil.copy(built, target / built.name))
+        # under another name first: a process that has the old one loaded keeps it
+        beside = shutil.copy(built, target / f"{built.name}.new")
+        return Path(beside).replace(target / built.name)
 
 
 # setuptools wants paths relative to the root. Without a compiler the install goes on with Numba's kernels.
