@@ -236,34 +236,33 @@ static int probe_chunk(const oop_join_table *table, const probing *rows, int m, 
     return probe_chains(table, rows, heads, m, begin, mine, theirs, room, found, done);
 }
 
-int oop_join_probe(const oop_join_table *table, const uint64_t *words, const int64_t *times, int64_t n,
-                   const oop_reach *reach, int64_t *mine, int64_t *theirs, int64_t room, int64_t *found,
-                   int64_t *done) {
+/* Chunk by chunk; times and reach are whole, or else real. */
+static int probe_all(const oop_join_table *table, const uint64_t *words, const int64_t *whole, const oop_reach *reach,
+                     const double *real, const oop_float_reach *real_reach, int64_t n, int64_t *mine, int64_t *theirs,
+                     int64_t room, int64_t *found, int64_t *done) {
     int code = OOP_OK;
     while (*done < n && code == OOP_OK) {
         int64_t begin = *done;
         int m = n - begin < CHUNK ? (int)(n - begin) : CHUNK;
         probing rows;
         rows.words = words + begin;
-        rows.real = NULL;
-        for (int j = 0; j < m; j++) find_span(reach, times[begin + j], &rows.first[j], &rows.last[j]);
+        rows.real = real ? real + begin : NULL;
+        rows.reach = real_reach;
+        if (whole)
+            for (int j = 0; j < m; j++) find_span(reach, whole[begin + j], &rows.first[j], &rows.last[j]);
         code = probe_chunk(table, &rows, m, begin, mine, theirs, room, found, done);
     }
     return code;
 }
 
+int oop_join_probe(const oop_join_table *table, const uint64_t *words, const int64_t *times, int64_t n,
+                   const oop_reach *reach, int64_t *mine, int64_t *theirs, int64_t room, int64_t *found,
+                   int64_t *done) {
+    return probe_all(table, words, times, reach, NULL, NULL, n, mine, theirs, room, found, done);
+}
+
 int oop_join_probe_float(const oop_join_table *table, const uint64_t *words, const double *times, int64_t n,
                          const oop_float_reach *reach, int64_t *mine, int64_t *theirs, int64_t room, int64_t *found,
                          int64_t *done) {
-    int code = OOP_OK;
-    while (*done < n && code == OOP_OK) {
-        int64_t begin = *done;
-        int m = n - begin < CHUNK ? (int)(n - begin) : CHUNK;
-        probing rows;
-        rows.words = words + begin;
-        rows.real = times + begin;
-        rows.reach = reach;
-        code = probe_chunk(table, &rows, m, begin, mine, theirs, room, found, done);
-    }
-    return code;
+    return probe_all(table, words, NULL, NULL, times, reach, n, mine, theirs, room, found, done);
 }

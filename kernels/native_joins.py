@@ -20,7 +20,7 @@ from oop.kernels.reference_joins import (
     taken,
     whole_reach,
 )
-from oop.kernels.scratch import growing_array, new_array, recycle
+from oop.kernels.scratch import growing_array, longer_array, new_array, recycle
 
 SMALLEST = 32  # places of a new table
 _ROW = ffi.sizeof("oop_join_row")
@@ -114,7 +114,7 @@ class JoinTable:
                     break
                 end = start + 1  # the first row alone meets more
             room = min(4 * room, most) if room < most else 4 * room
-            mine, theirs = (_longer(array, room, found[0]) for array in (mine, theirs))
+            mine, theirs = (longer_array(array, room, found[0]) for array in (mine, theirs))
         return mine[: found[0]], theirs[: found[0]], int(done[0])
 
     def _grow(self, places: int) -> None:
@@ -122,7 +122,7 @@ class JoinTable:
         # By a part of what there is, so that rows that come in small batches are not moved for each of them.
         room = max(places, SMALLEST, before + before // 4)
         used = min((before + 1) * _ROW, len(self._memory))  # the first row is nobody's
-        old_memory, self._memory = self._memory, _longer(self._memory, (room + 1) * _ROW, used)
+        old_memory, self._memory = self._memory, longer_array(self._memory, (room + 1) * _ROW, used)
         recycle(old_memory)
         table.rows, table.room = ffi.from_buffer("oop_join_row[]", self._memory), room
         check_code(lib.oop_join_clear(table, before))
@@ -137,9 +137,3 @@ class JoinTable:
     def _point_heads(self, heads: Array) -> None:
         self._heads = heads
         self._table.heads, self._table.size = ffi.from_buffer("uint32_t[]", heads), len(heads)
-
-
-def _longer(array: Array, length: int, used: int) -> Array:
-    longer = growing_array(length, array.dtype)
-    longer[:used] = array[:used]
-    return longer

@@ -178,6 +178,18 @@ def lasting_array(length: int, dtype: Any) -> Array:
     return _slabs.take(nbytes).view(dtype)
 
 
+def longer_array(array: Array, length: int, used: int | None = None) -> Array:
+    """The array with room for so many, of which the first ``used`` (all, if nothing is said) are kept.
+
+    >>> longer_array(np.array([1, 2, 3]), 5, 2)[:2]
+    array([1, 2])
+    """
+    longer = growing_array(length, array.dtype)
+    used = len(array) if used is None else used
+    longer[:used] = array[:used]
+    return longer
+
+
 def growing_array(length: int, dtype: Any) -> Array:
     """An array with anything in it, that will soon make way for a larger one.
 

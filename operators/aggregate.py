@@ -42,10 +42,6 @@ class Aggregate(Spec):
     time: pa.DataType
     name = "Aggregate"
 
-    def reads(self) -> frozenset[str]:
-        wids = {WID_START} if self.grid.tumbles else {WID_START, WID_END}
-        return frozenset(self.keys).union(wids, *(a.columns() for _, a in self.aggregates))
-
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return [self.keys] if self.keys else None
 
@@ -69,7 +65,8 @@ class Aggregate(Spec):
         return [[Interest(WID_START, by=self.keys)]]
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
-        return [self.reads()]
+        wids = {WID_START} if self.grid.tumbles else {WID_START, WID_END}
+        return [frozenset(self.keys).union(wids, *(a.columns() for _, a in self.aggregates))]
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         frontier = frontiers[0]

@@ -70,10 +70,6 @@ class Spec:
 
     name = "operator"
 
-    def reads(self) -> frozenset[str]:
-        """The columns that it looks at."""
-        return frozenset()
-
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         """The columns that it makes; raises SchemaMismatch or UnknownColumn."""
         return inputs[0]

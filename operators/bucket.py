@@ -72,9 +72,6 @@ class Bucket(Spec):
     text: str  # the window as the user wrote it
     name = "Bucket"
 
-    def reads(self) -> frozenset[str]:
-        return frozenset({self.on})
-
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         check_time_type(self.on, inputs[0].field(self.on).type)
         if {WID_START, WID_END} & set(inputs[0].names):

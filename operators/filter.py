@@ -23,9 +23,6 @@ class Filter(Spec):
     predicate: Expr
     name = "Filter"
 
-    def reads(self) -> frozenset[str]:
-        return self.predicate.columns()
-
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         check_predicate(self.predicate, inputs[0])
         return inputs[0]

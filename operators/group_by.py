@@ -34,9 +34,6 @@ class GroupBy(Spec):
     on: tuple[str, ...]
     name = "GroupBy"
 
-    def reads(self) -> frozenset[str]:
-        return frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))
-
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return [self.keys] if self.keys else None
 
@@ -55,7 +52,7 @@ class GroupBy(Spec):
         return [[Interest(self.keys, by=self.keys)]]  # joint promises about several of them too (section 7)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
-        return [self.reads()]
+        return [frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))]
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         kept = self.translate(frontiers, inputs)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from oop.errors import SchemaMismatch
 from oop.kernels import dispatch, views
-from oop.kernels.scratch import growing_array
+from oop.kernels.scratch import longer_array
 
 _SLACK = 4_096  # lines of rows that are gone which a log may have in any case
 
@@ -122,9 +122,9 @@ class _Fixed:
         return self.data.nbytes + (0 if self.valid is None else self.valid.nbytes)
 
     def make_room(self, room: int) -> None:
-        self.data = _longer(self.data, room)
+        self.data = longer_array(self.data, room)
         if self.valid is not None:
-            self.valid = _longer(self.valid, room)
+            self.valid = longer_array(self.valid, room)
 
     def put(self, places: np.ndarray, column: pa.Array, rows: np.ndarray | None) -> None:
         data, valid = views.fixed_column(column)
@@ -157,7 +157,7 @@ class _Log:
         return self.line.nbytes + self._size
 
     def make_room(self, room: int) -> None:
-        self.line = _longer(self.line, room)
+        self.line = longer_array(self.line, room)
 
     def put(self, places: np.ndarray, columns: Sequence[pa.Array]) -> None:
         self.line[places] = np.arange(self.lines, self.lines + len(places))
@@ -250,9 +250,3 @@ def _own_copy(column: pa.Array) -> pa.Array:
     if column.get_total_buffer_size() <= 2 * column.nbytes:
         return column
     return column.take(pa.array(np.arange(len(column))))
-
-
-def _longer(array: np.ndarray, room: int) -> np.ndarray:
-    longer = growing_array(room, array.dtype)
-    longer[: len(array)] = array
-    return longer

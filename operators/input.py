@@ -44,9 +44,6 @@ class Input(Spec):
     text: str = ""
     name = "Source"
 
-    def reads(self) -> frozenset[str]:
-        return frozenset({self.time, *(a for a, _ in self.policies)})
-
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         schema = inputs[0]
         for name in (self.time, *(a for a, _ in self.policies)):

@@ -25,6 +25,11 @@ KINDS = ("inner", "left", "right", "full", "semi", "anti")
 SUFFIX = "_right"
 
 
+def called_right(left: Sequence[str], right: Sequence[str]) -> dict[str, str]:
+    """What the columns of the right are called beside those of the left."""
+    return {n: n + SUFFIX if n in left else n for n in right}
+
+
 @dataclass(frozen=True, eq=False)
 class Join(Spec):
     """``on`` are pairs of key columns, ``times`` the time column of each side."""
@@ -59,8 +64,8 @@ class Join(Spec):
 
     def pair_names(self, inputs: Sequence[pa.Schema]) -> tuple[dict[str, str], dict[str, str]]:
         """What each side's columns are called in a pair, as `where` sees it."""
-        left = {n: n for n in inputs[LEFT].names}
-        return left, {n: n + SUFFIX if n in left else n for n in inputs[RIGHT].names}
+        left = inputs[LEFT].names
+        return {n: n for n in left}, called_right(left, inputs[RIGHT].names)
 
     def names(self, inputs: Sequence[pa.Schema]) -> Names:
         left, right = self.pair_names(inputs)

@@ -79,13 +79,13 @@ class JoinOperator:
         batch = batch.select(self.output.inputs[port].names)
         arrived, usable = self.sides[port].read(batch)
         if usable is not None:
-            yield from self._not_usable(batch, np.flatnonzero(~usable), port, late)
+            yield from self._meets_none(batch.columns, np.flatnonzero(~usable), port, late)
         first_only = port == LEFT and not self.spec.gives_pairs
         matched = np.zeros(len(arrived), np.bool_) if first_only or self.spec.pads[port] or late else None
         yield from self._meet(arrived, port, matched, late)
         gone = self._gone(port, arrived)
         if matched is not None:
-            yield from self._not_held(arrived, np.flatnonzero(gone & ~matched), port, late)
+            yield from self._meets_none(arrived.columns, np.flatnonzero(gone & ~matched), port, late)
             if first_only:
                 gone |= matched  # a row of a semi or anti join has done its part with its first match
         if not gone.any():
@@ -97,19 +97,14 @@ class JoinOperator:
             for side in self.sides:
                 side.recode()
 
-    def _not_usable(self, batch: pa.RecordBatch, rows: np.ndarray, port: int, late: bool) -> Iterator[pa.RecordBatch]:
-        """Rows that meet nothing, for a key or the time is null."""
-        if late:
-            self.late_unused += len(rows)
-        elif self.spec.pads[port]:
-            yield self.output.alone(batch.columns, rows, port)
-
-    def _not_held(self, arrived: Arrived, rows: np.ndarray, port: int, late: bool) -> Iterator[pa.RecordBatch]:
+    def _meets_none(
+        self, columns: Sequence[pa.Array], rows: np.ndarray, port: int, late: bool
+    ) -> Iterator[pa.RecordBatch]:
         """Rows that have met none, and will not: never padded if they are late."""
         if late:
             self.late_unused += len(rows)
         elif self.spec.pads[port] and len(rows):
-            yield self.output.alone(arrived.columns, rows, port)
+            yield self.output.alone(columns, rows, port)
 
     def _meet(self, arrived: Arrived, port: int, matched: np.ndarray | None, late: bool) -> Iterator[pa.RecordBatch]:
         """All pairs with rows that the other side holds; ``matched``, if anybody asks, is brought up to date."""
@@ -148,11 +143,11 @@ class JoinOperator:
 
     def _first_match(self, theirs: np.ndarray, late: bool) -> Iterator[pa.RecordBatch]:
         """Left rows of a semi or anti join that have met a right row: they go, of a semi join into the output."""
-        left = self.sides[LEFT]
-        found = list(_parted(self.output.held_alone(left, theirs, LEFT), left.are_late(theirs), late))
-        left.remove(theirs)
+        left, found = self.sides[LEFT], []
         if self.spec.how == "semi":
-            yield from found
+            found = list(_parted(self.output.held_alone(left, theirs, LEFT), left.are_late(theirs), late))
+        left.remove(theirs)
+        yield from found
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         return self.process_punctuations([punct], port)
@@ -163,8 +158,7 @@ class JoinOperator:
         if not new:
             return
         yield from self._free(1 - port)
-        for punct in new:
-            yield from self.ports.promises(punct, self._linear())
+        yield from self.ports.promises(new[-1], self._linear())  # what follows from all of them
 
     def _linear(self) -> list[Punctuation] | None:
         if not self.spec.gives_pairs:

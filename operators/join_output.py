@@ -26,13 +26,12 @@ class JoinOutput:
             pa.schema([f for f in schema if columns is None or f.name in columns])
             for schema, columns in zip(given, spec.needs(wanted, given), strict=True)
         ]
+        left_time = spec.times[LEFT]
         self.names = spec.pair_names(given)
         whole = spec.schema(given)
         out = [f for f in whole if wanted is None or f.name in wanted]
-        self.schema = pa.schema(
-            out or [whole.field(self.names[LEFT][spec.times[LEFT]])]
-        )  # rows without columns are none
-        tested = frozenset() if spec.where is None else spec.where.columns() or {self.names[LEFT][spec.times[LEFT]]}
+        self.schema = pa.schema(out or [whole.field(left_time)])  # rows without columns are none
+        tested = frozenset() if spec.where is None else spec.where.columns() or {left_time}
         self.tested = pa.schema([f for f in spec.pair_schema(given) if f.name in tested] if tested else [])
 
     def pairs(

@@ -90,7 +90,7 @@ class Side:
         self.late = np.zeros(0, np.bool_)  # by place, once a late row was admitted
         self.dead = np.zeros(0, np.bool_)  # by place: left before its time, and still in its slice
         self._deaths = 0
-        self._cells: dict[tuple[int | str, ...], set[Cell]] = {}  # values of some keys that occur in a slice
+        self._cells: dict[int, tuple[list[str], set[Cell]]] = {}  # by slice: the values of some keys in it
 
     def __len__(self) -> int:
         return len(self.table)
@@ -169,8 +169,11 @@ class Side:
         self.table.insert(places, self.way.stored(words, points), points)
         columns = [c for c, f in zip(arrived.columns, self.schema, strict=True) if f.name not in self._derived]
         self.rows.put(places, columns, chosen)
-        self.slices.add(places, points)
-        self._cells.clear()
+        shift = self.slices.shift
+        for number in self.slices.add(places, points):
+            self._cells.pop(number, None)
+        if self.slices.shift != shift:  # other slices have these numbers now
+            self._cells.clear()
         if self.keeps_matched:
             self.matched = with_room(self.matched, self.places.room)
             self.matched[places] = False if matched is None else matched if chosen is None else matched[chosen]
@@ -180,9 +183,10 @@ class Side:
 
     def mark(self, places: np.ndarray) -> None:
         """These rows met one of the other side."""
-        if not self.matched[places].all():
-            self.matched[places] = True
-            self.slices.touch(self.table.read(places)[1])
+        new = places[~self.matched[places]]
+        if len(new):
+            self.matched[new] = True
+            self.slices.touch(self.table.read(new)[1])
 
     def are_late(self, places: np.ndarray) -> np.ndarray | None:
         """Which of the rows came late; None if none did."""
@@ -213,15 +217,15 @@ class Side:
             yield from self._free(number, places, None if whole else self.table.read(places)[1] < least)
 
     def purge_each(
-        self, keys: Sequence[str], least: Callable[[Cell], int | float], highest: int | float
+        self, keys: list[str], least: Callable[[Cell], int | float], highest: int | float
     ) -> Iterator[np.ndarray]:
         """The same where the least point depends on the values of some keys; ``highest`` is the greatest there is.
 
         Slices of which only rows of groups are left that are not so far are not looked into again.
         """
         for number, _ in self.slices.below(highest):
-            known = self._cells.get((number, *keys))
-            if known is not None and all(least(cell) <= self.slices.start(number) for cell in known):
+            names, known = self._cells.get(number, ([], set()))
+            if names == keys and all(least(cell) <= self.slices.start(number) for cell in known):
                 continue
             places = self._alive(number)
             if not len(places):
@@ -232,7 +236,9 @@ class Side:
             gone = is_below(self.table.read(places)[1], [np.array(b)[of] for b in split_bounds(found, self.whole)])
             left = np.unique(of[~gone])
             yield from self._free(number, places, gone)
-            self._cells[(number, *keys)] = {cells[i] for i in left.tolist()}
+            self._cells.pop(number, None)
+            if len(left):
+                self._cells[number] = keys, {cells[i] for i in left.tolist()}
 
     def _free(self, number: int, places: np.ndarray, gone: np.ndarray | None) -> Iterator[np.ndarray]:
         leaving = places if gone is None else places[gone]

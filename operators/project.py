@@ -29,9 +29,6 @@ class Project(Spec):
     columns: tuple[tuple[str, Expr], ...]
     name = "Project"
 
-    def reads(self) -> frozenset[str]:
-        return frozenset().union(*(e.columns() for _, e in self.columns))
-
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         return pa.schema([_field(name, expr, inputs[0]) for name, expr in self.columns])
 
@@ -64,7 +61,7 @@ class Project(Spec):
         return [helpful]
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
-        return [self.reads()]
+        return [frozenset().union(*(e.columns() for _, e in self.columns))]
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return ProjectOperator(self, inputs)

@@ -24,9 +24,6 @@ class Split(Spec):
     predicates: tuple[Expr, ...]
     name = "Split"
 
-    def reads(self) -> frozenset[str]:
-        return frozenset().union(*(p.columns() for p in self.predicates))
-
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         for predicate in self.predicates:
             check_predicate(predicate, inputs[0])

@@ -20,7 +20,7 @@ from oop.operators.expressions import Expr
 from oop.operators.filter import check_predicate
 from oop.operators.held_rows import take_column
 from oop.operators.holding import unique_schema
-from oop.operators.join import SUFFIX
+from oop.operators.join import called_right
 from oop.operators.join_keys import as_key, common_type
 from oop.operators.join_side import PAIRS
 from oop.operators.join_words import KeyWords
@@ -46,10 +46,8 @@ class StaticJoin(Spec):
         return [common_type((a, stream.field(a).type), (b, table.field(b).type)) for a, b in self.on]
 
     def pair_schema(self, stream: pa.Schema) -> pa.Schema:
-        fields = [
-            pa.field(f.name + SUFFIX if f.name in stream.names else f.name, f.type, f.nullable or self.how == "left")
-            for f in self.table.schema
-        ]
+        names = called_right(stream.names, self.table.schema.names)
+        fields = [pa.field(names[f.name], f.type, f.nullable or self.how == "left") for f in self.table.schema]
         return unique_schema([*(f.remove_metadata() for f in stream), *fields])
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:

@@ -35,8 +35,8 @@ class TimeSlices:
     def numbers(self) -> list[int]:
         return sorted(self._pieces)
 
-    def add(self, places: np.ndarray, times: np.ndarray) -> None:
-        """Rows that stand in these places, by their times."""
+    def add(self, places: np.ndarray, times: np.ndarray) -> list[int]:
+        """Rows that stand in these places, by their times; the numbers of their slices."""
         slots = self._slots(times)
         order_slots = dispatch.kernels().order_slots
         numbers, order, starts = order_slots(slots, self.shift)
@@ -45,9 +45,11 @@ class TimeSlices:
             numbers, order, starts = order_slots(slots, self.shift)
         ordered = (places if order is None else places[order]).astype(np.uint32)
         self.nbytes += ordered.nbytes
-        for number, start, end in zip(numbers.tolist(), starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        found: list[int] = numbers.tolist()
+        for number, start, end in zip(found, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
             self._pieces.setdefault(number, []).append(ordered[start:end])
             self.changed.add(number)
+        return found
 
     def _widen(self) -> None:
         self.shift += 2

@@ -180,6 +180,37 @@ def test_laws(grouped: bool) -> None:
     each(case, CASES // 2)
 
 
+@pytest.mark.parametrize(
+    "policy",
+    [
+        oop.slack(5, by="link"),
+        oop.slack(5, by="link", groups=["A", "B", "C", None]),
+        oop.slack(5, by="link", idle=9),
+        oop.ordered(by="k", groups=[1, 2, None]),
+    ],
+    ids=["by", "groups", "idle", "another column"],
+)
+def test_group_wise_policies(policy: oop.punctuation.Policy) -> None:
+    """End to end: by a key, which frees group by group, or by another column, whose minimum counts."""
+    rest = policy.groups is not None or policy.idle is not None
+
+    def case(rng: random.Random, seed: int) -> None:
+        inputs = [[e for e in i if isinstance(e, pa.RecordBatch)] for i in some_streams(rng, TIMES["int64"])]
+        kept = [oop.source(i, time="ts", punctuate=policy).run().to_table().to_pylist() for i in inputs]
+        condition = Condition(rng.choice(HOWS), "link", -3, 3)
+        check_operator(
+            lambda a, b: a.join(b, on="link", within=(-3, 3), how=condition.how),
+            *inputs,
+            seed=seed,
+            punctuate=policy,
+            threads=rng.choice([1, 2]),
+            expected=condition.rows(*kept),
+        )
+
+    assert rest or policy.by == "link"
+    each(case, CASES // 10)
+
+
 def test_state_is_what_the_rule_requires() -> None:
     """Row by row: what is held is what may still meet a row that comes later, no more and no less."""
 
