@@ -13,6 +13,7 @@
 from oop.engines.embedded import Embedded, Run
 from oop.engines.late import Late
 from oop.engines.schedulers import MinCost, RoundRobin
+from oop.engines.spark.engine import Spark
 from oop.errors import (
     LateRow,
     NeverEmits,
@@ -37,12 +38,13 @@ from oop.punctuation import (
     timer,
 )
 from oop.sources import source
-from oop.stream import Stream, set_default_engine, union
+from oop.stream import Stream, set_default_engine, set_spark_engine, union
 from oop.windows import sliding, tumbling
 
 __version__ = "0.1.0"
 
 set_default_engine(Embedded)
+set_spark_engine(Spark)
 
 __all__ = [
     "END",
@@ -60,6 +62,7 @@ __all__ = [
     "Run",
     "SchemaMismatch",
     "SourceError",
+    "Spark",
     "Stream",
     "TimeError",
     "UnknownColumn",

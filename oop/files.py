@@ -89,7 +89,7 @@ def _known(path: Path) -> bool:
 
 def open_file(path: Path, schema: pa.Schema | None = None) -> File:
     """Learn a file's schema; ``schema`` gives types to text columns that it names."""
-    with _reading(path):
+    with reading(path):
         size = path.stat().st_size
         if not path.is_file():
             hint = "for a pipe or a socket pass a callable that opens it: lambda: pa.ipc.open_stream(…)"
@@ -104,7 +104,8 @@ def open_file(path: Path, schema: pa.Schema | None = None) -> File:
 
 
 @contextmanager
-def _reading(path: Path, hint: str = "the file is damaged or cut short: write it again") -> Iterator[None]:
+def reading(path: Path, hint: str = "the file is damaged or cut short: write it again") -> Iterator[None]:
+    """What goes wrong inside is an error about this file."""
     try:
         yield
     except FileNotFoundError as error:
@@ -118,7 +119,7 @@ def _open_parquet(path: Path) -> File:
     import pyarrow.parquet as pq
 
     def read(schema: pa.Schema, batch_rows: int) -> Iterator[Element]:
-        with _reading(path), pq.ParquetFile(path) as file:
+        with reading(path), pq.ParquetFile(path) as file:
             yield from file.iter_batches(batch_rows)
 
     with pq.ParquetFile(path) as file:
@@ -127,7 +128,7 @@ def _open_parquet(path: Path) -> File:
 
 def _open_ipc(path: Path) -> File:
     def read(schema: pa.Schema, batch_rows: int) -> Iterator[Element]:
-        with _reading(path):
+        with reading(path):
             yield from ipc_elements(_ipc_reader(path), str(path))
 
     return File(path, _ipc_reader(path).schema, None, read, lambda schema: False)
@@ -140,28 +141,37 @@ def _ipc_reader(path: Path) -> Any:
     if magic != b"ARROW1":
         return pa.ipc.open_stream(source)
     hint = "the footer is missing: write it again; of a stream (.arrows) the rows before a cut can be read"
-    with _reading(path, hint):
+    with reading(path, hint):
         return pa.ipc.open_file(source)
 
 
 def ipc_elements(reader: Any, where: str) -> Iterator[Element]:
     """The batches of an IPC reader, and its promises: zero-row batches with metadata ``oop.punctuation``."""
-    pairs: Iterable[Any]
     if isinstance(reader, pa.ipc.RecordBatchFileReader):
-        pairs = (reader.get_batch_with_custom_metadata(i) for i in range(reader.num_record_batches))
+        for number in range(reader.num_record_batches):
+            yield from element_at(reader, number, where)
     else:
-        pairs = iter(partial(_next_pair, reader), None)
-    for number, (batch, metadata) in enumerate(pairs):
-        promised = metadata is not None and PROMISE_KEY in metadata
-        if batch.num_rows or not promised:
-            yield batch
-        if not promised:
-            continue
-        try:
-            yield Punctuation.from_json(metadata[PROMISE_KEY])
-        except (ValueError, TypeError) as error:
-            hint = 'write promises as {"below": {"ts": 17}}, or with Punctuation.to_json()'
-            raise SourceError(f"{where}: batch {number}: {error}", hint=hint) from error
+        for number, (batch, metadata) in enumerate(iter(partial(_next_pair, reader), None)):
+            yield from _with_promise(batch, metadata, f"{where}: batch {number}")
+
+
+def element_at(reader: Any, number: int, where: str) -> Iterator[Element]:
+    """One batch of an IPC file, and the promise that it carries."""
+    batch, metadata = reader.get_batch_with_custom_metadata(number)
+    return _with_promise(batch, metadata, f"{where}: batch {number}")
+
+
+def _with_promise(batch: pa.RecordBatch, metadata: Any, where: str) -> Iterator[Element]:
+    promised = metadata is not None and PROMISE_KEY in metadata
+    if batch.num_rows or not promised:
+        yield batch
+    if not promised:
+        return
+    try:
+        yield Punctuation.from_json(metadata[PROMISE_KEY])
+    except (ValueError, TypeError) as error:
+        hint = 'write promises as {"below": {"ts": 17}}, or with Punctuation.to_json()'
+        raise SourceError(f"{where}: {error}", hint=hint) from error
 
 
 def _next_pair(reader: Any) -> Any:
@@ -187,7 +197,7 @@ def _open_text(path: Path, schema: pa.Schema | None) -> File:
         return error is None and set(table.column_names) == set(other.names)
 
     def read(types: pa.Schema, batch_rows: int) -> Iterator[Element]:
-        with _reading(path):
+        with reading(path):
             yield from read_text(path, delimiter, types)
 
     return File(path, found, None, read, parses)

@@ -22,6 +22,7 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch, SourceError
 from oop.files import Element, expand, ipc_elements, open_file
 from oop.fitting import agreed, difference, fit, settled, text_types
+from oop.frames import frame_schema, is_frame
 from oop.punctuation import Punctuation
 
 Kind = Literal["file", "memory", "live"]
@@ -40,7 +41,8 @@ class Input:
 
     ``kind`` tells data that lies there whole (a file, in memory) from data that comes; ``rows`` is the number
     of rows where that is written somewhere. Every batch of `elements` has exactly this schema. ``plain`` is data that
-    is a list.
+    is a list, ``frame`` a Spark DataFrame with its ``channel`` column and the ``channels`` that are known, ``paths``
+    are the files that it reads.
 
     >>> import pyarrow as pa
     >>> given = open_input(pa.table({"ts": [1, 2, 3]}))
@@ -58,6 +60,10 @@ class Input:
     once: bool = field(default=False, repr=False)
     plain: Sequence[Element] | None = field(default=None, repr=False)
     peeked: Iterator[Element] | None = field(default=None, repr=False)
+    frame: Any = field(default=None, repr=False)
+    channel: str | None = field(default=None, repr=False)
+    channels: tuple[str, ...] = field(default=(), repr=False)
+    paths: tuple[str, ...] = field(default=(), repr=False)
     used: bool = field(default=False, repr=False, init=False)
 
     def count_rows(self) -> int | None:
@@ -176,9 +182,10 @@ def open_input(data: Any, *, schema: pa.Schema | None = None, batch_rows: int = 
         raise ValueError(f"batch_rows must be at least 1, not {batch_rows}")
     if schema is not None:
         schema = settled(schema, "the declared schema")
-    if type(data).__module__.split(".")[0] == "pyspark":
-        hint = "run it with engine=oop.Spark(session), or pass its rows as Arrow: data.toArrow()"
-        raise SourceError("a Spark DataFrame runs only on the Spark engine", hint=hint)
+    if is_frame(data):
+        kind: Kind = "live" if data.isStreaming else "memory"
+        known = agreed(frame_schema(data), schema, "Spark DataFrame")
+        return Input(known, kind, "Spark DataFrame", _only_on_spark, batch_rows, frame=data)
     listed = list(data) if isinstance(data, list | tuple) else [data]
     if listed and all(isinstance(part, str | os.PathLike) for part in listed):
         return _of_files(listed, schema, batch_rows)
@@ -203,6 +210,11 @@ def open_input(data: Any, *, schema: pa.Schema | None = None, batch_rows: int = 
     raise SourceError(f"cannot read a {type(data).__name__}", hint=_READABLE)
 
 
+def _only_on_spark() -> Iterator[Element]:
+    hint = "run it with engine=oop.Spark(session), or pass its rows as Arrow: data.toArrow()"
+    raise SourceError("a Spark DataFrame runs only on the Spark engine", hint=hint)
+
+
 def _of_files(data: list[Any], declared: pa.Schema | None, batch_rows: int) -> Input:
     paths = expand(data)
     files = [open_file(path, declared and text_types(declared)) for path in paths]
@@ -224,7 +236,8 @@ def _of_files(data: list[Any], declared: pa.Schema | None, batch_rows: int) -> I
     label = paths[0].name if len(paths) == 1 else f"{paths[0].name} and {len(paths) - 1} more"
     counts = [file.rows for file in files if file.rows is not None]
     rows = sum(counts) if len(counts) == len(files) else None
-    return Input(schema, "file", label, start, batch_rows, rows=rows)
+    names = tuple(str(path.absolute()) for path in paths)
+    return Input(schema, "file", label, start, batch_rows, rows=rows, paths=names)
 
 
 def _of_stream(data: Any, declared: pa.Schema | None, batch_rows: int) -> Input:

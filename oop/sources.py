@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from oop.errors import OopError, UnknownColumn
+from oop.errors import OopError, SourceError, UnknownColumn
+from oop.inputs import Input as Data
 from oop.inputs import open_input
 from oop.operators.group_values import of_value
 from oop.operators.input import LATE_MODES, NULL_MODES, Input
 from oop.operators.times import check_time_type, duration_in
 from oop.plan import make_node
 from oop.punctuation import Policy
+from oop.punctuation.encoding import dumps
 from oop.punctuation.policies import Punctuated, Timer
 from oop.site import user_line
 from oop.stream import Stream
@@ -30,12 +32,18 @@ def source(
     late: str = "drop",
     nulls: str = "raise",
     schema: pa.Schema | None = None,
+    channel: str | None = None,
+    channels: Sequence[Any] | None = None,
 ) -> Stream:
     """A stream from files, Arrow data, or an iterable of batches and promises.
 
     ``punctuate`` says how it comes to promise about its ``time`` (or a mapping: about several attributes). ``late`` is
     what happens to a row that breaks a promise: ``"drop"`` (out of the results, kept in ``Run.late``), ``"raise"`` or
     ``"admit"``. ``nulls`` is what happens to a row without a time: ``"raise"`` or ``"aside"``.
+
+    A Spark DataFrame may come through several channels: ``channel`` is the column that tells them apart (the partition
+    of a Kafka topic), each of which makes its own promises; the stream promises what all of them do. ``channels`` are
+    those that are known to exist: until each has spoken, nothing is promised.
 
     >>> import oop
     >>> table = pa.table({"ts": [1, 2, 12], "len": [40, 60, 50]})
@@ -50,6 +58,8 @@ def source(
         raise ValueError(f"nulls is one of {', '.join(NULL_MODES)}, not {nulls!r}")
     try:
         read = open_input(data, schema=schema)
+        if channel is not None or channels is not None:
+            read = _with_channels(read, channel, channels)
         if time not in read.schema.names:
             raise UnknownColumn.of(time, read.schema.names)
         policies = _policies(punctuate, time, read.schema, read.kind)
@@ -59,6 +69,18 @@ def source(
     text = ", ".join(str(p) if a == time else f"{a}: {p}" for a, p in given.items())
     spec = Input(name or read.label, time, policies, late, nulls, text)
     return Stream(make_node(spec, (), site, f"oop.source({read.label!r})", read), time=time)
+
+
+def _with_channels(read: Data, channel: str | None, channels: Sequence[Any] | None) -> Data:
+    if read.frame is None:
+        raise SourceError(
+            "channel= is for Spark DataFrames", hint="give each channel as a source of its own, and oop.union them"
+        )
+    if channel is None:
+        raise ValueError("channels= goes with channel=")
+    if channel not in read.schema.names:
+        raise UnknownColumn.of(channel, read.schema.names)
+    return replace(read, channel=channel, channels=tuple(dumps(c) for c in channels or ()))
 
 
 def _policies(

@@ -41,6 +41,14 @@ def set_default_engine(make: Callable[[], Any]) -> None:
     _engine[:] = [make]
 
 
+_spark: list[Callable[..., Any]] = []
+
+
+def set_spark_engine(make: Callable[..., Any]) -> None:
+    """Likewise for `Stream.to_spark`."""
+    _spark[:] = [make]
+
+
 class Stream:
     """A pipeline so far. ``time`` is the attribute that windows are on by default."""
 
@@ -287,6 +295,13 @@ class Stream:
         if not hasattr(engine, "run"):
             raise TypeError(f"an engine is an object such as oop.Embedded(), not {engine!r}")
         return engine.run(self._final(), to=to)
+
+    def to_spark(self, session: Any = None, *, batch: bool | None = None, **options: Any) -> Any:
+        """The result as a DataFrame of Spark, for any sink: a streaming one, or with ``batch=True`` one of all rows.
+
+        It is a batch by itself if the sources are batch DataFrames. ``options`` are those of `oop.Spark`.
+        """
+        return _spark[0](session, **options).build(self._final(), batch=batch).frame
 
     def _final(self) -> Node:
         """The plan as it runs. Its last node is this stream; one output of a split gets a node of its own."""

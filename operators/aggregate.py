@@ -16,13 +16,14 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.kernels.scratch import lasting_array
 from oop.operators.aggregates import Aggregate as AggregateFunction
-from oop.operators.base import Columns, Element, Operator, Part, Spec
+from oop.operators.base import Columns, Element, Operator, Part, Reducer, Spec
 from oop.operators.bucket import WID_END, WID_START, Grid
 from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds
 from oop.operators.groups import Shape, Table
 from oop.operators.holding import Holding, describe_groups, unique_schema
-from oop.operators.marks import is_late
+from oop.operators.marks import is_late, is_partial
 from oop.operators.panes import PaneCode, PaneTree
+from oop.operators.preaggregate import Preaggregate
 from oop.operators.times import from_physical
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.translate import Image, carry, carry_promise
@@ -78,6 +79,9 @@ class Aggregate(Spec):
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return AggregateOperator(self, inputs)
 
+    def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
+        return Preaggregate(AggregateOperator(self, inputs))
+
     def describe(self) -> str:
         return describe_groups("Aggregate", self.aggregates, self.keys)
 
@@ -99,6 +103,11 @@ class AggregateOperator(Holding):
         return self.store.nbytes + self.tree.nbytes
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if is_partial(batch):
+            touched = self.take_partials(batch)
+            if self.sliding:
+                self.tree.touched(touched)
+            return
         if is_late(batch):  # taken for windows that have not gone out (DESIGN section 3, late rows)
             keys = {k: batch.column(k) for k in self.keys}
             bounds = int_bounds(self.ports.frontiers[port], WID_START, keys)

@@ -64,11 +64,22 @@ class Stateful(Protocol):
     def load(self, parts: Iterable[Part]) -> None: ...
 
 
+class Reducer(Protocol):
+    """Rows in, fewer rows out that say the same to the operator it was made for (see `Spec.preaggregate`)."""
+
+    def take(self, batch: pa.RecordBatch) -> None: ...
+
+    def drain(self) -> Iterator[pa.RecordBatch]: ...
+
+
 class Spec:
     """The base of all specs; each is a frozen dataclass. Defaults are those of an operator without state that passes
     promises as they are."""
 
     name = "operator"
+    passes = False
+    """Does each row leave at once or never, whatever came before it? Then rows need not meet anywhere: an engine may
+    start the operator in several places, and let its promises be `translate` of what the inputs promise."""
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         """The columns that it makes; raises SchemaMismatch or UnknownColumn."""
@@ -101,6 +112,10 @@ class Spec:
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         """For each port the columns that it must be given, when of its own only ``wanted`` are used. None: all."""
         return [None for _ in inputs]
+
+    def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
+        """What makes fewer rows of those on their way to it, where that can be: it takes the reduced ones as well."""
+        return None
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         """None if these promises could unblock it, else the attribute that nothing is promised about."""

@@ -71,6 +71,7 @@ class Bucket(Spec):
     grid: Grid
     text: str  # the window as the user wrote it
     name = "Bucket"
+    passes = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         check_time_type(self.on, inputs[0].field(self.on).type)

@@ -31,6 +31,7 @@ class Describe(Spec):
     asked: tuple[Interest, ...]
     every: str = ""
     name = "Describe"
+    passes = True
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
         """As far as promises may go: how much of it has left depends on what helped on the way."""

@@ -22,6 +22,7 @@ from oop.punctuation.translate import restrict
 class Filter(Spec):
     predicate: Expr
     name = "Filter"
+    passes = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         check_predicate(self.predicate, inputs[0])

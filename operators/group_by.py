@@ -14,11 +14,12 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.aggregates import Aggregate as AggregateFunction
-from oop.operators.base import Columns, Element, Operator, Spec
+from oop.operators.base import Columns, Element, Operator, Reducer, Spec
 from oop.operators.coverage import INT64_MAX, as_int64, covered
 from oop.operators.groups import Shape, Table
 from oop.operators.holding import Holding, describe_groups, unique_schema
-from oop.operators.marks import is_late
+from oop.operators.marks import is_late, is_partial
+from oop.operators.preaggregate import Preaggregate
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.translate import carry, carry_promise
 
@@ -61,6 +62,9 @@ class GroupBy(Spec):
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return GroupByOperator(self, inputs)
 
+    def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
+        return Preaggregate(GroupByOperator(self, inputs))
+
     def describe(self) -> str:
         return describe_groups("GroupBy", self.aggregates, self.keys)
 
@@ -75,6 +79,9 @@ class GroupByOperator(Holding):
         self.slot_on = spec.on[0] if spec.on else None
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if is_partial(batch):
+            self.take_partials(batch)
+            return
         if is_late(batch):  # taken for groups that are not covered
             batch = self.keep_usable(batch, ~covered(self._own(), batch.select(list(self.keys))))
         if batch.num_rows:

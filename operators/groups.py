@@ -8,7 +8,7 @@ part of the key) until batches turn out to spread thinly over many; then they ge
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -90,6 +90,21 @@ class Shape:
         pairs = zip(self._prototypes, self._shared[1], strict=True)
         return [prototype.over(accumulators[place]).result() for prototype, place in pairs]
 
+    def read_groups(self, batch: pa.RecordBatch) -> tuple[np.ndarray, list[Key]]:
+        """The slots and keys of a batch that `Table.to_batch` made."""
+        keys = batch.columns[1 : 1 + len(self.keys)]
+        return views.column(batch.column(0)).data, [read_key(key) for key in keys]
+
+    def read_partials(self, batch: pa.RecordBatch) -> list[Accumulator]:
+        """What such a batch holds of each group, in its order."""
+        at = 1 + len(self.keys)
+        found = self.accumulators()
+        for accumulator in found:
+            width = accumulator.saved_columns
+            accumulator.load_arrow(batch.columns[at : at + width])
+            at += width
+        return found
+
     def fields(self) -> list[pa.Field]:
         """Of the results: keys as they are, then the aggregates."""
         keys = [self.schema.field(k).remove_metadata() for k in self.keys]
@@ -132,6 +147,14 @@ class Table:
         for i, ours in enumerate(self.accumulators):
             ours.merge(ids, type(ours).concat([o.accumulators[i] for o in others]))
 
+    def merge(
+        self, slots: np.ndarray, keys: Sequence[Key], partials: Sequence[Accumulator], rows: np.ndarray | None = None
+    ) -> None:
+        """Take partials in: all of them, or those with these numbers."""
+        ids = self._map(slots, keys, rows)
+        for ours, theirs in zip(self.accumulators, partials, strict=True):
+            ours.merge(ids, theirs if rows is None else theirs.take(rows))
+
     def _map(self, slots: np.ndarray, keys: Sequence[Key], rows: np.ndarray | None = None) -> np.ndarray:
         columns = [*keys, Column("int", slots)] if self.slotted else keys
         before = len(self.keys)
@@ -169,16 +192,14 @@ class Table:
         columns = [pa.array(self.slots()), *self.key_arrays().values()]
         for accumulator in self.accumulators:
             columns += accumulator.to_arrow()
-        return pa.record_batch(columns, names=[f"c{i}" for i in range(len(columns))])
+        keys = self.shape.keys  # under their names, so that a batch can be parted by them
+        partials = (f"__{i}" for i in range(len(columns) - len(keys) - 1))
+        return pa.record_batch(columns, names=["__slot", *keys, *partials])
 
     def load_batch(self, batch: pa.RecordBatch) -> None:
-        slots = views.column(batch.column(0)).data
-        at = 1 + len(self.shape.keys)
-        self._map(slots, [read_key(c) for c in batch.columns[1:at]])
-        for accumulator in self.accumulators:
-            width = accumulator.saved_columns
-            accumulator.load_arrow(batch.columns[at : at + width])
-            at += width
+        """Into an empty table: each group gets the place that it had."""
+        self._map(*self.shape.read_groups(batch))
+        self.accumulators = self.shape.read_partials(batch)
 
 
 class Store:
@@ -218,6 +239,13 @@ class Store:
 
     def update(self, slots: np.ndarray, keys: Sequence[Key], values: Sequence[Prepared]) -> list[int]:
         """Take rows in; the slices that they went to."""
+        return self._spread(slots, lambda table, rows: table.update(slots, keys, values, rows))
+
+    def merge(self, slots: np.ndarray, keys: Sequence[Key], partials: Sequence[Accumulator]) -> list[int]:
+        """Take partials in, as `update` takes rows."""
+        return self._spread(slots, lambda table, rows: table.merge(slots, keys, partials, rows))
+
+    def _spread(self, slots: np.ndarray, take_in: Callable[[Table, np.ndarray | None], None]) -> list[int]:
         if self._further > SPREAD and self._rows < self._further * SPREAD:
             self._widen()
         order_slots = self.shape.kernels.order_slots
@@ -230,7 +258,7 @@ class Store:
         found: list[int] = numbers.tolist()
         for i, number in enumerate(found):
             rows = None if order is None else order[starts[i] : starts[i + 1]]
-            self._table(number).update(slots, keys, values, rows)
+            take_in(self._table(number), rows)
             self._account(number)
         return found
 

@@ -41,6 +41,11 @@ class Holding:
         keys = [read_key(batch.column(k)) for k in self.keys]
         return self.store.update(slots, keys, self.store.shape.prepare(batch))
 
+    def take_partials(self, batch: pa.RecordBatch) -> list[int]:
+        """What a `Preaggregate` made of rows, into the same groups; the slices that they went to."""
+        shape = self.store.shape
+        return self.store.merge(*shape.read_groups(batch), shape.read_partials(batch))
+
     def keep_usable(self, batch: pa.RecordBatch, usable: np.ndarray) -> pa.RecordBatch:
         """Of admitted late rows those that still count; the others are counted."""
         self.late_unused += int(batch.num_rows - usable.sum())

@@ -1,4 +1,4 @@
-"""Marks on a whole batch: that its rows are late, or which output of a split they go to.
+"""Marks on a whole batch: that its rows are late, that they are partial aggregates, which output of a split they go to.
 
 They ride in the batch's schema metadata, so that an unmarked row costs nothing. A batch is late as a whole or not at
 all; order is free, so the input operator may part them.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 LATE = b"oop.late"
+PARTIAL = b"oop.partial"
 ROUTE = b"oop.route"
 
 
@@ -19,6 +20,15 @@ def mark_late(batch: pa.RecordBatch) -> pa.RecordBatch:
 def is_late(batch: pa.RecordBatch) -> bool:
     metadata = batch.schema.metadata
     return metadata is not None and LATE in metadata
+
+
+def mark_partial(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return _with(batch, PARTIAL, b"1")
+
+
+def is_partial(batch: pa.RecordBatch) -> bool:
+    metadata = batch.schema.metadata
+    return metadata is not None and PARTIAL in metadata
 
 
 def mark_route(batch: pa.RecordBatch, route: int) -> pa.RecordBatch:

@@ -28,6 +28,7 @@ class Project(Spec):
 
     columns: tuple[tuple[str, Expr], ...]
     name = "Project"
+    passes = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         return pa.schema([_field(name, expr, inputs[0]) for name, expr in self.columns])

@@ -23,6 +23,7 @@ from oop.punctuation import Frontier, Punctuation
 class Split(Spec):
     predicates: tuple[Expr, ...]
     name = "Split"
+    passes = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         for predicate in self.predicates:

@@ -40,6 +40,7 @@ class StaticJoin(Spec):
     where: Expr | None = None
     text: str = ""
     name = "StaticJoin"
+    passes = True
 
     def key_types(self, stream: pa.Schema) -> list[pa.DataType]:
         table = self.table.schema

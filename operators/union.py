@@ -21,6 +21,7 @@ from oop.punctuation import Corners, Equal, Frontier, Punctuation
 class Union(Spec):
     ports: int
     name = "Union"
+    passes = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         first = inputs[0]

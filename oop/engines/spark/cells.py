@@ -1,0 +1,99 @@
+"""Cells: what travels between stages, few and large rows. A cell holds an Arrow batch, promises, or a count.
+
+The columns say where it goes (`stage`, `key` of the shard, `port`), where it comes from (`sender`, `split`, `number`:
+together the order in which cells are processed, so that a retried attempt gives the same), its `kind`, a `value` that
+Spark itself can sum, and the `body`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from oop.punctuation import Punctuation
+from oop.punctuation.encoding import dumps, loads
+
+ROWS, PROMISES, METRIC, TICK = range(4)
+"""A batch; a list of promises; a count for the query's progress; the time on the driver's clock."""
+LATE, ASIDE, FRONTIER, HELD, BYTES = range(5)
+"""What a METRIC counts, in `number`."""
+
+CELLS = pa.schema(
+    [
+        ("stage", pa.int32()),
+        ("key", pa.int32()),
+        ("port", pa.int32()),
+        ("sender", pa.int32()),
+        ("split", pa.int64()),
+        ("number", pa.int64()),
+        ("kind", pa.int32()),
+        ("value", pa.int64()),
+        ("body", pa.binary()),
+    ]
+)
+DDL = "stage int, key int, port int, sender int, split long, number long, kind int, value long, body binary"
+_MOST_BYTES = 32 << 20  # in a batch of cells
+
+
+class Cell(NamedTuple):
+    stage: int
+    key: int
+    port: int
+    sender: int
+    split: int
+    number: int
+    kind: int
+    value: int
+    body: bytes
+
+    @property
+    def order(self) -> tuple[int, int, int, int]:
+        return self.port, self.sender, self.split, self.number
+
+
+def encode(batch: pa.RecordBatch) -> bytes:
+    """A batch with its schema and marks.
+
+    >>> decode(encode(pa.record_batch({"ts": [1, 2]}))).to_pydict()
+    {'ts': [1, 2]}
+    """
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return sink.getvalue().to_pybytes()
+
+
+def decode(body: bytes) -> pa.RecordBatch:
+    with pa.ipc.open_stream(body) as reader:
+        return reader.read_next_batch()
+
+
+def encode_promises(promises: Iterable[Punctuation]) -> bytes:
+    return dumps([p.to_json() for p in promises]).encode()
+
+
+def decode_promises(body: bytes) -> list[Punctuation]:
+    found = loads(body.decode())
+    assert isinstance(found, list)
+    return [Punctuation.from_json(p) for p in found]
+
+
+def batches(cells: Iterable[Cell]) -> Iterator[pa.RecordBatch]:
+    """Cells as record batches of bounded size."""
+    waiting: list[Cell] = []
+    size = 0
+    for cell in cells:
+        waiting.append(cell)
+        size += len(cell.body)
+        if size >= _MOST_BYTES:
+            yield to_batch(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield to_batch(waiting)
+
+
+def to_batch(cells: Sequence[Cell]) -> pa.RecordBatch:
+    columns = [pa.array(column, field.type) for column, field in zip(zip(*cells, strict=True), CELLS, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=CELLS)

@@ -1,0 +1,170 @@
+"""The input stage of a foreign DataFrame: policy and guard for each channel, before anything is reduced.
+
+A channel is a declared column's value, or the source as a whole; never a task, for tasks come and go (DESIGN section
+6). What the source promises is what all of its channels promise: skew between them makes no row late. A channel that
+appears later starts at what is promised by then; `channels=` names those that must have spoken first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+
+from oop.engines.spark.cells import ASIDE, FRONTIER, LATE, ROWS, TICK, Cell
+from oop.engines.spark.failures import located
+from oop.engines.spark.late_files import write_late
+from oop.engines.spark.passage import Passage
+from oop.engines.spark.runner import main_bound, trains
+from oop.engines.spark.scout import dump, restore
+from oop.engines.spark.stages import Stages
+from oop.operators.base import Element, Part, read_text, text_part
+from oop.operators.input import Input, InputOperator
+from oop.operators.ledger import Ledger
+from oop.punctuation import END, Frontier, Punctuation
+from oop.punctuation.encoding import dumps, loads
+
+WHOLE = "null"
+"""The channel of a source that has just one."""
+
+
+class InputRunner:
+    """All channels of one source, in one worker: only together do they know what the source has promised.
+
+    ``expected`` are channels that are known to exist. A cell's body names its channel in the schema's metadata.
+    """
+
+    def __init__(self, stages: Stages, number: int, expected: Iterable[str] = (), late_to: str | None = None) -> None:
+        self.stages = stages
+        self.number = number
+        self.node = stages.producers[number]
+        self.late_to = late_to
+        self.channels: dict[str, InputOperator] = {}
+        self.promised: dict[str, Frontier] = {}
+        self.changed: set[str] = set()
+        self.out = Frontier()
+        self.batches = 0
+        for channel in expected:
+            self._open(channel)
+
+    def _open(self, channel: str) -> InputOperator:
+        spec = self.node.spec
+        assert isinstance(spec, Input)
+        operator = self.channels[channel] = InputOperator(spec, [self.node.schema], self.stages.interests(self.number))
+        self.promised[channel] = Frontier()
+        for promise in self.out.promises():  # rows below what the source has promised are late
+            operator.ports.advance(promise, 0)
+            self.promised[channel].advance(promise)
+        self.changed.add(channel)
+        return operator
+
+    def run(self, cells: Iterable[Cell]) -> Iterator[Cell]:
+        cells = sorted(cells, key=lambda c: c.order)
+        passage = Passage(self.stages, self.number, 0)
+        self.batches += 1
+        with located(self.node):
+            rows = sorted(((channel_of(c), c) for c in cells if c.kind == ROWS), key=lambda pair: pair[0])
+            new = [c for c in dict.fromkeys(channel for channel, _ in rows) if c not in self.channels]
+            for channel in new:
+                self._open(channel)
+            for channel, group in groupby(rows, key=lambda pair: pair[0]):
+                yield from self._push(passage, channel, trains(cell for _, cell in group))
+            for cell in cells:
+                if cell.kind == TICK:
+                    yield from self._tick(passage, cell)
+            met = Frontier.meet(self.promised.values()) if self.promised else Frontier()
+            promises = list(self.out.advance_to(met))
+        yield from passage.flush()
+        yield from passage.promise(promises)
+        yield from self._metrics(passage)
+
+    def _push(self, passage: Passage, channel: str, batches: Iterable[pa.RecordBatch]) -> Iterator[Cell]:
+        operator = self.channels[channel]
+        self.changed.add(channel)
+        for batch in batches:
+            plain = batch.replace_schema_metadata(None).cast(self.node.schema)
+            yield from self._take(passage, channel, operator.process_batch(plain))
+
+    def _take(self, passage: Passage, channel: str, elements: Iterable[Element]) -> Iterator[Cell]:
+        for element in elements:
+            if isinstance(element, Punctuation):
+                self.promised[channel].advance(element)
+            else:
+                yield from passage.push(element)
+
+    def _tick(self, passage: Passage, cell: Cell) -> Iterator[Cell]:
+        """The clock moved, or the input has ended: for all channels, the silent ones as well."""
+        said: Any = loads(cell.body.decode())
+        for channel, operator in self.channels.items():
+            if "now" in said and operator.clocked:
+                self.changed.add(channel)
+                yield from self._take(passage, channel, operator.tick(lambda type_: said["now"][str(type_)]))
+            if said.get("ended"):
+                self.changed.add(channel)
+                yield from self._take(passage, channel, operator.process_punctuation(END))
+        if said.get("ended") and not self.channels:
+            self.promised[WHOLE] = Frontier.of(END)
+
+    def _metrics(self, passage: Passage) -> Iterator[Cell]:
+        late = aside = 0
+        for channel, operator in self.channels.items():
+            ledger = operator.ledger
+            if ledger.entries and self.late_to is not None:
+                assert isinstance(self.node.spec, Input)
+                piece = f"{self.batches:012}-{channel}" if len(self.channels) > 1 else f"{self.batches:012}"
+                write_late(self.late_to, self.node.spec.source, "".join(filter(_plain, piece)), ledger.table())
+            late, aside = late + ledger.late, aside + ledger.aside
+            operator.ledger = Ledger(operator.output)
+        if late:
+            yield passage.metric(LATE, late)
+        if aside:
+            yield passage.metric(ASIDE, aside)
+        bound = main_bound(self.out)
+        if bound is not None:
+            yield passage.metric(FRONTIER, bound)
+
+    def save(self) -> Iterator[Part]:
+        """A part for each channel that changed."""
+        for channel in sorted(self.changed & self.channels.keys()):
+            promised = [p.to_json() for p in self.promised[channel].promises()]
+            yield text_part(f"channel/{channel}", {"state": dump(self.channels[channel]), "promised": promised})
+        self.changed = set()
+        yield text_part("input", {"out": [p.to_json() for p in self.out.promises()], "batches": self.batches})
+
+    def load(self, parts: Mapping[str, pa.RecordBatch]) -> None:
+        self.channels, self.promised = {}, {}
+        for key, part in parts.items():
+            said: Any = read_text(part)
+            if key == "input":
+                self.out = Frontier.of(*map(Punctuation.from_json, said["out"]))
+                self.batches = said["batches"]
+            else:
+                channel = key.removeprefix("channel/")
+                restore(self._open(channel), said["state"])
+                self.promised[channel] = Frontier.of(*map(Punctuation.from_json, said["promised"]))
+        self.changed = set()
+
+
+def _plain(character: str) -> bool:
+    return character.isalnum() or character in "-_."
+
+
+CHANNEL = b"oop.channel"
+
+
+def channel_of(cell: Cell) -> str:
+    with pa.ipc.open_stream(cell.body) as reader:
+        return (reader.schema.metadata or {}).get(CHANNEL, WHOLE.encode()).decode()
+
+
+def by_channel(batch: pa.RecordBatch, column: str | None) -> Iterator[pa.RecordBatch]:
+    """The rows of each channel, which the batch names in its metadata, in their order."""
+    if column is None:
+        yield batch.replace_schema_metadata(None)
+        return
+    values = batch.column(column)
+    for value in values.unique():
+        mine = batch.filter(values.is_null() if not value.is_valid else pa.compute.equal(values, value))
+        yield mine.replace_schema_metadata({CHANNEL: dumps(value.as_py()).encode()})

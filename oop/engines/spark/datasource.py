@@ -1,0 +1,89 @@
+"""Spark's side of a source that we read ourselves: a Python data source whose tasks yield cells (DESIGN section 6).
+
+Spark keeps what `latestOffset` gives in its log, so an offset with the policies' state, a clock tick or the end makes a
+micro-batch even where there are no new rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+
+from oop.engines.spark.cells import DDL, batches
+from oop.engines.spark.reading import Planner, Reading, read_split
+
+try:
+    from pyspark.sql.streaming.datasource import ReadAllAvailable, SupportsTriggerAvailableNow
+except ImportError:  # before Spark 4.2 a source cannot limit a micro-batch: it takes all that there is
+
+    class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
+        pass
+
+    class ReadAllAvailable:  # type: ignore[no-redef]
+        pass
+
+
+def make_source(reading: Reading) -> type[DataSource]:
+    """A data source of its own for each source of each query: what it reads is part of the class, which is shipped."""
+
+    class OopSource(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "oop"
+
+        def schema(self) -> str:
+            return DDL
+
+        def streamReader(self, schema: Any) -> DataSourceStreamReader:
+            return StreamReader(reading)
+
+        def reader(self, schema: Any) -> DataSourceReader:
+            return BatchReader(reading)
+
+    return OopSource
+
+
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.planner = Planner(reading)
+        self.at: dict[str, Any] | None = None
+
+    def initialOffset(self) -> dict[str, Any]:
+        return self.planner.initial()
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self.planner.freeze()
+
+    def latestOffset(self, start: dict[str, Any] | None = None, limit: object = None) -> dict[str, Any]:
+        begin = start or self.at or self.planner.initial()
+        self.at = self.planner.latest(begin, unlimited=start is None)
+        return self.at
+
+    def getDefaultReadLimit(self) -> Any:
+        return ReadAllAvailable()  # how much a micro-batch takes is the planner's own limit
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        return [InputPartition(split) for split in self.planner.splits(start, end)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return batches(read_split(self.reading, partition.value))
+
+
+class BatchReader(DataSourceReader):
+    """The whole of a bounded input at once: one micro-batch from its beginning to its end."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+
+    def partitions(self) -> Sequence[InputPartition]:
+        planner = Planner(self.reading)
+        planner.freeze()
+        start = planner.initial()
+        return [InputPartition(split) for split in planner.splits(start, planner.latest(start, unlimited=True))]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return batches(read_split(self.reading, partition.value))

@@ -1,0 +1,298 @@
+"""`oop.Spark`: the same plan as a streaming query of Spark (DESIGN section 6), or as a batch.
+
+Every producer gives a DataFrame of cells; a stage takes the union of those that have cells for it. A DataFrame may also
+carry cells for later stages: it goes to the first stage that it has something for, and they pass through. So nothing is
+read or computed twice, however streams are shared.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial, reduce
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from oop.clocks import Clock, WallClock
+from oop.engines.spark.blocks import Files
+from oop.engines.spark.cells import (
+    ASIDE,
+    BYTES,
+    CELLS,
+    DDL,
+    FRONTIER,
+    HELD,
+    LATE,
+    METRIC,
+    ROWS,
+    Cell,
+    batches,
+    decode,
+)
+from oop.engines.spark.channels import InputRunner
+from oop.engines.spark.identity import identity
+from oop.engines.spark.runner import StageRunner
+from oop.engines.spark.session import check_installed, local_session, set_up
+from oop.engines.spark.shards import shard_keys
+from oop.engines.spark.spool import Spool
+from oop.engines.spark.stages import Stages, without_data
+from oop.engines.spark.types import as_spark, spark_schema
+from oop.errors import OopError
+from oop.files import IPC_ENDINGS, PARQUET_ENDINGS, ending
+from oop.operators.input import Input
+from oop.plan import Node, check_emits
+from oop.plan import sources as sources_of
+
+_STREAMED = ".arrows"  # an Arrow stream has no index: it cannot be read by position
+
+
+class Spark:
+    """Run on Spark. Without a ``session`` the active one is taken, or a local one made.
+
+    ``checkpoint`` makes a query durable: started again with it, it goes on where it stopped. ``shards`` is over how
+    many workers the groups of each stage are spread (default: the session's cores), ``rows`` about how many rows a
+    micro-batch takes from each source, ``trigger`` as in Spark (``{"availableNow": True}`` is the default where all
+    inputs end). ``late_to`` is a folder for late rows.
+
+    >>> import oop
+    >>> oop.Spark(shards=2, rows=100_000)
+    Spark(shards=2, rows=100000)
+    """
+
+    def __init__(
+        self,
+        session: Any = None,
+        *,
+        checkpoint: str | Path | None = None,
+        shards: int | None = None,
+        trigger: Mapping[str, Any] | None = None,
+        rows: int = 1_000_000,
+        late_to: str | Path | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        for name, value in (("shards", shards), ("rows", rows)):
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+                raise ValueError(f"{name} is a number of at least 1, not {value!r}")
+        self.session = session
+        self.checkpoint = None if checkpoint is None else str(checkpoint)
+        self.shards = shards
+        self.trigger = None if trigger is None else dict(trigger)
+        self.rows = rows
+        self.late_to = None if late_to is None else str(Path(late_to).absolute())
+        self.clock = clock or WallClock()
+
+    def __repr__(self) -> str:
+        said = {"checkpoint": self.checkpoint, "shards": self.shards, "rows": self.rows, "late_to": self.late_to}
+        return f"Spark({', '.join(f'{k}={v!r}' for k, v in said.items() if v is not None)})"
+
+    def run(self, root: Node, *, to: Any = None) -> Any:
+        """Start a query that writes to a sink: a folder, a callable, or (None) a table in memory."""
+        from oop.engines.spark.starting import start
+
+        built = self.build(root, batch=False)
+        return start(self, built, root, to)
+
+    def build(self, root: Node, *, batch: bool | None = None) -> Built:
+        """The DataFrame of a plan's result, and what runs beside it."""
+        check_emits(root)
+        check_installed()
+        session = self.session or local_session()
+        frames = [n.data.frame for n in sources_of(root) if n.data is not None and n.data.frame is not None]
+        if batch is None:
+            batch = bool(frames) and not any(f.isStreaming for f in frames)
+        for frame in frames:
+            if batch and frame.isStreaming:
+                raise OopError("a streaming DataFrame cannot be read as a batch", hint="leave batch=True out")
+            if not batch and not frame.isStreaming:
+                raise OopError(
+                    "a batch DataFrame cannot be part of a streaming query",
+                    hint="use stream.to_spark(session, batch=True), or read it as a stream: spark.readStream",
+                )
+        shards = self.shards or session.sparkContext.defaultParallelism
+        set_up(session, shards)
+        return Built(self, session, root, shards, batch)
+
+
+class Built:
+    """A plan as DataFrames. ``frame`` is the result; `close` stops the threads that feed it."""
+
+    def __init__(self, engine: Spark, session: Any, root: Node, shards: int, batch: bool) -> None:
+        self.engine, self.session, self.batch = engine, session, batch
+        self.root = root
+        plain = Stages(without_data(root), shards)
+        originals = sources_of(root)
+        # producers keep the order of the plan, with data or without
+        self.data = {number: node.data for number, node in zip(plain.sources, originals, strict=True)}
+        foreign = frozenset(i for i, data in self.data.items() if data is not None and data.frame is not None)
+        self.stages = Stages(plain.root, shards, foreign)
+        self.identity = identity(self.stages)
+        self.spools: list[Spool] = []
+        self.folder = self._folder()
+        self.bounded = all(d is not None and d.kind != "live" for d in self.data.values())
+        self.frame = self._result()
+
+    def close(self) -> None:
+        for spool in self.spools:
+            spool.close()
+
+    def _folder(self) -> Path:
+        """Where elements are spooled: with the checkpoint, for they are part of what a restart reads."""
+        if self.engine.checkpoint is not None and "://" not in self.engine.checkpoint:
+            return Path(self.engine.checkpoint).absolute() / "oop-spool"
+        self._temporary = tempfile.TemporaryDirectory(prefix="oop-spool-")
+        return Path(self._temporary.name)
+
+    def _result(self) -> Any:
+        """Chain the stages: each takes the frames that have cells for it first."""
+        result = self.stages.result
+        frames: list[tuple[set[int], Any]] = []
+        for number in range(result):
+            targets = self.stages.targets(number) | {result}
+            if number in self.stages.foreign:
+                frames.append(({number, result}, self._foreign(number)))
+            elif number in self.data:
+                frames.append((targets, self._own(number)))
+                continue
+            here = [(wanted, frame) for wanted, frame in frames if min(wanted) == number]
+            frames = [pair for pair in frames if min(pair[0]) != number]
+            after = set().union(*(wanted for wanted, _ in here)) - {number} | targets
+            frames.append((after, self._stage(number, _union(frame for _, frame in here))))
+        cells = _union(frame for _, frame in frames)
+        return self._decoded(self._observed(cells))
+
+    def _own(self, number: int) -> Any:
+        from oop.engines.spark.datasource import make_source
+        from oop.engines.spark.reading import Reading
+
+        engine = self.engine
+        reading = Reading(
+            self.stages,
+            number,
+            self._files(number),
+            self.identity,
+            engine.rows,
+            self.session.sparkContext.defaultParallelism,
+            engine.clock,
+            engine.late_to,
+        )
+        self.session.dataSource.register(make_source(reading))
+        reader = self.session.read if self.batch else self.session.readStream
+        return reader.format("oop").load()
+
+    def _files(self, number: int) -> Any:
+        data = self.data[number]
+        assert data is not None
+        paths = data.paths
+        if paths and all(ending(Path(p)) in (*PARQUET_ENDINGS, *IPC_ENDINGS) and _has_index(p) for p in paths):
+            return Files(paths)
+        spool = Spool(data, self.folder / str(number))
+        self.spools.append(spool)
+        return spool.spooled
+
+    def _foreign(self, number: int) -> Any:
+        from oop.engines.spark.foreign import foreign_cells
+
+        data = self.data[number]
+        assert data is not None
+        return foreign_cells(self.session, self.stages, number, data, self.batch, self.engine.clock)
+
+    def _stage(self, number: int, frame: Any) -> Any:
+        keys = shard_keys(self.stages.shards)
+        start: Callable[[int], Any]
+        if number in self.stages.foreign:
+            data = self.data[number]
+            assert data is not None
+            start = partial(_input_runner, self.stages, number, data.channels, self.engine.late_to)
+        else:
+            start = partial(StageRunner, self.stages, number)
+        if self.batch:
+            return frame.groupBy("key").applyInArrow(_whole(start, keys, number), DDL)
+        from oop.engines.spark.processor import StageProcessor
+
+        processor = StageProcessor(start, keys, number, self.identity)
+        return frame.groupBy("key").transformWithStateInPandas(
+            processor, outputStructType=DDL, outputMode="Append", timeMode="None"
+        )
+
+    def _observed(self, cells: Any) -> Any:
+        """Late rows, frontiers and state go into the query's progress."""
+        from pyspark.sql import functions as f
+
+        from oop.engines.spark.query import METRICS
+
+        named = []
+        for number, where in self._names().items():
+            source = number in self.data
+            for what, name, gather in (
+                (LATE, "late", f.sum),
+                (ASIDE, "aside", f.sum),
+                (FRONTIER, "frontier", f.min),
+                (HELD, "held", f.sum),
+                (BYTES, "bytes", f.sum),
+            ):
+                if (source and what in (HELD, BYTES)) or (not source and what in (LATE, ASIDE)):
+                    continue
+                mine = (f.col("kind") == METRIC) & (f.col("sender") == number) & (f.col("number") == what)
+                value = gather(f.when(mine, f.col("value")))
+                if what in (LATE, ASIDE):
+                    value = f.coalesce(value, f.lit(0))
+                named.append(value.alias(f"{name} {where}"))
+        return cells if self.batch else cells.observe(METRICS, *named)
+
+    def _names(self) -> dict[int, str]:
+        """What sources and stages are called in the progress: by the user's name, or the operator's."""
+        found: dict[int, str] = {}
+        for number, node in enumerate(self.stages.producers):
+            name = node.spec.source if isinstance(node.spec, Input) else f"{node.spec.name}"
+            n = 2
+            unique = name
+            while unique in found.values():
+                unique, n = f"{name} ({n})", n + 1
+            found[number] = unique
+        return found
+
+    def _decoded(self, cells: Any) -> Any:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        schema = spark_schema(self.root.schema)
+        rows = cells.where(f"kind = {ROWS}").select("body")
+        return rows.mapInArrow(partial(_decode, schema), from_arrow_schema(schema))
+
+
+def _union(frames: Any) -> Any:
+    return reduce(lambda a, b: a.union(b), frames)
+
+
+def _decode(schema: pa.Schema, found: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for cells in found:
+        for body in cells.column(0):
+            yield as_spark(decode(body.as_buffer()), schema)
+
+
+def _input_runner(stages: Stages, number: int, channels: Any, late_to: str | None, shard: int) -> InputRunner:
+    return InputRunner(stages, number, channels, late_to)
+
+
+def _whole(start: Callable[[int], Any], keys: tuple[int, ...], number: int) -> Callable[..., Any]:
+    """A stage of a batch: all of its cells at once, no state to keep."""
+    shards = {key: shard for shard, key in enumerate(keys)}
+
+    def run(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
+        found = [Cell._make(row.values()) for row in table.select(CELLS.names).to_pylist()]
+        mine = [cell for cell in found if cell.stage == number]
+        out = [cell for cell in found if cell.stage != number]
+        if mine:
+            out += start(shards[key[0].as_py()]).run(mine)
+        return pa.Table.from_batches(batches(out), schema=CELLS)
+
+    return run
+
+
+def _has_index(path: str) -> bool:
+    """Can it be read by position? Parquet can, and an Arrow file; not an Arrow stream, whatever it is called."""
+    if ending(Path(path)) in PARQUET_ENDINGS:
+        return True
+    with open(path, "rb") as file:
+        return file.read(6) == b"ARROW1"

@@ -1,0 +1,49 @@
+"""Errors from inside Spark's workers, so that they come back as ours: what, in which operator, at which line.
+
+A worker raises `OopError`s whose text carries the operator and the user's line; Spark wraps that text into pages of its
+own. `ours` finds it again on the driver.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from oop import errors
+from oop.errors import OopError
+from oop.plan import Node
+
+_OURS = re.compile(
+    r"oop\.errors\.(?P<kind>\w+): (?P<what>[^\n]*?)(?: \(at (?P<at>[^\n]*?)\))?(?:\nHint: (?P<hint>[^\n]*))?(?:\n|$)"
+)
+
+
+@contextmanager
+def located(node: Node) -> Iterator[None]:
+    """An error inside gets the operator's name and the user's line, of several around it those of the innermost."""
+    try:
+        yield
+    except OopError as wrong:
+        if wrong.at is None:
+            named = type(wrong)(f"{node.spec.name}: {wrong.what}", at=node.site, hint=wrong.hint)
+            raise named from wrong.__cause__
+        raise
+    except Exception as wrong:
+        what = f"{type(wrong).__name__}: {wrong}".partition("\n")[0]
+        raise OopError(f"{node.spec.name} failed with {what}", at=node.site) from wrong
+
+
+def ours(failure: BaseException) -> OopError | None:
+    """The error that a worker raised, found in the text of Spark's; None if it was not one of ours.
+
+    >>> page = "Traceback ...\\noop.errors.LateRow: row 3 is late (at q.py:7)\\nHint: promise less\\n\\tat java.lang"
+    >>> ours(RuntimeError(page))
+    LateRow('row 3 is late', 'q.py:7', 'promise less')
+    """
+    found = list(_OURS.finditer(str(failure)))
+    if not found:
+        return None
+    last = found[-1]
+    kind = getattr(errors, last["kind"], OopError)
+    return kind(last["what"], at=last["at"], hint=last["hint"])

@@ -1,0 +1,160 @@
+"""The way from a producer to the stages behind it: through operators that pass rows, reduced, parted and encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from oop.engines.spark.cells import METRIC, PROMISES, ROWS, Cell, encode, encode_promises
+from oop.engines.spark.failures import located
+from oop.engines.spark.shards import shard_keys
+from oop.engines.spark.stages import Stages
+from oop.operators.base import Narrowing, Reducer
+from oop.operators.exchange import part_batches
+from oop.operators.marks import route_of, without_route
+from oop.operators.train import concat
+from oop.plan import Node
+from oop.punctuation import Punctuation
+
+_ENOUGH_ROWS = 262_144  # to be parted together
+_RESULT_ROWS = 65_536  # in a cell of the result
+
+
+class Passage:
+    """Takes the rows that a producer puts out; ``cells`` gives what has to be shipped for them.
+
+    ``split`` is the sender's: the piece of its input that it read, or its shard.
+    """
+
+    def __init__(self, stages: Stages, sender: int, split: int) -> None:
+        self.stages = stages
+        self.sender = sender
+        self.split = split
+        self.number = 0
+        self.keys = shard_keys(stages.shards)
+        self.node = stages.producers[sender]
+        self.steps: dict[int, object] = {}
+        self.lanes: dict[tuple[int, int], _Lane] = {}
+
+    def push(self, batch: pa.RecordBatch) -> Iterator[Cell]:
+        """Take rows in; what has gathered enough leaves."""
+        for target, port, piece in self._arrivals(self.node, batch):
+            lane = self.lanes.get((target, port))
+            if lane is None:
+                lane = self.lanes[target, port] = _Lane(self.stages, target, port)
+            lane.take(piece)
+            if lane.is_full:
+                yield from self._ship(target, port, lane)
+
+    def flush(self) -> Iterator[Cell]:
+        """All that is still here."""
+        for (target, port), lane in self.lanes.items():
+            yield from self._ship(target, port, lane)
+
+    def promise(self, promises: list[Punctuation]) -> Iterator[Cell]:
+        """Promises go to every shard of every stage that may use them."""
+        if not promises:
+            return
+        body = encode_promises(promises)
+        for target in sorted(self.stages.targets(self.sender) - {self.stages.result}):
+            for key in self.keys:
+                yield self._cell(target, key, 0, PROMISES, body)
+
+    def metric(self, what: int, value: int) -> Cell:
+        return Cell(self.stages.result, self.keys[0], 0, self.sender, self.split, what, METRIC, value, b"")
+
+    def _arrivals(self, node: Node, batch: pa.RecordBatch) -> Iterator[tuple[int, int, pa.RecordBatch]]:
+        if node is self.stages.root:
+            yield self.stages.result, 0, batch
+        for reader, port, route in self.stages.readers(node):
+            piece = batch
+            if route is not None:
+                if route_of(batch) != route:
+                    continue
+                piece = without_route(batch)
+            if not reader.spec.passes:
+                yield self.stages.number(reader), port, piece
+                continue
+            operator = self.steps.get(id(reader)) or self._start(reader)
+            with located(reader):
+                for out in operator.process_batch(piece, port):  # type: ignore[attr-defined]
+                    yield from self._arrivals(reader, out)
+
+    def _start(self, node: Node) -> object:
+        operator = self.steps[id(node)] = node.spec.start(node.input_schemas())
+        columns = self.stages.wanted(node)
+        if columns is not None and isinstance(operator, Narrowing):
+            operator.narrow(columns)
+        return operator
+
+    def _ship(self, target: int, port: int, lane: _Lane) -> Iterator[Cell]:
+        for batches in lane.drain():
+            parts = lane.part(batches) if lane.sharded else batches
+            for shard, part in enumerate(parts):
+                if part.num_rows:
+                    key = self.keys[shard] if lane.sharded else self.keys[0]
+                    yield self._cell(target, key, port, ROWS, encode(part), part.num_rows)
+
+    def _cell(self, target: int, key: int, port: int, kind: int, body: bytes, value: int = 0) -> Cell:
+        self.number += 1
+        return Cell(target, key, port, self.sender, self.split, self.number, kind, value, body)
+
+
+class _Lane:
+    """Rows on their way to one port of a stage, or to the result."""
+
+    def __init__(self, stages: Stages, target: int, port: int) -> None:
+        self.columns: list[str] | None = None
+        self.by: tuple[str, ...] | None = None
+        self.reducer: Reducer | None = None
+        self.shards = stages.shards
+        self.waiting: list[pa.RecordBatch] = []
+        self.rows = 0
+        if target != stages.result:
+            node = stages.producers[target]
+            self.columns = stages.columns(target, port)
+            self.by = stages.shard_columns(target, port)
+            self.reducer = node.spec.preaggregate(node.input_schemas())
+
+    @property
+    def sharded(self) -> bool:
+        return self.by is not None and self.shards > 1
+
+    @property
+    def is_full(self) -> bool:
+        return self.rows >= _ENOUGH_ROWS * (1 if self.reducer is None else 64)
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        if self.columns is not None:
+            batch = batch.select(self.columns)
+        self.rows += batch.num_rows
+        if self.reducer is None:
+            self.waiting.append(batch)
+        else:
+            self.reducer.take(batch)
+
+    def drain(self) -> Iterator[list[pa.RecordBatch]]:
+        """Batches that can be parted together: of one schema and with the same marks."""
+        batches = self.waiting if self.reducer is None else list(self.reducer.drain())
+        self.waiting, self.rows = [], 0
+        alike: list[pa.RecordBatch] = []
+        for batch in batches:
+            if alike and not batch.schema.equals(alike[0].schema, check_metadata=True):
+                yield self._coupled(alike)
+                alike = []
+            alike.append(batch)
+        if alike:
+            yield self._coupled(alike)
+
+    def _coupled(self, batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+        whole = concat(batches)
+        if whole is None:
+            return batches
+        if self.columns is not None:
+            return [whole]
+        return [whole.slice(at, _RESULT_ROWS) for at in range(0, whole.num_rows, _RESULT_ROWS)]
+
+    def part(self, batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+        assert self.by is not None
+        return part_batches(batches, self.by, self.shards)

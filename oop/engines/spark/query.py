@@ -1,0 +1,74 @@
+"""A running query: Spark's `StreamingQuery`, whose errors are ours and whose progress is by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import StreamingQueryException
+from pyspark.sql.streaming.query import StreamingQuery
+
+from oop.engines.spark.failures import ours
+
+METRICS = "oop"
+"""The name under which a query's progress has our counts."""
+
+
+class Query(StreamingQuery):
+    """``table`` is the name of the table in memory that takes the result of a query without a sink."""
+
+    def __init__(self, query: StreamingQuery, closing: Callable[[], None], table: str | None = None) -> None:
+        super().__init__(query._jsq)
+        self._closing = closing
+        self._table = table
+        self._session: Any = None
+
+    def awaitTermination(self, timeout: int | None = None) -> bool | None:
+        """Wait until it has ended; an error in a worker is raised as ours."""
+        return self._ours(lambda: super(Query, self).awaitTermination(timeout))
+
+    def processAllAvailable(self) -> None:
+        """Wait until all that is there now has been worked off."""
+        self._ours(super().processAllAvailable)
+
+    def exception(self) -> Any:
+        found = super().exception()
+        return None if found is None else (ours(found) or found)
+
+    def stop(self) -> None:
+        super().stop()
+        self._closing()
+
+    def _ours(self, action: Callable[[], Any]) -> Any:
+        try:
+            return action()
+        except StreamingQueryException as failure:
+            self._closing()
+            named = ours(failure)
+            if named is None:
+                raise
+            raise named from None
+
+    def to_table(self) -> pa.Table:
+        """Wait for the end of a query that was started without a sink, and give its result."""
+        if self._table is None:
+            raise ValueError("the query writes to a sink: read the result there")
+        self.awaitTermination()
+        return self._session.table(self._table).toArrow()
+
+    @property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """By source or stage: late rows in all micro-batches so far, and the last of everything else.
+
+        Spark keeps the progress of the last hundred micro-batches; late rows of earlier ones are not in the sum.
+        """
+        found: dict[str, dict[str, int]] = {}
+        for progress in self.recentProgress:
+            row = (progress.observedMetrics or {}).get(METRICS)
+            for name, value in row.asDict().items() if row is not None else ():
+                what, _, where = name.partition(" ")
+                if value is not None:
+                    known = found.setdefault(where, {})
+                    known[what] = known.get(what, 0) + value if what in ("late", "aside") else value
+        return found

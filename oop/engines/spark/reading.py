@@ -1,0 +1,215 @@
+"""Micro-batches of a source that we read ourselves: how far the next one goes, how it is split, and what a task does.
+
+`Planner` runs on the driver, `read_split` in a worker. An offset holds the position, the policies' state there, whether
+the end has been promised, and which plan it belongs to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from oop.clocks import Clock
+from oop.engines.spark.blocks import Block, Files, Listing, Position, following, read_block
+from oop.engines.spark.cells import ASIDE, FRONTIER, LATE, Cell
+from oop.engines.spark.failures import located
+from oop.engines.spark.identity import check_identity
+from oop.engines.spark.late_files import write_late
+from oop.engines.spark.passage import Passage
+from oop.engines.spark.runner import main_bound
+from oop.engines.spark.scout import Scout, restore
+from oop.engines.spark.spool import Spooled
+from oop.engines.spark.stages import Stages
+from oop.errors import SourceError
+from oop.operators.base import Element
+from oop.operators.input import Input, InputOperator
+from oop.punctuation import END, Punctuation
+
+_TRAIN_ROWS = 65_536
+
+
+@dataclass(frozen=True)
+class Reading:
+    """All that is needed to read one source of a plan, wherever that happens."""
+
+    stages: Stages
+    number: int
+    files: Files | Spooled
+    identity: Mapping[str, Any]
+    rows: int  # in a micro-batch, about
+    tasks: int  # that share a micro-batch
+    clock: Clock
+    late_to: str | None
+
+
+@dataclass(frozen=True)
+class Split:
+    """What one task reads: blocks in a row, the policies' state before them, and promises that follow all rows."""
+
+    split: int
+    state: str
+    blocks: tuple[Block, ...]
+    promises: tuple[str, ...]
+    bound: int | None
+
+
+class Planner:
+    """Says where micro-batches end. What it has found out is kept, since Spark asks for an offset and then for splits
+    up to it; after a restart it is found out again."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.node = reading.stages.producers[reading.number]
+        assert isinstance(self.node.spec, Input)
+        self.time = self.node.spec.time
+        self.most: Listing | None = None
+
+    def initial(self) -> dict[str, Any]:
+        scout = self._scout()
+        return self._offset(Position(), scout.state(), False, Listing((), False))
+
+    def freeze(self) -> None:
+        """Nothing that comes later belongs to this run (Spark's trigger ``availableNow``)."""
+        self.most = self.reading.files.complete() if isinstance(self.reading.files, Spooled) else None
+
+    def latest(self, start: Mapping[str, Any], unlimited: bool = False) -> dict[str, Any]:
+        """The end of the next micro-batch; the start itself if there is nothing new."""
+        with located(self.node):
+            check_identity(start["plan"], self.reading.identity)
+            if start["ended"]:
+                return dict(start)
+            listing = self.most or self.reading.files.listing()
+            at, rows = _position(start, listing), 0
+            scout = self._scout(start["state"])
+            for block, behind in following(listing, at, self.time):
+                scout.pass_over(block)
+                at, rows = behind, rows + block.rows
+                if rows >= self.reading.rows and not unlimited:
+                    break
+            else:
+                if listing.failure is not None and not rows:
+                    raise SourceError(listing.failure)
+                if listing.ended:
+                    scout.see([END])
+            if not scout.promised.ended and scout.operator.clocked:
+                list(scout.operator.tick(self.reading.clock.now))
+            new = self._offset(at, scout.state(), scout.promised.ended, listing)
+            return dict(start) if _same(new, start) else new
+
+    def splits(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[Split]:
+        """A micro-batch as pieces for the tasks; its last piece brings the promises."""
+        with located(self.node):
+            check_identity(start["plan"], self.reading.identity)
+            listing = self.reading.files.listing()
+            _position(end, listing)
+            scout = self._scout(start["state"])
+            stop = Position(**end["at"])
+            blocks = [b for b, at in following(listing, Position(**start["at"]), self.time) if at.blocks <= stop.blocks]
+            first = start["at"]["blocks"]
+            pieces = _even(blocks, self.reading.tasks)
+            last = self._scout(end["state"]).promised
+            promises = tuple(p.to_json() for p in scout.promised.copy().advance_to(last))
+            found = []
+            for piece in pieces:
+                final = piece is pieces[-1]
+                said = promises if final else ()
+                bound = main_bound(last) if final else None
+                found.append(Split(first, scout.state(), tuple(piece), said, bound))
+                first += len(piece)
+                if not final:
+                    for block in piece:
+                        scout.pass_over(block)
+            return found
+
+    def _scout(self, state: str | None = None) -> Scout:
+        scout = Scout(self.reading.stages, self.reading.number)
+        if state is not None:
+            scout.restore(state)
+        return scout
+
+    def _offset(self, at: Position, state: str, ended: bool, listing: Listing) -> dict[str, Any]:
+        read = at.file + (1 if at.block else 0)
+        return {
+            "at": asdict(at),
+            "files": {"read": read, "names": _digest(listing.paths[:read])},
+            "state": state,
+            "ended": ended,
+            "plan": dict(self.reading.identity),
+        }
+
+
+def _position(start: Mapping[str, Any], listing: Listing) -> Position:
+    """Where an offset stands in the files as they are now; those that were read must be the same."""
+    read = start["files"]["read"]
+    if len(listing.paths) < read or _digest(listing.paths[:read]) != start["files"]["names"]:
+        raise SourceError(
+            f"the {read} file(s) that were read so far are not the first in the list any more",
+            hint="give the same files in the same order, new ones behind them, or begin with another checkpoint",
+        )
+    return Position(**start["at"])
+
+
+def _digest(names: tuple[str, ...]) -> str:
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:32]
+
+
+def _same(new: Mapping[str, Any], start: Mapping[str, Any]) -> bool:
+    """Would a micro-batch up to there do anything? A clock that moved and promised nothing new is no reason."""
+    return new["at"] == start["at"] and new["state"] == start["state"] and new["ended"] == start["ended"]
+
+
+def _even(blocks: list[Block], tasks: int) -> list[list[Block]]:
+    """Blocks in a row in up to so many pieces with about as many rows each; at least one piece, even without blocks."""
+    total = sum(b.rows for b in blocks)
+    pieces: list[list[Block]] = [[]]
+    rows = 0
+    for block in blocks:
+        if pieces[-1] and rows >= total * len(pieces) / tasks:
+            pieces.append([])
+        pieces[-1].append(block)
+        rows += block.rows
+    return pieces
+
+
+def read_split(reading: Reading, split: Split) -> Iterator[Cell]:
+    """The source stage: guard, then the operators that pass rows, then a partial aggregate; in the worker that reads.
+
+    The guard begins with what the rows before this split imply (DESIGN section 6).
+    """
+    stages, node = reading.stages, reading.stages.producers[reading.number]
+    assert isinstance(node.spec, Input)
+    passage = Passage(stages, reading.number, split.split)
+    with located(node):
+        operator = InputOperator(node.spec, [node.schema], interests=[])  # promises are the planner's business
+        restore(operator, split.state)
+        for train in _trains(split.blocks, node.schema):
+            for element in operator.process_train(train):
+                if not isinstance(element, Punctuation):
+                    yield from passage.push(element)
+        ledger = operator.ledger
+        if reading.late_to is not None and ledger.entries:
+            write_late(reading.late_to, node.spec.source, f"{split.split:012}", ledger.table())
+    yield from passage.flush()
+    yield from passage.promise([Punctuation.from_json(p) for p in split.promises])
+    if ledger.late:
+        yield passage.metric(LATE, ledger.late)
+    if ledger.aside:
+        yield passage.metric(ASIDE, ledger.aside)
+    if split.bound is not None:
+        yield passage.metric(FRONTIER, split.bound)
+
+
+def _trains(blocks: tuple[Block, ...], schema: Any) -> Iterator[list[Element]]:
+    train: list[Element] = []
+    rows = 0
+    for block in blocks:
+        for element in read_block(block, schema):
+            train.append(element)
+            rows += 0 if isinstance(element, Punctuation) else element.num_rows
+            if rows >= _TRAIN_ROWS:
+                yield train
+                train, rows = [], 0
+    if train:
+        yield train

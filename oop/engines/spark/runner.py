@@ -1,0 +1,139 @@
+"""What a stage does in a micro-batch, on one shard: rows into the operator, then promises, then what follows from them.
+
+All data comes before any promise, whatever order cells arrive in: that only delays promises, which is always sound.
+Nothing here knows Spark; `processor` keeps the parts in Spark's state store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+
+from oop.engines.spark.cells import (
+    BYTES,
+    FRONTIER,
+    HELD,
+    PROMISES,
+    ROWS,
+    Cell,
+    decode,
+    decode_promises,
+)
+from oop.engines.spark.failures import located
+from oop.engines.spark.passage import Passage
+from oop.engines.spark.stages import Stages
+from oop.operators.base import Element, Narrowing, Part, TakesTrains, read_text, text_part
+from oop.operators.train import concat
+from oop.punctuation import Frontier, Punctuation
+
+_TRAIN_ROWS = 65_536  # cells with fewer rows are coupled
+GIVEN = "given"
+
+
+class StageRunner:
+    """An operator with state, what its producers have promised, and the way on to the next stages."""
+
+    def __init__(self, stages: Stages, number: int, shard: int) -> None:
+        self.stages = stages
+        self.number = number
+        self.shard = shard
+        self.node = stages.producers[number]
+        self.operator: Any = self.node.spec.start(self.node.input_schemas())
+        columns = stages.wanted(self.node)
+        if columns is not None and isinstance(self.operator, Narrowing):
+            self.operator.narrow(columns)
+        self.given = {i: [Frontier() for _ in range(stages.channels(i))] for i in stages.senders(number)}
+        self.heard = [Frontier() for _ in self.node.inputs]
+        self.out = Frontier()
+
+    def run(self, cells: Iterable[Cell]) -> Iterator[Cell]:
+        """Work off a micro-batch's cells; what is put out, promises last."""
+        passage = Passage(self.stages, self.number, self.shard)
+        promised: list[Punctuation] = []
+        for element in self._elements(list(cells)):
+            if isinstance(element, Punctuation):
+                if self.out.advance(element):
+                    promised.append(element)
+            else:
+                yield from passage.push(element)
+        yield from passage.flush()
+        yield from passage.promise(promised)
+        bound = main_bound(self.out)
+        if bound is not None:
+            yield passage.metric(FRONTIER, bound)
+        yield passage.metric(HELD, self.operator.buffered_rows)
+        yield passage.metric(BYTES, self.operator.state_bytes)
+
+    def _elements(self, cells: list[Cell]) -> Iterator[Element]:
+        with located(self.node):
+            rows = sorted((c for c in cells if c.kind == ROWS), key=lambda c: c.order)
+            for port, group in groupby(rows, key=lambda c: c.port):
+                for batch in trains(group):
+                    yield from self.operator.process_batch(batch, port)
+            for cell in sorted((c for c in cells if c.kind == PROMISES), key=lambda c: c.order):
+                source = len(self.given[cell.sender]) == 1
+                frontier = self.given[cell.sender][0 if source else cell.split]
+                for promise in decode_promises(cell.body):
+                    frontier.advance(promise)
+            known = {i: Frontier.meet(frontiers) for i, frontiers in self.given.items()}
+            for port, heard in enumerate(self.heard):
+                new = list(heard.advance_to(self.stages.port_frontier(self.number, port, known)))
+                if isinstance(self.operator, TakesTrains):
+                    if new:
+                        yield from self.operator.process_punctuations(new, port)
+                else:
+                    for promise in new:
+                        yield from self.operator.process_punctuation(promise, port)
+
+    def save(self) -> Iterator[Part]:
+        """What changed since the last save: the operator's parts, and what has been promised."""
+        yield from ((f"operator/{key}", part) for key, part in self.operator.save())
+        yield text_part(GIVEN, [[str(i), [_as_json(f) for f in frontiers]] for i, frontiers in self.given.items()])
+        yield text_part("heard", [_as_json(f) for f in self.heard])
+        yield text_part("out", _as_json(self.out))
+
+    def load(self, parts: dict[str, pa.RecordBatch]) -> None:
+        prefix = "operator/"
+        self.operator.load([(k.removeprefix(prefix), p) for k, p in parts.items() if k.startswith(prefix)])
+        given: Any = read_text(parts[GIVEN])
+        self.given = {int(i): [_from_json(f) for f in frontiers] for i, frontiers in given}
+        heard: Any = read_text(parts["heard"])
+        self.heard = [_from_json(f) for f in heard]
+        out: Any = read_text(parts["out"])
+        self.out = _from_json(out)
+
+
+def trains(cells: Iterable[Cell]) -> Iterator[pa.RecordBatch]:
+    """The batches of cells, small ones with the same schema and marks coupled."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for cell in cells:
+        batch = decode(cell.body)
+        if waiting and (rows >= _TRAIN_ROWS or not batch.schema.equals(waiting[0].schema, check_metadata=True)):
+            yield from _coupled(waiting)
+            waiting, rows = [], 0
+        waiting.append(batch)
+        rows += batch.num_rows
+    yield from _coupled(waiting)
+
+
+def _coupled(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    whole = concat(batches) if batches else None
+    return batches if whole is None else [whole]
+
+
+def main_bound(frontier: Frontier) -> int | None:
+    """One number that says how far a stream has come, for the query's progress: its least linear bound."""
+    bounds = [b for b in frontier.all.linear.values() if abs(b) < 2**63]
+    return int(min(bounds)) if bounds else None
+
+
+def _as_json(frontier: Frontier) -> list[str]:
+    return [p.to_json() for p in frontier.promises()]
+
+
+def _from_json(said: Iterable[str]) -> Frontier:
+    return Frontier.of(*map(Punctuation.from_json, said))

@@ -1,0 +1,97 @@
+"""The scout runs a source's policies ahead of its rows, on the driver: what has been promised at a position.
+
+A task must know what the rows before its own imply, or lateness would depend on how a micro-batch was cut. So the
+policy's state at a position is part of the offset, and travels to the tasks. Where a Parquet file says what the
+greatest time of a row group is, its rows need not be looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from oop.engines.spark.blocks import Block, read_block
+from oop.engines.spark.stages import Stages
+from oop.operators.base import FRONTIERS, Element
+from oop.operators.input import Input, InputOperator
+from oop.operators.ledger import Ledger
+from oop.punctuation import Frontier, Punctuation
+from oop.punctuation.encoding import dumps, loads
+from oop.punctuation.policies import Punctuated
+from oop.punctuation.progress import Linear
+from oop.punctuation.trackers import Greatest
+
+
+class Scout:
+    """Policies of one source at one position. Nothing is late for it, it only counts."""
+
+    def __init__(self, stages: Stages, number: int) -> None:
+        node = stages.producers[number]
+        assert isinstance(node.spec, Input)
+        spec = replace(node.spec, late="drop", nulls="aside")
+        self.schema = node.schema
+        self.columns = policy_columns(spec, self.schema)
+        narrow = pa.schema([self.schema.field(c) for c in self.columns])
+        self.operator = InputOperator(spec, [narrow], stages.interests(number))
+
+    def see(self, elements: Iterable[Element]) -> None:
+        for _ in self.operator.process_train(list(elements)):
+            pass  # rows are the tasks' business; promises are kept by the gate
+        self.operator.ledger = Ledger(self.operator.output)
+
+    def pass_over(self, block: Block) -> None:
+        """Go on behind a block."""
+        greatest = self._greatest
+        if greatest is None or block.greatest is None:
+            self.see(read_block(block, self.schema, self.columns))
+            return
+        greatest.see(block.greatest)
+        self.operator.rows_seen += block.rows
+        for _ in self.operator.gate.through(p for progress in self.operator.progress for p in progress.promises()):
+            pass
+
+    @property
+    def _greatest(self) -> Greatest | None:
+        """The one thing that its policy remembers, if that is the greatest time."""
+        if len(self.operator.progress) != 1 or self.operator.punctuated:
+            return None
+        progress = self.operator.progress[0]
+        if type(progress) is Linear and progress.attribute == self.operator.spec.time:
+            return progress.tracker if isinstance(progress.tracker, Greatest) else None
+        return None
+
+    @property
+    def promised(self) -> Frontier:
+        return self.operator.gate.passed
+
+    def state(self) -> str:
+        return dump(self.operator)
+
+    def restore(self, state: str) -> None:
+        restore(self.operator, state)
+
+
+def policy_columns(spec: Input, schema: pa.Schema) -> list[str]:
+    """The columns that a source's promises depend on; promises in the data may name any."""
+    if any(isinstance(policy, Punctuated) for _, policy in spec.policies):
+        return list(schema.names)
+    columns = [spec.time]
+    for attribute, policy in spec.policies:
+        columns += [attribute, *(policy.attributes or ()), *([policy.by] if policy.by else ())]
+    return list(dict.fromkeys(columns))
+
+
+def dump(operator: InputOperator) -> str:
+    """The state of an input's policies as text; not the rows that it set aside."""
+    parts: dict[str, Any] = dict(operator.save())
+    given = [row["promise"] for row in parts[FRONTIERS].to_pylist() if row["port"] == 0]
+    return dumps({"given": given, "input": parts["input"].column(0)[0].as_py()})
+
+
+def restore(operator: InputOperator, state: str) -> None:
+    said: Any = loads(state)
+    operator.ports.frontiers[0] = Frontier.of(*map(Punctuation.from_json, said["given"]))
+    operator.load([("input", pa.record_batch({"json": pa.array([said["input"]], pa.string())}))])

@@ -1,0 +1,100 @@
+"""A Spark session that fits: made quietly when none is given, checked and set up when there is one."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from oop.errors import OopError
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_STORE = "spark.sql.streaming.stateStore.providerClass"
+_PARTITIONS = "spark.sql.shuffle.partitions"
+_OLDEST = (4, 0)
+
+
+def check_installed() -> None:
+    """Say in one sentence what is missing."""
+    try:
+        import pyspark
+    except ImportError as missing:
+        raise OopError(
+            "the Spark engine needs pyspark, which is not installed", hint="pip install 'oop[spark]'"
+        ) from missing
+    version = tuple(int(n) for n in re.findall(r"\d+", pyspark.__version__)[:2])
+    if version < _OLDEST:
+        raise OopError(
+            f"the Spark engine needs Spark 4.0 or newer, and this is {pyspark.__version__}",
+            hint="pip install --upgrade 'oop[spark]'",
+        )
+    try:
+        import google.protobuf  # noqa: F401
+    except ImportError as missing:
+        raise OopError(
+            "Spark's stateful operator needs the package protobuf, which is not installed",
+            hint="pip install 'oop[spark]'",
+        ) from missing
+
+
+def check_java() -> None:
+    """Spark starts a Java of its own choice: is there one, and is it new enough?"""
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    hint = "install Java 17 or newer, for example the package openjdk-17-jre-headless, or set JAVA_HOME"
+    if java is None or not Path(java).exists():
+        raise OopError("Spark needs Java, and there is none here", hint=hint)
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    if found is not None and int(found[1]) < 17:
+        raise OopError(f"Spark needs Java 17 or newer, and {java} is {found[1]}", hint=hint)
+
+
+def local_session() -> Any:
+    """The session that is there, or a new one in this process on all cores, with nothing printed."""
+    check_installed()
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    check_java()
+    # workers must run this Python, with the packages that are here
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = (
+        SparkSession.builder.appName("oop")
+        .master("local[*]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_quiet()}")
+    )
+    return builder.getOrCreate()
+
+
+def _quiet() -> str:
+    """A logging configuration that lets only errors through, from the first line on."""
+    return (Path(__file__).parent / "log4j2.properties").as_uri()
+
+
+def set_up(session: Any, shards: int) -> None:
+    """What the stages need of a session: a state store that they can use, and as many partitions as shards.
+
+    Settings of a session hold for queries that start later, so they are set for good; one that the user has set
+    otherwise is left, and costs only speed.
+    """
+    if type(session).__module__.startswith("pyspark.sql.connect"):
+        raise OopError(
+            "the Spark engine needs a classic Spark session, not Spark Connect",
+            hint="SparkSession.builder.master(…) without remote(…)",
+        )
+    session.conf.set(_STORE, ROCKSDB)
+    session.conf.set(_PARTITIONS, str(shards))
+    session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(256 << 20))

@@ -1,0 +1,180 @@
+"""The spool: elements of a source that cannot be read by position, written to files that can (DESIGN section 6).
+
+Iterables, callables, data in memory and text files live in the driver's process, or have no blocks. A thread there
+writes them as Arrow IPC files, numbered, each complete before it gets its name; only then may an offset name it. What
+has been written stays, so that a restarted query reads the same again.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from oop.engines.spark.blocks import Listing
+from oop.errors import OopError, SourceError
+from oop.files import PROMISE_KEY, Element
+from oop.fitting import fit, text_types
+from oop.inputs import Input
+from oop.punctuation import Punctuation
+from oop.punctuation.encoding import dumps, loads
+
+_ENOUGH_ROWS = 262_144  # in a file
+_PATIENCE = 0.05  # seconds that what has come may wait for more
+_ROOM = 64  # elements that may wait to be written
+_CLOSED = "closed.json"
+
+
+@dataclass(frozen=True)
+class Spooled:
+    """A folder of numbered files; ``closed.json`` says that no more will come, and why.
+
+    ``bounded``: its end does come, so that whoever wants all may wait for it.
+    """
+
+    folder: str
+    bounded: bool
+
+    def listing(self) -> Listing:
+        folder = Path(self.folder)
+        closed = folder / _CLOSED
+        said: Any = loads(closed.read_text()) if closed.exists() else None  # before the files: none is missed
+        paths = tuple(str(p) for p in sorted(folder.glob("*.arrow")))
+        failure = said["failure"] if said is not None else ""
+        return Listing(paths, said is not None and not failure, failure or None)
+
+    def complete(self) -> Listing:
+        """All files, once there will be no more; of an input without end, those that are there."""
+        while self.bounded and not (Path(self.folder) / _CLOSED).exists():
+            time.sleep(0.02)
+        return self.listing()
+
+
+class Spool:
+    """Writes an input's elements to a folder, in a thread of its own; `close` stops it."""
+
+    def __init__(self, data: Input, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.data = data
+        self.schema = text_types(
+            data.schema
+        )  # dictionaries may differ from batch to batch, which a file does not allow
+        self.folder = folder
+        self.spooled = Spooled(str(folder), data.kind != "live")
+        self.stopped = threading.Event()
+        self.queue: queue.Queue[Element | Exception | None] = queue.Queue(_ROOM)
+        self.number = self._resume()
+        if self.number is not None:
+            for target in (self._read, self._write):
+                threading.Thread(target=target, name="oop-spool", daemon=True).start()
+
+    def _resume(self) -> int | None:
+        """The number of the next file; None if all is there from an earlier run."""
+        written = sorted(self.folder.glob("*.arrow"))
+        for left in self.folder.glob("*.tmp"):
+            left.unlink()
+        closed = self.folder / _CLOSED
+        if self.data.kind == "live":  # it gives what is new now; what it gave before is here
+            closed.unlink(missing_ok=True)
+            return len(written)
+        if not closed.exists():
+            for path in written:  # it is read again from its beginning, and gives the same files
+                path.unlink()
+            return 0
+        said: Any = loads(closed.read_text())
+        rows = self.data.count_rows()
+        if said["failure"] or (rows is not None and rows != said["rows"]):
+            raise SourceError(
+                f"{self.data.label} had {said['rows']} rows when the checkpoint was written, and has {rows} now",
+                hint="give the same data, or begin with another checkpoint",
+            )
+        return None
+
+    def close(self) -> None:
+        self.stopped.set()
+
+    def _read(self) -> None:
+        try:
+            for element in self.data.elements():
+                if not self._put(element):
+                    return
+            self._put(None)
+        except Exception as error:  # it is said where the query reads it
+            self._put(error)
+
+    def _put(self, item: Element | Exception | None) -> bool:
+        while not self.stopped.is_set():
+            try:
+                self.queue.put(item, timeout=0.1)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def _write(self) -> None:
+        rows = 0
+        failure = ""
+        while not self.stopped.is_set():
+            elements, last = self._gather()
+            if elements:
+                rows += sum(e.num_rows for e in elements if not isinstance(e, Punctuation))
+                self._file(elements)
+            if last:
+                error = last[0]
+                if error is not None:
+                    failure = error.what if isinstance(error, OopError) else f"{type(error).__name__}: {error}"
+                _publish(self.folder / _CLOSED, dumps({"rows": rows, "failure": failure}).encode())
+                return
+
+    def _gather(self) -> tuple[list[Element], list[Exception | None]]:
+        """Elements for one file, and how the input ended if it did: when nothing more comes, what has come leaves."""
+        found: list[Element] = []
+        rows = 0
+        while rows < _ENOUGH_ROWS and not self.stopped.is_set():
+            try:
+                item = self.queue.get(timeout=_PATIENCE)
+            except queue.Empty:
+                if found:
+                    break
+                continue
+            if item is None or isinstance(item, Exception):
+                return found, [item]
+            found.append(item)
+            rows += 0 if isinstance(item, Punctuation) else item.num_rows
+        return found, []
+
+    def _file(self, elements: list[Element]) -> None:
+        assert self.number is not None
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, self.schema) as writer:
+            for batch, promise in _pairs(elements, self.schema):
+                writer.write_batch(batch, None if promise is None else {PROMISE_KEY: promise.to_json().encode()})
+        _publish(self.folder / f"{self.number:012}.arrow", sink.getvalue())
+        self.number += 1
+
+
+def _pairs(elements: list[Element], schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, Punctuation | None]]:
+    """Each promise rides on an empty batch."""
+    empty = pa.RecordBatch.from_pylist([], schema=schema)
+    for element in elements:
+        if isinstance(element, Punctuation):
+            yield empty, element
+        else:
+            yield fit(element, schema, "a batch"), None
+
+
+def _publish(path: Path, body: Any) -> None:
+    """Write, make durable, then give it its name: who sees the name sees all of it."""
+    temporary = path.with_suffix(".tmp")
+    with temporary.open("wb") as file:
+        file.write(body)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)

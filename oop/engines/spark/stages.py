@@ -1,0 +1,157 @@
+"""A plan cut into stages: where rows must meet by key, they are shuffled (DESIGN section 6).
+
+*Producers* are the nodes at which rows begin or are held: sources and operators with state. They are numbered in the
+order of the plan. Between two producers stand only operators that pass rows, so a producer's worker runs all of them
+and ships what comes out to the *stages* (operators with state) behind them, or to the result. Promises are not pushed
+through: a stage keeps what each producer has promised, and translates that (`port_frontier`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import pyarrow as pa
+
+from oop.inputs import Input as Data
+from oop.operators.base import Columns
+from oop.operators.input import Input
+from oop.plan import Edge, Node, consumers, interests, needed_columns, walk
+from oop.punctuation import Frontier, Interest
+
+
+@dataclass(frozen=True, eq=False)
+class Stages:
+    """``root`` is a plan without its data, so that it can be shipped; ``shards`` are the workers of each stage.
+
+    ``foreign`` are the numbers of the sources whose rows another part of Spark reads: these are stages, too.
+    """
+
+    root: Node
+    shards: int
+    foreign: frozenset[int] = frozenset()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Shipped without what has been found out: that is by the identity of nodes, which are others there."""
+        return Stages, (self.root, self.shards, self.foreign)
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        return walk(self.root)
+
+    @cached_property
+    def producers(self) -> list[Node]:
+        return [n for n in self.nodes if not n.spec.passes]
+
+    @property
+    def result(self) -> int:
+        """The number that stands for whoever takes the result: above all stages."""
+        return len(self.producers)
+
+    @cached_property
+    def sources(self) -> list[int]:
+        return [i for i, n in enumerate(self.producers) if isinstance(n.spec, Input)]
+
+    @cached_property
+    def stages(self) -> list[int]:
+        """Those that hold state between micro-batches, in the order in which rows pass them."""
+        return [i for i, n in enumerate(self.producers) if not isinstance(n.spec, Input) or i in self.foreign]
+
+    @cached_property
+    def _numbers(self) -> dict[int, int]:
+        return {id(n): i for i, n in enumerate(self.producers)}
+
+    def number(self, node: Node) -> int:
+        return self._numbers[id(node)]
+
+    @cached_property
+    def _readers(self) -> dict[int, list[tuple[Node, int]]]:
+        return consumers(self.root)
+
+    def readers(self, node: Node) -> Iterator[tuple[Node, int, int | None]]:
+        """Who reads a node, on which port, and which output of it if it is a split."""
+        for reader, port in self._readers.get(id(node), ()):
+            yield reader, port, reader.inputs[port].route
+
+    @cached_property
+    def _needed(self) -> dict[int, Columns]:
+        return needed_columns(self.root)
+
+    def wanted(self, node: Node) -> Columns:
+        """Which of its columns are used."""
+        return self._needed[id(node)]
+
+    def columns(self, number: int, port: int) -> list[str]:
+        """The columns that must be shipped to a port of a stage."""
+        node = self.producers[number]
+        asked = node.spec.needs(self.wanted(node), node.input_schemas())[port]
+        return [name for name in node.input_schemas()[port].names if asked is None or name in asked]
+
+    def shard_columns(self, number: int, port: int) -> tuple[str, ...] | None:
+        """The columns by which rows to a stage are parted; None: its first shard takes all."""
+        node = self.producers[number]
+        columns = node.spec.shard_columns(node.input_schemas())
+        return None if columns is None else columns[port]
+
+    @cached_property
+    def _interests(self) -> dict[int, list[Interest]]:
+        return interests(self.root)
+
+    def interests(self, number: int) -> list[Interest]:
+        """The promises of a producer that help someone."""
+        return self._interests[id(self.producers[number])]
+
+    def targets(self, number: int) -> set[int]:
+        """The stages that a producer's rows and promises may reach, and perhaps the result."""
+        found: set[int] = set()
+        waiting = [self.producers[number]]
+        while waiting:
+            node = waiting.pop()
+            if node is self.root:
+                found.add(self.result)
+            for reader, _, _ in self.readers(node):
+                if reader.spec.passes:
+                    waiting.append(reader)
+                else:
+                    found.add(self.number(reader))
+        return found
+
+    def senders(self, number: int) -> list[int]:
+        """The producers whose promises a stage must hear."""
+        return [i for i in range(number) if number in self.targets(i)]
+
+    def port_frontier(self, number: int, port: int, promised: Mapping[int, Frontier]) -> Frontier:
+        """What is promised on a port of a stage, when producers have promised this much."""
+        node = self.producers[number].inputs[port].node
+        given = {id(self.producers[i]): frontier for i, frontier in promised.items()}
+        return _translate(node, given)
+
+    def channels(self, number: int) -> int:
+        """From how many workers a producer's promises come: a source's from one, a stage's from each shard."""
+        return 1 if isinstance(self.producers[number].spec, Input) else self.shards
+
+
+def _translate(node: Node, given: Mapping[int, Frontier]) -> Frontier:
+    if id(node) in given:
+        return given[id(node)]
+    if not node.spec.passes:
+        return Frontier()  # nothing has been heard of it
+    return node.spec.translate([_translate(e.node, given) for e in node.inputs], node.input_schemas())
+
+
+def without_data(root: Node) -> Node:
+    """The same plan with sources that know only their schema."""
+    made: dict[int, Node] = {}
+    for node in walk(root):
+        inputs = tuple(Edge(made[id(e.node)], e.route) for e in node.inputs)
+        data = node.data
+        if data is not None:
+            data = Data(data.schema, data.kind, data.label, _no_data, data.batch_rows)
+        made[id(node)] = replace(node, inputs=inputs, data=data)
+    return made[id(root)]
+
+
+def _no_data() -> Iterator[pa.RecordBatch]:
+    raise AssertionError("a plan that was shipped has no data")
