@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import duckdb
@@ -18,6 +19,7 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
 
+import oop
 from oop import text_files
 from oop.errors import SchemaMismatch, SourceError
 from oop.inputs import Input, open_input
@@ -278,9 +280,14 @@ def test_a_wrong_element_is_named_after_what_came_before(wrong: object, name: st
 
 
 def test_a_spark_frame_needs_the_spark_engine() -> None:
-    frame = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})()
+    field = {"name": "ts", "type": "long", "nullable": True}
+    schema = SimpleNamespace(jsonValue=lambda: {"fields": [field]})
+    members = {"__module__": "pyspark.sql.dataframe", "mapInArrow": None, "isStreaming": True, "schema": schema}
+    frame = type("DataFrame", (), members)()
+    stream = oop.source(frame, time="ts", punctuate=oop.ordered())
+    assert stream.schema == pa.schema({"ts": pa.int64()})
     with pytest.raises(SourceError, match="only on the Spark engine"):
-        open_input(frame)
+        stream.run().to_table()
 
 
 def test_batch_rows_must_be_positive() -> None:

@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from oop.engines.spark.cells import DDL, batches
+from oop.engines.spark.foreign import Timers
 from oop.engines.spark.reading import Planner, Reading, read_split
 
 try:
@@ -87,3 +88,46 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return batches(read_split(self.reading, partition.value))
+
+
+def make_ticks(timers: Timers) -> type[DataSource]:
+    """A data source whose rows are ticks of a clock."""
+
+    class OopTicks(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "oop"
+
+        def schema(self) -> str:
+            return DDL
+
+        def streamReader(self, schema: Any) -> DataSourceStreamReader:
+            return TickReader(timers)
+
+    return OopTicks
+
+
+class TickReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
+    def __init__(self, timers: Timers) -> None:
+        self.timers = timers
+        self.at: dict[str, Any] | None = None
+        self.frozen: dict[str, Any] | None = None
+
+    def initialOffset(self) -> dict[str, Any]:
+        return {}
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self.frozen = self.timers.offset(None)
+
+    def latestOffset(self, start: dict[str, Any] | None = None, limit: object = None) -> dict[str, Any]:
+        self.at = self.frozen or self.timers.offset(start or self.at)
+        return self.at
+
+    def getDefaultReadLimit(self) -> Any:
+        return ReadAllAvailable()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        return [InputPartition(end)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return batches(self.timers.cells(partition.value))

@@ -7,6 +7,8 @@ read or computed twice, however streams are shared.
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial, reduce
@@ -141,8 +143,10 @@ class Built:
         """Where elements are spooled: with the checkpoint, for they are part of what a restart reads."""
         if self.engine.checkpoint is not None and "://" not in self.engine.checkpoint:
             return Path(self.engine.checkpoint).absolute() / "oop-spool"
-        self._temporary = tempfile.TemporaryDirectory(prefix="oop-spool-")
-        return Path(self._temporary.name)
+        folder = tempfile.mkdtemp(prefix="oop-spool-")
+        # a DataFrame may be run at any time, so it stays as long as the process
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return Path(folder)
 
     def _result(self) -> Any:
         """Chain the stages: each takes the frames that have cells for it first."""

@@ -53,6 +53,11 @@ class Spooled:
     def complete(self) -> Listing:
         """All files, once there will be no more; of an input without end, those that are there."""
         while self.bounded and not (Path(self.folder) / _CLOSED).exists():
+            if not Path(self.folder).is_dir():
+                raise SourceError(
+                    f"{self.folder} is gone, in which the input was written",
+                    hint="keep the process that made the DataFrame running, or give a checkpoint",
+                )
             time.sleep(0.02)
         return self.listing()
 
