@@ -7,6 +7,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +36,8 @@ def check_installed() -> None:
             f"the Spark engine needs Spark 4.0 or newer, and this is {pyspark.__version__}",
             hint="pip install --upgrade 'oop[spark]'",
         )
+    # said at every use, about something that the tests here cover
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
     try:
         import google.protobuf  # noqa: F401
     except ImportError as missing:
@@ -70,18 +76,30 @@ def local_session() -> Any:
         .master("local[*]")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.log.level", "ERROR")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={_quiet()}")
     )
-    return builder.getOrCreate()
+    log = Path(tempfile.gettempdir()) / f"oop-spark-{os.getpid()}.log"
+    try:
+        with _stderr_to(log):
+            return builder.getOrCreate()
+    except Exception as failure:
+        raise OopError(f"Spark did not start: {str(failure).partition(chr(10))[0]}", hint=f"see {log}") from failure
 
 
-def _quiet() -> str:
-    """A logging configuration that lets only errors through, from the first line on."""
-    return (Path(__file__).parent / "log4j2.properties").as_uri()
+@contextmanager
+def _stderr_to(path: Path) -> Iterator[None]:
+    """What the Java process says goes to a file, for as long as it lives: it takes over this process's error stream."""
+    sys.stderr.flush()
+    ours = os.dup(2)
+    with path.open("ab") as file:
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(ours, 2)
+        os.close(ours)
 
 
 def set_up(session: Any, shards: int) -> None:
