@@ -82,14 +82,14 @@ def local_session() -> Any:
     )
     log = Path(tempfile.gettempdir()) / f"oop-spark-{os.getpid()}.log"
     try:
-        with _stderr_to(log):
+        with stderr_to(log):
             return builder.getOrCreate()
     except Exception as failure:
         raise OopError(f"Spark did not start: {str(failure).partition(chr(10))[0]}", hint=f"see {log}") from failure
 
 
 @contextmanager
-def _stderr_to(path: Path) -> Iterator[None]:
+def stderr_to(path: Path) -> Iterator[None]:
     """What the Java process says goes to a file, for as long as it lives: it takes over this process's error stream."""
     sys.stderr.flush()
     ours = os.dup(2)

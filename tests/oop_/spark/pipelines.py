@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pyarrow as pa
 
 import oop
+from oop.operators.base import Element
 
 Pipeline = Callable[..., oop.Stream]
 NAMES = pa.table({"k": [1, 2, 3], "name": ["one", "two", "three"]})
@@ -46,7 +47,7 @@ ONE: dict[str, Pipeline] = {
     "tumbling": _counted,
     "sliding": lambda a: a.window(oop.sliding(9, every=4)).group_by("k").agg(n=oop.count(), m=oop.min("v")),
     "gaps": lambda a: a.window(oop.sliding(2, every=5)).group_by("link", "k").agg(n=oop.count()),
-    "no keys": lambda a: a.window(oop.tumbling(7)).agg(n=oop.count("v"), x=oop.mean("x"), d=oop.var("x")),
+    "no keys": lambda a: a.window(oop.tumbling(7)).agg(n=oop.count("v"), x=oop.mean("x")),
     "group by time": lambda a: a.group_by("ts", "k").agg(n=oop.count()),
     "split and union": _diamond,
     "two windows": lambda a: _counted(a).window(oop.tumbling(20)).agg(n=oop.sum("n")),
@@ -74,3 +75,34 @@ TWO: dict[str, Pipeline] = {
     "group by both times": lambda a, b: a.join(b, on="k", within=(-3, 4)).group_by("ts", "ts_right").agg(n=oop.count()),
     "chain": _chain,
 }
+
+
+SHIFT = 2520 * 4
+"""Cases stand one after the other in one stream, this far apart in time: a multiple of every window."""
+
+
+def shifted(elements: list[Element], case: int) -> list[Element]:
+    """A stream of int64 times moved to the place of its case; its end becomes a promise about all before the next."""
+    by = case * SHIFT
+    found: list[Element] = []
+    for element in elements:
+        if isinstance(element, pa.RecordBatch):
+            times = pa.compute.add(element.column("ts"), by)
+            found.append(element.set_column(0, element.schema.field(0), times))
+        elif element.below:
+            found.append(oop.Punctuation({a: b + by for a, b in element.below.items()}, element.where))
+        elif not element.is_end:  # about a group that has ended, here: in this case
+            found.append(oop.Punctuation({"ts": by + SHIFT // 2}, element.where))
+    return [*found, oop.Punctuation({"ts": by + SHIFT // 2})]
+
+
+def together(pipelines: dict[str, Pipeline], *inputs: oop.Stream) -> oop.Stream:
+    """Many pipelines as one plan: each row is the pipeline's name and its columns as text."""
+    made = {name: pipeline(*inputs) for name, pipeline in pipelines.items()}
+    width = max(len(stream.schema) for stream in made.values())
+    rows = []
+    for name, stream in made.items():
+        texts = [oop.col(column).cast("string") for column in stream.schema.names]
+        texts += [oop.lit("")] * (width - len(texts))
+        rows.append(stream.select(pipeline=oop.lit(name), **{f"c{i}": text for i, text in enumerate(texts)}))
+    return oop.union(rows[0], *rows[1:]) if len(rows) > 1 else rows[0]
