@@ -301,7 +301,7 @@ class Stream:
 
         It is a batch by itself if the sources are batch DataFrames. ``options`` are those of `oop.Spark`.
         """
-        return _spark[0](session, **options).build(self._final(), batch=batch).frame
+        return _spark[0](session, **options).frame(self._final(), batch=batch)
 
     def _final(self) -> Node:
         """The plan as it runs. Its last node is this stream; one output of a split gets a node of its own."""

@@ -36,7 +36,7 @@ from oop.engines.spark.cells import (
 from oop.engines.spark.channels import InputRunner
 from oop.engines.spark.identity import identity
 from oop.engines.spark.runner import StageRunner
-from oop.engines.spark.session import check_installed, local_session, set_up
+from oop.engines.spark.session import check_classic, check_installed, local_session, restore, set_up
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.spool import Spool
 from oop.engines.spark.stages import Stages, without_data
@@ -93,34 +93,46 @@ class Spark:
         """Start a query that writes to a sink: a folder, a callable, or (None) a table in memory."""
         from oop.engines.spark.starting import start
 
-        built = self.build(root, batch=False)
-        return start(self, built, root, to)
+        session, shards = self._session()
+        before = set_up(session, shards)
+        try:
+            return start(self, Built(self, session, root, shards, self._is_batch(root, False)), to)
+        finally:
+            restore(session, before)
 
-    def build(self, root: Node, *, batch: bool | None = None) -> Built:
-        """The DataFrame of a plan's result, and what runs beside it."""
-        check_emits(root)
+    def frame(self, root: Node, *, batch: bool | None = None) -> Any:
+        """The DataFrame of a plan's result, for any sink. The session keeps the settings that it needs: a query takes
+        those that there are when it is started."""
+        session, shards = self._session()
+        set_up(session, shards)
+        return Built(self, session, root, shards, self._is_batch(root, batch)).frame
+
+    def _session(self) -> tuple[Any, int]:
         check_installed()
         session = self.session or local_session()
+        check_classic(session)
+        return session, self.shards or session.sparkContext.defaultParallelism
+
+    def _is_batch(self, root: Node, batch: bool | None) -> bool:
+        """As asked for; if nothing was said, as the DataFrames among the sources are."""
         frames = [n.data.frame for n in sources_of(root) if n.data is not None and n.data.frame is not None]
         if batch is None:
             batch = bool(frames) and not any(f.isStreaming for f in frames)
-        for frame in frames:
-            if batch and frame.isStreaming:
-                raise OopError("a streaming DataFrame cannot be read as a batch", hint="leave batch=True out")
-            if not batch and not frame.isStreaming:
-                raise OopError(
-                    "a batch DataFrame cannot be part of a streaming query",
-                    hint="use stream.to_spark(session, batch=True), or read it as a stream: spark.readStream",
-                )
-        shards = self.shards or session.sparkContext.defaultParallelism
-        set_up(session, shards)
-        return Built(self, session, root, shards, batch)
+        if batch and any(f.isStreaming for f in frames):
+            raise OopError("a streaming DataFrame cannot be read as a batch", hint="leave batch=True out")
+        if not batch and not all(f.isStreaming for f in frames):
+            raise OopError(
+                "a batch DataFrame cannot be part of a streaming query",
+                hint="use stream.to_spark(session, batch=True), or read it as a stream: spark.readStream",
+            )
+        return batch
 
 
 class Built:
     """A plan as DataFrames. ``frame`` is the result; `close` stops the threads that feed it."""
 
     def __init__(self, engine: Spark, session: Any, root: Node, shards: int, batch: bool) -> None:
+        check_emits(root)
         self.engine, self.session, self.batch = engine, session, batch
         self.root = root
         plain = Stages(without_data(root), shards)

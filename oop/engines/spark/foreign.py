@@ -14,7 +14,6 @@ from oop.engines.spark.cells import DDL, ROWS, TICK, Cell, batches, encode
 from oop.engines.spark.channels import by_channel
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.stages import Stages
-from oop.fitting import fit
 from oop.inputs import Input as Data
 from oop.operators.input import Input
 from oop.plan import Node
@@ -84,7 +83,9 @@ def _encode(
     def cells() -> Iterator[Cell]:
         count = 0
         for batch in found:
-            for piece in by_channel(fit(batch, schema, "a batch of the DataFrame"), channel):
+            # Spark hands over times in the zone of its session: the same instants under another name
+            columns = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
+            for piece in by_channel(pa.RecordBatch.from_arrays(columns, schema=schema), channel):
                 count += 1
                 yield Cell(number, key, 0, number, split, count, ROWS, piece.num_rows, encode(piece))
 

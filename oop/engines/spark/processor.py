@@ -34,6 +34,7 @@ class _Kept:
     pieces: dict[str, int] = field(default_factory=dict)
 
 
+_MOST_KEPT = 64  # runners in one worker, which may serve several queries, and outlive them
 _kept: dict[tuple[str, int, int], _Kept] = {}
 
 
@@ -66,6 +67,8 @@ class StageProcessor(StatefulProcessor):
         yield from _frames(kept.runner.run(mine))
         self._save(kept)
         _kept[self.run, self.number, shard] = kept
+        if len(_kept) > _MOST_KEPT:
+            del _kept[next(iter(_kept))]  # the one that was used least recently
 
     def _current(self, shard: int, kept: _Kept | None) -> _Kept:
         """The runner with the state that the store holds: the one kept here if it is just that, else loaded."""

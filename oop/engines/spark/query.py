@@ -18,11 +18,13 @@ METRICS = "oop"
 class Query(StreamingQuery):
     """``table`` is the name of the table in memory that takes the result of a query without a sink."""
 
-    def __init__(self, query: StreamingQuery, closing: Callable[[], None], table: str | None = None) -> None:
+    def __init__(
+        self, query: StreamingQuery, session: Any, closing: Callable[[], None], table: str | None = None
+    ) -> None:
         super().__init__(query._jsq)
+        self._session = session
         self._closing = closing
         self._table = table
-        self._session: Any = None
 
     def awaitTermination(self, timeout: int | None = None) -> bool | None:
         """Wait until it has ended; an error in a worker is raised as ours."""

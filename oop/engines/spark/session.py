@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from oop.errors import OopError
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _STORE = "spark.sql.streaming.stateStore.providerClass"
 _PARTITIONS = "spark.sql.shuffle.partitions"
+_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _OLDEST = (4, 0)
 
 
@@ -102,17 +103,28 @@ def stderr_to(path: Path) -> Iterator[None]:
         os.close(ours)
 
 
-def set_up(session: Any, shards: int) -> None:
-    """What the stages need of a session: a state store that they can use, and as many partitions as shards.
-
-    Settings of a session hold for queries that start later, so they are set for good; one that the user has set
-    otherwise is left, and costs only speed.
-    """
+def check_classic(session: Any) -> None:
     if type(session).__module__.startswith("pyspark.sql.connect"):
         raise OopError(
             "the Spark engine needs a classic Spark session, not Spark Connect",
             hint="SparkSession.builder.master(…) without remote(…)",
         )
-    session.conf.set(_STORE, ROCKSDB)
-    session.conf.set(_PARTITIONS, str(shards))
-    session.conf.set("spark.sql.execution.arrow.maxBytesPerBatch", str(256 << 20))
+
+
+def set_up(session: Any, shards: int) -> dict[str, str | None]:
+    """What the stages need of a session: a state store that they can use, and as many partitions as shards.
+
+    A query takes the settings that its session has when it starts. What they were before is given back.
+    """
+    wanted = {_STORE: ROCKSDB, _PARTITIONS: str(shards), _BYTES: str(256 << 20)}
+    before = {name: session.conf.get(name, None) for name in wanted}
+    restore(session, wanted)
+    return before
+
+
+def restore(session: Any, settings: Mapping[str, str | None]) -> None:
+    for name, value in settings.items():
+        if value is None:
+            session.conf.unset(name)
+        else:
+            session.conf.set(name, value)

@@ -13,12 +13,11 @@ import pyarrow as pa
 
 from oop.engines.spark.identity import check_identity
 from oop.engines.spark.query import Query
-from oop.plan import Node
 
 _FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".orc": "orc"}
 
 
-def start(engine: Any, built: Any, root: Node, to: Any) -> Query:
+def start(engine: Any, built: Any, to: Any) -> Query:
     if engine.checkpoint is not None:
         check_checkpoint(engine.checkpoint, built.identity)
     writer = built.frame.writeStream.outputMode("append")
@@ -42,9 +41,7 @@ def start(engine: Any, built: Any, root: Node, to: Any) -> Query:
         raise TypeError(
             f"a sink on Spark is a folder or a callable, not {to!r}; for others use stream.to_spark(session)"
         )
-    query = Query(writer.start(), built.close, table)
-    query._session = built.session
-    return query
+    return Query(writer.start(), built.session, built.close, table)
 
 
 def _to_callable(take: Callable[[pa.RecordBatch], Any]) -> Callable[[Any, int], None]:

@@ -1,0 +1,61 @@
+"""What is missing is said in one sentence, with what to do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from oop.engines.spark import session
+from oop.engines.spark.failures import ours
+from oop.errors import OopError
+
+
+def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(OopError, match="needs pyspark, which is not installed"):
+        session.check_installed()
+
+
+def test_an_old_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", SimpleNamespace(__version__="3.5.4"))
+    with pytest.raises(OopError, match=r"needs Spark 4.0 or newer, and this is 3.5.4"):
+        session.check_installed()
+
+
+def test_no_protobuf(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "google.protobuf", None)
+    with pytest.raises(OopError, match="needs the package protobuf"):
+        session.check_installed()
+
+
+def test_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(OopError, match="needs Java, and there is none here"):
+        session.check_java()
+
+
+def test_an_old_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'openjdk version \"1.8.0_392\"' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(OopError, match=r"needs Java 17 or newer, and .*java is 8"):
+        session.check_java()
+
+
+def test_an_error_of_spark_itself_is_left_alone() -> None:
+    assert ours(RuntimeError("java.lang.OutOfMemoryError")) is None
+
+
+@pytest.mark.parametrize("bad", [0, True, 1.5])
+def test_wrong_numbers_are_refused(bad: Any) -> None:
+    import oop
+
+    with pytest.raises(ValueError, match="shards is a number of at least 1"):
+        oop.Spark(shards=bad)
