@@ -41,6 +41,7 @@ class InputRunner:
         self.number = number
         self.node = stages.producers[number]
         self.late_to = late_to
+        self.schema = stages.source_schema(number, whole=late_to is not None)
         self.channels: dict[str, InputOperator] = {}
         self.promised: dict[str, Frontier] = {}
         self.changed: set[str] = set()
@@ -52,7 +53,7 @@ class InputRunner:
     def _open(self, channel: str) -> InputOperator:
         spec = self.node.spec
         assert isinstance(spec, Input)
-        operator = self.channels[channel] = InputOperator(spec, [self.node.schema], self.stages.interests(self.number))
+        operator = self.channels[channel] = InputOperator(spec, [self.schema], self.stages.interests(self.number))
         self.promised[channel] = Frontier()
         for promise in self.out.promises():  # rows below what the source has promised are late
             operator.ports.advance(promise, 0)
@@ -84,7 +85,7 @@ class InputRunner:
         operator = self.channels[channel]
         self.changed.add(channel)
         for batch in batches:
-            plain = batch.replace_schema_metadata(None).cast(self.node.schema)
+            plain = batch.replace_schema_metadata(None).select(self.schema.names)
             yield from self._take(passage, channel, operator.process_batch(plain))
 
     def _take(self, passage: Passage, channel: str, elements: Iterable[Element]) -> Iterator[Cell]:

@@ -212,7 +212,16 @@ class Built:
 
         data = self.data[number]
         assert data is not None
-        return foreign_cells(self.session, self.stages, number, data, self.batch, self.engine.clock)
+        engine = self.engine
+        return foreign_cells(
+            self.session,
+            self.stages,
+            number,
+            data,
+            batch=self.batch,
+            clock=engine.clock,
+            whole=engine.late_to is not None,
+        )
 
     def _stage(self, number: int, frame: Any) -> Any:
         keys = shard_keys(self.stages.shards)

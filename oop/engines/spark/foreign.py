@@ -24,10 +24,16 @@ from oop.punctuation.policies import Timer
 LAST_SPLIT = 1 << 62  # behind all rows
 
 
-def foreign_cells(session: Any, stages: Stages, number: int, data: Data, batch: bool, clock: Clock) -> Any:
+def foreign_cells(
+    session: Any, stages: Stages, number: int, data: Data, *, batch: bool, clock: Clock, whole: bool
+) -> Any:
     """The DataFrame of a source's rows as cells; in a batch its end follows."""
     key = shard_keys(stages.shards)[0]
-    rows = data.frame.mapInArrow(partial(_encode, data.schema, data.channel, number, key), DDL)
+    schema = stages.source_schema(number, whole)
+    names = dict.fromkeys([*schema.names, *([data.channel] if data.channel else [])])
+    schema = pa.schema([data.schema.field(name) for name in names])
+    rows = data.frame.select(*(f"`{name}`" for name in names))
+    rows = rows.mapInArrow(partial(_encode, schema, data.channel, number, key), DDL)
     if batch:
         end = Cell(number, key, 0, number, LAST_SPLIT, 0, TICK, 0, dumps({"ended": True}).encode())
         return rows.union(session.createDataFrame([tuple(end)], DDL))

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import pyarrow as pa
+
 from oop.clocks import Clock
 from oop.engines.spark.blocks import Block, Files, Listing, Position, following, read_block
 from oop.engines.spark.cells import ASIDE, FRONTIER, LATE, Cell
@@ -182,9 +184,10 @@ def read_split(reading: Reading, split: Split) -> Iterator[Cell]:
     assert isinstance(node.spec, Input)
     passage = Passage(stages, reading.number, split.split)
     with located(node):
-        operator = InputOperator(node.spec, [node.schema], interests=[])  # promises are the planner's business
+        schema = stages.source_schema(reading.number, whole=reading.late_to is not None)
+        operator = InputOperator(node.spec, [schema], interests=[])  # promises are the planner's business
         restore(operator, split.state)
-        for train in _trains(split.blocks, node.schema):
+        for train in _trains(split.blocks, node.schema, schema.names):
             for element in operator.process_train(train):
                 if not isinstance(element, Punctuation):
                     yield from passage.push(element)
@@ -201,11 +204,11 @@ def read_split(reading: Reading, split: Split) -> Iterator[Cell]:
         yield passage.metric(FRONTIER, split.bound)
 
 
-def _trains(blocks: tuple[Block, ...], schema: Any) -> Iterator[list[Element]]:
+def _trains(blocks: tuple[Block, ...], schema: pa.Schema, columns: list[str]) -> Iterator[list[Element]]:
     train: list[Element] = []
     rows = 0
     for block in blocks:
-        for element in read_block(block, schema):
+        for element in read_block(block, schema, columns):
             train.append(element)
             rows += 0 if isinstance(element, Punctuation) else element.num_rows
             if rows >= _TRAIN_ROWS:

@@ -14,13 +14,12 @@ from typing import Any
 import pyarrow as pa
 
 from oop.engines.spark.blocks import Block, read_block
-from oop.engines.spark.stages import Stages
+from oop.engines.spark.stages import Stages, policy_columns
 from oop.operators.base import FRONTIERS, Element
 from oop.operators.input import Input, InputOperator
 from oop.operators.ledger import Ledger
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.encoding import dumps, loads
-from oop.punctuation.policies import Punctuated
 from oop.punctuation.progress import Linear
 from oop.punctuation.trackers import Greatest
 
@@ -72,16 +71,6 @@ class Scout:
 
     def restore(self, state: str) -> None:
         restore(self.operator, state)
-
-
-def policy_columns(spec: Input, schema: pa.Schema) -> list[str]:
-    """The columns that a source's promises depend on; promises in the data may name any."""
-    if any(isinstance(policy, Punctuated) for _, policy in spec.policies):
-        return list(schema.names)
-    columns = [spec.time]
-    for attribute, policy in spec.policies:
-        columns += [attribute, *(policy.attributes or ()), *([policy.by] if policy.by else ())]
-    return list(dict.fromkeys(columns))
 
 
 def dump(operator: InputOperator) -> str:

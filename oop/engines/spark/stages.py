@@ -20,6 +20,7 @@ from oop.operators.base import Columns
 from oop.operators.input import Input
 from oop.plan import Edge, Node, consumers, interests, needed_columns, walk
 from oop.punctuation import Frontier, Interest
+from oop.punctuation.policies import Punctuated
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +83,19 @@ class Stages:
     def wanted(self, node: Node) -> Columns:
         """Which of its columns are used."""
         return self._needed[id(node)]
+
+    def source_schema(self, number: int, whole: bool) -> pa.Schema:
+        """The columns of a source that must be read: those that are used, and those that its promises depend on.
+
+        ``whole``: all of them, since late rows are shown or kept as they came.
+        """
+        node = self.producers[number]
+        assert isinstance(node.spec, Input)
+        used = self.wanted(node)
+        if whole or used is None or node.spec.late == "raise":
+            return node.schema
+        used |= set(policy_columns(node.spec, node.schema))
+        return pa.schema([field for field in node.schema if field.name in used])
 
     def columns(self, number: int, port: int) -> list[str]:
         """The columns that must be shipped to a port of a stage."""
@@ -155,3 +169,13 @@ def without_data(root: Node) -> Node:
 
 def _no_data() -> Iterator[pa.RecordBatch]:
     raise AssertionError("a plan that was shipped has no data")
+
+
+def policy_columns(spec: Input, schema: pa.Schema) -> list[str]:
+    """The columns that a source's promises depend on; promises in the data may name any."""
+    if any(isinstance(policy, Punctuated) for _, policy in spec.policies):
+        return list(schema.names)
+    columns = [spec.time]
+    for attribute, policy in spec.policies:
+        columns += [attribute, *(policy.attributes or ()), *([policy.by] if policy.by else ())]
+    return list(dict.fromkeys(columns))

@@ -33,14 +33,22 @@ class Simulated:
     """``rows`` in a micro-batch from each source, ``tasks`` that share it. ``written`` are bytes of state, by batch."""
 
     def __init__(
-        self, stream: oop.Stream, folder: Path, rng: random.Random, *, rows: int, tasks: int = 2, shards: int = 2
+        self,
+        stream: oop.Stream,
+        folder: Path,
+        rng: random.Random,
+        *,
+        rows: int,
+        tasks: int = 2,
+        shards: int = 2,
+        keep_late: bool = True,
     ) -> None:
         root = stream._final()
         check_emits(root)
         # cloudpickle, which Spark uses, takes what pickle cannot; what pickle can is shipped alike
         self.stages = _shipped(Stages(without_data(root), shards))
         self.rng = rng
-        self.late = folder / "late"
+        late = str(folder / "late") if keep_late else None
         self.clock: Clock = WallClock()
         self.readings: dict[int, Reading] = {}
         for number, node in zip(self.stages.sources, sources(root), strict=True):
@@ -50,7 +58,7 @@ class Simulated:
                 files = Spool(node.data, folder / str(number)).spooled
                 files.complete()
             self.readings[number] = Reading(
-                self.stages, number, files, identity(self.stages), rows, tasks, self.clock, str(self.late)
+                self.stages, number, files, identity(self.stages), rows, tasks, self.clock, late
             )
         self.offsets = {n: Planner(r).initial() for n, r in self.readings.items()}
         self.planners = {n: Planner(r) for n, r in self.readings.items()}
