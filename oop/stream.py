@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
@@ -31,7 +31,9 @@ from oop.site import user_line
 from oop.windows import Window
 
 if TYPE_CHECKING:
-    from oop.engines.embedded import Run
+    from oop.engines.embedded import Embedded, Run
+    from oop.engines.spark.engine import Spark
+    from oop.engines.spark.query import Query
 
 _engine: list[Callable[[], Any]] = []
 
@@ -281,8 +283,16 @@ class Stream:
         made: dict[int, Node] = {}
         return Stream(_with_late(self._node, mode, made), time=self.time, route=self._route)
 
-    def run(self, engine: Any = None, *, order: str = "oop", to: Any = None) -> Run:
+    @overload
+    def run(self, engine: Spark, *, order: str = "oop", to: Any = None) -> Query: ...
+
+    @overload
+    def run(self, engine: Embedded | None = None, *, order: str = "oop", to: Any = None) -> Run: ...
+
+    def run(self, engine: Any = None, *, order: str = "oop", to: Any = None) -> Any:
         """Run it: iterate over the result for batches, or ``.to_table()``; ``to`` names a sink instead.
+
+        On Spark (``engine=oop.Spark(…)``) it gives the running query.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
