@@ -21,7 +21,7 @@ BATCH_ROWS = 65_536
 @dataclass(frozen=True)
 class Workload:
     """``late`` is the share of rows that come up to 2 s late. ``window`` is in seconds. With ``every_group`` each of
-    the groups occurs, else they are drawn evenly."""
+    the groups occurs, else they are drawn evenly. ``rate`` is the rows for a second of stream."""
 
     rows: int
     late: float = 0.1
@@ -29,11 +29,12 @@ class Workload:
     window: int = 1
     strings: bool = False
     every_group: bool = False
+    rate: int = SECOND
 
     def write(self, path: Path) -> None:
         """The table as Arrow IPC, not compressed, and beside it the dense id of each row's window and group."""
         random = np.random.default_rng(0)
-        times = START + np.arange(self.rows)  # a row each microsecond
+        times = START + np.arange(self.rows) * SECOND // self.rate
         group = self._draw(random)
         length = random.integers(40, 1_500, self.rows, np.int32)
         at = times + np.where(random.random(self.rows) < self.late, random.integers(0, LATE_BY, self.rows), 0)

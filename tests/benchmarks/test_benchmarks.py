@@ -15,10 +15,11 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks"
 SCRIPTS = sorted(p.stem for p in FOLDER.glob("*.py") if not p.stem.startswith(("_", "test_")))
 # contenders in the script's own process, where fresh ones would take long
-HERE = {"peers", "batches"}
+HERE = {"peers", "batches", "spark"}
+SLOW = {"spark"}
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in SCRIPTS])
 def test_benchmark(name: str) -> None:
     command = [sys.executable, str(FOLDER / f"{name}.py"), "--rows", "20000", "--repeat", "1"]
     where = {**os.environ, "PYTHONPATH": str(ROOT)}

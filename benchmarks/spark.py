@@ -1,0 +1,297 @@
+"""Counts and a band join on Spark, ours against Spark's own operators: the same Parquet files, two cores, two shuffle
+partitions, micro-batches with the same rows, nothing written. Rows a second of the micro-batches after the first.
+
+    python benchmarks/spark.py --full
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from _harness import Call, Case, Ratio, Run, at_least, compare, options
+from _workload import LATE_BY, SECOND, START, Workload, read
+
+import oop
+
+CORES = 2
+MEMORY = "4g"
+SETTINGS = {
+    "spark.driver.memory": MEMORY,
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": str(CORES),
+}
+STORE = "spark.sql.streaming.stateStore.providerClass"
+STORES = {"oop": "RocksDB", "spark": "RocksDB", "spark, state in memory": "HDFSBacked"}
+
+FILE_ROWS = 250_000
+KEYS = 50_000
+REACH = 2  # seconds of the other stream in which a row may find its match
+TINY_ROWS, TINY_BATCHES, TINY_FIRST = 300, 23, 3
+CHECKED_ROWS, CHECKED_BATCHES, CHECKED_SECONDS = 20_000, 4, 16
+
+Answer = dict[tuple[int, ...], int]
+"""By the second in which a window begins, and the groups."""
+
+
+@dataclass(frozen=True)
+class Packets:
+    """Those of the other benchmarks, ``rate`` a second. ``batch`` is the rows of a micro-batch."""
+
+    rows: int
+    batch: int
+    rate: int
+
+    def write(self, path: Path) -> None:
+        _write(path / "packets", self.table(path.with_suffix(".tmp")), self.batch)
+        checked = Packets(CHECKED_ROWS, CHECKED_ROWS // CHECKED_BATCHES, CHECKED_ROWS // CHECKED_SECONDS)
+        _write(path / "checked" / "packets", checked.table(path.with_suffix(".tmp")), checked.batch)
+
+    def table(self, path: Path) -> pa.Table:
+        Workload(self.rows, rate=self.rate).write(path)
+        return read(path)
+
+
+@dataclass(frozen=True)
+class TwoStreams:
+    """``rows`` and ``batch`` are of each."""
+
+    rows: int
+    batch: int
+
+    def write(self, path: Path) -> None:
+        random = np.random.default_rng(0)
+        for side in ("l", "r"):
+            _write(path / side, _stream(random, self.rows, KEYS), self.batch)
+            keys = REACH * CHECKED_ROWS // CHECKED_SECONDS
+            _write(path / "checked" / side, _stream(random, CHECKED_ROWS, keys), CHECKED_ROWS // CHECKED_BATCHES)
+
+
+def _stream(random: np.random.Generator, count: int, keys: int) -> pa.Table:
+    """So many rows a second that one of them has one match."""
+    times = START + np.arange(count) * SECOND * REACH // keys
+    at = times + np.where(random.random(count) < 0.1, random.integers(0, LATE_BY, count), 0)
+    order = np.argsort(at, kind="stable")
+    return pa.table({"ts": pa.array(times[order]).view(pa.timestamp("us")), "key": random.integers(0, keys, count)})
+
+
+def _write(folder: Path, table: pa.Table, batch: int) -> None:
+    """Spark takes files in the order of their age, and times only with a zone."""
+    folder.mkdir(parents=True)
+    table = table.set_column(0, "ts", table["ts"].cast(pa.timestamp("us", "UTC")))
+    rows = batch // _files(batch)
+    for i, at in enumerate(range(0, table.num_rows, rows)):
+        path = folder / f"{i:06}.parquet"
+        pq.write_table(table.slice(at, rows), path)
+        os.utime(path, (START // SECOND + i,) * 2)
+
+
+def _files(batch: int) -> int:
+    """In how many files the rows of a micro-batch are."""
+    return max(1, batch // FILE_ROWS)
+
+
+@dataclass(frozen=True)
+class Query:
+    """What makes a result of streams by their names, ours and Spark's, and the answer for all rows in a folder."""
+
+    ours: Callable[[Callable[[str], Any]], Any]
+    sparks: Callable[[Callable[[str], Any]], Any]
+    truth: Callable[[Path], Answer]
+
+
+def _our_count(source: Callable[[str], Any]) -> Any:
+    return source("packets").window(oop.tumbling("1s")).group_by("src", "dst").agg(n=oop.count())
+
+
+def _sparks_count(source: Callable[[str], Any]) -> Any:
+    from pyspark.sql.functions import window
+
+    return source("packets").groupBy(window("ts", "1 second"), "src", "dst").count()
+
+
+def _true_count(folder: Path) -> Answer:
+    packets = pq.read_table(folder / "packets")
+    return Counter(zip(_seconds(packets["ts"]), packets["src"].to_pylist(), packets["dst"].to_pylist(), strict=True))
+
+
+def _our_join(source: Callable[[str], Any]) -> Any:
+    pairs = source("l").join(source("r"), on="key", within=("-1s", "1s"))
+    return pairs.window(oop.tumbling("1s")).agg(n=oop.count())
+
+
+def _sparks_join(source: Callable[[str], Any]) -> Any:
+    from pyspark.sql.functions import expr, window
+
+    right = source("r").selectExpr("ts AS other", "key AS same")
+    near = "key = same AND other BETWEEN ts - INTERVAL 1 SECOND AND ts + INTERVAL 1 SECOND"
+    return source("l").join(right, expr(near)).select("ts").groupBy(window("ts", "1 second")).count()
+
+
+def _true_join(folder: Path) -> Answer:
+    left, right = (pq.read_table(folder / side).to_pandas() for side in ("l", "r"))
+    pairs = left.merge(right, on="key")
+    near = (pairs["ts_x"] - pairs["ts_y"]).dt.total_seconds().abs() <= 1
+    return Counter((second,) for second in _seconds(pa.chunked_array([pa.array(pairs["ts_x"][near])])))
+
+
+def _seconds(times: pa.ChunkedArray) -> list[int]:
+    return times.cast(pa.timestamp("s", "UTC"), safe=False).cast(pa.int64()).to_pylist()
+
+
+QUERIES = {
+    "count": Query(_our_count, _sparks_count, _true_count),
+    "join": Query(_our_join, _sparks_join, _true_join),
+}
+
+
+@dataclass(frozen=True)
+class Running:
+    """``first`` micro-batches are left out. With ``typical`` it is the median of the others that counts."""
+
+    workload: Any
+    query: str
+    contender: str
+    first: int = 1
+    typical: bool = False
+
+    def run(self, call: Call, path: Path) -> Run:
+        said = {"query": self.query, "contender": self.contender, "first": self.first, "typical": self.typical}
+        return call(measure, path=str(path), batch=self.workload.batch, **said)
+
+
+def measure(path: str, batch: int, query: str, contender: str, first: int, typical: bool) -> dict[str, Any]:
+    """Seconds of the micro-batches, and what they would be if each took as long as the very first."""
+    session = _session(contender)
+    try:
+        return _measured(session, Path(path), batch, QUERIES[query], contender, first, typical)
+    finally:
+        session.stop()  # else Java may hang at its end, in the state store
+
+
+def _measured(
+    session: Any, folder: Path, batch: int, asked: Query, contender: str, first: int, typical: bool
+) -> dict[str, Any]:
+    check = _checked(session, folder / "checked", asked, contender)
+    names = [p.name for p in sorted(folder.iterdir()) if p.name != "checked"]
+    rows = sum(pq.read_metadata(file).num_rows for file in (folder / names[0]).iterdir())
+    writer = _result(session, folder, asked, contender, batch).writeStream.format("noop")
+    progress = _run(writer)[: -(-rows // batch)]  # what comes after is without rows
+    seconds = [p["triggerExecution"] / 1000 for p in progress]
+    counted, sizes = seconds[first:] or seconds, [min(batch, rows - at) for at in range(0, rows, batch)]
+    taken = statistics.median(counted) * len(counted) if typical else sum(counted)
+    counted_rows = sum(sizes[-len(counted) :]) * len(names)
+    return {
+        "seconds": taken,
+        "first_seconds": seconds[0] * len(counted),
+        "rows": counted_rows,
+        "check": {"rows": counted_rows, **check},
+    }
+
+
+def _session(contender: str) -> Any:
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    errors = os.dup(2)
+    with open(os.devnull, "wb") as nowhere:  # what Java and its workers say of themselves; failures are raised
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        session = SparkSession.builder.master(f"local[{CORES}]").config(map=SETTINGS).getOrCreate()
+    finally:
+        os.dup2(errors, 2)
+        os.close(errors)
+    store = f"org.apache.spark.sql.execution.streaming.state.{STORES[contender]}StateStoreProvider"
+    session.conf.set(STORE, store)
+    return session
+
+
+def _result(session: Any, folder: Path, asked: Query, contender: str, batch: int) -> Any:
+    """As a streaming DataFrame."""
+    if contender == "oop":
+
+        def ours(name: str) -> Any:
+            paths = sorted(str(p) for p in (folder / name).iterdir())
+            return oop.source(paths, time="ts", punctuate=oop.slack("2s"), name=name)
+
+        return asked.ours(ours).to_spark(session, shards=CORES, rows=batch)
+
+    def sparks(name: str) -> Any:
+        path = str(folder / name)
+        reader = session.readStream.schema(session.read.parquet(path).schema)
+        return reader.option("maxFilesPerTrigger", _files(batch)).parquet(path).withWatermark("ts", "2 seconds")
+
+    return asked.sparks(sparks)
+
+
+def _run(writer: Any) -> Sequence[dict[str, float]]:
+    """How long each phase of each micro-batch took, in milliseconds."""
+    with TemporaryDirectory(prefix="oop-bench-") as folder:
+        query = writer.option("checkpointLocation", folder).trigger(availableNow=True).start()
+        query.awaitTermination()
+        return [dict(p.durationMs) for p in query.recentProgress if "addBatch" in p.durationMs]
+
+
+def _checked(session: Any, folder: Path, asked: Query, contender: str) -> dict[str, int]:
+    """Put a smaller stream through the same query, and compare. Spark leaves the last windows open: those that end in
+    the last 6 s may be missing, but must not be wrong. It also makes everything warm."""
+    with TemporaryDirectory(prefix="oop-bench-") as path:
+        frame = _result(session, folder, asked, contender, CHECKED_ROWS // CHECKED_BATCHES)
+        _run(frame.writeStream.format("parquet").option("path", path))
+        found = _answer(session.read.parquet(path).toArrow())
+    truth = asked.truth(folder)
+    last = max(second for second, *_ in truth)
+    closed = {group: n for group, n in truth.items() if group[0] < last - 6}
+    wrong = [group for group, n in found.items() if truth.get(group) != n]
+    wrong += [group for group in closed if group not in found]
+    if wrong or not closed:
+        raise SystemExit(f"{contender} is wrong about {len(wrong)} of {len(closed)} groups, one of them {wrong[:1]}")
+    return {"groups": len(closed), "counted": sum(closed.values()), "squares": sum(n * n for n in closed.values())}
+
+
+def _answer(table: pa.Table) -> Answer:
+    """Windows, groups and counts of a result: ours has the start as a column, Spark's in a struct."""
+    if "window" in table.column_names:
+        starts: Any = pa.chunked_array([chunk.field("start") for chunk in table["window"].chunks])
+    else:
+        starts = table["window_start"]
+    keys: Iterable[list[int]] = (table[name].to_pylist() for name in ("src", "dst") if name in table.column_names)
+    counts = table["count" if "count" in table.column_names else "n"].to_pylist()
+    found = list(zip(_seconds(starts), *keys, strict=True))
+    if len(set(found)) != len(found):
+        raise SystemExit("a group came twice")
+    return dict(zip(found, counts, strict=True))
+
+
+def cases(rows: int) -> list[Case]:
+    def case(name: str, query: str, workload: Any, targets: dict[str, float], **how: Any) -> Case:
+        contenders: Any = {title: Running(workload, query, title, **how) for title in ("oop", *targets)}
+        return Case(name, contenders, [Ratio("oop", title, at_least(limit)) for title, limit in targets.items()])
+
+    rate, memory = rows // 8, "spark, state in memory"
+    tiny = Packets(TINY_ROWS * TINY_BATCHES, TINY_ROWS, rate=2 * TINY_ROWS)
+    return [
+        case("count", "count", Packets(rows, rows // 8, rate), {"spark": 5, memory: 3}),
+        case("count, large micro-batches", "count", Packets(rows * 2, rows // 2, rate), {"spark": 5, memory: 3}),
+        case("join", "join", TwoStreams(rows // 8, rows // 32), {"spark": 10}),
+        case("tiny", "count", tiny, {"spark": 0.667}, first=TINY_FIRST, typical=True),
+    ]
+
+
+if __name__ == "__main__":
+    chosen = options(__doc__ or "", rows=400_000, repeat=1)
+    compare("spark", chosen, cases(chosen.rows))
