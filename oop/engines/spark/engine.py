@@ -144,6 +144,8 @@ class Built:
         self.identity = identity(self.stages)
         self.spools: list[Spool] = []
         self.folder = self._folder()
+        # workers on this machine may take over a shard from each other by way of a folder
+        self.copies = _temporary() if session.sparkContext.master.startswith("local") else None
         self.bounded = all(d is not None and d.kind != "live" for d in self.data.values())
         self.frame = self._result()
 
@@ -155,10 +157,7 @@ class Built:
         """Where elements are spooled: with the checkpoint, for they are part of what a restart reads."""
         if self.engine.checkpoint is not None and "://" not in self.engine.checkpoint:
             return Path(self.engine.checkpoint).absolute() / "oop-spool"
-        folder = tempfile.mkdtemp(prefix="oop-spool-")
-        # a DataFrame may be run at any time, so it stays as long as the process
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        return Path(folder)
+        return Path(_temporary())
 
     def _result(self) -> Any:
         """Chain the stages: each takes the frames that have cells for it first."""
@@ -236,7 +235,7 @@ class Built:
             return frame.groupBy("key").applyInArrow(_whole(start, keys, number), DDL)
         from oop.engines.spark.processor import StageProcessor
 
-        processor = StageProcessor(start, keys, number, self.identity)
+        processor = StageProcessor(start, keys, number, self.identity, self.copies)
         return frame.groupBy("key").transformWithStateInPandas(
             processor, outputStructType=DDL, outputMode="Append", timeMode="None"
         )
@@ -284,6 +283,13 @@ class Built:
         schema = spark_schema(self.root.schema)
         rows = cells.where(f"kind = {ROWS}").select("body")
         return rows.mapInArrow(partial(_decode, schema), from_arrow_schema(schema))
+
+
+def _temporary() -> str:
+    """A folder that stays as long as the process: a DataFrame may be run at any time."""
+    folder = tempfile.mkdtemp(prefix="oop-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _union(frames: Any) -> Any:

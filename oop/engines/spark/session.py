@@ -20,6 +20,7 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 _STORE = "spark.sql.streaming.stateStore.providerClass"
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 _OLDEST = (4, 0)
 
 
@@ -117,6 +118,8 @@ def set_up(session: Any, shards: int) -> dict[str, str | None]:
     A query takes the settings that its session has when it starts. What they were before is given back.
     """
     wanted = {_STORE: ROCKSDB, _PARTITIONS: str(shards), _BYTES: str(256 << 20)}
+    if session.conf.get(_CHANGELOG, None) is None:
+        wanted[_CHANGELOG] = "true"  # a micro-batch uploads what it changed, not all of the store's files
     before = {name: session.conf.get(name, None) for name in wanted}
     restore(session, wanted)
     return before

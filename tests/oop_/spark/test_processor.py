@@ -15,6 +15,7 @@ import pytest
 
 import oop
 from oop.engines.spark import processor as processors
+from oop.engines.spark import stored_parts
 from oop.engines.spark.cells import CELLS, ROWS, Cell, decode
 from oop.engines.spark.identity import identity
 from oop.engines.spark.processor import StageProcessor
@@ -135,7 +136,7 @@ def test_without_the_version_a_failed_attempt_would_count_twice(
     """The same with a processor that trusts whatever stayed in the worker: the answer is wrong."""
 
     def trusting(self: StageProcessor, shard: int, kept: Any) -> Any:
-        return kept or processors._Kept(self.start(shard))
+        return kept or processors._Kept(self.start(shard), stored_parts.StoredParts(None))
 
     monkeypatch.setattr(StageProcessor, "_current", trusting)
     found, _ = answer(Query(counts(TABLE), tmp_path), retry=True)
@@ -164,7 +165,8 @@ def test_a_micro_batch_writes_what_it_changed(tmp_path: Path) -> None:
 
 
 def test_parts_are_cut_into_pieces_and_leave_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processors, "_PIECE", 300)
+    monkeypatch.setattr(stored_parts, "_PIECE", 300)
+    monkeypatch.setattr(stored_parts, "_SMALL", 0)
     found, store = answer(Query(counts(TABLE), tmp_path), retry=True)
     assert found == sorted(map(repr, counts(TABLE).run().to_table().to_pylist()))
     left = [name for (name,) in store.now if "slice/" in name]

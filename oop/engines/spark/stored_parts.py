@@ -1,0 +1,144 @@
+"""The parts of a shard in Spark's state store: what changed is written, small parts together, large ones in pieces.
+
+Every write gets a version. Where the driver and its workers share a machine, a copy is kept in a local folder, so that
+another worker that takes the shard over need not ask the store, which takes its time: only for the version.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from oop.engines.spark.cells import decode, encode
+from oop.operators.base import Part
+from oop.punctuation.encoding import dumps, loads
+
+SMALL = "small"
+"""The value with the version and the small parts of the last write: one call instead of one for each."""
+_SMALL = 2 << 10  # bytes of a part that goes there
+_PIECE = 16 << 20  # bytes in one value
+_MORE = "#"  # between the name of a part and the number of a further piece
+
+
+class StoredParts:
+    """``store`` is a map in Spark's state store, ``folder`` where copies are, if anywhere.
+
+    ``version`` is that of what was last written or read here; None: nothing yet.
+    """
+
+    def __init__(self, folder: str | None) -> None:
+        self.folder = None if folder is None else Path(folder)
+        self.version: str | None = None
+        self.small: dict[str, bytes] = {}
+        self.pieces: dict[str, int] = {}
+        self.files: dict[str, str] = {}
+
+    def is_current(self, store: Any) -> bool:
+        """Does the store hold what was last written here?"""
+        said = store.getValue((SMALL,))
+        return said is None if self.version is None else said is not None and _version(said[0]) == self.version
+
+    def write(self, store: Any, parts: Iterable[Part]) -> None:
+        """Small parts that change at every write stay together; one that did not change this time gets a place of its
+        own, or it would be written again and again."""
+        before, small = self.small, {}
+        large: dict[str, bytes] = {}
+        for name, part in parts:
+            body = b"" if part is None else encode(part)
+            before.pop(name, None)
+            if 0 < len(body) <= _SMALL:
+                small[name], large[name] = body, b""  # should it have been larger before
+            else:
+                large[name] = body
+        large |= before
+        for name, body in large.items():
+            self._put(store, name, body)
+        self.small = small
+        older, self.version = self.version, uuid.uuid4().hex
+        store.updateValue((SMALL,), (encode(_table(self.version, small)),))
+        if self.folder is not None:
+            self._copy(older, large)
+
+    def _put(self, store: Any, name: str, body: bytes) -> None:
+        """A part in pieces that the store takes well; what it had more of is removed, all of it if it is gone."""
+        pieces = range(0, len(body), _PIECE)
+        for i, at in enumerate(pieces):
+            store.updateValue((_piece(name, i),), (body[at : at + _PIECE],))
+        for i in range(len(pieces), self.pieces.pop(name, 0)):
+            store.removeKey((_piece(name, i),))
+        if pieces:
+            self.pieces[name] = len(pieces)
+
+    def read(self, store: Any) -> dict[str, pa.RecordBatch] | None:
+        """All parts as the store holds them; None if it holds nothing."""
+        said = store.getValue((SMALL,))
+        if said is None:
+            return None
+        self.version, self.small = _read_table(decode(bytes(said[0])))
+        large = self._read_copy() or self._read_store(store)
+        return {name: decode(body) for name, body in {**large, **self.small}.items()}
+
+    def _read_store(self, store: Any) -> dict[str, bytes]:
+        found = {name: bytes(body) for (name,), (body,) in store.iterator() if name != SMALL}
+        self.pieces, self.files = {}, {}
+        for name in found:
+            whole = name.partition(_MORE)[0]
+            self.pieces[whole] = self.pieces.get(whole, 0) + 1
+        return {name: b"".join(found[_piece(name, i)] for i in range(n)) for name, n in self.pieces.items()}
+
+    # The copy: files that are never changed, and for each version a list of those that belong to it.
+
+    def _copy(self, older: str | None, changed: Mapping[str, bytes]) -> None:
+        assert self.folder is not None and self.version is not None
+        if not self.folder.parent.is_dir():  # the query has been stopped, or runs on another machine
+            self.folder = None
+            return
+        self.folder.mkdir(exist_ok=True)
+        files = {name: file for name, file in self.files.items() if name not in changed}
+        # what the store has and this worker never wrote is not here: then a list would not be whole
+        whole = set(files) | {name for name, body in changed.items() if body} == set(self.pieces)
+        for number, (name, body) in enumerate(changed.items()):
+            if body and whole:
+                files[name] = f"{self.version}.{number}"
+                (self.folder / files[name]).write_bytes(body)
+        old, self.files = self.files, files if whole else {}
+        if whole:
+            temporary = self.folder / f".{self.version}"
+            temporary.write_text(dumps({"files": files, "pieces": self.pieces}))
+            os.replace(temporary, self.folder / f"{self.version}.json")
+        for name in [f"{older}.json", *(file for name, file in old.items() if files.get(name) != file)]:
+            (self.folder / name).unlink(missing_ok=True)
+
+    def _read_copy(self) -> dict[str, bytes] | None:
+        if self.folder is None or not (self.folder / f"{self.version}.json").exists():
+            return None
+        try:
+            said: Any = loads((self.folder / f"{self.version}.json").read_text())
+            found = {name: (self.folder / file).read_bytes() for name, file in said["files"].items()}
+        except FileNotFoundError:  # another attempt is already further
+            return None
+        self.pieces, self.files = dict(said["pieces"]), dict(said["files"])
+        return found
+
+
+def _piece(name: str, number: int) -> str:
+    return f"{name}{_MORE}{number}" if number else name
+
+
+def _table(version: str, small: Mapping[str, bytes]) -> pa.RecordBatch:
+    names = pa.array([version, *small], pa.string())
+    return pa.record_batch({"name": names, "body": pa.array([b"", *small.values()], pa.binary())})
+
+
+def _read_table(batch: pa.RecordBatch) -> tuple[str, dict[str, bytes]]:
+    (version, _), *small = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+    return version, dict(small)
+
+
+def _version(body: Any) -> str:
+    return str(decode(bytes(body)).column(0)[0].as_py())
