@@ -40,6 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--rows", type=_positive, default=4_000_000, help="packets to generate (default: %(default)s)")
     demo.add_argument("--seed", type=int, default=0, help="of the generator (default: %(default)s)")
     demo.add_argument("--quiet", action="store_true", help="no progress bar")
+    demo.add_argument("--no-spark", dest="spark", action="store_false", help="leave out the part that runs on Spark")
     demo.set_defaults(run=_demo)
 
     explain = _command(commands, "explain", "show the plans of the streams in a Python file, without running them")
@@ -68,7 +69,7 @@ def _positive(text: str) -> int:
 def _demo(arguments: argparse.Namespace) -> int:
     from oop import demo
 
-    return demo.main(arguments.rows, arguments.seed, arguments.quiet)
+    return demo.main(arguments.rows, arguments.seed, arguments.quiet, arguments.spark)
 
 
 def _explain(arguments: argparse.Namespace) -> int:

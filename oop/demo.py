@@ -10,6 +10,7 @@ To compare another way of running Q1, add a `Way` to `WAYS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -28,13 +29,16 @@ COLUMNS = ("way", "rows held\nat the peak", "first window\n(stream, clock)", "th
 
 
 class Feeds:
-    """The links' arrivals, handed to a pipeline; ``now`` is the arrival time of the last rows that it took."""
+    """The links' arrivals, handed to a pipeline; ``now`` is the arrival time of the last rows that it took.
 
-    def __init__(self, links: dict[str, packets.Arrivals], tell: Callable[[int], object]) -> None:
+    With ``whole`` they are handed over as lists, whose end is known, instead of one by one as the pipeline asks."""
+
+    def __init__(self, links: dict[str, packets.Arrivals], tell: Callable[[int], object], whole: bool = False) -> None:
         self.ticks = {name: link.ticks() for name, link in links.items()}
         self.all = packets.merged(links).ticks()
         self.now = START
         self.tell = tell
+        self.whole = whole
 
     def feed(self, ticks: Sequence[Tick], promises: bool) -> Iterator[Element]:
         for tick in ticks:
@@ -45,10 +49,11 @@ class Feeds:
                 yield oop.END if tick.low is None else oop.Punctuation(below={"ts": tick.low})
 
     def source(self, name: str, ticks: Sequence[Tick], policy: oop.punctuation.Policy) -> oop.Stream:
-        promises = not policy.is_data_driven
-        return oop.source(
-            lambda: self.feed(ticks, promises), time="ts", punctuate=policy, name=name, schema=packets.SCHEMA
-        )
+        def feed() -> Iterator[Element]:
+            return self.feed(ticks, promises=not policy.is_data_driven)
+
+        data = list(feed()) if self.whole else feed
+        return oop.source(data, time="ts", punctuate=policy, name=name, schema=packets.SCHEMA)
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,8 @@ class Way:
     name: str
     union: Callable[[Feeds], oop.Stream]
 
-    def run(self, feeds: Feeds) -> oop.Run:
-        return self.union(feeds).window(oop.tumbling(WINDOW)).agg(packets=oop.count()).run()
+    def stream(self, feeds: Feeds) -> oop.Stream:
+        return self.union(feeds).window(oop.tumbling(WINDOW)).agg(packets=oop.count())
 
 
 def _exact(feeds: Feeds) -> oop.Stream:
@@ -101,7 +106,7 @@ def measure(way: Way, feeds: Feeds, truth: np.ndarray) -> Measured:
     """Run one way; its answer must be the truth, less the rows that it says were late."""
     feeds.now = START
     begin = perf_counter()
-    run = way.run(feeds)
+    run = way.stream(feeds).run()
     batches: list[pa.RecordBatch] = []
     first_stream = first_clock = 0.0
     for batch in run:
@@ -158,8 +163,8 @@ def _share(result: Measured) -> str:
     return f"{result.lost / result.rows:.1%} of the rows" if result.lost else "none"
 
 
-def main(rows: int = 4_000_000, seed: int = 0, quiet: bool = False) -> int:
-    """Print the answer to Q1, then the table."""
+def main(rows: int = 4_000_000, seed: int = 0, quiet: bool = False, spark: bool = True) -> int:
+    """Print the answer to Q1, the table, then whether Spark gives the same answer; 1 if it does not."""
     from rich import box
     from rich.console import Console
     from rich.progress import Progress
@@ -189,4 +194,23 @@ def main(rows: int = 4_000_000, seed: int = 0, quiet: bool = False) -> int:
         table.add_row(*result.cells())
     console.print(table)
     console.print(conclusion(results))
-    return 0
+    if not spark:
+        return 0
+    with console.status("Q1 on Spark", spinner="line") if console.is_terminal and not quiet else nullcontext():
+        said, same = on_spark(rows, seed)
+    console.print(f"\n{said}", markup=False)
+    return 0 if same else 1
+
+
+def on_spark(rows: int, seed: int) -> tuple[str, bool]:
+    """What to say of Q1 on Spark, and that nothing is wrong. Where there is no Spark, it is left out."""
+    from oop import demo_spark
+    from oop.engines.spark.session import local_session
+
+    try:
+        session = local_session()
+    except oop.OopError as missing:
+        return f"On Spark: left out, since {missing.what} ({missing.hint}).", True
+    compared = demo_spark.compare(session, min(rows, demo_spark.ROWS), seed)
+    fewer = ", with fewer rows to be quick" if rows > demo_spark.ROWS else ""
+    return f"On Spark, in local mode{fewer}: {compared}", compared.same

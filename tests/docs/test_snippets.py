@@ -82,7 +82,7 @@ def test_demo_output_in_readme(capsys: pytest.CaptureFixture[str], monkeypatch: 
     """Numbers depend on the machine; the columns and the ways do not."""
     shown = next(b.text for b in blocks((ROOT / "README.md").read_text(encoding="utf-8")) if "rows lost" in b.text)
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["demo", "--rows", "2000", "--quiet"]) == 0
+    assert main(["demo", "--rows", "2000", "--quiet", "--no-spark"]) == 0
     printed = capsys.readouterr().out
     assert _heading(shown) == _heading(printed) == " ".join(" ".join(demo.COLUMNS).split()).split()
     assert _ways(shown) == _ways(printed) == [way.name for way in demo.WAYS]

@@ -1,5 +1,6 @@
 """The demo's generator does what it says, and its table says what is true."""
 
+import sys
 from dataclasses import replace
 from itertools import pairwise
 
@@ -8,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop import demo, packets
+from oop import demo, demo_spark, packets
+from oop.cli import main
 from oop.packets import SECOND, START
 
 ROWS = 4_000
@@ -92,3 +94,40 @@ def test_truth_is_per_window(links: dict[str, packets.Arrivals]) -> None:
     assert truth.sum() == ROWS
     first = sum(int((link.times < START + SECOND).sum()) for link in links.values())
     assert truth[0] == first
+
+
+def test_on_spark_too(capsys: pytest.CaptureFixture[str], links: dict[str, packets.Arrivals]) -> None:
+    stream = demo_spark.WAY.stream(demo.Feeds(links, lambda rows: None))
+    run = stream.run()
+    windows, late = run.to_table().num_rows, len(run.late)
+    assert late > 0
+    assert main(["demo", "--rows", f"{ROWS}", "--seed", "5", "--quiet"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert f"On Spark, in local mode: {ROWS:,} rows, slack 500ms for each link: {windows} windows, {late} late" in said
+    assert said.endswith("same answer as embedded: yes")
+
+
+def test_another_answer_on_spark_is_seen(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = demo_spark.Compared(demo_spark.ROWS, 7, 120, same=False)
+    monkeypatch.setattr("oop.engines.spark.session.local_session", lambda: None)
+    monkeypatch.setattr(demo_spark, "compare", lambda session, rows, seed: wrong)
+    said, same = demo.on_spark(rows=4_000_000, seed=0)
+    assert not same
+    assert said.startswith("On Spark, in local mode, with fewer rows to be quick: 200,000 rows")
+    assert said.endswith("same answer as embedded: NO")
+    assert main(["demo", "--rows", "2000", "--quiet"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("missing", "why"), [("java", "Spark needs Java"), ("pyspark", "the Spark engine needs pyspark")]
+)
+def test_without_spark(
+    missing: str, why: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if missing == "java":
+        monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
+        monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    else:
+        monkeypatch.setitem(sys.modules, "pyspark", None)
+    assert main(["demo", "--rows", "2000", "--quiet"]) == 0
+    assert f"On Spark: left out, since {why}" in " ".join(capsys.readouterr().out.split())
