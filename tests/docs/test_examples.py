@@ -29,6 +29,18 @@ SAYS = {
     "q9_sliding_count": ["124 windows", "agrees with a direct count: True", "panes held at the peak: 14"],
     "split_union": ["[1] Split len < 500 | else", "0 were late"],
     "netflow_two_times": ["00:00  3 flows, 60 bytes", "00:00  5 flows, 180 bytes", "0 late"],
+    "spark_same_answer": [
+        "00:00:20  embedded 3,218  Spark 3,218",
+        "late in Main2: embedded 564, Spark 564",
+        "the same answer: True",
+    ],
+    "spark_channels": ["800 of 800 rows counted, 0 late", "600 of 800 rows counted, 200 dropped"],
+    "spark_checkpoint": [
+        "stopped after some of the windows: True",
+        "in the end: 120 windows, 120 different ones",
+        "the same answer as without a stop: True",
+        "refused: the checkpoint was written with shards=1, and there are 3 now",
+    ],
     "group_wise": ["after batch 2: A [0, 10)  20.25", "after batch 4: B [0, 10)  30.5"],
 }
 
