@@ -39,10 +39,14 @@ def blocks(text: str) -> list[Block]:
 
 
 @pytest.mark.parametrize("name", sorted(DOCUMENTS))
-def test_python_blocks(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_python_blocks(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     namespace: dict[str, object] = {"__name__": "__main__"}
     found = blocks((ROOT / name).read_text(encoding="utf-8"))
+    if any("oop.Spark(" in block.text for block in found if block.language == "python"):
+        request.getfixturevalue("spark")
+    monkeypatch.chdir(tmp_path)
     for block, after in zip(found, [*found[1:], None], strict=False):
         if block.language != "python":
             continue

@@ -96,7 +96,7 @@ def test_truth_is_per_window(links: dict[str, packets.Arrivals]) -> None:
     assert truth[0] == first
 
 
-def test_on_spark_too(capsys: pytest.CaptureFixture[str], links: dict[str, packets.Arrivals]) -> None:
+def test_on_spark_too(capsys: pytest.CaptureFixture[str], links: dict[str, packets.Arrivals], spark: object) -> None:
     stream = demo_spark.WAY.stream(demo.Feeds(links, lambda rows: None))
     run = stream.run()
     windows, late = run.to_table().num_rows, len(run.late)
