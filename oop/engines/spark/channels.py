@@ -36,6 +36,8 @@ class InputRunner:
     ``expected`` are channels that are known to exist. A cell's body names its channel in the schema's metadata.
     """
 
+    finishes = False
+
     def __init__(self, stages: Stages, number: int, expected: Iterable[str] = (), late_to: str | None = None) -> None:
         self.stages = stages
         self.number = number
@@ -63,7 +65,7 @@ class InputRunner:
 
     def run(self, cells: Iterable[Cell]) -> Iterator[Cell]:
         cells = sorted(cells, key=lambda c: c.order)
-        passage = Passage(self.stages, self.number, 0)
+        passage = Passage(self.stages, self.number, 0, self.finishes)
         self.batches += 1
         with located(self.node):
             rows = sorted(((channel_of(c), c) for c in cells if c.kind == ROWS), key=lambda pair: pair[0])

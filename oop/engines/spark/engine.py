@@ -36,11 +36,11 @@ from oop.engines.spark.cells import (
 from oop.engines.spark.channels import InputRunner
 from oop.engines.spark.identity import identity
 from oop.engines.spark.runner import StageRunner
-from oop.engines.spark.session import check_classic, check_installed, local_session, restore, set_up
+from oop.engines.spark.session import absolute, check_classic, check_installed, local_session, restore, set_up
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.spool import Spool
 from oop.engines.spark.stages import Stages, without_data
-from oop.engines.spark.types import as_spark, spark_schema
+from oop.engines.spark.types import as_spark, can_finish, spark_schema
 from oop.errors import OopError
 from oop.files import IPC_ENDINGS, PARQUET_ENDINGS, ending
 from oop.operators.input import Input
@@ -78,11 +78,11 @@ class Spark:
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
                 raise ValueError(f"{name} is a number of at least 1, not {value!r}")
         self.session = session
-        self.checkpoint = None if checkpoint is None else str(checkpoint)
+        self.checkpoint = None if checkpoint is None else absolute(checkpoint)
         self.shards = shards
         self.trigger = None if trigger is None else dict(trigger)
         self.rows = rows
-        self.late_to = None if late_to is None else str(Path(late_to).absolute())
+        self.late_to = None if late_to is None else absolute(late_to)
         self.clock = clock or WallClock()
 
     def __repr__(self) -> str:
@@ -134,7 +134,7 @@ class Built:
     def __init__(self, engine: Spark, session: Any, root: Node, shards: int, batch: bool) -> None:
         check_emits(root)
         self.engine, self.session, self.batch = engine, session, batch
-        self.root = root
+        self.schema = spark_schema(root.schema)
         plain = Stages(without_data(root), shards)
         originals = sources_of(root)
         # producers keep the order of the plan, with data or without
@@ -173,9 +173,10 @@ class Built:
             here = [(wanted, frame) for wanted, frame in frames if min(wanted) == number]
             frames = [pair for pair in frames if min(pair[0]) != number]
             after = set().union(*(wanted for wanted, _ in here)) - {number} | targets
+            if number == result - 1 and not frames and not self.batch and can_finish(self.schema):
+                return self._finished(self._stage(number, _union(frame for _, frame in here), self.schema))
             frames.append((after, self._stage(number, _union(frame for _, frame in here))))
-        cells = _union(frame for _, frame in frames)
-        return self._decoded(self._observed(cells))
+        return self._decoded(self._observed(_union(frame for _, frame in frames)))
 
     def _own(self, number: int) -> Any:
         from oop.engines.spark.datasource import make_source
@@ -222,7 +223,8 @@ class Built:
             whole=engine.late_to is not None,
         )
 
-    def _stage(self, number: int, frame: Any) -> Any:
+    def _stage(self, number: int, frame: Any, result: pa.Schema | None = None) -> Any:
+        """A stage over the cells of a frame: cells again, or (``result`` is its schema) rows of the result."""
         keys = shard_keys(self.stages.shards)
         start: Callable[[int], Any]
         if number in self.stages.foreign:
@@ -233,11 +235,15 @@ class Built:
             start = partial(StageRunner, self.stages, number)
         if self.batch:
             return frame.groupBy("key").applyInArrow(_whole(start, keys, number), DDL)
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        from oop.engines.spark.finishing import finished
         from oop.engines.spark.processor import StageProcessor
 
-        processor = StageProcessor(start, keys, number, self.identity, self.copies)
+        processor = StageProcessor(start, keys, number, self.identity, self.copies, result)
+        columns = DDL if result is None else from_arrow_schema(finished(result))
         return frame.groupBy("key").transformWithStateInPandas(
-            processor, outputStructType=DDL, outputMode="Append", timeMode="None"
+            processor, outputStructType=columns, outputMode="Append", timeMode="None"
         )
 
     def _observed(self, cells: Any) -> Any:
@@ -280,9 +286,14 @@ class Built:
     def _decoded(self, cells: Any) -> Any:
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        schema = spark_schema(self.root.schema)
         rows = cells.where(f"kind = {ROWS}").select("body")
-        return rows.mapInArrow(partial(_decode, schema), from_arrow_schema(schema))
+        return rows.mapInArrow(partial(_decode, self.schema), from_arrow_schema(self.schema))
+
+    def _finished(self, rows: Any) -> Any:
+        from pyspark.sql import functions as f
+
+        columns = [f.col(f"c{i}").alias(name) for i, name in enumerate(self.schema.names)]
+        return self._observed(rows).where(f"kind = {ROWS}").select(*columns)
 
 
 def _temporary() -> str:

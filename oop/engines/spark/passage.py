@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 
@@ -24,13 +25,15 @@ _RESULT_ROWS = 65_536  # in a cell of the result
 class Passage:
     """Takes the rows that a producer puts out; ``cells`` gives what has to be shipped for them.
 
-    ``split`` is the sender's: the piece of its input that it read, or its shard.
+    ``split`` is the sender's: the piece of its input that it read, or its shard. ``finishes``: whoever takes the
+    result is here, and wants its batches as they are.
     """
 
-    def __init__(self, stages: Stages, sender: int, split: int) -> None:
+    def __init__(self, stages: Stages, sender: int, split: int, finishes: bool = False) -> None:
         self.stages = stages
         self.sender = sender
         self.split = split
+        self.finishes = finishes
         self.number = 0
         self.keys = shard_keys(stages.shards)
         self.node = stages.producers[sender]
@@ -94,9 +97,10 @@ class Passage:
             for shard, part in enumerate(parts):
                 if part.num_rows:
                     key = self.keys[shard] if lane.sharded else self.keys[0]
-                    yield self._cell(target, key, port, ROWS, encode(part), part.num_rows)
+                    body = part if self.finishes and target == self.stages.result else encode(part)
+                    yield self._cell(target, key, port, ROWS, body, part.num_rows)
 
-    def _cell(self, target: int, key: int, port: int, kind: int, body: bytes, value: int = 0) -> Cell:
+    def _cell(self, target: int, key: int, port: int, kind: int, body: Any, value: int = 0) -> Cell:
         self.number += 1
         return Cell(target, key, port, self.sender, self.split, self.number, kind, value, body)
 

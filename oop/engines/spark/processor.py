@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from oop.engines.spark.cells import CELLS, Cell
+from oop.engines.spark.finishing import result_frames
 from oop.engines.spark.identity import check_identity
 from oop.engines.spark.stored_parts import StoredParts
 from oop.operators.base import Part, read_text, text_part
@@ -37,7 +39,7 @@ _kept: dict[tuple[str, int, int], _Kept] = {}
 
 class StageProcessor(StatefulProcessor):
     """``start(shard)`` makes the runner of a shard, ``keys`` are those of the shards. ``copies`` is a folder that all
-    workers share, if there is one."""
+    workers share, if there is one. ``result`` is the schema of the result if it leaves here, as rows, not as cells."""
 
     def __init__(
         self,
@@ -46,12 +48,14 @@ class StageProcessor(StatefulProcessor):
         number: int,
         identity: Mapping[str, Any],
         copies: str | None = None,
+        result: pa.Schema | None = None,
     ) -> None:
         self.start = start
         self.shards = {key: shard for shard, key in enumerate(keys)}
         self.number = number
         self.identity = identity
         self.copies = copies
+        self.result = result
         self.run = uuid.uuid4().hex  # of this start of the query: workers may outlive it
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -62,13 +66,14 @@ class StageProcessor(StatefulProcessor):
         for frame in rows:
             found = list(map(Cell._make, frame[CELLS.names].itertuples(index=False, name=None)))
             mine += (cell for cell in found if cell.stage == self.number)
-            yield from _frames(cell for cell in found if cell.stage != self.number)  # on their way to later stages
+            yield from self._frames(cell for cell in found if cell.stage != self.number)  # on their way to later stages
         if not mine:
             return
         shard = self.shards[int(key[0])]
         # taken out: what fails half-way must not be found by a later attempt
         kept = self._current(shard, _kept.pop((self.run, self.number, shard), None))
-        yield from _frames(kept.runner.run(mine))
+        kept.runner.finishes = self.result is not None
+        yield from self._frames(kept.runner.run(mine))
         kept.parts.write(self.store, self._changed(kept))
         _kept[self.run, self.number, shard] = kept
         if len(_kept) > _MOST_KEPT:
@@ -91,6 +96,9 @@ class StageProcessor(StatefulProcessor):
         if kept.parts.version is None:
             yield text_part(IDENTITY, dict(self.identity))
         yield from kept.runner.save()
+
+    def _frames(self, cells: Iterable[Cell]) -> Iterator[pd.DataFrame]:
+        return _frames(cells) if self.result is None else result_frames(cells, self.result)
 
     def close(self) -> None:
         """Nothing is held but what other micro-batches use."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from oop.engines.spark.failures import ours
 
+_LOOK = 0.25  # seconds between two looks
 METRICS = "oop"
 """The name under which a query's progress has our counts."""
 
@@ -26,9 +29,26 @@ class Query(StreamingQuery):
         self._closing = closing
         self._table = table
 
-    def awaitTermination(self, timeout: int | None = None) -> bool | None:
-        """Wait until it has ended; an error in a worker is raised as ours."""
-        return self._ours(lambda: super(Query, self).awaitTermination(timeout))
+    def awaitTermination(self, timeout: float | None = None) -> bool | None:
+        """Wait until it has ended; an error in a worker is raised as ours.
+
+        Spark goes on asking inputs that came to their end: when all have, and it has been worked off, the query stops.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while not self._ours(lambda: super(Query, self).awaitTermination(_LOOK)):
+            if self._has_ended():
+                self.stop()
+            elif deadline is not None and time.monotonic() >= deadline:
+                return False
+        return None if timeout is None else True
+
+    def _has_ended(self) -> bool:
+        """Has every input promised its end, in a micro-batch that is done?"""
+        progress = self.lastProgress
+        if progress is None or not progress.sources:
+            return False
+        offsets = [json.loads(source.endOffset or "null") for source in progress.sources]
+        return all(isinstance(offset, dict) and offset.get("ended") is True for offset in offsets)
 
     def processAllAvailable(self) -> None:
         """Wait until all that is there now has been worked off."""

@@ -80,9 +80,14 @@ class Planner:
         """The end of the next micro-batch; the start itself if there is nothing new."""
         with located(self.node):
             check_identity(start["plan"], self.reading.identity)
-            if start["ended"]:
-                return dict(start)
             listing = self.most or self.reading.files.listing()
+            if start["ended"]:
+                if len(listing.paths) > start["files"]["read"]:
+                    raise SourceError(
+                        f"{listing.paths[-1]} came after the input had promised its end",
+                        hint="begin with another checkpoint, or read files that go on coming with spark.readStream",
+                    )
+                return dict(start)
             at, rows = _position(start, listing), 0
             scout = self._scout(start["state"])
             for block, behind in following(listing, at, self.time):

@@ -36,6 +36,9 @@ GIVEN = "given"
 class StageRunner:
     """An operator with state, what its producers have promised, and the way on to the next stages."""
 
+    finishes = False
+    """Does the result leave here? Then its batches are not encoded."""
+
     def __init__(self, stages: Stages, number: int, shard: int) -> None:
         self.stages = stages
         self.number = number
@@ -51,7 +54,7 @@ class StageRunner:
 
     def run(self, cells: Iterable[Cell]) -> Iterator[Cell]:
         """Work off a micro-batch's cells; what is put out, promises last."""
-        passage = Passage(self.stages, self.number, self.shard)
+        passage = Passage(self.stages, self.number, self.shard, self.finishes)
         promised: list[Punctuation] = []
         for element in self._elements(list(cells)):
             if isinstance(element, Punctuation):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
@@ -22,6 +23,12 @@ _PARTITIONS = "spark.sql.shuffle.partitions"
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 _OLDEST = (4, 0)
+
+
+def absolute(path: str | os.PathLike[str]) -> str:
+    """A path that Java and Python understand alike: each has a working directory of its own."""
+    said = os.fspath(path)
+    return said if "://" in said else os.path.abspath(said)
 
 
 def check_installed() -> None:
@@ -85,7 +92,9 @@ def local_session() -> Any:
     log = Path(tempfile.gettempdir()) / f"oop-spark-{os.getpid()}.log"
     try:
         with stderr_to(log):
-            return builder.getOrCreate()
+            session = builder.getOrCreate()
+        atexit.register(log.unlink, missing_ok=True)
+        return session
     except Exception as failure:
         raise OopError(f"Spark did not start: {str(failure).partition(chr(10))[0]}", hint=f"see {log}") from failure
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from oop.engines.spark.identity import check_identity
 from oop.engines.spark.query import Query
+from oop.engines.spark.session import absolute
 
 _FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".orc": "orc"}
 
@@ -33,7 +34,7 @@ def start(engine: Any, built: Any, to: Any) -> Query:
         table = f"oop_{uuid.uuid4().hex}"
         writer = writer.format("memory").queryName(table)
     elif isinstance(to, str | os.PathLike):
-        path = os.fspath(to)
+        path = absolute(to)
         writer = writer.format(_FORMATS.get(Path(path).suffix.lower(), "parquet")).option("path", path)
     elif callable(to):
         writer = writer.foreachBatch(_to_callable(to))

@@ -52,6 +52,11 @@ def _nearest(type_: pa.DataType, name: str) -> pa.DataType:
     return type_
 
 
+def can_finish(schema: pa.Schema) -> bool:
+    """Can a stage put out these columns as rows (see `finishing`)?"""
+    return not any(pa.types.is_nested(field.type) or pa.types.is_null(field.type) for field in schema)
+
+
 def as_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     """A batch in the schema of `spark_schema`; a value that does not fit is an error, never cut."""
     columns = []

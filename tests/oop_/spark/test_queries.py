@@ -107,7 +107,7 @@ def _fail_once(marker: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.
         context = TaskContext.get()
         assert context is not None
         attempt, stage = context.attemptNumber(), context.stageId()
-        if held and attempt == 0 and stage % 2 == 0:
+        if held and attempt == 0 and stage % 4 in (1, 2):
             with open(marker, "a") as file:
                 file.write("failed\n")
             raise RuntimeError("this attempt fails")
@@ -189,13 +189,13 @@ import sys
 import numpy as np, pyarrow as pa
 import oop
 
-def main(checkpoint, out):
+def main(checkpoint, out, rows):
     times = np.arange(6_000) // 3
     batches = pa.table({"ts": times, "k": times % 4}).to_batches(100)
     source = oop.source(batches, time="ts", punctuate=oop.slack(40))
     stream = source.window(oop.sliding(20, every=10)).group_by("k").agg(n=oop.count())
     if checkpoint:
-        stream.run(engine=oop.Spark(checkpoint=checkpoint, shards=2, rows=500), to=out).awaitTermination()
+        stream.run(engine=oop.Spark(checkpoint=checkpoint, shards=2, rows=int(rows)), to=out).awaitTermination()
     return stream
 
 if __name__ == "__main__":
@@ -208,9 +208,9 @@ def test_killed_and_started_again(tmp_path: Path) -> None:
     script = tmp_path / "query.py"
     script.write_text(textwrap.dedent(SCRIPT))
     out, checkpoint = tmp_path / "out", tmp_path / "checkpoint"
-    command = [sys.executable, str(script), str(checkpoint), str(out)]
+    command = [sys.executable, str(script), str(checkpoint), str(out)]  # and the rows of a micro-batch
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    running = subprocess.Popen(command, env=environment, start_new_session=True)
+    running = subprocess.Popen([*command, "300"], env=environment, start_new_session=True)
     commits = checkpoint / "commits"
     deadline = time.monotonic() + 90
     while not (commits / "2").exists() and time.monotonic() < deadline and running.poll() is None:
@@ -218,12 +218,12 @@ def test_killed_and_started_again(tmp_path: Path) -> None:
     os.killpg(running.pid, signal.SIGKILL)
     running.wait()
     done = len(list(commits.glob("[0-9]*")))
-    assert 3 <= done < 12, "it was killed in the middle"
-    subprocess.run(command, env=environment, check=True, timeout=120)
+    assert 3 <= done < 20, "it was killed in the middle"
+    subprocess.run([*command, "2000"], env=environment, check=True, timeout=120)
     found = pq.read_table(out, partitioning=None).select(["window_start", "window_end", "k", "n"])
     space: dict[str, Any] = {"__name__": "script"}
     exec(compile(SCRIPT, str(script), "exec"), space)
-    assert bag(found) == bag(space["main"]("", "").run().to_table())
+    assert bag(found) == bag(space["main"]("", "", "").run().to_table())
 
 
 def test_a_checkpoint_of_another_plan_is_refused(spark: Any, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from tests.oop_.spark.pipelines import ONE, TWO
 from tests.oop_.spark.simulated import Simulated
 from tests.operators import fuzz
 
-CASES = max(3, fuzz.CASES // 40)
+CASES = max(3, fuzz.CASES // 60)
 
 
 def bag(table: pa.Table) -> list[str]:
