@@ -17,7 +17,7 @@ ROWS = 4_000_000  # the demo's own
 def measure(rows: int, way: int) -> dict[str, Any]:
     feeds = demo.Feeds(packets.generate(rows), lambda taken: None)
     begin = perf_counter()
-    first = next(iter(demo.WAYS[way].run(feeds)))
+    first = next(iter(demo.WAYS[way].stream(feeds).run()))
     seconds = perf_counter() - begin
     if not first.num_rows:
         raise SystemExit(f"{demo.WAYS[way].name}: the first batch is empty")

@@ -44,7 +44,7 @@ def compare(session: Any, rows: int, seed: int = 0) -> Compared:
     """Run Q1 on both engines, on Spark in several micro-batches."""
     links = packets.generate(rows, seed)
     stream = WAY.stream(Feeds(links, lambda taken: None, whole=True))
-    query: Any = stream.run(engine=oop.Spark(session, rows=rows // 4 + 1))
+    query: Any = stream.run(engine=oop.Spark(session, rows=rows // 2 + 1))
     run = stream.run()
     expected, answer = run.to_table(), query.to_table()
     late = {name: query.counts[name]["late"] for name in links}

@@ -36,6 +36,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         session = (
             SparkSession.builder.master("local[2,3]")
             .config("spark.ui.enabled", "false")
+            # short queries: compiling them well costs more than it saves
+            .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
             .config("spark.sql.session.timeZone", "UTC")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.bindAddress", "127.0.0.1")

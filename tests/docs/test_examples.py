@@ -1,9 +1,11 @@
 """Every example runs, and says what it should."""
 
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,13 +47,28 @@ SAYS = {
 }
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def examples(spark: bool) -> list[Path]:
+    return sorted(p for p in (ROOT / "examples").glob("*.py") if p.stem.startswith("spark_") == spark)
+
+
+def check(name: str, printed: str) -> None:
+    assert SAYS[name], "say here what it must print"
+    for said in SAYS[name]:
+        assert said in printed
+
+
+@pytest.mark.parametrize("path", examples(spark=False), ids=lambda path: path.stem)
 def test_example(path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
     done = subprocess.run(
         [sys.executable, "-W", "error", str(path)], capture_output=True, encoding="utf-8", env=environment, cwd=ROOT
     )
     assert done.returncode == 0, done.stderr
-    assert SAYS[path.stem], "say here what it must print"
-    for said in SAYS[path.stem]:
-        assert said in done.stdout
+    check(path.stem, done.stdout)
+
+
+@pytest.mark.parametrize("path", examples(spark=True), ids=lambda path: path.stem)
+def test_example_on_spark(path: Path, spark: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """In this process, where there is a session: another one takes longer than the example."""
+    runpy.run_path(str(path), run_name="__main__")
+    check(path.stem, capsys.readouterr().out)

@@ -18,7 +18,7 @@ def shard_keys(shards: int) -> tuple[int, ...]:
     """For each shard its key.
 
     >>> shard_keys(2)
-    (1, 0)
+    (2, 0)
     """
     found: dict[int, int] = {}
     key = 0

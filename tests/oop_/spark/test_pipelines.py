@@ -45,7 +45,7 @@ def test_spark_answers_as_embedded_does(query: str, spark: Any, tmp_path: Path) 
     rng = random.Random(query)
     stream = together(pipelines, *(source(name, cases(rng)) for name in "ab"[:inputs]))
     expected = Counter(map(repr, stream.run().to_table().to_pylist()))
-    engine = oop.Spark(spark, shards=2, rows=90, checkpoint=tmp_path / "checkpoint")
+    engine = oop.Spark(spark, shards=2, rows=150, checkpoint=tmp_path / "checkpoint")
     found = stream.run(engine=engine).to_table()
     assert Counter(map(repr, found.to_pylist())) == expected
     assert {row["pipeline"] for row in found.to_pylist()} == set(pipelines), "every pipeline has an answer"

@@ -203,6 +203,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_killed_and_started_again(tmp_path: Path) -> None:
     """kill -9 in the middle of a query, then the same command again: every window once."""
     script = tmp_path / "query.py"
