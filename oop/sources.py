@@ -9,10 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.errors import OopError, SourceError, UnknownColumn
+from oop.errors import OopError, SchemaMismatch, SourceError, UnknownColumn
 from oop.inputs import Input as Data
 from oop.inputs import open_input
-from oop.operators.group_values import of_value
+from oop.operators.group_values import check_type, of_value
 from oop.operators.input import LATE_MODES, NULL_MODES, Input
 from oop.operators.times import check_time_type, duration_in
 from oop.plan import make_node
@@ -80,7 +80,11 @@ def _with_channels(read: Data, channel: str | None, channels: Sequence[Any] | No
         raise ValueError("channels= goes with channel=")
     if channel not in read.schema.names:
         raise UnknownColumn.of(channel, read.schema.names)
-    return replace(read, channel=channel, channels=tuple(dumps(c) for c in channels or ()))
+    type_ = read.schema.field(channel).type
+    check_type(type_)
+    if pa.types.is_floating(type_):
+        raise SchemaMismatch(f"the channel column {channel!r} is {type_}", hint="use a column of whole numbers or text")
+    return replace(read, channel=channel, channels=tuple(dumps(of_value(c, type_)) for c in channels or ()))
 
 
 def _policies(

@@ -193,8 +193,9 @@ class Table:
         for accumulator in self.accumulators:
             columns += accumulator.to_arrow()
         keys = self.shape.keys  # under their names, so that a batch can be parted by them
-        partials = (f"__{i}" for i in range(len(columns) - len(keys) - 1))
-        return pa.record_batch(columns, names=["__slot", *keys, *partials])
+        names = [f"{'_' * (1 + max(map(len, keys), default=0))}{i}" for i in range(len(columns))]  # no key is so long
+        names[1 : 1 + len(keys)] = keys
+        return pa.record_batch(columns, names=names)
 
     def load_batch(self, batch: pa.RecordBatch) -> None:
         """Into an empty table: each group gets the place that it had."""

@@ -42,4 +42,4 @@ class Preaggregate:
         if tables:
             yield mark_partial(pa.concat_batches(tables))
         yield from self.passed
-        self.passed = []
+        self.passed, self.rows = [], 0

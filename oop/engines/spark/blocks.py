@@ -7,7 +7,7 @@ else that a source may be given is first written to such files (`spool`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ class Block:
     number: int
     rows: int
     greatest: int | None = None
+    final: bool = False  # of the last file there is: only there does an END in the file end the stream
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,6 @@ class Files:
     """Files that lie there whole, read in this order."""
 
     paths: tuple[str, ...]
-    bounded: bool = True
 
     def listing(self) -> Listing:
         return Listing(self.paths, True)
@@ -63,15 +63,22 @@ def following(listing: Listing, at: Position, time: str) -> Iterator[tuple[Block
     """The blocks from a position on, each with the position behind it."""
     for file in range(at.file, len(listing.paths)):
         blocks = blocks_of(listing.paths[file], time)
+        final = listing.ended and file == len(listing.paths) - 1
         for block in blocks[at.block if file == at.file else 0 :]:
             last = block.number == len(blocks) - 1
             at = Position(file + 1, 0, at.blocks + 1) if last else Position(file, block.number + 1, at.blocks + 1)
-            yield block, at
+            yield replace(block, final=final), at
+
+
+def blocks_of(path: str, time: str) -> tuple[Block, ...]:
+    """The blocks of a file, from what it says about itself; found out again when the file is another."""
+    with reading(Path(path)):
+        said = Path(path).stat()
+    return _blocks_of(path, time, said.st_mtime_ns, said.st_size)
 
 
 @lru_cache(4096)
-def blocks_of(path: str, time: str) -> tuple[Block, ...]:
-    """The blocks of a file, from what it says about itself."""
+def _blocks_of(path: str, time: str, modified: int, size: int) -> tuple[Block, ...]:
     with reading(Path(path)):
         if ending(Path(path)) in PARQUET_ENDINGS:
             import pyarrow.parquet as pq
@@ -79,7 +86,10 @@ def blocks_of(path: str, time: str) -> tuple[Block, ...]:
             with pq.ParquetFile(path) as file:
                 found = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
                 type_ = file.schema_arrow.field(time).type
-            return tuple(Block(path, i, g.num_rows, _greatest(g, time, type_)) for i, g in enumerate(found))
+                # ``a.b`` may also be a field of ``a``
+                flat = not any(pa.types.is_nested(field.type) for field in file.schema_arrow)
+            greatest = [_greatest(g, time, type_) if flat else None for g in found]
+            return tuple(Block(path, i, g.num_rows, greatest[i]) for i, g in enumerate(found))
         reader = pa.ipc.open_file(pa.memory_map(path))
         return tuple(Block(path, i, reader.get_batch(i).num_rows) for i in range(reader.num_record_batches))
 
@@ -119,6 +129,7 @@ def read_block(block: Block, schema: pa.Schema, columns: list[str] | None = None
             elements = list(element_at(reader, block.number, block.path))
     for element in elements:
         if isinstance(element, Punctuation):
-            yield element
+            if block.final or not element.is_end:  # the end of one file is not yet the end of the stream
+                yield element
         else:
             yield fit(element if columns is None else element.select(columns), schema, where)

@@ -7,6 +7,7 @@ appears later starts at what is promised by then; `channels=` names those that m
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
@@ -27,7 +28,7 @@ from oop.punctuation import END, Frontier, Punctuation
 from oop.punctuation.encoding import dumps, loads
 
 WHOLE = "null"
-"""The channel of a source that has just one."""
+"""The channel of a source that has just one; with a channel column, that of rows without a value."""
 
 
 class InputRunner:
@@ -115,9 +116,8 @@ class InputRunner:
         for channel, operator in self.channels.items():
             ledger = operator.ledger
             if ledger.entries and self.late_to is not None:
-                assert isinstance(self.node.spec, Input)
-                piece = f"{self.batches:012}-{channel}" if len(self.channels) > 1 else f"{self.batches:012}"
-                write_late(self.late_to, self.node.spec.source, "".join(filter(_plain, piece)), ledger.table())
+                piece = f"{self.batches:012}-{hashlib.sha256(channel.encode()).hexdigest()[:8]}"
+                write_late(self.late_to, self.stages.name(self.number), piece, ledger.table())
             late, aside = late + ledger.late, aside + ledger.aside
             operator.ledger = Ledger(operator.output)
         if late:
@@ -148,10 +148,6 @@ class InputRunner:
                 restore(self._open(channel), said["state"])
                 self.promised[channel] = Frontier.of(*map(Punctuation.from_json, said["promised"]))
         self.changed = set()
-
-
-def _plain(character: str) -> bool:
-    return character.isalnum() or character in "-_."
 
 
 CHANNEL = b"oop.channel"

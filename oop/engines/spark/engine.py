@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial, reduce
 from pathlib import Path
@@ -34,7 +35,7 @@ from oop.engines.spark.cells import (
     decode,
 )
 from oop.engines.spark.channels import InputRunner
-from oop.engines.spark.identity import identity
+from oop.engines.spark.identity import check_checkpoint, identity
 from oop.engines.spark.runner import StageRunner
 from oop.engines.spark.session import absolute, check_classic, check_installed, local_session, restore, set_up
 from oop.engines.spark.shards import shard_keys
@@ -43,11 +44,8 @@ from oop.engines.spark.stages import Stages, without_data
 from oop.engines.spark.types import as_spark, can_finish, spark_schema
 from oop.errors import OopError
 from oop.files import IPC_ENDINGS, PARQUET_ENDINGS, ending
-from oop.operators.input import Input
 from oop.plan import Node, check_emits
 from oop.plan import sources as sources_of
-
-_STREAMED = ".arrows"  # an Arrow stream has no index: it cannot be read by position
 
 
 class Spark:
@@ -83,6 +81,8 @@ class Spark:
         self.trigger = None if trigger is None else dict(trigger)
         self.rows = rows
         self.late_to = None if late_to is None else absolute(late_to)
+        if self.late_to is not None and not self.late_to.startswith("/"):
+            raise ValueError(f"late_to is a folder that workers can write to, not {late_to!r}")
         self.clock = clock or WallClock()
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ class Spark:
         """Start a query that writes to a sink: a folder, a callable, or (None) a table in memory."""
         from oop.engines.spark.starting import start
 
-        session, shards = self._session()
+        session, shards = self._session(root)
         before = set_up(session, shards)
         try:
             return start(self, Built(self, session, root, shards, self._is_batch(root, False)), to)
@@ -103,13 +103,15 @@ class Spark:
     def frame(self, root: Node, *, batch: bool | None = None) -> Any:
         """The DataFrame of a plan's result, for any sink. The session keeps the settings that it needs: a query takes
         those that there are when it is started."""
-        session, shards = self._session()
+        session, shards = self._session(root)
         set_up(session, shards)
         return Built(self, session, root, shards, self._is_batch(root, batch)).frame
 
-    def _session(self) -> tuple[Any, int]:
+    def _session(self, root: Node) -> tuple[Any, int]:
+        """The session that was given, or that of a DataFrame among the sources, or the one that there is."""
         check_installed()
-        session = self.session or local_session()
+        frames = (n.data.frame for n in sources_of(root) if n.data is not None and n.data.frame is not None)
+        session = self.session or next((frame.sparkSession for frame in frames), None) or local_session()
         check_classic(session)
         return session, self.shards or session.sparkContext.defaultParallelism
 
@@ -118,6 +120,13 @@ class Spark:
         frames = [n.data.frame for n in sources_of(root) if n.data is not None and n.data.frame is not None]
         if batch is None:
             batch = bool(frames) and not any(f.isStreaming for f in frames)
+        live = [n for n in sources_of(root) if n.data is not None and n.data.frame is None and n.data.kind == "live"]
+        if batch and live:
+            raise OopError(
+                f"{live[0].call} may have no end, so it cannot be read as a batch",
+                at=live[0].site,
+                hint="give the data as a table, a list or files",
+            )
         if batch and any(f.isStreaming for f in frames):
             raise OopError("a streaming DataFrame cannot be read as a batch", hint="leave batch=True out")
         if not batch and not all(f.isStreaming for f in frames):
@@ -142,22 +151,40 @@ class Built:
         foreign = frozenset(i for i, data in self.data.items() if data is not None and data.frame is not None)
         self.stages = Stages(plain.root, shards, foreign)
         self.identity = identity(self.stages)
+        if engine.checkpoint is not None:
+            check_checkpoint(engine.checkpoint, self.identity)  # before anything is written there
+        self.metrics = f"oop {uuid.uuid4().hex[:8]}"  # two results may meet in one query
         self.spools: list[Spool] = []
+        self.temporary: list[str] = []
         self.folder = self._folder()
         # workers on this machine may take over a shard from each other by way of a folder
-        self.copies = _temporary() if session.sparkContext.master.startswith("local") else None
+        self.copies = self._temporary() if session.sparkContext.master.startswith("local") else None
         self.bounded = all(d is not None and d.kind != "live" for d in self.data.values())
-        self.frame = self._result()
+        try:
+            self.frame = self._result()
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
+        """The query has ended: stop what feeds it, remove what only it needed."""
         for spool in self.spools:
             spool.close()
+        for folder in self.temporary:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _folder(self) -> Path:
         """Where elements are spooled: with the checkpoint, for they are part of what a restart reads."""
-        if self.engine.checkpoint is not None and "://" not in self.engine.checkpoint:
+        if self.engine.checkpoint is not None and self.engine.checkpoint.startswith("/"):
             return Path(self.engine.checkpoint).absolute() / "oop-spool"
-        return Path(_temporary())
+        return Path(self._temporary())
+
+    def _temporary(self) -> str:
+        """A folder that stays as long as the process, or until `close`: a DataFrame may be run at any time."""
+        folder = tempfile.mkdtemp(prefix="oop-")
+        self.temporary.append(folder)
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return folder
 
     def _result(self) -> Any:
         """Chain the stages: each takes the frames that have cells for it first."""
@@ -250,11 +277,9 @@ class Built:
         """Late rows, frontiers and state go into the query's progress."""
         from pyspark.sql import functions as f
 
-        from oop.engines.spark.query import METRICS
-
         named = []
-        for number, where in self._names().items():
-            source = number in self.data
+        for number in range(self.stages.result):
+            source, where = number in self.data, self.stages.name(number)
             for what, name, gather in (
                 (LATE, "late", f.sum),
                 (ASIDE, "aside", f.sum),
@@ -269,19 +294,7 @@ class Built:
                 if what in (LATE, ASIDE):
                     value = f.coalesce(value, f.lit(0))
                 named.append(value.alias(f"{name} {where}"))
-        return cells if self.batch else cells.observe(METRICS, *named)
-
-    def _names(self) -> dict[int, str]:
-        """What sources and stages are called in the progress: by the user's name, or the operator's."""
-        found: dict[int, str] = {}
-        for number, node in enumerate(self.stages.producers):
-            name = node.spec.source if isinstance(node.spec, Input) else f"{node.spec.name}"
-            n = 2
-            unique = name
-            while unique in found.values():
-                unique, n = f"{name} ({n})", n + 1
-            found[number] = unique
-        return found
+        return cells if self.batch else cells.observe(self.metrics, *named)
 
     def _decoded(self, cells: Any) -> Any:
         from pyspark.sql.pandas.types import from_arrow_schema
@@ -294,13 +307,6 @@ class Built:
 
         columns = [f.col(f"c{i}").alias(name) for i, name in enumerate(self.schema.names)]
         return self._observed(rows).where(f"kind = {ROWS}").select(*columns)
-
-
-def _temporary() -> str:
-    """A folder that stays as long as the process: a DataFrame may be run at any time."""
-    folder = tempfile.mkdtemp(prefix="oop-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
 
 
 def _union(frames: Any) -> Any:

@@ -32,7 +32,7 @@ def foreign_cells(
     schema = stages.source_schema(number, whole)
     names = dict.fromkeys([*schema.names, *([data.channel] if data.channel else [])])
     schema = pa.schema([data.schema.field(name) for name in names])
-    rows = data.frame.select(*(f"`{name}`" for name in names))
+    rows = data.frame.select(*("`" + name.replace("`", "``") + "`" for name in names))
     rows = rows.mapInArrow(partial(_encode, schema, data.channel, number, key), DDL)
     if batch:
         end = Cell(number, key, 0, number, LAST_SPLIT, 0, TICK, 0, dumps({"ended": True}).encode())

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from oop.engines.spark.stages import Stages
 from oop.errors import OopError
+from oop.operators.input import Input
 
 FORMAT = 1
 """Of offsets, cells and state; it changes when they do."""
@@ -19,7 +22,11 @@ def identity(stages: Stages) -> dict[str, Any]:
     for node in stages.nodes:
         inputs = ", ".join(str(stages.nodes.index(e.node)) for e in node.inputs)
         columns = ", ".join(f"{f.name} {f.type}" for f in node.schema)
-        lines.append(f"{node.spec.describe()} <- ({inputs}): {columns}")
+        said = node.spec.describe()
+        if isinstance(node.spec, Input):  # files may be added, and its label with them; the rest of it may not change
+            policies = "; ".join(f"{attribute}: {policy}" for attribute, policy in node.spec.policies)
+            said = f"Source {policies}   late: {node.spec.late}   nulls: {node.spec.nulls}"
+        lines.append(f"{said} <- ({inputs}): {columns}")
     return {"format": FORMAT, "shards": stages.shards, "plan": lines}
 
 
@@ -40,3 +47,19 @@ def check_identity(found: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
             line for line in difflib.ndiff(list(found["plan"]), list(ours["plan"])) if line.startswith(("-", "+"))
         ]
         raise OopError(f"the checkpoint was written by another plan: {'; '.join(changes)}", hint=hint)
+
+
+def check_checkpoint(checkpoint: str, ours: Any) -> None:
+    """Compare with the plan that the last offset in a checkpoint names. Where none can be read here (the checkpoint
+    is elsewhere), the sources and stages compare for themselves."""
+    offsets = Path(checkpoint) / "offsets"
+    numbers = [int(p.name) for p in offsets.iterdir() if p.name.isdigit()] if offsets.is_dir() else []
+    if not numbers:
+        return
+    for line in (offsets / str(max(numbers))).read_text().splitlines()[1:]:
+        try:
+            said = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        if isinstance(said, dict) and isinstance(said.get("plan"), dict):
+            check_identity(said["plan"], ours)

@@ -19,11 +19,12 @@ from oop.plan import Node
 from oop.punctuation import Punctuation
 
 _ENOUGH_ROWS = 262_144  # to be parted together
+_REDUCED_ROWS = 4_194_304  # before the partials that they have become leave: the longer, the fewer
 _RESULT_ROWS = 65_536  # in a cell of the result
 
 
 class Passage:
-    """Takes the rows that a producer puts out; ``cells`` gives what has to be shipped for them.
+    """Takes the rows that a producer puts out, and gives the cells that have to be shipped for them.
 
     ``split`` is the sender's: the piece of its input that it read, or its shard. ``finishes``: whoever takes the
     result is here, and wants its batches as they are.
@@ -127,7 +128,7 @@ class _Lane:
 
     @property
     def is_full(self) -> bool:
-        return self.rows >= _ENOUGH_ROWS * (1 if self.reducer is None else 64)
+        return self.rows >= (_ENOUGH_ROWS if self.reducer is None else _REDUCED_ROWS)
 
     def take(self, batch: pa.RecordBatch) -> None:
         if self.columns is not None:

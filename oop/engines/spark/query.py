@@ -14,19 +14,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 from oop.engines.spark.failures import ours
 
 _LOOK = 0.25  # seconds between two looks
-METRICS = "oop"
-"""The name under which a query's progress has our counts."""
 
 
 class Query(StreamingQuery):
     """``table`` is the name of the table in memory that takes the result of a query without a sink."""
 
-    def __init__(
-        self, query: StreamingQuery, session: Any, closing: Callable[[], None], table: str | None = None
-    ) -> None:
+    def __init__(self, query: StreamingQuery, built: Any, table: str | None = None) -> None:
         super().__init__(query._jsq)
-        self._session = session
-        self._closing = closing
+        self._built = built
         self._table = table
 
     def awaitTermination(self, timeout: float | None = None) -> bool | None:
@@ -40,6 +35,7 @@ class Query(StreamingQuery):
                 self.stop()
             elif deadline is not None and time.monotonic() >= deadline:
                 return False
+        self._built.close()
         return None if timeout is None else True
 
     def _has_ended(self) -> bool:
@@ -60,13 +56,13 @@ class Query(StreamingQuery):
 
     def stop(self) -> None:
         super().stop()
-        self._closing()
+        self._built.close()
 
     def _ours(self, action: Callable[[], Any]) -> Any:
         try:
             return action()
         except StreamingQueryException as failure:
-            self._closing()
+            self._built.close()
             named = ours(failure)
             if named is None:
                 raise
@@ -77,7 +73,7 @@ class Query(StreamingQuery):
         if self._table is None:
             raise ValueError("the query writes to a sink: read the result there")
         self.awaitTermination()
-        return self._session.table(self._table).toArrow()
+        return self._built.session.table(self._table).toArrow()
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:
@@ -87,7 +83,7 @@ class Query(StreamingQuery):
         """
         found: dict[str, dict[str, int]] = {}
         for progress in self.recentProgress:
-            row = (progress.observedMetrics or {}).get(METRICS)
+            row = (progress.observedMetrics or {}).get(self._built.metrics)
             for name, value in row.asDict().items() if row is not None else ():
                 what, _, where = name.partition(" ")
                 if value is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from itertools import takewhile
 from typing import Any
 
 import pyarrow as pa
@@ -80,6 +81,8 @@ class Planner:
         """The end of the next micro-batch; the start itself if there is nothing new."""
         with located(self.node):
             check_identity(start["plan"], self.reading.identity)
+            if unlimited and self.most is None:  # a batch, or a Spark that asks only once
+                self.freeze()
             listing = self.most or self.reading.files.listing()
             if start["ended"]:
                 if len(listing.paths) > start["files"]["read"]:
@@ -96,10 +99,11 @@ class Planner:
                 if rows >= self.reading.rows and not unlimited:
                     break
             else:
-                if listing.failure is not None and not rows:
+                if listing.failure is not None and at == _position(start, listing):
                     raise SourceError(listing.failure)
                 if listing.ended:
                     scout.see([END])
+                    at = Position(len(listing.paths), 0, at.blocks)  # also behind files without a block
             if not scout.promised.ended and scout.operator.clocked:
                 list(scout.operator.tick(self.reading.clock.now))
             new = self._offset(at, scout.state(), scout.promised.ended, listing)
@@ -113,7 +117,8 @@ class Planner:
             _position(end, listing)
             scout = self._scout(start["state"])
             stop = Position(**end["at"])
-            blocks = [b for b, at in following(listing, Position(**start["at"]), self.time) if at.blocks <= stop.blocks]
+            pairs = following(listing, Position(**start["at"]), self.time)
+            blocks = [block for block, _ in takewhile(lambda pair: pair[1].blocks <= stop.blocks, pairs)]
             first = start["at"]["blocks"]
             pieces = _even(blocks, self.reading.tasks)
             last = self._scout(end["state"]).promised
@@ -163,7 +168,7 @@ def _digest(names: tuple[str, ...]) -> str:
 
 
 def _same(new: Mapping[str, Any], start: Mapping[str, Any]) -> bool:
-    """Would a micro-batch up to there do anything? A clock that moved and promised nothing new is no reason."""
+    """Would a micro-batch up to there change nothing?"""
     return new["at"] == start["at"] and new["state"] == start["state"] and new["ended"] == start["ended"]
 
 
@@ -198,7 +203,7 @@ def read_split(reading: Reading, split: Split) -> Iterator[Cell]:
                     yield from passage.push(element)
         ledger = operator.ledger
         if reading.late_to is not None and ledger.entries:
-            write_late(reading.late_to, node.spec.source, f"{split.split:012}", ledger.table())
+            write_late(reading.late_to, stages.name(reading.number), f"{split.split:012}", ledger.table())
     yield from passage.flush()
     yield from passage.promise([Punctuation.from_json(p) for p in split.promises])
     if ledger.late:

@@ -48,7 +48,7 @@ class StageRunner:
         columns = stages.wanted(self.node)
         if columns is not None and isinstance(self.operator, Narrowing):
             self.operator.narrow(columns)
-        self.given = {i: [Frontier() for _ in range(stages.channels(i))] for i in stages.senders(number)}
+        self.given = {i: [Frontier() for _ in range(stages.workers(i))] for i in stages.senders(number)}
         self.heard = [Frontier() for _ in self.node.inputs]
         self.out = Frontier()
 
@@ -77,8 +77,8 @@ class StageRunner:
                 for batch in trains(group):
                     yield from self.operator.process_batch(batch, port)
             for cell in sorted((c for c in cells if c.kind == PROMISES), key=lambda c: c.order):
-                source = len(self.given[cell.sender]) == 1
-                frontier = self.given[cell.sender][0 if source else cell.split]
+                workers = self.given[cell.sender]
+                frontier = workers[0 if len(workers) == 1 else cell.split]  # a source's split is no worker
                 for promise in decode_promises(cell.body):
                     frontier.advance(promise)
             known = {i: Frontier.meet(frontiers) for i, frontiers in self.given.items()}

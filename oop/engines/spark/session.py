@@ -28,7 +28,7 @@ _OLDEST = (4, 0)
 def absolute(path: str | os.PathLike[str]) -> str:
     """A path that Java and Python understand alike: each has a working directory of its own."""
     said = os.fspath(path)
-    return said if "://" in said else os.path.abspath(said)
+    return said if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", said) else os.path.abspath(said)
 
 
 def check_installed() -> None:

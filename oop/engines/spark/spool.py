@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,8 @@ from oop.punctuation import Punctuation
 from oop.punctuation.encoding import dumps, loads
 
 _ENOUGH_ROWS = 262_144  # in a file
-_PATIENCE = 0.05  # seconds that what has come may wait for more
+_ENOUGH_ELEMENTS = 16_384
+_PATIENCE = 0.05  # seconds that an element of a live input may wait for more
 _ROOM = 64  # elements that may wait to be written
 _CLOSED = "closed.json"
 
@@ -63,51 +65,60 @@ class Spooled:
 
 
 class Spool:
-    """Writes an input's elements to a folder, in a thread of its own; `close` stops it."""
+    """Writes an input's elements to a folder, in a thread of its own; `close` stops it.
+
+    Of an input that lies there whole the files are cut by size alone, so that one which was interrupted goes on where
+    it stopped. Of a live one what has come leaves soon.
+    """
 
     def __init__(self, data: Input, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self.data = data
-        self.schema = text_types(
-            data.schema
-        )  # dictionaries may differ from batch to batch, which a file does not allow
+        self.schema = text_types(data.schema)  # dictionaries may differ from batch to batch; a file allows no change
         self.folder = folder
         self.spooled = Spooled(str(folder), data.kind != "live")
         self.stopped = threading.Event()
         self.queue: queue.Queue[Element | Exception | None] = queue.Queue(_ROOM)
-        self.number = self._resume()
-        if self.number is not None:
+        self.number = self.skipped = self.rows = 0
+        if not self._is_done():
             for target in (self._read, self._write):
                 threading.Thread(target=target, name="oop-spool", daemon=True).start()
 
-    def _resume(self) -> int | None:
-        """The number of the next file; None if all is there from an earlier run."""
-        written = sorted(self.folder.glob("*.arrow"))
+    def _is_done(self) -> bool:
+        """Is all there from an earlier run? If not, find out where to go on."""
         for left in self.folder.glob("*.tmp"):
             left.unlink()
         closed = self.folder / _CLOSED
-        if self.data.kind == "live":  # it gives what is new now; what it gave before is here
+        written = sorted(self.folder.glob("*.arrow"))
+        self.number = len(written)
+        if not self.spooled.bounded:  # it gives what is new now; what it gave before is here
             closed.unlink(missing_ok=True)
-            return len(written)
-        if not closed.exists():
-            for path in written:  # it is read again from its beginning, and gives the same files
-                path.unlink()
-            return 0
+            return False
+        if not closed.exists():  # it is read again from its beginning, without what is here
+            for path in written:
+                reader = pa.ipc.open_file(pa.memory_map(str(path)))
+                self.skipped += reader.num_record_batches
+                self.rows += sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
+            return False
         said: Any = loads(closed.read_text())
+        if said["failure"]:
+            raise SourceError(
+                f"{self.data.label} failed before: {said['failure']}", hint="begin with another checkpoint"
+            )
         rows = self.data.count_rows()
-        if said["failure"] or (rows is not None and rows != said["rows"]):
+        if rows is not None and rows != said["rows"]:
             raise SourceError(
                 f"{self.data.label} had {said['rows']} rows when the checkpoint was written, and has {rows} now",
                 hint="give the same data, or begin with another checkpoint",
             )
-        return None
+        return True
 
     def close(self) -> None:
         self.stopped.set()
 
     def _read(self) -> None:
         try:
-            for element in self.data.elements():
+            for element in islice(self.data.elements(), self.skipped, None):
                 if not self._put(element):
                     return
             self._put(None)
@@ -124,45 +135,48 @@ class Spool:
         return False
 
     def _write(self) -> None:
-        rows = 0
-        failure = ""
-        while not self.stopped.is_set():
-            elements, last = self._gather()
+        ended: list[Exception | None] = []
+        while not ended and not self.stopped.is_set():
+            elements, ended = self._gather()
             if elements:
-                rows += sum(e.num_rows for e in elements if not isinstance(e, Punctuation))
-                self._file(elements)
-            if last:
-                error = last[0]
-                if error is not None:
-                    failure = error.what if isinstance(error, OopError) else f"{type(error).__name__}: {error}"
-                _publish(self.folder / _CLOSED, dumps({"rows": rows, "failure": failure}).encode())
-                return
+                try:
+                    self._file(elements)
+                except Exception as error:  # whoever waits for the end must not wait forever
+                    ended = [error]
+        if ended:
+            why = ended[0]
+            what = why.what if isinstance(why, OopError) else f"{type(why).__name__}: {why}"
+            failure = "" if why is None else what
+            _publish(self.folder / _CLOSED, dumps({"rows": self.rows, "failure": failure}).encode())
 
     def _gather(self) -> tuple[list[Element], list[Exception | None]]:
-        """Elements for one file, and how the input ended if it did: when nothing more comes, what has come leaves."""
+        """Elements for one file, and how the input ended if it did."""
         found: list[Element] = []
         rows = 0
-        while rows < _ENOUGH_ROWS and not self.stopped.is_set():
+        deadline = float("inf")
+        while rows < _ENOUGH_ROWS and len(found) < _ENOUGH_ELEMENTS and not self.stopped.is_set():
+            if time.monotonic() >= deadline:
+                break
             try:
                 item = self.queue.get(timeout=_PATIENCE)
             except queue.Empty:
-                if found:
-                    break
                 continue
             if item is None or isinstance(item, Exception):
                 return found, [item]
+            if not found and not self.spooled.bounded:
+                deadline = time.monotonic() + _PATIENCE
             found.append(item)
             rows += 0 if isinstance(item, Punctuation) else item.num_rows
         return found, []
 
     def _file(self, elements: list[Element]) -> None:
-        assert self.number is not None
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, self.schema) as writer:
             for batch, promise in _pairs(elements, self.schema):
                 writer.write_batch(batch, None if promise is None else {PROMISE_KEY: promise.to_json().encode()})
         _publish(self.folder / f"{self.number:012}.arrow", sink.getvalue())
         self.number += 1
+        self.rows += sum(e.num_rows for e in elements if not isinstance(e, Punctuation))
 
 
 def _pairs(elements: list[Element], schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, Punctuation | None]]:

@@ -142,7 +142,22 @@ class Stages:
         given = {id(self.producers[i]): frontier for i, frontier in promised.items()}
         return _translate(node, given)
 
-    def channels(self, number: int) -> int:
+    @cached_property
+    def _names(self) -> list[str]:
+        found: list[str] = []
+        for node in self.producers:
+            name = node.spec.source if isinstance(node.spec, Input) else node.spec.name
+            unique, n = name, 2
+            while unique in found:
+                unique, n = f"{name} ({n})", n + 1
+            found.append(unique)
+        return found
+
+    def name(self, number: int) -> str:
+        """What a producer is called in the progress and among late files: by the user's name, or the operator's."""
+        return self._names[number]
+
+    def workers(self, number: int) -> int:
         """From how many workers a producer's promises come: a source's from one, a stage's from each shard."""
         return 1 if isinstance(self.producers[number].spec, Input) else self.shards
 

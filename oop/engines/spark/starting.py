@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import uuid
 from collections.abc import Callable
@@ -11,16 +10,25 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.engines.spark.identity import check_identity
 from oop.engines.spark.query import Query
 from oop.engines.spark.session import absolute
+from oop.files import IPC_ENDINGS
 
 _FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".orc": "orc"}
 
 
 def start(engine: Any, built: Any, to: Any) -> Query:
-    if engine.checkpoint is not None:
-        check_checkpoint(engine.checkpoint, built.identity)
+    """Start the query of a plan; if that fails, nothing of it stays."""
+    try:
+        return _start(engine, built, to)
+    except BaseException:
+        built.close()
+        raise
+
+
+def _start(engine: Any, built: Any, to: Any) -> Query:
+    if to is None and engine.checkpoint is not None:
+        raise ValueError("a query with a checkpoint needs a sink that lasts: run(engine=…, to=folder)")
     writer = built.frame.writeStream.outputMode("append")
     if engine.checkpoint is not None:
         writer = writer.option("checkpointLocation", engine.checkpoint)
@@ -35,14 +43,17 @@ def start(engine: Any, built: Any, to: Any) -> Query:
         writer = writer.format("memory").queryName(table)
     elif isinstance(to, str | os.PathLike):
         path = absolute(to)
-        writer = writer.format(_FORMATS.get(Path(path).suffix.lower(), "parquet")).option("path", path)
+        ending = Path(path).suffix.lower()
+        if ending in IPC_ENDINGS:
+            raise ValueError(f"Spark does not write {ending}; name a folder, or one that ends in {', '.join(_FORMATS)}")
+        writer = writer.format(_FORMATS.get(ending, "parquet")).option("path", path)
     elif callable(to):
         writer = writer.foreachBatch(_to_callable(to))
     else:
         raise TypeError(
             f"a sink on Spark is a folder or a callable, not {to!r}; for others use stream.to_spark(session)"
         )
-    return Query(writer.start(), built.session, built.close, table)
+    return Query(writer.start(), built, table)
 
 
 def _to_callable(take: Callable[[pa.RecordBatch], Any]) -> Callable[[Any, int], None]:
@@ -52,19 +63,3 @@ def _to_callable(take: Callable[[pa.RecordBatch], Any]) -> Callable[[Any, int], 
                 take(batch)
 
     return each
-
-
-def check_checkpoint(checkpoint: str, ours: Any) -> None:
-    """Compare with the plan that the last offset in a checkpoint names. Where none can be read here (the checkpoint
-    is elsewhere), the sources and stages compare for themselves."""
-    offsets = Path(checkpoint) / "offsets"
-    numbers = [int(p.name) for p in offsets.iterdir() if p.name.isdigit()] if offsets.is_dir() else []
-    if not numbers:
-        return
-    for line in (offsets / str(max(numbers))).read_text().splitlines()[1:]:
-        try:
-            said = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        if isinstance(said, dict) and isinstance(said.get("plan"), dict):
-            check_identity(said["plan"], ours)

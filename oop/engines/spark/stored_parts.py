@@ -22,7 +22,7 @@ SMALL = "small"
 """The value with the version and the small parts of the last write: one call instead of one for each."""
 _SMALL = 2 << 10  # bytes of a part that goes there
 _PIECE = 16 << 20  # bytes in one value
-_MORE = "#"  # between the name of a part and the number of a further piece
+_MORE = "#"  # between the name of a part and the number of a piece
 
 
 class StoredParts:
@@ -61,8 +61,7 @@ class StoredParts:
         self.small = small
         older, self.version = self.version, uuid.uuid4().hex
         store.updateValue((SMALL,), (encode(_table(self.version, small)),))
-        if self.folder is not None:
-            self._copy(older, large)
+        self._copy(older, large)
 
     def _put(self, store: Any, name: str, body: bytes) -> None:
         """A part in pieces that the store takes well; what it had more of is removed, all of it if it is gone."""
@@ -80,39 +79,40 @@ class StoredParts:
         if said is None:
             return None
         self.version, self.small = _read_table(decode(bytes(said[0])))
-        large = self._read_copy() or self._read_store(store)
+        large = self._read_copy()
+        if large is None:
+            large = self._read_store(store)
+            self._copy(None, large)
         return {name: decode(body) for name, body in {**large, **self.small}.items()}
 
     def _read_store(self, store: Any) -> dict[str, bytes]:
         found = {name: bytes(body) for (name,), (body,) in store.iterator() if name != SMALL}
         self.pieces, self.files = {}, {}
         for name in found:
-            whole = name.partition(_MORE)[0]
+            whole = name.rpartition(_MORE)[0]
             self.pieces[whole] = self.pieces.get(whole, 0) + 1
         return {name: b"".join(found[_piece(name, i)] for i in range(n)) for name, n in self.pieces.items()}
 
     # The copy: files that are never changed, and for each version a list of those that belong to it.
 
     def _copy(self, older: str | None, changed: Mapping[str, bytes]) -> None:
-        assert self.folder is not None and self.version is not None
-        if not self.folder.parent.is_dir():  # the query has been stopped, or runs on another machine
-            self.folder = None
+        """Copy what changed. The version before stays as well: should this attempt fail, the next begins there."""
+        if self.folder is None or not self.folder.parent.is_dir():  # the query was stopped, or is on another machine
             return
         self.folder.mkdir(exist_ok=True)
         files = {name: file for name, file in self.files.items() if name not in changed}
-        # what the store has and this worker never wrote is not here: then a list would not be whole
-        whole = set(files) | {name for name, body in changed.items() if body} == set(self.pieces)
         for number, (name, body) in enumerate(changed.items()):
-            if body and whole:
+            if body:
                 files[name] = f"{self.version}.{number}"
                 (self.folder / files[name]).write_bytes(body)
-        old, self.files = self.files, files if whole else {}
-        if whole:
-            temporary = self.folder / f".{self.version}"
-            temporary.write_text(dumps({"files": files, "pieces": self.pieces}))
-            os.replace(temporary, self.folder / f"{self.version}.json")
-        for name in [f"{older}.json", *(file for name, file in old.items() if files.get(name) != file)]:
-            (self.folder / name).unlink(missing_ok=True)
+        kept = {*files.values(), *self.files.values(), f"{self.version}.json", f"{older}.json"}
+        self.files = files
+        temporary = self.folder / f".{self.version}"
+        temporary.write_text(dumps({"files": files, "pieces": self.pieces}))
+        os.replace(temporary, self.folder / f"{self.version}.json")
+        for path in self.folder.iterdir():
+            if path.name not in kept:
+                path.unlink(missing_ok=True)
 
     def _read_copy(self) -> dict[str, bytes] | None:
         if self.folder is None or not (self.folder / f"{self.version}.json").exists():
@@ -127,7 +127,7 @@ class StoredParts:
 
 
 def _piece(name: str, number: int) -> str:
-    return f"{name}{_MORE}{number}" if number else name
+    return f"{name}{_MORE}{number}"
 
 
 def _table(version: str, small: Mapping[str, bytes]) -> pa.RecordBatch:

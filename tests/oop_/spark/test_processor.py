@@ -23,6 +23,7 @@ from oop.engines.spark.runner import StageRunner
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.stages import Stages, without_data
 from oop.errors import OopError
+from oop.operators.base import text_part
 from tests.oop_.spark.simulated import Simulated
 
 
@@ -171,6 +172,32 @@ def test_parts_are_cut_into_pieces_and_leave_whole(tmp_path: Path, monkeypatch: 
     assert found == sorted(map(repr, counts(TABLE).run().to_table().to_pylist()))
     left = [name for (name,) in store.now if "slice/" in name]
     assert not left, "no piece of a window that is gone stays"
+
+
+def test_another_worker_takes_the_state_over_from_a_copy(tmp_path: Path) -> None:
+    """Every micro-batch in another worker: the store is asked for its version alone, and no copy outlives its use."""
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    query = Query(counts(TABLE), tmp_path / "a")
+    query.processor.copies = str(copies)
+    found: list[dict[str, Any]] = []
+    for number, cells in enumerate(query.batches()):
+        if number % 3 == 1:  # a failed attempt leaves copies that belong to no version of the store
+            query.attempt(cells)
+            query.store.roll_back()
+        processors._kept.clear()
+        found += rows_of(query.attempt(cells))
+        query.store.commit()
+    assert sorted(map(repr, found)) == sorted(map(repr, counts(TABLE).run().to_table().to_pylist()))
+    assert query.store.reads <= 20, "the store was read where a copy was there"
+
+
+def test_names_of_parts_may_hold_any_character() -> None:
+    store, parts = Store(), stored_parts.StoredParts(None)
+    given = {name: text_part(name, i)[1] for i, name in enumerate(["a#1", "a", "a#1#0"])}
+    parts.write(store, given.items())
+    parts.write(store, [])  # what did not change gets a place of its own
+    assert stored_parts.StoredParts(None).read(store) == given
 
 
 @pytest.mark.parametrize(

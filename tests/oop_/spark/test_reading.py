@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +18,7 @@ import pytest
 
 import oop
 from oop.engines.spark import reading as readings
-from oop.engines.spark.blocks import Files
+from oop.engines.spark.blocks import Files, Position, blocks_of, following, read_block
 from oop.engines.spark.cells import PROMISES, ROWS, decode_promises
 from oop.engines.spark.reading import Planner, read_split
 from oop.engines.spark.spool import Spool
@@ -90,6 +92,11 @@ def test_promises_follow_all_rows_of_a_micro_batch(tmp_path: Path) -> None:
 
 
 def test_files_may_be_added_behind_but_not_changed(tmp_path: Path) -> None:
+    paths = files(tmp_path / "in", count=2)
+    policy = oop.slack(5)
+    plan = planner(oop.source(paths[0], time="ts", punctuate=policy), tmp_path / "a")
+    other = planner(oop.source(paths, time="ts", punctuate=policy), tmp_path / "b")
+    assert plan.reading.identity == other.reading.identity, "the plan is the same, under whatever label"
     paths = files(tmp_path / "in")
     plan = planner(windows(paths), tmp_path)
     first = plan.latest(plan.initial())
@@ -166,7 +173,7 @@ def test_an_iterable_is_spooled_before_its_offset_names_it(tmp_path: Path) -> No
     assert listing.ended
     assert [Path(p).name for p in listing.paths] == ["000000000000.arrow"]
     again = Spool(open_input([pa.record_batch({"ts": [1]}), oop.Punctuation({"ts": 1})]), tmp_path / "spool")
-    assert again.number is None, "it is all there: a restart writes nothing"
+    assert again.spooled.listing() == listing, "it is all there: a restart writes nothing"
     with pytest.raises(SourceError, match="had 1 rows when the checkpoint was written, and has 2 now"):
         Spool(open_input([pa.record_batch({"ts": [1, 2]})]), tmp_path / "spool")
 
@@ -186,6 +193,89 @@ def test_an_iterable_that_fails_gives_its_rows_first(tmp_path: Path) -> None:
     assert first["at"]["blocks"] == 1
     with pytest.raises(SourceError, match="ConnectionResetError: gone"):
         plan.latest(first)
+
+
+def wait(spool: Spool) -> list[Any]:
+    listing = spool.spooled.complete()
+    assert listing.failure is None
+    return [list(read_block(b, spool.data.schema)) for b, _ in following(listing, Position(), "ts")]
+
+
+def test_a_spool_that_was_interrupted_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("oop.engines.spark.spool._ENOUGH_ROWS", 3)
+    data = [e for i in range(9) for e in (pa.record_batch({"ts": [i, i]}), oop.Punctuation({"ts": i}))]
+    spool = Spool(open_input(data), tmp_path)
+    whole = wait(spool)
+    names = [p.name for p in sorted(tmp_path.glob("*.arrow"))]
+    (tmp_path / "closed.json").unlink()
+    for name in names[2:]:
+        (tmp_path / name).unlink()
+    assert wait(Spool(open_input(data), tmp_path)) == whole
+    assert [p.name for p in sorted(tmp_path.glob("*.arrow"))] == names
+
+
+def test_a_spool_that_cannot_write_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, body: Any) -> None:
+        if path.suffix == ".arrow":
+            raise OSError("no space left on device")
+        path.write_bytes(body)
+
+    monkeypatch.setattr("oop.engines.spark.spool._publish", full)
+    spool = Spool(open_input([pa.record_batch({"ts": [1]})]), tmp_path)
+    assert spool.spooled.complete().failure == "OSError: no space left on device"
+
+
+def test_what_a_live_input_gives_leaves_soon(tmp_path: Path) -> None:
+    """Though more comes all the time, in less time than anything waits."""
+    enough = threading.Event()
+
+    def live() -> Iterator[pa.RecordBatch]:
+        while not enough.wait(0.005):
+            yield pa.record_batch({"ts": [1]})
+
+    spool = Spool(open_input(live, schema=pa.schema({"ts": pa.int64()})), tmp_path)
+    deadline = time.monotonic() + 10
+    while not spool.spooled.listing().paths and time.monotonic() < deadline:
+        time.sleep(0.01)
+    enough.set()
+    assert spool.spooled.listing().paths
+
+
+def test_the_end_of_one_file_is_not_the_end_of_the_stream(tmp_path: Path) -> None:
+    """Files that a sink wrote end with END; only that of the last one counts."""
+    paths = [str(tmp_path / f"{i}.arrow") for i in range(2)]
+    for i, path in enumerate(paths):
+        table = pa.table({"ts": np.arange(20) + 20 * i, "k": np.arange(20) % 2})
+        oop.source(table, time="ts", punctuate=oop.ordered()).run(to=path)
+    stream = oop.source(paths, time="ts", punctuate=oop.punctuated()).window(oop.tumbling(10)).agg(n=oop.count())
+    found = Simulated(stream, tmp_path / "s", random.Random(1), rows=5).run()
+    assert sorted(found["window_start"].to_pylist()) == [0, 10, 20, 30]
+    assert found.num_rows == stream.run().to_table().num_rows
+
+
+def test_a_file_without_rows_may_be_the_last(tmp_path: Path) -> None:
+    paths = files(tmp_path / "in", count=1)
+    empty = str(tmp_path / "in" / "empty.parquet")
+    with pq.ParquetWriter(empty, pq.read_schema(paths[0])):
+        pass
+    plan = planner(windows([*paths, empty]), tmp_path)
+    end = plan.latest(plan.latest(plan.initial()))
+    assert end["ended"]
+    assert plan.latest(end) == end
+
+
+def test_late_rows_of_sources_with_one_name_are_all_kept(tmp_path: Path) -> None:
+    table = pa.table({"ts": [9, 1]})
+    two = [oop.source(table, time="ts", punctuate=oop.ordered()) for _ in range(2)]
+    Simulated(oop.union(*two), tmp_path, random.Random(1), rows=9).run()
+    found = sorted((tmp_path / "late").rglob("*.parquet"))
+    assert [pq.read_table(path)["ts"].to_pylist() for path in found] == [[1], [1]]
+
+
+def test_a_field_of_a_struct_is_not_the_time(tmp_path: Path) -> None:
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"a": [{"b": 99}], "a.b": [1]}), path)
+    assert blocks_of(str(path), "a.b")[0].greatest is None
 
 
 def test_blocks_are_shared_evenly() -> None:
