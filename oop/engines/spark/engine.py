@@ -96,7 +96,7 @@ class Spark:
         session, shards = self._session(root)
         before = set_up(session, shards)
         try:
-            return start(self, Built(self, session, root, shards, self._is_batch(root, False)), to)
+            return start(self, Built(self, session, root, shards, self._is_batch(root, False), "oop"), to)
         finally:
             restore(session, before)
 
@@ -105,7 +105,8 @@ class Spark:
         those that there are when it is started."""
         session, shards = self._session(root)
         set_up(session, shards)
-        return Built(self, session, root, shards, self._is_batch(root, batch)).frame
+        metrics = f"oop {uuid.uuid4().hex[:8]}"  # two such results may meet in one query
+        return Built(self, session, root, shards, self._is_batch(root, batch), metrics).frame
 
     def _session(self, root: Node) -> tuple[Any, int]:
         """The session that was given, or that of a DataFrame among the sources, or the one that there is."""
@@ -138,9 +139,10 @@ class Spark:
 
 
 class Built:
-    """A plan as DataFrames. ``frame`` is the result; `close` stops the threads that feed it."""
+    """A plan as DataFrames. ``frame`` is the result; `close` stops the threads that feed it. ``metrics`` is the name of
+    our counts in a query's progress."""
 
-    def __init__(self, engine: Spark, session: Any, root: Node, shards: int, batch: bool) -> None:
+    def __init__(self, engine: Spark, session: Any, root: Node, shards: int, batch: bool, metrics: str) -> None:
         check_emits(root)
         self.engine, self.session, self.batch = engine, session, batch
         self.schema = spark_schema(root.schema)
@@ -153,7 +155,7 @@ class Built:
         self.identity = identity(self.stages)
         if engine.checkpoint is not None:
             check_checkpoint(engine.checkpoint, self.identity)  # before anything is written there
-        self.metrics = f"oop {uuid.uuid4().hex[:8]}"  # two results may meet in one query
+        self.metrics = metrics
         self.spools: list[Spool] = []
         self.temporary: list[str] = []
         self.folder = self._folder()

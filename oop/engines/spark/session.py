@@ -74,7 +74,7 @@ def local_session() -> Any:
     check_installed()
     from pyspark.sql import SparkSession
 
-    active = SparkSession.getActiveSession()
+    active = SparkSession.getActiveSession() or SparkSession._instantiatedSession  # the first is by thread
     if active is not None:
         return active
     check_java()

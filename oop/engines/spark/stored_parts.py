@@ -96,21 +96,27 @@ class StoredParts:
     # The copy: files that are never changed, and for each version a list of those that belong to it.
 
     def _copy(self, older: str | None, changed: Mapping[str, bytes]) -> None:
-        """Copy what changed. The version before stays as well: should this attempt fail, the next begins there."""
         if self.folder is None or not self.folder.parent.is_dir():  # the query was stopped, or is on another machine
             return
-        self.folder.mkdir(exist_ok=True)
+        try:
+            self._write_copy(self.folder, older, changed)
+        except OSError:  # a full disk, say: what counts is in the store
+            self.folder = None
+
+    def _write_copy(self, folder: Path, older: str | None, changed: Mapping[str, bytes]) -> None:
+        """Copy what changed. The version before stays as well: should this attempt fail, the next begins there."""
+        folder.mkdir(exist_ok=True)
         files = {name: file for name, file in self.files.items() if name not in changed}
         for number, (name, body) in enumerate(changed.items()):
             if body:
                 files[name] = f"{self.version}.{number}"
-                (self.folder / files[name]).write_bytes(body)
+                (folder / files[name]).write_bytes(body)
         kept = {*files.values(), *self.files.values(), f"{self.version}.json", f"{older}.json"}
         self.files = files
-        temporary = self.folder / f".{self.version}"
+        temporary = folder / f".{self.version}"
         temporary.write_text(dumps({"files": files, "pieces": self.pieces}))
-        os.replace(temporary, self.folder / f"{self.version}.json")
-        for path in self.folder.iterdir():
+        os.replace(temporary, folder / f"{self.version}.json")
+        for path in folder.iterdir():
             if path.name not in kept:
                 path.unlink(missing_ok=True)
 
