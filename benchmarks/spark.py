@@ -34,6 +34,8 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": str(CORES),
+    # as the engine sets it where the user has not: a micro-batch uploads what it changed
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
 STORE = "spark.sql.streaming.stateStore.providerClass"
 STORES = {"oop": "RocksDB", "spark": "RocksDB", "spark, state in memory": "HDFSBacked"}
