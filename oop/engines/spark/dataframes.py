@@ -1,0 +1,254 @@
+"""A plan as DataFrames of Spark.
+
+Every producer gives a DataFrame of cells; a stage takes the union of those that have cells for it. A DataFrame may also
+carry cells for later stages: it goes to the first stage that it has something for, and they pass through. So nothing is
+read or computed twice, however streams are shared.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial, reduce
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from oop.engines.spark.blocks import Files
+from oop.engines.spark.cells import (
+    ASIDE,
+    BYTES,
+    CELLS,
+    DDL,
+    FRONTIER,
+    HELD,
+    LATE,
+    METRIC,
+    ROWS,
+    Cell,
+    batches,
+    decode,
+)
+from oop.engines.spark.channels import InputRunner
+from oop.engines.spark.identity import check_checkpoint, identity
+from oop.engines.spark.runner import StageRunner
+from oop.engines.spark.shards import shard_keys
+from oop.engines.spark.spool import Spool
+from oop.engines.spark.stages import Stages, without_data
+from oop.engines.spark.types import as_spark, can_finish, spark_schema
+from oop.files import IPC_ENDINGS, PARQUET_ENDINGS, ending
+from oop.plan import Node, check_emits
+from oop.plan import sources as sources_of
+
+
+class Built:
+    """A plan as DataFrames. ``frame`` is the result; `close` stops the threads that feed it. ``metrics`` is the name of
+    our counts in a query's progress."""
+
+    def __init__(self, engine: Any, session: Any, root: Node, shards: int, batch: bool, metrics: str) -> None:
+        check_emits(root)
+        self.engine, self.session, self.batch = engine, session, batch
+        self.schema = spark_schema(root.schema)
+        plain = Stages(without_data(root), shards)
+        originals = sources_of(root)
+        # producers keep the order of the plan, with data or without
+        self.data = {number: node.data for number, node in zip(plain.sources, originals, strict=True)}
+        foreign = frozenset(i for i, data in self.data.items() if data is not None and data.frame is not None)
+        self.stages = Stages(plain.root, shards, foreign)
+        self.identity = identity(self.stages)
+        if engine.checkpoint is not None:
+            check_checkpoint(engine.checkpoint, self.identity)  # before anything is written there
+        self.metrics = metrics
+        self.spools: list[Spool] = []
+        self.temporary: list[str] = []
+        self.folder = self._folder()
+        # workers on this machine may take over a shard from each other by way of a folder
+        self.copies = self._temporary() if session.sparkContext.master.startswith("local") else None
+        self.bounded = all(d is not None and d.kind != "live" for d in self.data.values())
+        try:
+            self.frame = self._result()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """The query has ended: stop what feeds it, remove what only it needed."""
+        for spool in self.spools:
+            spool.close()
+        for folder in self.temporary:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _folder(self) -> Path:
+        """Where elements are spooled: with the checkpoint, for they are part of what a restart reads."""
+        if self.engine.checkpoint is not None and self.engine.checkpoint.startswith("/"):
+            return Path(self.engine.checkpoint).absolute() / "oop-spool"
+        return Path(self._temporary())
+
+    def _temporary(self) -> str:
+        """A folder that stays as long as the process, or until `close`: a DataFrame may be run at any time."""
+        folder = tempfile.mkdtemp(prefix="oop-")
+        self.temporary.append(folder)
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return folder
+
+    def _result(self) -> Any:
+        """Chain the stages: each takes the frames that have cells for it first."""
+        result = self.stages.result
+        frames: list[tuple[set[int], Any]] = []
+        for number in range(result):
+            targets = self.stages.targets(number) | {result}
+            if number in self.stages.foreign:
+                frames.append(({number, result}, self._foreign(number)))
+            elif number in self.data:
+                frames.append((targets, self._own(number)))
+                continue
+            here = [(wanted, frame) for wanted, frame in frames if min(wanted) == number]
+            frames = [pair for pair in frames if min(pair[0]) != number]
+            after = set().union(*(wanted for wanted, _ in here)) - {number} | targets
+            if number == result - 1 and not frames and not self.batch and can_finish(self.schema):
+                return self._finished(self._stage(number, _union(frame for _, frame in here), self.schema))
+            frames.append((after, self._stage(number, _union(frame for _, frame in here))))
+        return self._decoded(self._observed(_union(frame for _, frame in frames)))
+
+    def _own(self, number: int) -> Any:
+        from oop.engines.spark.datasource import make_source
+        from oop.engines.spark.reading import Reading
+
+        engine = self.engine
+        reading = Reading(
+            self.stages,
+            number,
+            self._files(number),
+            self.identity,
+            engine.rows,
+            self.session.sparkContext.defaultParallelism,
+            engine.clock,
+            engine.late_to,
+        )
+        self.session.dataSource.register(make_source(reading))
+        reader = self.session.read if self.batch else self.session.readStream
+        return reader.format("oop").load()
+
+    def _files(self, number: int) -> Any:
+        data = self.data[number]
+        assert data is not None
+        paths = data.paths
+        if paths and all(ending(Path(p)) in (*PARQUET_ENDINGS, *IPC_ENDINGS) and _has_index(p) for p in paths):
+            return Files(paths)
+        spool = Spool(data, self.folder / str(number))
+        self.spools.append(spool)
+        return spool.spooled
+
+    def _foreign(self, number: int) -> Any:
+        from oop.engines.spark.foreign import foreign_cells
+
+        data = self.data[number]
+        assert data is not None
+        engine = self.engine
+        return foreign_cells(
+            self.session,
+            self.stages,
+            number,
+            data,
+            batch=self.batch,
+            clock=engine.clock,
+            whole=engine.late_to is not None,
+        )
+
+    def _stage(self, number: int, frame: Any, result: pa.Schema | None = None) -> Any:
+        """A stage over the cells of a frame: cells again, or (``result`` is its schema) rows of the result."""
+        keys = shard_keys(self.stages.shards)
+        start: Callable[[int], Any]
+        if number in self.stages.foreign:
+            data = self.data[number]
+            assert data is not None
+            start = partial(_input_runner, self.stages, number, data.channels, self.engine.late_to)
+        else:
+            start = partial(StageRunner, self.stages, number)
+        if self.batch:
+            return frame.groupBy("key").applyInArrow(_whole(start, keys, number), DDL)
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        from oop.engines.spark.finishing import finished
+        from oop.engines.spark.processor import StageProcessor
+
+        processor = StageProcessor(start, keys, number, self.identity, self.copies, result)
+        columns = DDL if result is None else from_arrow_schema(finished(result))
+        return frame.groupBy("key").transformWithStateInPandas(
+            processor, outputStructType=columns, outputMode="Append", timeMode="None"
+        )
+
+    def _observed(self, cells: Any) -> Any:
+        """Late rows, frontiers and state go into the query's progress."""
+        from pyspark.sql import functions as f
+
+        named = []
+        for number in range(self.stages.result):
+            source, where = number in self.data, self.stages.name(number)
+            for what, name, gather in (
+                (LATE, "late", f.sum),
+                (ASIDE, "aside", f.sum),
+                (FRONTIER, "frontier", f.min),
+                (HELD, "held", f.sum),
+                (BYTES, "bytes", f.sum),
+            ):
+                if (source and what in (HELD, BYTES)) or (not source and what in (LATE, ASIDE)):
+                    continue
+                mine = (f.col("kind") == METRIC) & (f.col("sender") == number) & (f.col("number") == what)
+                value = gather(f.when(mine, f.col("value")))
+                if what in (LATE, ASIDE):
+                    value = f.coalesce(value, f.lit(0))
+                named.append(value.alias(f"{name} {where}"))
+        return cells if self.batch else cells.observe(self.metrics, *named)
+
+    def _decoded(self, cells: Any) -> Any:
+        from pyspark.sql.pandas.types import from_arrow_schema
+
+        rows = cells.where(f"kind = {ROWS}").select("body")
+        return rows.mapInArrow(partial(_decode, self.schema), from_arrow_schema(self.schema))
+
+    def _finished(self, rows: Any) -> Any:
+        from pyspark.sql import functions as f
+
+        columns = [f.col(f"c{i}").alias(name) for i, name in enumerate(self.schema.names)]
+        return self._observed(rows).where(f"kind = {ROWS}").select(*columns)
+
+
+def _union(frames: Any) -> Any:
+    return reduce(lambda a, b: a.union(b), frames)
+
+
+def _decode(schema: pa.Schema, found: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for cells in found:
+        for body in cells.column(0):
+            yield as_spark(decode(body.as_buffer()), schema)
+
+
+def _input_runner(stages: Stages, number: int, channels: Any, late_to: str | None, shard: int) -> InputRunner:
+    return InputRunner(stages, number, channels, late_to)
+
+
+def _whole(start: Callable[[int], Any], keys: tuple[int, ...], number: int) -> Callable[..., Any]:
+    """A stage of a batch: all of its cells at once, no state to keep."""
+    shards = {key: shard for shard, key in enumerate(keys)}
+
+    def run(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:
+        found = [Cell._make(row.values()) for row in table.select(CELLS.names).to_pylist()]
+        mine = [cell for cell in found if cell.stage == number]
+        out = [cell for cell in found if cell.stage != number]
+        if mine:
+            out += start(shards[key[0].as_py()]).run(mine)
+        return pa.Table.from_batches(batches(out), schema=CELLS)
+
+    return run
+
+
+def _has_index(path: str) -> bool:
+    """Can it be read by position? Parquet can, and an Arrow file; not an Arrow stream, whatever it is called."""
+    if ending(Path(path)) in PARQUET_ENDINGS:
+        return True
+    with open(path, "rb") as file:
+        return file.read(6) == b"ARROW1"
