@@ -66,7 +66,7 @@ class Built:
         self.temporary: list[str] = []
         self.folder = self._folder()
         # workers on this machine may take over a shard from each other by way of a folder
-        self.copies = self._temporary() if session.sparkContext.master.startswith("local") else None
+        self.copies = self.temporary_folder() if session.sparkContext.master.startswith("local") else None
         self.bounded = all(d is not None and d.kind != "live" for d in self.data.values())
         try:
             self.frame = self._result()
@@ -85,9 +85,9 @@ class Built:
         """Where elements are spooled: with the checkpoint, for they are part of what a restart reads."""
         if self.engine.checkpoint is not None and self.engine.checkpoint.startswith("/"):
             return Path(self.engine.checkpoint).absolute() / "oop-spool"
-        return Path(self._temporary())
+        return Path(self.temporary_folder())
 
-    def _temporary(self) -> str:
+    def temporary_folder(self) -> str:
         """A folder that stays as long as the process, or until `close`: a DataFrame may be run at any time."""
         folder = tempfile.mkdtemp(prefix="oop-")
         self.temporary.append(folder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +14,9 @@ from oop.engines.spark.session import absolute, check_classic, check_installed, 
 from oop.errors import OopError
 from oop.plan import Node
 from oop.plan import sources as sources_of
+
+_BUILDING = threading.RLock()  # settings and the data source's name are the session's: one plan at a time
+_TRIGGERS = ("availableNow", "once", "processingTime")
 
 
 class Spark:
@@ -41,6 +46,13 @@ class Spark:
         for name, value in (("shards", shards), ("rows", rows)):
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
                 raise ValueError(f"{name} is a number of at least 1, not {value!r}")
+        for name, path in (("checkpoint", checkpoint), ("late_to", late_to)):
+            if path is not None and not isinstance(path, str | os.PathLike):
+                raise TypeError(f"{name} is a folder, not {path!r}")
+        if session is not None and not hasattr(session, "sparkContext"):
+            raise TypeError(f"session is a SparkSession, not {session!r}")
+        if trigger is not None and (not isinstance(trigger, Mapping) or [*trigger] not in [[t] for t in _TRIGGERS]):
+            raise ValueError(f"trigger is {{name: value}} with one of {', '.join(_TRIGGERS)}, not {trigger!r}")
         self.session = session
         self.checkpoint = None if checkpoint is None else absolute(checkpoint)
         self.shards = shards
@@ -61,11 +73,12 @@ class Spark:
         from oop.engines.spark.starting import start
 
         session, shards = self._session(root)
-        before = set_up(session, shards)
-        try:
-            return start(self, Built(self, session, root, shards, self._is_batch(root, False), "oop"), to)
-        finally:
-            restore(session, before)
+        with _BUILDING:
+            before = set_up(session, shards)
+            try:
+                return start(self, Built(self, session, root, shards, self._is_batch(root, False), "oop"), to)
+            finally:
+                restore(session, before)
 
     def frame(self, root: Node, *, batch: bool | None = None) -> Any:
         """The DataFrame of a plan's result, for any sink. The session keeps the settings that it needs: a query takes
@@ -73,9 +86,10 @@ class Spark:
         from oop.engines.spark.dataframes import Built
 
         session, shards = self._session(root)
-        set_up(session, shards)
         metrics = f"oop {uuid.uuid4().hex[:8]}"  # two such results may meet in one query
-        return Built(self, session, root, shards, self._is_batch(root, batch), metrics).frame
+        with _BUILDING:
+            set_up(session, shards)
+            return Built(self, session, root, shards, self._is_batch(root, batch), metrics).frame
 
     def _session(self, root: Node) -> tuple[Any, int]:
         """The session that was given, or that of a DataFrame among the sources, or the one that there is."""

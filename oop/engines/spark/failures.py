@@ -26,11 +26,12 @@ def located(node: Node) -> Iterator[None]:
         yield
     except OopError as wrong:
         if wrong.at is None:
-            named = type(wrong)(f"{node.spec.name}: {wrong.what}", at=node.site, hint=wrong.hint)
+            what = " ".join(f"{node.spec.name}: {wrong.what}".split())  # in one line, so that it can be found again
+            named = type(wrong)(what, at=node.site, hint=wrong.hint)
             raise named from wrong.__cause__
         raise
     except Exception as wrong:
-        what = f"{type(wrong).__name__}: {wrong}".partition("\n")[0]
+        what = " ".join(f"{type(wrong).__name__}: {wrong}".split())  # in one line, so that it can be found again
         raise OopError(f"{node.spec.name} failed with {what}", at=node.site) from wrong
 
 

@@ -72,7 +72,17 @@ class Spool:
     """
 
     def __init__(self, data: Input, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as wrong:
+            raise SourceError(
+                f"{data.label} cannot be spooled to {folder}: {wrong}", hint="choose another checkpoint"
+            ) from wrong
+        if data.once and any(folder.glob("*.arrow")):
+            raise SourceError(
+                f"{data.label} gives its elements once, and the checkpoint has some of them already",
+                hint="pass a callable that goes on behind them, or begin with another checkpoint",
+            )
         self.data = data
         self.schema = text_types(data.schema)  # dictionaries may differ from batch to batch; a file allows no change
         self.folder = folder
@@ -136,7 +146,7 @@ class Spool:
 
     def _write(self) -> None:
         ended: list[Exception | None] = []
-        while not ended and not self.stopped.is_set():
+        while not ended and not (self.stopped.is_set() and self.queue.empty()):
             elements, ended = self._gather()
             if elements:
                 try:
@@ -154,8 +164,8 @@ class Spool:
         found: list[Element] = []
         rows = 0
         deadline = float("inf")
-        while rows < _ENOUGH_ROWS and len(found) < _ENOUGH_ELEMENTS and not self.stopped.is_set():
-            if time.monotonic() >= deadline:
+        while rows < _ENOUGH_ROWS and len(found) < _ENOUGH_ELEMENTS:
+            if time.monotonic() >= deadline or (self.stopped.is_set() and self.queue.empty()):
                 break
             try:
                 item = self.queue.get(timeout=_PATIENCE)

@@ -69,6 +69,8 @@ def as_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
         except pa.ArrowInvalid as wrong:
             raise SchemaMismatch(
                 f"column {field.name!r} has a value that Spark's {field.type} cannot hold: {wrong}",
-                hint="Spark counts time in microseconds: round it with a cast first",
+                hint="Spark counts time in microseconds: round it with a cast first"
+                if pa.types.is_temporal(field.type)
+                else "cast the column to a type that Spark has",
             ) from wrong
     return pa.RecordBatch.from_arrays(columns, schema=schema)

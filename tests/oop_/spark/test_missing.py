@@ -59,3 +59,20 @@ def test_wrong_numbers_are_refused(bad: Any) -> None:
 
     with pytest.raises(ValueError, match="shards is a number of at least 1"):
         oop.Spark(shards=bad)
+
+
+@pytest.mark.parametrize("bad", [{}, {"bogus": 1}, 5, {"availableNow": True, "once": True}, {"continuous": "1 second"}])
+def test_wrong_triggers_are_refused(bad: Any) -> None:
+    import oop
+
+    with pytest.raises(ValueError, match="with one of availableNow, once, processingTime"):
+        oop.Spark(trigger=bad)
+
+
+def test_wrong_sessions_and_folders_are_refused() -> None:
+    import oop
+
+    with pytest.raises(TypeError, match="session is a SparkSession, not 'local'"):
+        oop.Spark("local")
+    with pytest.raises(TypeError, match="checkpoint is a folder, not 5"):
+        oop.Spark(checkpoint=5)  # type: ignore[arg-type]

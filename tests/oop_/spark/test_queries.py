@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -182,6 +183,34 @@ def test_errors_come_back_as_ours(spark: Any) -> None:
     late = oop.source(pa.table({"ts": [9, 1]}), time="ts", punctuate=oop.ordered(), late="raise", name="n")
     with pytest.raises(oop.LateRow, match="row 1 breaks the promise ts < 9"):
         late.run(engine=oop.Spark(spark, shards=1)).to_table()
+
+
+def test_queries_of_several_threads_do_not_mix(spark: Any) -> None:
+    """Settings and the name of the data source are the session's: plans are built one at a time."""
+    found: dict[int, Any] = {}
+
+    def one(i: int) -> None:
+        source = oop.source(pa.table({"ts": [1, 2, 13], "v": [i] * 3}), time="ts", punctuate=oop.ordered())
+        frame = source.window(oop.tumbling(10)).agg(s=oop.sum("v")).to_spark(spark, batch=True, shards=1 + i % 2)
+        found[i] = sorted(frame.toArrow()["s"].to_pylist())
+
+    threads = [threading.Thread(target=one, args=(i,)) for i in range(1, 5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == {i: [i, 2 * i] for i in range(1, 5)}
+
+
+def test_a_sink_that_fails_is_named(spark: Any, tmp_path: Path) -> None:
+    def sink(batch: pa.RecordBatch) -> None:
+        raise KeyError("mine")
+
+    source = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
+    with pytest.raises(oop.OopError, match="failed with KeyError: 'mine'"):
+        source.run(engine=oop.Spark(spark, shards=1), to=sink).awaitTermination()
+    with pytest.raises(oop.OopError, match="Spark could not start the query"):
+        source.run(engine=oop.Spark(spark, shards=1), to="/proc/nope/y").awaitTermination()
 
 
 SCRIPT = """

@@ -214,6 +214,15 @@ def test_a_spool_that_was_interrupted_goes_on_where_it_stopped(tmp_path: Path, m
     assert [p.name for p in sorted(tmp_path.glob("*.arrow"))] == names
 
 
+def test_an_iterator_that_can_be_read_once_is_not_read_again(tmp_path: Path) -> None:
+    schema = pa.schema({"ts": pa.int64()})
+    Spool(open_input(iter([pa.record_batch({"ts": [1]})]), schema=schema), tmp_path)
+    while not list(tmp_path.glob("closed.json")):
+        time.sleep(0.01)
+    with pytest.raises(SourceError, match="gives its elements once"):
+        Spool(open_input(iter([pa.record_batch({"ts": [1]})]), schema=schema), tmp_path)
+
+
 def test_a_spool_that_cannot_write_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path, body: Any) -> None:
         if path.suffix == ".arrow":
