@@ -34,7 +34,7 @@ CELLS = pa.schema(
     ]
 )
 DDL = "stage int, key int, port int, sender int, split long, number long, kind int, value long, body binary"
-_MOST_BYTES = 32 << 20  # in a batch of cells
+_MOST_BYTES = 32 << 20  # of cells that are handed over together
 
 
 class Cell(NamedTuple):
@@ -88,18 +88,23 @@ def decode_promises(body: bytes) -> list[Punctuation]:
     return [Punctuation.from_json(p) for p in found]
 
 
-def batches(cells: Iterable[Cell]) -> Iterator[pa.RecordBatch]:
-    """Cells as record batches of bounded size."""
+def chunks(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
+    """Cells in lists of bounded size."""
     waiting: list[Cell] = []
     size = 0
     for cell in cells:
         waiting.append(cell)
         size += len(cell.body)
         if size >= _MOST_BYTES:
-            yield to_batch(waiting)
+            yield waiting
             waiting, size = [], 0
     if waiting:
-        yield to_batch(waiting)
+        yield waiting
+
+
+def batches(cells: Iterable[Cell]) -> Iterator[pa.RecordBatch]:
+    """Cells as record batches of bounded size."""
+    return map(to_batch, chunks(cells))
 
 
 def to_batch(cells: Sequence[Cell]) -> pa.RecordBatch:

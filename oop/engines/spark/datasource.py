@@ -6,7 +6,8 @@ micro-batch even where there are no new rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -28,7 +29,19 @@ except ImportError:  # before Spark 4.2 a source cannot limit a micro-batch: it 
 
 
 def make_source(reading: Reading) -> type[DataSource]:
-    """A data source of its own for each source of each query: what it reads is part of the class, which is shipped."""
+    """The data source of one source of one query."""
+    return _data_source(partial(StreamReader, reading), partial(BatchReader, reading))
+
+
+def make_ticks(timers: Timers) -> type[DataSource]:
+    """A data source whose rows are ticks of a clock."""
+    return _data_source(partial(TickReader, timers))
+
+
+def _data_source(
+    stream: Callable[[], DataSourceStreamReader], batch: Callable[[], DataSourceReader] | None = None
+) -> type[DataSource]:
+    """A class of its own each time: what it reads is part of the class, which Spark ships."""
 
     class OopSource(DataSource):
         @classmethod
@@ -39,10 +52,11 @@ def make_source(reading: Reading) -> type[DataSource]:
             return DDL
 
         def streamReader(self, schema: Any) -> DataSourceStreamReader:
-            return StreamReader(reading)
+            return stream()
 
         def reader(self, schema: Any) -> DataSourceReader:
-            return BatchReader(reading)
+            assert batch is not None, "a clock has no batch"
+            return batch()
 
     return OopSource
 
@@ -88,23 +102,6 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return batches(read_split(self.reading, partition.value))
-
-
-def make_ticks(timers: Timers) -> type[DataSource]:
-    """A data source whose rows are ticks of a clock."""
-
-    class OopTicks(DataSource):
-        @classmethod
-        def name(cls) -> str:
-            return "oop"
-
-        def schema(self) -> str:
-            return DDL
-
-        def streamReader(self, schema: Any) -> DataSourceStreamReader:
-            return TickReader(timers)
-
-    return OopTicks
 
 
 class TickReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]

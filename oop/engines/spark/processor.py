@@ -15,14 +15,13 @@ import pandas as pd
 import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from oop.engines.spark.cells import CELLS, Cell
+from oop.engines.spark.cells import CELLS, Cell, chunks
 from oop.engines.spark.finishing import result_frames
 from oop.engines.spark.identity import check_identity
 from oop.engines.spark.stored_parts import StoredParts
 from oop.operators.base import Part, read_text, text_part
 
 IDENTITY = "identity"
-_MOST_BYTES = 32 << 20  # in one frame that is handed to Spark
 
 
 @dataclass
@@ -98,21 +97,9 @@ class StageProcessor(StatefulProcessor):
         yield from kept.runner.save()
 
     def _frames(self, cells: Iterable[Cell]) -> Iterator[pd.DataFrame]:
-        return _frames(cells) if self.result is None else result_frames(cells, self.result)
+        if self.result is not None:
+            return result_frames(cells, self.result)
+        return (pd.DataFrame(chunk, columns=CELLS.names) for chunk in chunks(cells))
 
     def close(self) -> None:
         """Nothing is held but what other micro-batches use."""
-
-
-def _frames(cells: Iterable[Cell]) -> Iterator[pd.DataFrame]:
-    """Cells as frames of bounded size."""
-    waiting: list[Cell] = []
-    size = 0
-    for cell in cells:
-        waiting.append(cell)
-        size += len(cell.body)
-        if size >= _MOST_BYTES:
-            yield pd.DataFrame(waiting, columns=CELLS.names)
-            waiting, size = [], 0
-    if waiting:
-        yield pd.DataFrame(waiting, columns=CELLS.names)
