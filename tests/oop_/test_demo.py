@@ -126,6 +126,7 @@ def test_without_spark(
 ) -> None:
     if missing == "java":
         monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
+        monkeypatch.setattr("pyspark.sql.SparkSession._instantiatedSession", None)
         monkeypatch.setenv("JAVA_HOME", "/nowhere")
     else:
         monkeypatch.setitem(sys.modules, "pyspark", None)
