@@ -282,8 +282,8 @@ class InputOperator:
         yield self.ports.save()
         state = {
             "progress": [p.state() for p in self.progress],
-            "passed": _as_json(self.gate.passed),
-            "held": _as_json(self.gate.held),
+            "passed": self.gate.passed.to_json(),
+            "held": self.gate.held.to_json(),
             "rows": self.rows_seen,
         }
         yield text_part("input", state)
@@ -302,16 +302,8 @@ class InputOperator:
                 assert isinstance(said, Mapping)
                 for progress, state in zip(self.progress, said["progress"], strict=True):
                     progress.restore(state)
-                self.gate.restore(_from_json(said["passed"]), _from_json(said["held"]))
+                self.gate.restore(Frontier.from_json(said["passed"]), Frontier.from_json(said["held"]))
                 self.rows_seen = said["rows"]
-
-
-def _as_json(frontier: Frontier) -> list[str]:
-    return [p.to_json() for p in frontier.promises()]
-
-
-def _from_json(said: Iterable[str]) -> Frontier:
-    return Frontier.of(*map(Punctuation.from_json, said))
 
 
 def _fits_int64(bound: Bound | None) -> bool:

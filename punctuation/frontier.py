@@ -221,6 +221,18 @@ class Frontier:
         out.several = list(self.several)
         return out
 
+    def to_json(self) -> list[str]:
+        """Its promises as text; `from_json` reads them.
+
+        >>> Frontier.from_json(Frontier.of(Punctuation(below={"ts": 5})).to_json())
+        Frontier(ts < 5)
+        """
+        return [promise.to_json() for promise in self.promises()]
+
+    @classmethod
+    def from_json(cls, said: Iterable[str]) -> Frontier:
+        return cls.of(*map(Punctuation.from_json, said))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Frontier.of, tuple(self.promises())
 

@@ -131,22 +131,22 @@ class InputRunner:
     def save(self) -> Iterator[Part]:
         """A part for each channel that changed."""
         for channel in sorted(self.changed & self.channels.keys()):
-            promised = [p.to_json() for p in self.promised[channel].promises()]
+            promised = self.promised[channel].to_json()
             yield text_part(f"channel/{channel}", {"state": dump(self.channels[channel]), "promised": promised})
         self.changed = set()
-        yield text_part("input", {"out": [p.to_json() for p in self.out.promises()], "batches": self.batches})
+        yield text_part("input", {"out": self.out.to_json(), "batches": self.batches})
 
     def load(self, parts: Mapping[str, pa.RecordBatch]) -> None:
         self.channels, self.promised = {}, {}
         for key, part in parts.items():
             said: Any = read_text(part)
             if key == "input":
-                self.out = Frontier.of(*map(Punctuation.from_json, said["out"]))
+                self.out = Frontier.from_json(said["out"])
                 self.batches = said["batches"]
             else:
                 channel = key.removeprefix("channel/")
                 restore(self._open(channel), said["state"])
-                self.promised[channel] = Frontier.of(*map(Punctuation.from_json, said["promised"]))
+                self.promised[channel] = Frontier.from_json(said["promised"])
         self.changed = set()
 
 

@@ -11,7 +11,7 @@ from oop.engines.spark.cells import METRIC, PROMISES, ROWS, Cell, encode, encode
 from oop.engines.spark.failures import located
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.stages import Stages
-from oop.operators.base import Narrowing, Reducer
+from oop.operators.base import Reducer
 from oop.operators.exchange import part_batches
 from oop.operators.marks import route_of, without_route
 from oop.operators.train import concat
@@ -38,7 +38,7 @@ class Passage:
         self.number = 0
         self.keys = shard_keys(stages.shards)
         self.node = stages.producers[sender]
-        self.steps: dict[int, object] = {}
+        self.steps: dict[int, Any] = {}
         self.lanes: dict[tuple[int, int], _Lane] = {}
 
     def push(self, batch: pa.RecordBatch) -> Iterator[Cell]:
@@ -80,17 +80,11 @@ class Passage:
             if not reader.spec.passes:
                 yield self.stages.number(reader), port, piece
                 continue
-            operator = self.steps.get(id(reader)) or self._start(reader)
+            if id(reader) not in self.steps:
+                self.steps[id(reader)] = self.stages.start(reader)
             with located(reader):
-                for out in operator.process_batch(piece, port):  # type: ignore[attr-defined]
+                for out in self.steps[id(reader)].process_batch(piece, port):
                     yield from self._arrivals(reader, out)
-
-    def _start(self, node: Node) -> object:
-        operator = self.steps[id(node)] = node.spec.start(node.input_schemas())
-        columns = self.stages.wanted(node)
-        if columns is not None and isinstance(operator, Narrowing):
-            operator.narrow(columns)
-        return operator
 
     def _ship(self, target: int, port: int, lane: _Lane) -> Iterator[Cell]:
         for batches in lane.drain():

@@ -25,7 +25,7 @@ from oop.engines.spark.cells import (
 from oop.engines.spark.failures import located
 from oop.engines.spark.passage import Passage
 from oop.engines.spark.stages import Stages
-from oop.operators.base import Element, Narrowing, Part, TakesTrains, read_text, text_part
+from oop.operators.base import Element, Part, TakesTrains, read_text, text_part
 from oop.operators.train import concat
 from oop.punctuation import Frontier, Punctuation
 
@@ -44,10 +44,7 @@ class StageRunner:
         self.number = number
         self.shard = shard
         self.node = stages.producers[number]
-        self.operator: Any = self.node.spec.start(self.node.input_schemas())
-        columns = stages.wanted(self.node)
-        if columns is not None and isinstance(self.operator, Narrowing):
-            self.operator.narrow(columns)
+        self.operator = stages.start(self.node)
         self.given = {i: [Frontier() for _ in range(stages.workers(i))] for i in stages.senders(number)}
         self.heard = [Frontier() for _ in self.node.inputs]
         self.out = Frontier()
@@ -94,19 +91,19 @@ class StageRunner:
     def save(self) -> Iterator[Part]:
         """What changed since the last save: the operator's parts, and what has been promised."""
         yield from ((f"operator/{key}", part) for key, part in self.operator.save())
-        yield text_part(GIVEN, [[str(i), [_as_json(f) for f in frontiers]] for i, frontiers in self.given.items()])
-        yield text_part("heard", [_as_json(f) for f in self.heard])
-        yield text_part("out", _as_json(self.out))
+        yield text_part(GIVEN, [[str(i), [f.to_json() for f in frontiers]] for i, frontiers in self.given.items()])
+        yield text_part("heard", [f.to_json() for f in self.heard])
+        yield text_part("out", self.out.to_json())
 
     def load(self, parts: dict[str, pa.RecordBatch]) -> None:
         prefix = "operator/"
         self.operator.load([(k.removeprefix(prefix), p) for k, p in parts.items() if k.startswith(prefix)])
         given: Any = read_text(parts[GIVEN])
-        self.given = {int(i): [_from_json(f) for f in frontiers] for i, frontiers in given}
+        self.given = {int(i): [Frontier.from_json(f) for f in frontiers] for i, frontiers in given}
         heard: Any = read_text(parts["heard"])
-        self.heard = [_from_json(f) for f in heard]
+        self.heard = [Frontier.from_json(f) for f in heard]
         out: Any = read_text(parts["out"])
-        self.out = _from_json(out)
+        self.out = Frontier.from_json(out)
 
 
 def trains(cells: Iterable[Cell]) -> Iterator[pa.RecordBatch]:
@@ -132,11 +129,3 @@ def main_bound(frontier: Frontier) -> int | None:
     """One number that says how far a stream has come, for the query's progress: its least linear bound."""
     bounds = [b for b in frontier.all.linear.values() if abs(b) < 2**63]
     return int(min(bounds)) if bounds else None
-
-
-def _as_json(frontier: Frontier) -> list[str]:
-    return [p.to_json() for p in frontier.promises()]
-
-
-def _from_json(said: Iterable[str]) -> Frontier:
-    return Frontier.of(*map(Punctuation.from_json, said))

@@ -18,7 +18,7 @@ from oop.engines.spark.stages import Stages, policy_columns
 from oop.operators.base import FRONTIERS, Element
 from oop.operators.input import Input, InputOperator
 from oop.operators.ledger import Ledger
-from oop.punctuation import Frontier, Punctuation
+from oop.punctuation import Frontier
 from oop.punctuation.encoding import dumps, loads
 from oop.punctuation.progress import Linear
 from oop.punctuation.trackers import Greatest
@@ -82,5 +82,5 @@ def dump(operator: InputOperator) -> str:
 
 def restore(operator: InputOperator, state: str) -> None:
     said: Any = loads(state)
-    operator.ports.frontiers[0] = Frontier.of(*map(Punctuation.from_json, said["given"]))
+    operator.ports.frontiers[0] = Frontier.from_json(said["given"])
     operator.load([("input", pa.record_batch({"json": pa.array([said["input"]], pa.string())}))])

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from oop.inputs import Input as Data
-from oop.operators.base import Columns
+from oop.operators.base import Columns, Narrowing
 from oop.operators.input import Input
 from oop.plan import Edge, Node, consumers, interests, needed_columns, walk
 from oop.punctuation import Frontier, Interest
@@ -83,6 +83,14 @@ class Stages:
     def wanted(self, node: Node) -> Columns:
         """Which of its columns are used."""
         return self._needed[id(node)]
+
+    def start(self, node: Node) -> Any:
+        """A running operator that leaves out columns which nobody uses."""
+        operator = node.spec.start(node.input_schemas())
+        columns = self.wanted(node)
+        if columns is not None and isinstance(operator, Narrowing):
+            operator.narrow(columns)
+        return operator
 
     def source_schema(self, number: int, whole: bool) -> pa.Schema:
         """The columns of a source that must be read: those that are used, and those that its promises depend on.
