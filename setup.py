@@ -41,6 +41,7 @@ setup(
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
     install_requires=[
         "cffi>=1.16",
+        "datasketches>=5.0",
         "numba>=0.60",
         "numpy>=1.26",
         "pyarrow>=17",

@@ -18,7 +18,7 @@ from oop.operators.static_join import KINDS as STATIC_KINDS
 from oop.operators.static_join import StaticJoin
 from oop.operators.times import check_time_type, duration_in, is_whole
 from oop.punctuation.durations import Duration, show
-from oop.windows import Window
+from oop.windows import TimeWindow, Window
 
 On = str | Sequence[str] | Mapping[str, str] | None
 CLOSED = ("both", "left", "right", "neither")
@@ -207,7 +207,7 @@ def _band(low: int | float, high: int | float, closed: str, type_: pa.DataType) 
 
 
 def _same_window(window: Any, type_: pa.DataType) -> tuple[SameWindow, str]:
-    if not isinstance(window, Window):
+    if not isinstance(window, TimeWindow):
         raise TypeError(f"window= takes oop.tumbling(…), not {window!r}")
     grid = window.grid(type_)
     if not grid.tumbles:

@@ -9,25 +9,22 @@ from typing import TYPE_CHECKING, Any, overload
 import pyarrow as pa
 
 from oop.describing import described
-from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn
+from oop.errors import OopError, SchemaMismatch
 from oop.joining import On, make_join, make_static_join, two
-from oop.operators.aggregate import Aggregate
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Spec
-from oop.operators.bucket import Bucket
 from oop.operators.describe import by_hand
 from oop.operators.expressions import Col, Expr, as_expr, col
 from oop.operators.filter import Filter
-from oop.operators.group_by import GroupBy
 from oop.operators.holding import unique_schema
 from oop.operators.input import LATE_MODES, Input
 from oop.operators.project import Project
 from oop.operators.split import Split
-from oop.operators.times import check_time_type
 from oop.operators.union import Union
-from oop.plan import PROBES, Edge, Node, could_promise, explain, frontiers, make_node
+from oop.plan import Edge, Node, explain, make_node
 from oop.punctuation.durations import Duration
 from oop.site import user_line
+from oop.windowed import Grouped, Windowed
 from oop.windows import Window
 
 if TYPE_CHECKING:
@@ -333,95 +330,6 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"<Stream {', '.join(self.schema.names)}>"
-
-
-class Windowed:
-    """A stream with windows, waiting for its groups and aggregates."""
-
-    def __init__(self, stream: Stream, window: Window, on: str | None) -> None:
-        site = user_line()
-        if not isinstance(window, Window):
-            raise TypeError(f"a window is oop.tumbling(…) or oop.sliding(…), not {window!r}")
-        on = on or stream.time
-        names = stream.schema.names
-        if on is None:
-            raise SchemaMismatch(
-                "the stream has no one time to window on",
-                at=site,
-                hint=f"say .window(…, on=…): one of {', '.join(names)}",
-            )
-        if on not in names:
-            raise UnknownColumn.of(on, names, at=site)
-        type_ = stream.schema.field(on).type
-        try:
-            check_time_type(on, type_)
-        except OopError as wrong:
-            raise wrong.located(site) from None
-        self.stream, self.window, self.on, self.grid = stream, window, on, window.grid(type_)
-        self.type = type_
-
-    def group_by(self, *keys: str, **named: Expr) -> Grouped:
-        """One result for each window and group; no key: one group."""
-        windowed = Windowed(self.stream.with_columns(**named), self.window, self.on) if named else self
-        return Grouped(windowed.stream, windowed, (*keys, *named))
-
-    def agg(self, **aggregates: AggregateFunction) -> Stream:
-        """One result for each window."""
-        return Grouped(self.stream, self, ()).agg(**aggregates)
-
-
-class Grouped:
-    """A stream with groups, waiting for its aggregates."""
-
-    def __init__(self, stream: Stream, windowed: Windowed | None, keys: Sequence[str]) -> None:
-        site = user_line()
-        for key in keys:
-            if not isinstance(key, str):
-                raise TypeError(f"keys are column names; name an expression: .group_by(name={key!r})")
-            if key not in stream.schema.names:
-                raise UnknownColumn.of(key, stream.schema.names, at=site)
-        if len(set(keys)) < len(keys):
-            raise SchemaMismatch(f"a key is named twice: {', '.join(keys)}", at=site)
-        self.stream, self.windowed, self.keys = stream, windowed, tuple(keys)
-
-    def window(self, window: Window, on: str | None = None) -> Grouped:
-        """The same as ``.window(…).group_by(…)``."""
-        return Grouped(self.stream, Windowed(self.stream, window, on), self.keys)
-
-    def agg(self, **aggregates: AggregateFunction) -> Stream:
-        """The aggregates of each group, by the names that their columns get."""
-        for name, function in aggregates.items():
-            if not isinstance(function, AggregateFunction):
-                raise TypeError(f"{name} is not an aggregate such as oop.count(): {function!r}")
-        functions = tuple(aggregates.items())
-        site = user_line()
-        for function in aggregates.values():
-            try:
-                function.type(self.stream.schema)  # here, where the columns are still just the user's
-            except OopError as wrong:
-                raise wrong.located(site) from None
-        call = f".agg({', '.join(f'{n}={a.function}' for n, a in functions)})"
-        if self.windowed is None:
-            on = _promised(self.stream, self.keys)
-            return self.stream._then(GroupBy(self.keys, functions, on), call, time=on[0] if on else None)
-        w = self.windowed
-        bucketed = self.stream._then(Bucket(w.on, w.grid, str(w.window)), f".window({w.window})", time=w.on)
-        # a small float cannot hold the windows' edges: rows would stand outside their window
-        edges = pa.float64() if pa.types.is_floating(w.type) else w.type
-        spec = Aggregate(self.keys, functions, w.grid, w.on, edges)
-        return bucketed._then(spec, call, time="window_start")
-
-
-def _promised(stream: Stream, keys: Sequence[str]) -> tuple[str, ...]:
-    """The keys about which the stream's sources may come to promise."""
-    attributes: set[str] = set()
-    for bound in PROBES:
-        try:
-            frontier = frontiers(stream._node, could_promise(stream._node, bound))[id(stream._node)]
-        except TimeError:  # out of reach of a window; another bound may not be
-            continue
-        attributes |= {a for p in frontier.promises() for a in p.below}
-    return tuple(k for k in keys if k in attributes)
 
 
 def _with_late(node: Node, mode: str, made: dict[int, Node]) -> Node:

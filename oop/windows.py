@@ -8,17 +8,36 @@ sliding 5min every 1min
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from oop.operators.bucket import Grid
+from oop.operators.aggregate import Aggregate
+from oop.operators.bucket import Bucket, Grid
+from oop.operators.holding import Named
 from oop.operators.times import duration_in
 from oop.punctuation.durations import Duration, show
 
+if TYPE_CHECKING:
+    from oop.stream import Stream
+
+
+class Window(ABC):
+    """What `Stream.window` takes: it knows which operators make its aggregates."""
+
+    @abstractmethod
+    def check(self, time: pa.DataType) -> None:
+        """ValueError where it makes no sense on a time column of this type."""
+
+    @abstractmethod
+    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+        """The stream's aggregates for each window on an attribute and each group; ``call`` is what the user wrote."""
+
 
 @dataclass(frozen=True)
-class Window:
+class TimeWindow(Window):
     """Window ``w`` covers ``[offset + w·every, offset + w·every + range)``."""
 
     range: Duration
@@ -34,25 +53,36 @@ class Window:
                 raise ValueError(f"the {name} of a window must be greater than 0, not {value}")
         return Grid(range_, slide, duration_in(self.offset, time))
 
+    def check(self, time: pa.DataType) -> None:
+        self.grid(time)
+
+    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+        time = stream.schema.field(on).type
+        grid = self.grid(time)
+        bucketed = stream._then(Bucket(on, grid, str(self)), f".window({self})", time=on)
+        # a small float cannot hold the windows' edges: rows would stand outside their window
+        edges = pa.float64() if pa.types.is_floating(time) else time
+        return bucketed._then(Aggregate(keys, functions, grid, on, edges), call, time="window_start")
+
     def __str__(self) -> str:
         every = f" every {show(self.every)}" if self.kind == "sliding" else ""
         offset = f" offset {show(self.offset)}" if self.offset else ""
         return f"{self.kind} {show(self.range)}{every}{offset}"
 
 
-def tumbling(range: Duration, offset: Duration = 0) -> Window:
+def tumbling(range: Duration, offset: Duration = 0) -> TimeWindow:
     """Windows side by side, each ``range`` long.
 
     >>> str(tumbling("1min"))
     'tumbling 1min'
     """
-    return Window(range, range, offset, "tumbling")
+    return TimeWindow(range, range, offset, "tumbling")
 
 
-def sliding(range: Duration, every: Duration, offset: Duration = 0) -> Window:
+def sliding(range: Duration, every: Duration, offset: Duration = 0) -> TimeWindow:
     """Windows ``range`` long, one beginning ``every`` so often; ``every`` may be longer, then there are gaps.
 
     >>> str(sliding(10, every=5))
     'sliding 10 every 5'
     """
-    return Window(range, every, offset)
+    return TimeWindow(range, every, offset)

@@ -1,0 +1,102 @@
+"""A stream on its way to being aggregated: with windows, with groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn
+from oop.operators.aggregates import Aggregate as AggregateFunction
+from oop.operators.expressions import Expr
+from oop.operators.group_by import GroupBy
+from oop.operators.times import check_time_type
+from oop.plan import PROBES, could_promise, frontiers
+from oop.site import user_line
+from oop.windows import Window
+
+if TYPE_CHECKING:
+    from oop.stream import Stream
+
+
+class Windowed:
+    """A stream with windows, waiting for its groups and aggregates."""
+
+    def __init__(self, stream: Stream, window: Window, on: str | None) -> None:
+        site = user_line()
+        if not isinstance(window, Window):
+            raise TypeError(f"a window is oop.tumbling(…) or oop.sliding(…), not {window!r}")
+        on = on or stream.time
+        names = stream.schema.names
+        if on is None:
+            raise SchemaMismatch(
+                "the stream has no one time to window on",
+                at=site,
+                hint=f"say .window(…, on=…): one of {', '.join(names)}",
+            )
+        if on not in names:
+            raise UnknownColumn.of(on, names, at=site)
+        type_ = stream.schema.field(on).type
+        try:
+            check_time_type(on, type_)
+        except OopError as wrong:
+            raise wrong.located(site) from None
+        window.check(type_)
+        self.stream, self.window, self.on = stream, window, on
+
+    def group_by(self, *keys: str, **named: Expr) -> Grouped:
+        """One result for each window and group; no key: one group."""
+        windowed = Windowed(self.stream.with_columns(**named), self.window, self.on) if named else self
+        return Grouped(windowed.stream, windowed, (*keys, *named))
+
+    def agg(self, **aggregates: AggregateFunction) -> Stream:
+        """One result for each window."""
+        return Grouped(self.stream, self, ()).agg(**aggregates)
+
+
+class Grouped:
+    """A stream with groups, waiting for its aggregates."""
+
+    def __init__(self, stream: Stream, windowed: Windowed | None, keys: Sequence[str]) -> None:
+        site = user_line()
+        for key in keys:
+            if not isinstance(key, str):
+                raise TypeError(f"keys are column names; name an expression: .group_by(name={key!r})")
+            if key not in stream.schema.names:
+                raise UnknownColumn.of(key, stream.schema.names, at=site)
+        if len(set(keys)) < len(keys):
+            raise SchemaMismatch(f"a key is named twice: {', '.join(keys)}", at=site)
+        self.stream, self.windowed, self.keys = stream, windowed, tuple(keys)
+
+    def window(self, window: Window, on: str | None = None) -> Grouped:
+        """The same as ``.window(…).group_by(…)``."""
+        return Grouped(self.stream, Windowed(self.stream, window, on), self.keys)
+
+    def agg(self, **aggregates: AggregateFunction) -> Stream:
+        """The aggregates of each group, by the names that their columns get."""
+        for name, function in aggregates.items():
+            if not isinstance(function, AggregateFunction):
+                raise TypeError(f"{name} is not an aggregate such as oop.count(): {function!r}")
+        functions = tuple(aggregates.items())
+        site = user_line()
+        for function in aggregates.values():
+            try:
+                function.type(self.stream.schema)  # here, where the columns are still just the user's
+            except OopError as wrong:
+                raise wrong.located(site) from None
+        call = f".agg({', '.join(f'{n}={a.function}' for n, a in functions)})"
+        if self.windowed is None:
+            on = _promised(self.stream, self.keys)
+            return self.stream._then(GroupBy(self.keys, functions, on), call, time=on[0] if on else None)
+        return self.windowed.window.aggregated(self.stream, self.windowed.on, self.keys, functions, call)
+
+
+def _promised(stream: Stream, keys: Sequence[str]) -> tuple[str, ...]:
+    """The keys about which the stream's sources may come to promise."""
+    attributes: set[str] = set()
+    for bound in PROBES:
+        try:
+            frontier = frontiers(stream._node, could_promise(stream._node, bound))[id(stream._node)]
+        except TimeError:  # out of reach of a window; another bound may not be
+            continue
+        attributes |= {a for p in frontier.promises() for a in p.below}
+    return tuple(k for k in keys if k in attributes)
