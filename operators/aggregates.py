@@ -25,6 +25,11 @@ class Aggregate:
     of: Expr | None = None
     ddof: int = 1
 
+    @property
+    def can_merge(self) -> bool:
+        """Can two partial results become one? Panes, sessions and partial aggregates need it."""
+        return True
+
     def columns(self) -> frozenset[str]:
         return frozenset() if self.of is None else self.of.columns()
 

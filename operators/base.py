@@ -8,6 +8,7 @@ An *operator* is the running instance with state. A stateful one also says what 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
@@ -62,6 +63,29 @@ class Stateful(Protocol):
     def save(self) -> Iterator[Part]: ...
 
     def load(self, parts: Iterable[Part]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Held:
+    """The oldest thing that an operator holds back, as text, and the least promise on a port that would release it."""
+
+    what: str
+    port: int
+    release: Punctuation
+
+
+@runtime_checkable
+class Holds(Protocol):
+    """An operator that can say what it holds back: where `Run.blame` begins."""
+
+    def oldest(self) -> Held | None: ...
+
+
+@runtime_checkable
+class ShowsOpen(Protocol):
+    """An operator that can give its results as they are now, of what is still open: early results."""
+
+    def open_results(self) -> Iterator[pa.RecordBatch]: ...
 
 
 class Reducer(Protocol):
