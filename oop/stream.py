@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import pyarrow as pa
 
 from oop.describing import described
+from oop.emitting import emitting, is_early
 from oop.errors import OopError, SchemaMismatch
 from oop.joining import On, make_join, make_static_join, two
 from oop.operators.aggregates import Aggregate as AggregateFunction
@@ -70,6 +71,12 @@ class Stream:
         return Edge(self._node, self._route)
 
     def _then(self, spec: Spec, call: str, *, time: str | None = None, others: Sequence[Stream] = ()) -> Stream:
+        if not spec.passes and any(is_early(s._node) for s in (self, *others)):
+            raise SchemaMismatch(
+                "results that may still change cannot be aggregated, joined or held: .emit(…) is terminal",
+                at=user_line(),
+                hint="put .emit(…) last; rows may still be filtered and projected",
+            )
         edges = [self._edge(), *(o._edge() for o in others)]
         return Stream(make_node(spec, edges, user_line(), call), time=time)
 
@@ -238,6 +245,22 @@ class Stream:
     def agg(self, **aggregates: AggregateFunction) -> Stream:
         """One group of all rows; it ends with the stream, so the sources must be declared ``at_end()``."""
         return Grouped(self, None, ()).agg(**aggregates)
+
+    def emit(self, when: str | None = None, *, every: Duration | None = None) -> Stream:
+        """Results before they are complete: a column ``emit`` says "partial" or "final".
+
+        ``"on_change"`` shows a result after each batch of rows that changed it; ``every="10s"`` in steps of stream
+        time, as far as rows have come; ``"on_close"`` nothing early. What has not changed is not shown again. Final
+        rows are the same in all three, each exactly once. Only filters and projections may follow partial results.
+
+        >>> import oop
+        >>> batches = [pa.record_batch({"ts": [1, 2]}), pa.record_batch({"ts": [3, 12]})]
+        >>> s = oop.source(iter(batches), time="ts", punctuate=oop.ordered())
+        >>> counts = s.window(oop.tumbling(10)).agg(n=oop.count()).emit("on_change")
+        >>> [(r["window_start"], r["n"], r["emit"]) for r in counts.run().to_table().to_pylist()]
+        [(0, 2, 'partial'), (0, 3, 'partial'), (10, 1, 'partial'), (0, 3, 'final'), (10, 1, 'final')]
+        """
+        return Stream(emitting(self._node, when, every, user_line()), time=self.time)
 
     def describe(self, *attributes: str, by: str | Sequence[str] = (), every: Duration | None = None) -> Stream:
         """Only promises about these attributes (default: the stream's time), alone or together; rows pass.

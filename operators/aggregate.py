@@ -69,6 +69,9 @@ class Aggregate(Spec):
         wids = {WID_START} if self.grid.tumbles else {WID_START, WID_END}
         return [frozenset(self.keys).union(wids, *(a.columns() for _, a in self.aggregates))]
 
+    def early(self) -> tuple[str | None, tuple[str, ...]]:
+        return self.on, (WINDOW_START, WINDOW_END, *self.keys)
+
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         frontier = frontiers[0]
         if frontier.bound(WID_START) is not None:
@@ -183,6 +186,23 @@ class AggregateOperator(Holding):
         """The bound on wids for each group of a table."""
         return np.broadcast_to(int_bounds(frontier, WID_START, table.key_arrays()), len(table))
 
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        return self._batches(self._open_windows(self.store.touched()))
+
+    def _open_windows(self, numbers: list[int]) -> Iterator[Table]:
+        """The open windows of some slices, in memory of their own: rows go on coming."""
+        if not self.sliding:
+            yield from (self.store.tables[number].copy() for number in numbers)
+            return
+        frontier = self.ports.frontiers[0]
+        least = as_int64(frontier.bound(WID_START))
+        spans = (self.code.decode(number) for number in numbers)
+        for wid in sorted({wid for first, last in spans for wid in range(max(first, least), last + 1)}):
+            window = self.tree.window(wid)
+            if window is not None:
+                still = self._bounds(frontier, window) <= wid  # by group, some may have gone out
+                yield _at(window if still.all() else window.select(np.flatnonzero(still)), wid)
+
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
         """Small windows leave together: a batch downstream costs more than a row."""
         waiting: list[pa.RecordBatch] = []
@@ -232,6 +252,6 @@ def _couple(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 def _at(table: Table, wid: int) -> Table:
     """The groups as the rows of one window. A pane may serve several, and take more rows: results must not change with
     it. Its keys may be shared, since what is kept of a key stays as it is."""
-    out = Table(table.shape, False, wid)
-    out.keys, out.accumulators = table.keys, [a.copy() for a in table.accumulators]
+    out = table.copy()
+    out.slot, out.slotted = wid, False
     return out

@@ -83,7 +83,8 @@ class Holds(Protocol):
 
 @runtime_checkable
 class ShowsOpen(Protocol):
-    """An operator that can give its results as they are now, of what is still open: early results."""
+    """An operator that can give its results as they are now, of what is still open and has changed since it was last
+    asked."""
 
     def open_results(self) -> Iterator[pa.RecordBatch]: ...
 
@@ -140,6 +141,11 @@ class Spec:
     def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
         """What makes fewer rows of those on their way to it, where that can be: it takes the reduced ones as well."""
         return None
+
+    def early(self) -> tuple[str | None, tuple[str, ...]]:
+        """For results so far (see `ShowsOpen`): the attribute of its input that they progress on, if it has one, and
+        the columns that tell its results apart."""
+        raise TypeError(f"{type(self).__name__} has no results so far")
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         """None if these promises could unblock it, else the attribute that nothing is promised about."""

@@ -55,6 +55,9 @@ class GroupBy(Spec):
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))]
 
+    def early(self) -> tuple[str | None, tuple[str, ...]]:
+        return self.on[0] if self.on else None, self.keys
+
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         kept = self.translate(frontiers, inputs)
         return None if any(True for _ in kept.promises()) else ", ".join(self.keys)
@@ -127,6 +130,10 @@ class GroupByOperator(Holding):
             yield pa.concat_batches([pa.RecordBatch.from_arrays(t.results(), schema=self.output) for t in gone])
         for punct, images in zip(new, added, strict=True):
             yield from self.ports.promises(punct, images)
+
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        for number in self.store.touched():
+            yield pa.RecordBatch.from_arrays(self.store.tables[number].copy().results(), schema=self.output)
 
     def _candidates(self, own: Frontier) -> list[int]:
         """A linear promise reaches the slices below it; any other kind may reach every slice."""

@@ -184,6 +184,12 @@ class Table:
         out.accumulators = [a.take(indices) for a in self.accumulators]
         return out
 
+    def copy(self) -> Table:
+        """The same groups with aggregates of their own; what is kept of a key stays as it is, and is shared."""
+        out = Table(self.shape, self.slotted, self.slot)
+        out.keys, out.accumulators = self.keys, [a.copy() for a in self.accumulators]
+        return out
+
     def results(self) -> list[pa.Array]:
         return [*self.key_arrays().values(), *self.shape.results(self.accumulators)]
 
@@ -221,6 +227,12 @@ class Store:
         self._saved: set[int] = set()
         self._changed: set[int] = set()
         self._widened = False
+        self._touched: set[int] | None = None  # slices that rows went to since it was last asked; None: nobody asks
+
+    def touched(self) -> list[int]:
+        """The slices that rows went to since this was last asked."""
+        found, self._touched = self._touched, set()
+        return sorted(self.tables if found is None else found & self.tables.keys())
 
     def __len__(self) -> int:
         return self._held
@@ -265,6 +277,8 @@ class Store:
 
     def _table(self, number: int) -> Table:
         self._changed.add(number)
+        if self._touched is not None:
+            self._touched.add(number)
         table = self.tables.get(number)
         if table is None:
             # neighbours are much alike: a table that is on its way to their size grows there in one go
@@ -332,6 +346,8 @@ class Store:
 
     def _remove(self, number: int) -> Table:
         self._changed.add(number)
+        if self._touched is not None:
+            self._touched.discard(number)
         table = self.tables.pop(number)
         self._expected = len(table)
         self._account(number)

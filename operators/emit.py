@@ -1,0 +1,181 @@
+"""Emit: an aggregate that also shows what it has so far, before promises complete it.
+
+Results so far ("partial") are shown after every batch that changed them, or in steps of stream time. Each result is put
+out once more when it is complete ("final"): those rows are the very answer that there would be without this. A row so
+far never breaks a promise, since what is open is not covered by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.operators.base import (
+    Columns,
+    Element,
+    Held,
+    Holds,
+    Operator,
+    Part,
+    Ports,
+    Reducer,
+    Spec,
+    TakesTrains,
+    read_text,
+    text_part,
+)
+from oop.operators.holding import unique_schema
+from oop.operators.marks import is_partial
+from oop.operators.shown import Shown
+from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation.patterns import Bound
+
+EMIT, PARTIAL, FINAL = "emit", "partial", "final"
+ON_CLOSE, ON_CHANGE = "on_close", "on_change"
+_SHOWN, _STEP = "shown", "step"
+
+
+@dataclass(frozen=True, eq=False)
+class Emit(Spec):
+    """``of`` is the aggregate. ``every`` is a step of stream time, in units of the attribute that it aggregates on;
+    else ``when`` is on_close or on_change."""
+
+    of: Spec
+    when: str
+    every: Bound | None = None
+    text: str = ""
+    name = "Emit"
+
+    @property
+    def is_early(self) -> bool:
+        return self.when != ON_CLOSE
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        return unique_schema([*self.of.schema(inputs), pa.field(EMIT, pa.string())])
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        return self.of.translate(frontiers, inputs)
+
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        return self.of.translate_promise(punct, frontiers, inputs)
+
+    def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
+        return self.of.shard_columns(inputs)
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        return self.of.interests(wanted, inputs)
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        asked = self.of.needs(None, inputs)
+        on = self.of.early()[0] if self.every is not None else None
+        return asked if on is None else [None if names is None else names | {on} for names in asked]
+
+    def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
+        # steps go by the times of rows, which partial aggregates no longer have
+        return None if self.every is not None else self.of.preaggregate(inputs)
+
+    def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
+        # what shows results so far need not wait for a promise
+        return None if self.is_early else self.of.blocking(frontiers, inputs)
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return EmitOperator(self, inputs)
+
+    def describe(self) -> str:
+        return f"{self.of.describe()} emitted {self.text}"
+
+    def promise_note(self) -> str:
+        return self.of.promise_note()
+
+
+class EmitOperator:
+    def __init__(self, spec: Emit, inputs: Sequence[pa.Schema]) -> None:
+        self.spec = spec
+        self.of: Any = spec.of.start(inputs)
+        self.output = spec.schema(inputs)
+        self.on, identity = spec.of.early()
+        self.shown = Shown(spec.of.schema(inputs), identity)
+        self.step: int | None = None
+
+    @property
+    def ports(self) -> Ports:
+        found: Ports = self.of.ports
+        return found
+
+    @property
+    def buffered_rows(self) -> int:
+        return int(self.of.buffered_rows)
+
+    @property
+    def state_bytes(self) -> int:
+        return int(self.of.state_bytes) + self.shown.nbytes
+
+    @property
+    def late_unused(self) -> int:
+        return int(self.of.late_unused)
+
+    def oldest(self) -> Held | None:
+        return self.of.oldest() if isinstance(self.of, Holds) else None
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        yield from self._final(self.of.process_batch(batch, port))
+        if self.spec.is_early and self._is_due(batch):
+            for results in self.of.open_results():
+                news = self.shown.news(results)
+                if news.num_rows:
+                    yield self._said(news, PARTIAL)
+
+    def _is_due(self, batch: pa.RecordBatch) -> bool:
+        """After every batch, or when rows have reached a new step of time."""
+        if self.spec.every is None:
+            return True
+        assert not is_partial(batch)
+        times = batch.column(self.on).drop_null()
+        if not len(times):
+            return False
+        step = int(views.times(times).max() // self.spec.every)
+        before, self.step = self.step, step if self.step is None else max(step, self.step)
+        return before is not None and self.step > before
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        return self.process_punctuations([punct], port)
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+        if isinstance(self.of, TakesTrains):
+            yield from self._final(self.of.process_punctuations(train, port))
+        else:
+            for punct in train:
+                yield from self._final(self.of.process_punctuation(punct, port))
+        self.shown.forget(self.ports.out)
+
+    def _final(self, elements: Iterable[Element]) -> Iterator[Element]:
+        for element in elements:
+            yield element if isinstance(element, Punctuation) else self._said(element, FINAL)
+
+    def _said(self, batch: pa.RecordBatch, what: str) -> pa.RecordBatch:
+        column = pa.repeat(pa.scalar(what), batch.num_rows)
+        return pa.RecordBatch.from_arrays([*batch.columns, column], schema=self.output)
+
+    def save(self) -> Iterator[Part]:
+        yield from self.of.save()
+        yield text_part(_STEP, self.step)
+        if self.shown.changed:
+            yield _SHOWN, self.shown.rows()
+            self.shown.changed = False
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        step, shown = found.pop(_STEP, None), found.pop(_SHOWN, None)
+        self.of.load(found.items())
+        if step is not None:
+            said = read_text(step)
+            assert said is None or isinstance(said, int)
+            self.step = said
+        if shown is not None:
+            self.shown.load(shown)
