@@ -24,7 +24,7 @@ from oop.errors import (
     TimeError,
     UnknownColumn,
 )
-from oop.operators.aggregates import count, max, mean, min, sum, var
+from oop.operators.aggregates import aside, count, late, max, mean, min, seen, sum, var
 from oop.operators.expressions import Expr, col, greatest, if_else, least, lit
 from oop.punctuation import (
     END,
@@ -66,11 +66,13 @@ __all__ = [
     "Stream",
     "TimeError",
     "UnknownColumn",
+    "aside",
     "at_end",
     "col",
     "count",
     "greatest",
     "if_else",
+    "late",
     "least",
     "lit",
     "max",
@@ -79,6 +81,7 @@ __all__ = [
     "not_in",
     "ordered",
     "punctuated",
+    "seen",
     "slack",
     "sliding",
     "source",

@@ -6,7 +6,7 @@ unblock, `interests` which promises help whom.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -69,6 +69,14 @@ def walk(root: Node) -> list[Node]:
             stack.append((node, True))
             stack.extend((e.node, False) for e in reversed(node.inputs))
     return order
+
+
+def rebuilt(root: Node, make: Callable[[Node, tuple[Edge, ...]], Node]) -> Node:
+    """The plan with other nodes: ``make`` is given each node once, inputs first, with what has become of its inputs."""
+    made: dict[int, Node] = {}
+    for node in walk(root):
+        made[id(node)] = make(node, tuple(Edge(made[id(e.node)], e.route) for e in node.inputs))
+    return made[id(root)]
 
 
 def sources(root: Node) -> list[Node]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
 
+from oop.accounting import accounted
 from oop.describing import described
 from oop.emitting import emitting, is_early
 from oop.errors import OopError, SchemaMismatch
@@ -22,7 +23,7 @@ from oop.operators.input import LATE_MODES, Input
 from oop.operators.project import Project
 from oop.operators.split import Split
 from oop.operators.union import Union
-from oop.plan import Edge, Node, explain, make_node
+from oop.plan import Edge, Node, explain, make_node, rebuilt
 from oop.punctuation.durations import Duration
 from oop.site import user_line
 from oop.windowed import Grouped, Windowed
@@ -300,8 +301,7 @@ class Stream:
         """
         if mode not in LATE_MODES:
             raise ValueError(f"late is one of {', '.join(LATE_MODES)}, not {mode!r}")
-        made: dict[int, Node] = {}
-        return Stream(_with_late(self._node, mode, made), time=self.time, route=self._route)
+        return Stream(_with_late(self._node, mode), time=self.time, route=self._route)
 
     @overload
     def run(self, engine: Spark, *, order: str = "oop", to: Any = None) -> Query: ...
@@ -335,10 +335,11 @@ class Stream:
 
     def _final(self) -> Node:
         """The plan as it runs. Its last node is this stream; one output of a split gets a node of its own."""
-        if self._route is None:
-            return described(self._node)
-        names = tuple((n, col(n)) for n in self.schema.names)
-        return described(make_node(Project(names), [self._edge()], self._node.site, self._node.call))
+        node = self._node
+        if self._route is not None:
+            names = tuple((n, col(n)) for n in self.schema.names)
+            node = make_node(Project(names), [self._edge()], node.site, node.call)
+        return described(accounted(node))
 
     def explain(self) -> str:
         """The plan as a tree.
@@ -355,15 +356,14 @@ class Stream:
         return f"<Stream {', '.join(self.schema.names)}>"
 
 
-def _with_late(node: Node, mode: str, made: dict[int, Node]) -> Node:
-    """The same plan with other guards; a node that feeds several stays one."""
-    if id(node) not in made:
-        spec = node.spec
-        if isinstance(spec, Input):
-            spec = replace(spec, late=mode)
-        inputs = tuple(Edge(_with_late(e.node, mode, made), e.route) for e in node.inputs)
-        made[id(node)] = Node(spec, inputs, node.site, node.call, node.schema, node.data)
-    return made[id(node)]
+def _with_late(root: Node, mode: str) -> Node:
+    """The same plan with other guards."""
+
+    def make(node: Node, inputs: tuple[Edge, ...]) -> Node:
+        spec = replace(node.spec, late=mode) if isinstance(node.spec, Input) else node.spec
+        return replace(node, spec=spec, inputs=inputs)
+
+    return rebuilt(root, make)
 
 
 def union(first: Stream, *others: Stream) -> Stream:

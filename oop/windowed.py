@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from oop.accounting import check_accounts
 from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn
+from oop.operators.aggregates import ACCOUNTS
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.expressions import Expr
 from oop.operators.group_by import GroupBy
@@ -83,6 +85,15 @@ class Grouped:
                 function.type(self.stream.schema)  # here, where the columns are still just the user's
             except OopError as wrong:
                 raise wrong.located(site) from None
+        counted = [name for name, function in functions if function.function in ACCOUNTS]
+        if counted:
+            if self.windowed is None or not self.windowed.window.accounts:
+                raise SchemaMismatch(
+                    f"{counted[0]}={aggregates[counted[0]]} counts the rows of a window of time or rows",
+                    at=site,
+                    hint="put .window(oop.tumbling(…)) or .window(oop.sliding(…)) before it",
+                )
+            check_accounts(self.stream._node, site)
         call = f".agg({', '.join(f'{n}={a.function}' for n, a in functions)})"
         if self.windowed is None:
             on = _promised(self.stream, self.keys)

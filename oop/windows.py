@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 class Window(ABC):
     """What `Stream.window` takes: it knows which operators make its aggregates."""
+
+    accounts: ClassVar[bool] = False
+    """Can it say how many rows were late for each window?"""
 
     @abstractmethod
     def check(self, time: pa.DataType) -> None:
@@ -44,6 +47,7 @@ class TimeWindow(Window):
     every: Duration
     offset: Duration = 0
     kind: str = "sliding"
+    accounts: ClassVar[bool] = True
 
     def grid(self, time: pa.DataType) -> Grid:
         """In the units of a time column of this type; ValueError where that makes no sense."""

@@ -223,7 +223,9 @@ class AggregateOperator(Holding):
             start, end = self.grid.edges(np.array([table.slot]))
             edges = _constant(start, len(table)), _constant(end, len(table))
         times = [from_physical(edge, self.time) for edge in edges]
-        return pa.RecordBatch.from_arrays([*times, *table.results()], schema=self.output)
+        batch = pa.RecordBatch.from_arrays([*times, *table.results()], schema=self.output)
+        answers = table.shape.answers(table.accumulators)
+        return batch if answers is None else batch.filter(pa.array(answers))
 
     def load(self, parts: Iterable[Part]) -> None:
         super().load(parts)

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
 from oop.operators import accumulators as acc
+from oop.operators.accounts import Accounts, AsideAccounts, LateAccounts, account_of
 from oop.operators.expressions import Expr, col
 
 
@@ -48,10 +50,15 @@ class Aggregate:
 
     def values_name(self, schema: pa.Schema) -> str:
         """What it is of, as a name: functions with the same are given the same values."""
+        if self.function in ACCOUNTS:
+            return "the row's account"
         as_number = self.of is not None and self.function in _NUMERIC and pa.types.is_boolean(self.of.type(schema))
         return f"{self.of!r}{' as a number' if as_number else ''}"
 
-    def evaluate(self, batch: pa.RecordBatch) -> pa.Array | None:
+    def evaluate(self, batch: pa.RecordBatch) -> Any:
+        """The values of its rows, as its accumulator's `prepare` takes them."""
+        if self.function in ACCOUNTS:
+            return account_of(batch)
         if self.of is None:
             return None
         values = self.of.evaluate(batch)
@@ -63,6 +70,8 @@ class Aggregate:
         return f"{self.function}({'' if self.of is None else repr(self.of)})"
 
 
+ACCOUNTS = {"seen": Accounts, "late": LateAccounts, "aside": AsideAccounts}
+"""Functions that say what became of a window's rows."""
 _NUMERIC = ("sum", "mean", "var")
 _SCALAR = (
     pa.types.is_integer,
@@ -131,6 +140,10 @@ def _extreme(made: type[acc.Accumulator]) -> Callable[[pa.DataType, Aggregate], 
     return start
 
 
+def _accounts(made: type[Accounts]) -> Callable[[pa.DataType, Aggregate], acc.Accumulator | None]:
+    return lambda source, spec: made(source, pa.int64())
+
+
 _START: dict[str, Callable[[pa.DataType, Aggregate], acc.Accumulator | None]] = {
     "count": _start_count,
     "sum": _start_sum,
@@ -138,6 +151,7 @@ _START: dict[str, Callable[[pa.DataType, Aggregate], acc.Accumulator | None]] = 
     "var": _start_var,
     "min": _extreme(acc.Min),
     "max": _extreme(acc.Max),
+    **{name: _accounts(made) for name, made in ACCOUNTS.items()},
 }
 
 
@@ -183,3 +197,25 @@ def var(of: str | Expr, *, ddof: int = 1) -> Aggregate:
     if ddof not in (0, 1):
         raise ValueError(f"ddof is 0 or 1, not {ddof!r}")
     return Aggregate("var", _expr(of), ddof)
+
+
+def seen() -> Aggregate:
+    """How many rows came for the window before it went out, whatever became of them."""
+    return Aggregate("seen")
+
+
+def late() -> Aggregate:
+    """How many of the rows that came for the window were late."""
+    return Aggregate("late")
+
+
+def aside() -> Aggregate:
+    """How many late rows came for the window and are not in its other aggregates (``late="drop"``).
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 6, 2, 12]}), time="ts", punctuate=oop.ordered())
+    >>> counts = s.window(oop.tumbling(10)).agg(n=oop.count(), seen=oop.seen(), late=oop.late(), aside=oop.aside())
+    >>> counts.run().to_table().to_pylist()[0]
+    {'window_start': 0, 'window_end': 10, 'n': 2, 'seen': 3, 'late': 1, 'aside': 1}
+    """
+    return Aggregate("aside")

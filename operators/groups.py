@@ -11,19 +11,23 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.kernels.views import Column
+from oop.operators.accounts import Accounts
 from oop.operators.accumulators import Accumulator, Prepared, take
 from oop.operators.aggregates import Aggregate
 from oop.operators.base import Part, read_text, text_part
 from oop.operators.keys import Key, KeyTable, read_key
+from oop.operators.marks import is_dropped
 from oop.operators.summary import Summary, can_share
 
 SPREAD = 64  # slices that one batch may touch; and rows that a batch should bring to each further slice it touches
+NOTHING = np.zeros(0, bool)  # in place of prepared values: the rows are of no account for this aggregate
 _WIDEST = 60  # then there are at most three: before 0, after it, and without a time
 
 
@@ -77,9 +81,13 @@ class Shape:
 
     def prepare(self, batch: pa.RecordBatch) -> list[Prepared]:
         """For each accumulator the values of a batch, each expression evaluated once."""
-        values: dict[str, pa.Array | None] = {}
-        prepared = []
+        values: dict[str, Any] = {}
+        prepared: list[Prepared] = []
+        dropped = is_dropped(batch)
         for name, aggregate, accumulator in self._shared[0]:
+            if dropped and not isinstance(accumulator, Accounts):
+                prepared.append(NOTHING)
+                continue
             if name not in values:
                 values[name] = aggregate.evaluate(batch)
             prepared.append(accumulator.prepare(values[name]))
@@ -89,6 +97,14 @@ class Shape:
         """The aggregates' columns."""
         pairs = zip(self._prototypes, self._shared[1], strict=True)
         return [prototype.over(accumulators[place]).result() for prototype, place in pairs]
+
+    def answers(self, accumulators: Sequence[Accumulator]) -> np.ndarray | None:
+        """Which groups have rows in the results, and not only rows that were set aside? None: all of them."""
+        for accumulator in accumulators:
+            if isinstance(accumulator, Accounts):
+                found = accumulator.answers
+                return None if found.all() else found
+        return None
 
     def read_groups(self, batch: pa.RecordBatch) -> tuple[np.ndarray, list[Key]]:
         """The slots and keys of a batch that `Table.to_batch` made."""
@@ -136,7 +152,8 @@ class Table:
         """Take rows in: all of them, or those with these numbers."""
         ids = self._map(slots, keys, rows)
         for accumulator, value in zip(self.accumulators, values, strict=True):
-            accumulator.update(ids, value if rows is None else take(self.shape.kernels, value, rows))
+            if value is not NOTHING:
+                accumulator.update(ids, value if rows is None else take(self.shape.kernels, value, rows))
 
     def absorb(self, *others: Table) -> None:
         """Merge other tables' partials into this one: all in one go, for a call costs more than a group."""

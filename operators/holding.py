@@ -12,6 +12,7 @@ from oop.operators.aggregates import Aggregate
 from oop.operators.base import LATE_UNUSED, Part, Ports, Spec, load_common, text_part
 from oop.operators.groups import Shape, Store
 from oop.operators.keys import read_key
+from oop.operators.marks import is_dropped
 
 Named = tuple[tuple[str, Aggregate], ...]
 
@@ -48,7 +49,8 @@ class Holding:
 
     def keep_usable(self, batch: pa.RecordBatch, usable: np.ndarray) -> pa.RecordBatch:
         """Of admitted late rows those that still count; the others are counted."""
-        self.late_unused += int(batch.num_rows - usable.sum())
+        if not is_dropped(batch):
+            self.late_unused += int(batch.num_rows - usable.sum())
         return batch.filter(pa.array(usable))
 
     def save(self) -> Iterator[Part]:

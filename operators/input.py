@@ -19,7 +19,7 @@ from oop.operators.base import FRONTIERS, Element, Operator, Part, Ports, Spec, 
 from oop.operators.group_values import check_type, of_value
 from oop.operators.guard import Broken, Guard
 from oop.operators.ledger import WITHOUT_TIME, Entry, Ledger
-from oop.operators.marks import mark_late
+from oop.operators.marks import mark_dropped, mark_late
 from oop.operators.times import check_time_type, physical
 from oop.operators.train import Train, couple
 from oop.punctuation import END, Frontier, Gate, Interest, Policy, Punctuation
@@ -42,6 +42,8 @@ class Input(Spec):
     late: str = "drop"
     nulls: str = "raise"
     text: str = ""
+    account: bool = False
+    """Do late rows travel on to be counted where their windows are?"""
     name = "Source"
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
@@ -254,6 +256,8 @@ class InputOperator:
             yield kept
         if self.spec.late == "admit":
             yield mark_late(piece.filter(mask))
+        elif self.spec.account:
+            yield mark_dropped(piece.filter(mask))
 
     def _promises(self) -> Iterator[Element]:
         for progress in self.progress:

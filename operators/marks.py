@@ -1,4 +1,5 @@
-"""Marks on a whole batch: that its rows are late, that they are partial aggregates, which output of a split they go to.
+"""Marks on a whole batch: that its rows are late (and dropped: they travel only to be counted), that they are partial
+aggregates, which output of a split they go to.
 
 They ride in the batch's schema metadata, so that an unmarked row costs nothing. A batch is late as a whole or not at
 all; order is free, so the input operator may part them.
@@ -9,6 +10,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 LATE = b"oop.late"
+DROPPED = b"oop.dropped"
 PARTIAL = b"oop.partial"
 ROUTE = b"oop.route"
 
@@ -20,6 +22,16 @@ def mark_late(batch: pa.RecordBatch) -> pa.RecordBatch:
 def is_late(batch: pa.RecordBatch) -> bool:
     metadata = batch.schema.metadata
     return metadata is not None and LATE in metadata
+
+
+def mark_dropped(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Late, and not to be taken into any result: only who counts late rows looks at it."""
+    return _with(mark_late(batch), DROPPED, b"1")
+
+
+def is_dropped(batch: pa.RecordBatch) -> bool:
+    metadata = batch.schema.metadata
+    return metadata is not None and DROPPED in metadata
 
 
 def mark_partial(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -47,6 +59,8 @@ def without_route(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def keep_late(batch: pa.RecordBatch, source: pa.RecordBatch) -> pa.RecordBatch:
     """The batch, marked as late if the one that it was made from is."""
+    if is_dropped(source):
+        return mark_dropped(batch)
     return mark_late(batch) if is_late(source) else batch
 
 

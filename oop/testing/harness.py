@@ -54,11 +54,11 @@ class Harness:
         self.root = self.stream._final()
         check_emits(self.root)
         self.run = Run(self.root, Embedded(check=True, clock=clock, readers=False, threads=threads))
-        inputs = {id(s._node): i for i, s in enumerate(streams)}
+        inputs = {id(s._node.data): i for i, s in enumerate(streams)}  # a plan may have made other nodes of them
         self.sources: dict[int, Box] = {}
         for box in self.run._boxes:
-            if id(box.node) in inputs:
-                self.sources[inputs[id(box.node)]] = box
+            if box.node.data is not None and id(box.node.data) in inputs:
+                self.sources[inputs[id(box.node.data)]] = box
         self.given = [Frontier() for _ in streams]
         self._out: list[Element] = []
 

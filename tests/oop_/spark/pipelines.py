@@ -55,6 +55,14 @@ ONE: dict[str, Pipeline] = {
     "static table": lambda a: (
         a.join(NAMES, on="k", how="left").window(oop.tumbling(5)).group_by("name").agg(n=oop.count())
     ),
+    "early results": lambda a: _counted(a).emit("on_change").filter(oop.col("emit") == "final"),
+    "early results in steps": lambda a: (
+        a.group_by("ts", "k").agg(n=oop.count()).emit(every=3).filter(oop.col("emit") == "final")
+    ),
+    # when a late row comes, and so for which windows it is counted, is up to the engine
+    "accounts": lambda a: (
+        a.window(oop.tumbling(5)).group_by("link").agg(n=oop.count(), late=oop.late()).select("window_start", "n")
+    ),
     "a stage for two": _shared_aggregate,
     "self-join": lambda a: a.select("ts", "link").join(a.filter(oop.col("k") == 1), on="link", within=(0, 5)),
 }
