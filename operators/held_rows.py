@@ -59,7 +59,7 @@ class HeldRows:
         self.schema = schema
         self.fixed = {f.name: _Fixed(f.type) for f in schema if views.fixed_dtype(f.type) is not None}
         names = [f for f in schema if f.name not in self.fixed]
-        self.log = _Log(pa.schema([pa.field(f.name, _plain(f.type)) for f in names])) if names else None
+        self.log = _Log(pa.schema([pa.field(f.name, plain_type(f.type)) for f in names])) if names else None
         self._room = 0
 
     @property
@@ -74,8 +74,8 @@ class HeldRows:
             if field.name in self.fixed:
                 self.fixed[field.name].put(places, column, rows)
             else:
-                column = _own_copy(column) if rows is None else column.take(pa.array(rows))
-                logged.append(as_type(column, _plain(field.type)))
+                column = own_copy(column) if rows is None else column.take(pa.array(rows))
+                logged.append(as_type(column, plain_type(field.type)))
         if self.log is not None:
             self.log.put(places, logged)
 
@@ -236,7 +236,7 @@ def with_room(array: np.ndarray, room: int) -> np.ndarray:
     return longer
 
 
-def _plain(type_: pa.DataType) -> pa.DataType:
+def plain_type(type_: pa.DataType) -> pa.DataType:
     """How a log has them: not as dictionaries, for those of several batches cannot be joined, and text with offsets
     that reach beyond 2 GB."""
     type_ = views.value_type(type_)
@@ -245,7 +245,7 @@ def _plain(type_: pa.DataType) -> pa.DataType:
     return pa.large_binary() if pa.types.is_binary(type_) else type_
 
 
-def _own_copy(column: pa.Array) -> pa.Array:
+def own_copy(column: pa.Array) -> pa.Array:
     """Not a small piece of something large, which would live as long."""
     if column.get_total_buffer_size() <= 2 * column.nbytes:
         return column

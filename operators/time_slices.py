@@ -7,26 +7,60 @@ over many of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from oop.kernels import dispatch
 
 SPREAD = 64  # slices that one batch may touch
-_MOST = 1_024  # slices in all
-_WIDEST = 60
+MOST = 1_024  # slices in all
+WIDEST = 60
 _FAR = 2.0**61
 _LEAST_UNIT = 1e-300  # of floats: a quarter of the least span is nothing
 
 
-class TimeSlices:
-    """``span`` is that of the band, in the units of the places."""
+class Slicing:
+    """Which slice a time is in: slice ``n`` has the times from ``start(n)`` up to ``start(n + 1)``. ``span`` is about
+    four slices long at the beginning."""
 
     def __init__(self, span: int | float, whole: bool) -> None:
         self.whole = whole
         self.unit = 1.0 if whole or not 0 < span < math.inf else max(span / 4, _LEAST_UNIT)
-        self.shift = _WIDEST if math.isinf(span) else max((int(span) // 4).bit_length() - 1, 0) if whole else 0
+        self.shift = WIDEST if math.isinf(span) else max((int(span) // 4).bit_length() - 1, 0) if whole else 0
+
+    def start(self, number: int) -> int | float:
+        """No row of a slice is before this."""
+        first = number << self.shift
+        return first if self.whole else first * self.unit
+
+    def slots(self, times: np.ndarray) -> np.ndarray:
+        """Times as the whole numbers that are cut into slices."""
+        if self.whole:
+            return times
+        return np.floor(np.clip(times / self.unit, -_FAR, _FAR)).astype(np.int64)
+
+    def reached(self, numbers: Iterable[int], bound: int | float) -> Iterator[tuple[int, bool]]:
+        """Of slices those with rows that may be below a time, in order, and whether all of their rows are."""
+        if bound == -math.inf:
+            return
+        last = None if math.isinf(bound) else self._slot(bound) >> self.shift
+        for number in sorted(numbers):
+            if last is not None and number > last:
+                return
+            yield number, last is None or number < last
+
+    def _slot(self, bound: int | float) -> int:
+        if self.whole:
+            return math.ceil(bound)
+        return int(self.slots(np.array([bound], np.float64))[0])
+
+
+class TimeSlices(Slicing):
+    """``span`` is that of the band, in the units of the places."""
+
+    def __init__(self, span: int | float, whole: bool) -> None:
+        super().__init__(span, whole)
         self._pieces: dict[int, list[np.ndarray]] = {}
         self._narrow: set[int] = set()  # numbers of shorter slices, of which it must be said that they are gone
         self.changed: set[int] = set()
@@ -37,10 +71,10 @@ class TimeSlices:
 
     def add(self, places: np.ndarray, times: np.ndarray) -> list[int]:
         """Rows that stand in these places, by their times; the numbers of their slices."""
-        slots = self._slots(times)
+        slots = self.slots(times)
         order_slots = dispatch.kernels().order_slots
         numbers, order, starts = order_slots(slots, self.shift)
-        while self.shift < _WIDEST and (len(numbers) > SPREAD or len(self._pieces) > _MOST):
+        while self.shift < WIDEST and (len(numbers) > SPREAD or len(self._pieces) > MOST):
             self._widen()
             numbers, order, starts = order_slots(slots, self.shift)
         ordered = (places if order is None else places[order]).astype(np.uint32)
@@ -68,18 +102,7 @@ class TimeSlices:
 
     def below(self, bound: int | float) -> Iterator[tuple[int, bool]]:
         """The slices with rows that may be below a time, and whether all of their rows are."""
-        if bound == -math.inf:
-            return
-        last = None if math.isinf(bound) else self._slot(bound) >> self.shift
-        for number in self.numbers():
-            if last is not None and number > last:
-                return
-            yield number, last is None or number < last
-
-    def start(self, number: int) -> int | float:
-        """No row of a slice is before this."""
-        first = number << self.shift
-        return first if self.whole else first * self.unit
+        return self.reached(self._pieces, bound)
 
     def replace(self, number: int, places: np.ndarray) -> None:
         """What is left of a slice."""
@@ -91,7 +114,7 @@ class TimeSlices:
 
     def touch(self, times: np.ndarray) -> None:
         """Something else about rows of these times has changed."""
-        self.changed.update(np.unique(self._slots(times) >> self.shift).tolist())
+        self.changed.update(np.unique(self.slots(times) >> self.shift).tolist())
 
     def take_changes(self) -> list[int]:
         """Slices that changed since they were last asked for; also numbers that are no longer in use."""
@@ -101,13 +124,3 @@ class TimeSlices:
 
     def __contains__(self, number: int) -> bool:
         return number in self._pieces
-
-    def _slots(self, times: np.ndarray) -> np.ndarray:
-        if self.whole:
-            return times
-        return np.floor(np.clip(times / self.unit, -_FAR, _FAR)).astype(np.int64)
-
-    def _slot(self, bound: int | float) -> int:
-        if self.whole:
-            return math.ceil(bound)
-        return int(self._slots(np.array([bound], np.float64))[0])

@@ -1,0 +1,230 @@
+"""Rows that wait for a promise, in slices of time: whole ones leave in bulk, only the one at the bound is looked into.
+
+Rows are held as record batches, all columns as they are. They stand by a whole or float attribute (a time, a sequence
+number); those without a value there wait in a slice of their own, for no ``<`` ever matches them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from oop.errors import OopError
+from oop.kernels import dispatch, views
+from oop.operators import time_slices
+from oop.operators.base import Part, read_text, text_part
+from oop.operators.compute import compute as pc
+from oop.operators.coverage import covered
+from oop.operators.held_rows import as_type, own_copy, plain_type, take_column
+from oop.operators.time_slices import MOST, WIDEST, Slicing
+from oop.operators.times import is_whole
+from oop.punctuation import Frontier
+from oop.punctuation.patterns import Bound
+
+_FINE = 2.0**-18  # how finely float times are told apart at first
+_WHOLE_BATCH = 65_536  # rows that leave together
+Mask = Callable[[pa.RecordBatch], np.ndarray]
+
+
+class WaitingRows:
+    """Rows of a schema that wait by the attribute ``on``.
+
+    >>> rows = WaitingRows(pa.schema([("ts", pa.int64()), ("k", pa.string())]), "ts")
+    >>> rows.add(pa.record_batch({"ts": [7, 3, None, 5], "k": ["a", "b", "c", "d"]}))
+    >>> [batch.to_pylist() for batch in rows.take_below(6)]
+    [[{'ts': 3, 'k': 'b'}], [{'ts': 5, 'k': 'd'}]]
+    >>> len(rows), rows.least()
+    (2, 7)
+    """
+
+    def __init__(self, schema: pa.Schema, on: str) -> None:
+        self.schema, self.on = schema, on
+        self.whole = is_whole(schema.field(on).type)
+        self._plain = pa.schema([pa.field(f.name, plain_type(f.type)) for f in schema])
+        self._saved: set[int | None] = set()
+        self._start()
+
+    def _start(self) -> None:
+        self.slicing = Slicing(0 if self.whole else _FINE, self.whole)
+        self._slices: dict[int, list[pa.RecordBatch]] = {}
+        self._valueless: list[pa.RecordBatch] = []
+        self._changed: set[int | None] = set()  # None: the rows without a value
+        self._rows = 0
+        self.nbytes = 0  # kept as a number: another thread may ask
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Hold rows; those of one time stay in the order in which they came."""
+        batch = self._held(batch)
+        column = batch.column(self.on)
+        there = column.is_valid() if self.whole else pc.fill_null(pc.invert(pc.is_nan(column)), False)
+        known = views.booleans(there)
+        if not known.all():
+            self._append(None, _taken(batch, np.flatnonzero(~known)))
+            batch = _taken(batch, np.flatnonzero(known))
+        if not batch.num_rows:
+            return
+        slots = self.slicing.slots(self.times(batch))
+        order_slots = dispatch.kernels().order_slots
+        numbers, order, starts = order_slots(slots, self.slicing.shift)
+        while self.slicing.shift < WIDEST and (len(numbers) > time_slices.SPREAD or len(self._slices) > MOST):
+            self._widen()
+            numbers, order, starts = order_slots(slots, self.slicing.shift)
+        if order is not None:
+            batch = _taken(batch, order)
+        for number, start, end in zip(numbers.tolist(), starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+            self._append(number, batch.slice(start, end - start))
+
+    def times(self, batch: pa.RecordBatch) -> np.ndarray:
+        """The attribute of rows that have it."""
+        return views.times(batch.column(self.on))
+
+    def _held(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """As rows are held: dictionaries decoded, for those of several batches cannot be joined."""
+        columns = [as_type(own_copy(batch.column(f.name)), f.type) for f in self._plain]
+        return pa.RecordBatch.from_arrays(columns, schema=self._plain)
+
+    def _append(self, number: int | None, batch: pa.RecordBatch) -> None:
+        pieces = self._valueless if number is None else self._slices.setdefault(number, [])
+        self._changed.add(number)
+        self._rows += batch.num_rows
+        # a short batch is joined with one that is not much longer: there are never many, and no row is copied often
+        while pieces and pieces[-1].num_rows <= 2 * batch.num_rows:
+            self.nbytes -= pieces[-1].nbytes
+            batch = pa.concat_batches([pieces.pop(), batch])
+        pieces.append(batch)
+        self.nbytes += batch.nbytes
+
+    def _widen(self) -> None:
+        """Slices four times as long. Rows of one time were in one slice, so they stay in their order."""
+        self.slicing.shift += 2
+        self._changed |= self._slices.keys()
+        wide: dict[int, list[pa.RecordBatch]] = {}
+        for number in sorted(self._slices):
+            wide.setdefault(number >> 2, []).extend(self._slices[number])
+        self._slices = wide
+        self._changed |= wide.keys()
+
+    def take_below(self, bound: Bound) -> Iterator[pa.RecordBatch]:
+        """Remove and give the rows below a bound: a batch for each slice, slices in order of time, the rows of each as
+        they came."""
+        for number, all_below in list(self.slicing.reached(self._slices, bound)):
+            rows = self._joined(number)
+            gone = None if all_below else self.times(rows) < bound
+            yield from self._remove(number, rows, gone)
+
+    def take_covered(self, frontier: Frontier) -> Iterator[pa.RecordBatch]:
+        """Remove and give the rows that match a promise; as `take_below`, rows without a value last."""
+        linear = frontier.all.linear
+        if frontier.ended:
+            yield from self.take_all()
+        elif frontier.is_linear and linear.keys() <= {self.on}:
+            yield from self.take_below(linear.get(self.on, -math.inf))
+        else:
+            highest = max((p.below.get(self.on, math.inf) for p in frontier.promises()), default=-math.inf)
+            yield from self.take_where(highest, lambda rows: covered(frontier, rows))
+
+    def take_where(self, highest: Bound, mask: Mask) -> Iterator[pa.RecordBatch]:
+        """Remove and give the rows that a mask names, of those that may be below ``highest`` or have no value."""
+        for number, _ in list(self.slicing.reached(self._slices, highest)):
+            rows = self._joined(number)
+            yield from self._remove(number, rows, mask(rows))
+        if self._valueless:
+            rows = self._joined(None)
+            yield from self._remove(None, rows, mask(rows))
+
+    def take_all(self) -> Iterator[pa.RecordBatch]:
+        """Remove and give all rows, those without a value last."""
+        for number in sorted(self._slices):
+            yield from self._remove(number, self._joined(number), None)
+        if self._valueless:
+            yield from self._remove(None, self._joined(None), None)
+
+    def _joined(self, number: int | None) -> pa.RecordBatch:
+        """All rows of a slice as one batch."""
+        pieces = self._valueless if number is None else self._slices[number]
+        if len(pieces) > 1:
+            self.nbytes -= sum(piece.nbytes for piece in pieces)
+            pieces[:] = [pa.concat_batches(pieces)]
+            self.nbytes += pieces[0].nbytes
+        return pieces[0]
+
+    def _remove(self, number: int | None, rows: pa.RecordBatch, gone: np.ndarray | None) -> Iterator[pa.RecordBatch]:
+        """Some rows of a slice leave (None: all)."""
+        if gone is not None and not gone.any():
+            return
+        whole = gone is None or bool(gone.all())
+        left = None if whole or gone is None else _taken(rows, np.flatnonzero(~gone))
+        leaving = rows if whole or gone is None else _taken(rows, np.flatnonzero(gone))
+        self._changed.add(number)
+        self._rows -= leaving.num_rows
+        self.nbytes += (0 if left is None else left.nbytes) - rows.nbytes
+        if number is None:
+            self._valueless = [] if left is None else [left]
+        elif left is None:
+            del self._slices[number]
+        else:
+            self._slices[number] = [left]
+        yield leaving
+
+    def least(self) -> Bound | None:
+        """The least value that is held; None if there is none."""
+        if not self._slices:
+            return None
+        value: Bound = self.times(self._joined(min(self._slices))).min().item()
+        return value
+
+    def released(self, rows: pa.RecordBatch, order: np.ndarray | None = None) -> Iterator[pa.RecordBatch]:
+        """Rows that were taken, in another order if one is given, as they came in: in their own types."""
+        for start in range(0, rows.num_rows, _WHOLE_BATCH):
+            end = start + _WHOLE_BATCH
+            part = rows.slice(start, _WHOLE_BATCH) if order is None else _taken(rows, order[start:end])
+            columns = [as_type(c, f.type) for c, f in zip(part.columns, self.schema, strict=True)]
+            yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def save(self, prefix: str = "") -> Iterator[Part]:
+        """The slices that changed since the last time."""
+        yield text_part(f"{prefix}shift", self.slicing.shift)
+        for number in sorted(self._changed, key=lambda n: (n is None, n or 0)):
+            there = bool(self._valueless) if number is None else number in self._slices
+            key = f"{prefix}slice/{'none' if number is None else number}"
+            if there:
+                yield key, self._joined(number)
+                self._saved.add(number)
+            elif number in self._saved:
+                yield key, None
+                self._saved.discard(number)
+        self._changed = set()
+
+    def load(self, parts: Mapping[str, pa.RecordBatch | None] | Iterable[Part], prefix: str = "") -> None:
+        found = dict(parts)
+        self._start()
+        self._saved = set()
+        said = found.get(f"{prefix}shift")
+        shift = 0 if said is None else read_text(said)
+        assert isinstance(shift, int)
+        self.slicing.shift = shift
+        for key, part in found.items():
+            if part is not None and key.startswith(f"{prefix}slice/"):
+                name = key.removeprefix(f"{prefix}slice/")
+                number = None if name == "none" else int(name)
+                missing = [n for n in self.schema.names if n not in part.schema.names]
+                if missing:
+                    raise OopError(
+                        f"waiting rows were saved without the column {missing[0]!r}, which this plan uses",
+                        hint="load the state into the plan that saved it",
+                    )
+                self._append(number, self._held(part))
+                self._saved.add(number)
+        self._changed = set()
+
+
+def _taken(batch: pa.RecordBatch, rows: np.ndarray) -> pa.RecordBatch:
+    """Rows of a batch, as a copy of their own."""
+    columns = [take_column(c, rows, c.type) for c in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
