@@ -11,6 +11,7 @@ import pyarrow as pa
 from oop.describing import described
 from oop.errors import OopError, SchemaMismatch
 from oop.joining import On, make_join, make_static_join, two
+from oop.numbering import resolved
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Spec
 from oop.operators.describe import by_hand
@@ -313,9 +314,9 @@ class Stream:
     def _final(self) -> Node:
         """The plan as it runs. Its last node is this stream; one output of a split gets a node of its own."""
         if self._route is None:
-            return described(self._node)
+            return described(resolved(self._node))
         names = tuple((n, col(n)) for n in self.schema.names)
-        return described(make_node(Project(names), [self._edge()], self._node.site, self._node.call))
+        return described(resolved(make_node(Project(names), [self._edge()], self._node.site, self._node.call)))
 
     def explain(self) -> str:
         """The plan as a tree.
