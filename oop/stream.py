@@ -13,6 +13,7 @@ from oop.describing import described
 from oop.emitting import emitting, is_early
 from oop.errors import OopError, SchemaMismatch
 from oop.joining import On, make_join, make_static_join, two
+from oop.numbering import resolved
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Spec
 from oop.operators.describe import by_hand
@@ -339,7 +340,7 @@ class Stream:
         if self._route is not None:
             names = tuple((n, col(n)) for n in self.schema.names)
             node = make_node(Project(names), [self._edge()], node.site, node.call)
-        return described(accounted(node))
+        return described(accounted(resolved(node)))
 
     def explain(self) -> str:
         """The plan as a tree.

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from oop.accounting import check_accounts
 from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn
+from oop.numbering import check_numbers, resolved
 from oop.operators.aggregates import ACCOUNTS
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.expressions import Expr
 from oop.operators.group_by import GroupBy
+from oop.operators.numbers import SEQ
 from oop.operators.times import check_time_type
 from oop.plan import PROBES, could_promise, frontiers
 from oop.site import user_line
@@ -27,6 +29,19 @@ class Windowed:
         site = user_line()
         if not isinstance(window, Window):
             raise TypeError(f"a window is oop.tumbling(…) or oop.sliding(…), not {window!r}")
+        if window.counts_rows:
+            if on not in (None, SEQ):
+                raise SchemaMismatch(
+                    f"{window} counts rows, it is not on {on!r}",
+                    at=site,
+                    hint="leave on= out, or take a window of time: oop.tumbling(…), oop.sliding(…)",
+                )
+            try:
+                check_numbers(stream._node)
+            except OopError as wrong:
+                raise wrong.located(site) from None
+            self.stream, self.window, self.on = stream, window, SEQ
+            return
         on = on or stream.time
         names = stream.schema.names
         if on is None:
@@ -104,9 +119,10 @@ class Grouped:
 def _promised(stream: Stream, keys: Sequence[str]) -> tuple[str, ...]:
     """The keys about which the stream's sources may come to promise."""
     attributes: set[str] = set()
+    node = resolved(stream._node)
     for bound in PROBES:
         try:
-            frontier = frontiers(stream._node, could_promise(stream._node, bound))[id(stream._node)]
+            frontier = frontiers(node, could_promise(node, bound))[id(node)]
         except TimeError:  # out of reach of a window; another bound may not be
             continue
         attributes |= {a for p in frontier.promises() for a in p.below}

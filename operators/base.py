@@ -105,6 +105,8 @@ class Spec:
     passes = False
     """Does each row leave at once or never, whatever came before it? Then rows need not meet anywhere: an engine may
     start the operator in several places, and let its promises be `translate` of what the inputs promise."""
+    numbers_rows = False
+    """Can it give rows their numbers itself, whatever it is given? As a source can."""
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         """The columns that it makes; raises SchemaMismatch or UnknownColumn."""
@@ -137,6 +139,13 @@ class Spec:
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         """For each port the columns that it must be given, when of its own only ``wanted`` are used. None: all."""
         return [None for _ in inputs]
+
+    def with_number(self) -> Spec | None:
+        """The same with the number of each row beside its columns (`operators/numbers.py`); None: it cannot have one.
+
+        What passes rows hands on all columns that it is given, unless it says otherwise here.
+        """
+        return self if self.passes else None
 
     def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
         """What makes fewer rows of those on their way to it, where that can be: it takes the reduced ones as well."""

@@ -18,6 +18,7 @@ from oop.errors import SchemaMismatch, TimeError
 from oop.kernels import dispatch, views
 from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.marks import keep_late
+from oop.operators.numbers import SEQ, SHOWN
 from oop.operators.times import check_time_type
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
@@ -100,10 +101,14 @@ class Bucket(Spec):
         return BucketOperator(self, inputs)
 
     def describe(self) -> str:
-        return f"Bucket {self.text} on {self.on}"
+        return f"Bucket {self.text} on {self._shown}"
 
     def promise_note(self) -> str:
-        return f"{self.on} < t becomes wid < W(t)"
+        return f"{self._shown} < t becomes wid < W(t)"
+
+    @property
+    def _shown(self) -> str:
+        return SHOWN if self.on == SEQ else self.on
 
 
 class BucketOperator(Passing):

@@ -7,7 +7,7 @@ appropriate level". Rows pass. A bound is never rounded: it is held back until i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from oop.errors import UnknownColumn
 from oop.operators.base import Columns, Element, Operator, Part, Passing, Spec
 from oop.operators.bucket import WID_START
 from oop.operators.group_values import check_type
+from oop.operators.numbers import SEQ, SHOWN
 from oop.operators.times import check_time_type, duration_in
 from oop.punctuation import Frontier, Gate, Interest, Punctuation
 from oop.punctuation.durations import Duration, show
@@ -43,12 +44,15 @@ class Describe(Spec):
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [wanted]
 
+    def with_number(self) -> Spec | None:
+        return replace(self, asked=(*self.asked, Interest(SEQ, by=())))
+
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return DescribeOperator(self, inputs)
 
     def describe(self) -> str:
         shown = " and ".join(dict.fromkeys(str(i) for i in self.asked if i.uses)) or "the end"
-        shown = shown.replace(WID_START, "wid")  # as the notes of other operators call it
+        shown = shown.replace(WID_START, "wid").replace(SEQ, SHOWN)  # as the notes of other operators call them
         return f"Describe {shown}" + (f" every {self.every}" if self.every else "")
 
     def promise_note(self) -> str:

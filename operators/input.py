@@ -7,8 +7,7 @@ promise itself may follow later. A promise ends the batch in progress (A.1.1); o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +16,10 @@ from oop.errors import LateRow, OopError, SchemaMismatch, TimeError, UnknownColu
 from oop.kernels import views
 from oop.operators.base import FRONTIERS, Element, Operator, Part, Ports, Spec, read_text, text_part
 from oop.operators.group_values import check_type, of_value
-from oop.operators.guard import Broken, Guard
+from oop.operators.guard import Broken, Cut, Guard
 from oop.operators.ledger import WITHOUT_TIME, Entry, Ledger
 from oop.operators.marks import mark_dropped, mark_late
+from oop.operators.numbers import Numbers, append_numbers, promised, with_number, with_number_cuts
 from oop.operators.times import check_time_type, physical
 from oop.operators.train import Train, couple
 from oop.punctuation import END, Frontier, Gate, Interest, Policy, Punctuation
@@ -29,12 +29,14 @@ from oop.punctuation.progress import Linear, Progress
 
 LATE_MODES = ("drop", "raise", "admit")
 NULL_MODES = ("raise", "aside")
-Numbers: TypeAlias = range | np.ndarray
 
 
 @dataclass(frozen=True)
 class Input(Spec):
-    """``policies`` have their durations in the attributes' units; ``text`` is what the user wrote."""
+    """``policies`` have their durations in the attributes' units; ``text`` is what the user wrote.
+
+    ``numbers``: each row's number goes with it, and is promised about.
+    """
 
     source: str
     time: str
@@ -44,7 +46,9 @@ class Input(Spec):
     text: str = ""
     account: bool = False
     """Do late rows travel on to be counted where their windows are?"""
+    numbers: bool = False
     name = "Source"
+    numbers_rows = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         schema = inputs[0]
@@ -60,7 +64,10 @@ class Input(Spec):
                 check_type(schema.field(policy.by).type)
                 if policy.by in (policy.attributes or (attribute,)):
                     raise SchemaMismatch(f"promises about {policy.by!r} cannot be by {policy.by!r} itself")
-        return schema
+        return with_number(schema) if self.numbers else schema
+
+    def with_number(self) -> Spec | None:
+        return replace(self, numbers=True)
 
     def could_promise(self, groups: Mapping[str, Iterable[Value]], bound: int, ahead: int = 1) -> Frontier:
         """What it may come to promise, for what is asked of a plan before it runs; ``bound`` stands for any.
@@ -68,7 +75,7 @@ class Input(Spec):
         ``groups`` are values that the plan's filters fix; any group may come, these are the ones it would ask about.
         Groups, and several attributes together, may be ``ahead`` of all rows.
         """
-        frontier = Frontier()
+        frontier = Frontier.of(promised(bound)) if self.numbers else Frontier()  # whatever the policies
         for attribute, policy in self.policies:
             if isinstance(policy, AtEnd):
                 frontier.advance(END)
@@ -86,13 +93,15 @@ class Input(Spec):
         return InputOperator(self, inputs)
 
     def describe(self) -> str:
-        return f"Source {self.source}   {self.text or 'no promises'}   late: {self.late}"
+        numbers = "   rows numbered" if self.numbers else ""
+        return f"Source {self.source}   {self.text or 'no promises'}   late: {self.late}{numbers}"
 
 
 class InputOperator:
     def __init__(self, spec: Input, inputs: Sequence[pa.Schema], interests: Iterable[Interest] | None = None) -> None:
         self.spec = spec
-        self.output = spec.schema(inputs)
+        spec.schema(inputs)
+        self.output = inputs[0]  # without the number: what is guarded, and kept of late rows
         self.progress = [p.start(a) for a, p in spec.policies]
         self.guard = Guard(self.progress, spec.time)
         self.punctuated = any(isinstance(p, Punctuated) for _, p in spec.policies)
@@ -138,13 +147,15 @@ class InputOperator:
         for _, entry in entries:
             self.ledger.add(entry)
         start = 0
-        for row, promise in cuts:
+        for row, promise in self._cuts(cuts, ends, first_row, batch.num_rows):
             if self.gate.passes(promise):
-                yield from self._rows(batch, late, start, row)
+                yield from self._rows(batch, late, numbers, start, row)
                 start = row
                 yield promise
-        yield from self._rows(batch, late, start, batch.num_rows)
-        yield from self._promises()
+        yield from self._rows(batch, late, numbers, start, batch.num_rows)
+        if failure is not None:  # of the rows behind the one that fails nothing has left
+            self.rows_seen = int(numbers[batch.num_rows])
+        yield from self.promises()
         if failure is not None:
             raise failure
 
@@ -154,7 +165,7 @@ class InputOperator:
         The same rows are late as one by one, and the same promises leave, if some a little later.
         """
         train = couple(elements, self.output) if len(elements) > 1 else None
-        alone = all(type(p) in (Progress, Linear) for p in self.progress) and len(self.progress) == 1
+        alone = all(type(p) in (Progress, Linear) for p in self.progress) and len(self.progress) <= 1
         if train is None or not (self._is_plain(train) if train.promises else alone):
             for element in elements:
                 if isinstance(element, Punctuation):
@@ -182,8 +193,9 @@ class InputOperator:
         )
 
     def _linear_train(self, train: Train) -> Iterator[Element]:
-        batch, attribute = train.rows, self.spec.time
+        batch, attribute, first_row = train.rows, self.spec.time, self.rows_seen
         self.rows_seen += batch.num_rows
+        numbers = range(first_row, self.rows_seen)
         bounds = train.running_bounds(self.ports.frontiers[0].bound(attribute))
         times = views.times(batch.column(attribute))
         row_bounds = np.repeat(bounds, np.diff(train.places, prepend=0, append=batch.num_rows))
@@ -195,12 +207,16 @@ class InputOperator:
             late = None
         self.ports.advance(Punctuation({attribute: bounds[-1].item()}), 0)
         start = 0
-        for place, promise in train.helping(self.gate.helps):
+        for place, promise in self._cuts(train.helping(self.gate.helps), train.ends, first_row, batch.num_rows):
             if self.gate.passes(promise):
-                yield from self._rows(batch, late, start, place)
+                yield from self._rows(batch, late, numbers, start, place)
                 start = place
                 yield promise
-        yield from self._rows(batch, late, start, batch.num_rows)
+        yield from self._rows(batch, late, numbers, start, batch.num_rows)
+        yield from self.promises()
+
+    def _cuts(self, cuts: Iterable[Cut], ends: Sequence[int], first_row: int, rows: int) -> Iterable[Cut]:
+        return with_number_cuts(cuts, ends, first_row, rows, self.gate.helps) if self.spec.numbers else cuts
 
     def _with_time(self, batch: pa.RecordBatch, first_row: int) -> tuple[pa.RecordBatch, Numbers, TimeError | None]:
         """Rows without a time belong to no window: an error that names the row, or set aside by choice.
@@ -243,10 +259,14 @@ class InputOperator:
             hint='promise less (a greater slack), or pass late="drop" or late="admit"',
         )
 
-    def _rows(self, batch: pa.RecordBatch, late: np.ndarray | None, start: int, end: int) -> Iterator[Element]:
+    def _rows(
+        self, batch: pa.RecordBatch, late: np.ndarray | None, numbers: Numbers, start: int, end: int
+    ) -> Iterator[Element]:
         if start == end:
             return
         piece = batch.slice(start, end - start)
+        if self.spec.numbers:
+            piece = append_numbers(piece, numbers[start:end])
         if late is None or not late[start:end].any():
             yield piece
             return
@@ -259,9 +279,12 @@ class InputOperator:
         elif self.spec.account:
             yield mark_dropped(piece.filter(mask))
 
-    def _promises(self) -> Iterator[Element]:
+    def promises(self) -> Iterator[Element]:
+        """What the rows so far imply, as far as it is new and helps."""
         for progress in self.progress:
             yield from self.gate.through(progress.promises())
+        if self.spec.numbers and self.rows_seen:
+            yield from self.gate.through([promised(self.rows_seen)])
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         """Promises that the data carries, and the end."""
@@ -280,7 +303,7 @@ class InputOperator:
         for progress in self.clocked:
             progress.tick(now(self.output.field(progress.attribute).type))
         if self.clocked:
-            yield from self._promises()
+            yield from self.promises()
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()

@@ -17,6 +17,7 @@ from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.expressions import Col, Expr
 from oop.operators.extremes import least_of_greatests
 from oop.operators.marks import keep_late
+from oop.operators.numbers import SEQ
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
 from oop.punctuation.translate import Image, carry, carry_least, carry_promise
@@ -64,11 +65,14 @@ class Project(Spec):
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [frozenset().union(*(e.columns() for _, e in self.columns))]
 
+    def with_number(self) -> Spec | None:
+        return Project((*self.columns, (SEQ, Col(SEQ))))
+
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return ProjectOperator(self, inputs)
 
     def describe(self) -> str:
-        shown = [n if isinstance(e, Col) and e.name == n else f"{n}={e!r}" for n, e in self.columns]
+        shown = [n if isinstance(e, Col) and e.name == n else f"{n}={e!r}" for n, e in self.columns if n != SEQ]
         return f"Project {', '.join(shown)}"
 
     def promise_note(self) -> str:

@@ -51,6 +51,9 @@ class Union(Spec):
         corners = reduce(Corners.meet, (f.at(groups) for f in frontiers))
         return [Punctuation(corner, punct.where) for corner in corners]
 
+    def with_number(self) -> Spec | None:
+        return None  # each input counts for itself
+
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return UnionOperator(self, inputs)
 

@@ -13,7 +13,8 @@ from oop.engines.embedded import Embedded, Run
 from oop.engines.late import Late
 from oop.operators.base import Element, Part, Stateful
 from oop.operators.describe import Describe
-from oop.operators.input import InputOperator, normalise
+from oop.operators.input import Input, InputOperator, normalise
+from oop.operators.numbers import SEQ, promised
 from oop.plan import check_emits, frontiers
 from oop.punctuation import END, Frontier, Policy, Punctuation, punctuated
 from oop.sources import source
@@ -86,7 +87,15 @@ class Harness:
                 self.given[port].advance(normalise(element, self.schemas[port]))
         if port in self.sources:
             self.sources[port].process_train(list(elements))
+            self._count(elements, port)
         self.settle()
+
+    def _count(self, elements: Sequence[Element], port: int) -> None:
+        """A source that numbers its rows promises about that by itself."""
+        spec, given = self.sources[port].node.spec, self.given[port]
+        rows = sum(e.num_rows for e in elements if not isinstance(e, Punctuation))
+        if isinstance(spec, Input) and spec.numbers and rows and not given.ended:
+            given.advance(promised(int(given.bound(SEQ) or 0) + rows))
 
     def tick(self) -> None:
         """Let timers look at the clock."""

@@ -143,9 +143,10 @@ class _Trial:
         self.harness.load(snapshot, given)
 
     def _note_late(self) -> None:
-        for ledger in self.harness.late.sources.values():
+        for source, ledger in zip(self.harness.run._sources, self.harness.late.sources.values(), strict=True):
             table = ledger.table()
-            if self.shuffled:  # which of several promises a row is found to have broken depends on when it comes
+            # which of several promises in the data a row is found to have broken depends on when it comes
+            if self.shuffled or source.operator.punctuated:
                 table = table.select(ledger.schema.names)
             self.late += bag(table.to_pylist())
 

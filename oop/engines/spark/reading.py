@@ -197,7 +197,7 @@ def read_split(reading: Reading, split: Split) -> Iterator[Cell]:
         schema = stages.source_schema(reading.number, whole=reading.late_to is not None)
         operator = InputOperator(node.spec, [schema], interests=[])  # promises are the planner's business
         restore(operator, split.state)
-        for train in _trains(split.blocks, node.schema, schema.names):
+        for train in _trains(split.blocks, node.input_schemas()[0], schema.names):
             for element in operator.process_train(train):
                 if not isinstance(element, Punctuation):
                     yield from passage.push(element)

@@ -31,7 +31,7 @@ class Scout:
         node = stages.producers[number]
         assert isinstance(node.spec, Input)
         spec = replace(node.spec, late="drop", nulls="aside")
-        self.schema = node.schema
+        (self.schema,) = node.input_schemas()
         self.columns = policy_columns(spec, self.schema)
         narrow = pa.schema([self.schema.field(c) for c in self.columns])
         self.operator = InputOperator(spec, [narrow], stages.interests(number))
@@ -49,7 +49,7 @@ class Scout:
             return
         greatest.see(block.greatest)
         self.operator.rows_seen += block.rows
-        for _ in self.operator.gate.through(p for progress in self.operator.progress for p in progress.promises()):
+        for _ in self.operator.promises():
             pass
 
     @property

@@ -95,15 +95,16 @@ class Stages:
     def source_schema(self, number: int, whole: bool) -> pa.Schema:
         """The columns of a source that must be read: those that are used, and those that its promises depend on.
 
-        ``whole``: all of them, since late rows are shown or kept as they came.
+        ``whole``: all of them, since late rows are shown or kept as they came. A row's number is not read.
         """
         node = self.producers[number]
         assert isinstance(node.spec, Input)
+        (schema,) = node.input_schemas()
         used = self.wanted(node)
         if whole or used is None or node.spec.late == "raise":
-            return node.schema
-        used |= set(policy_columns(node.spec, node.schema))
-        return pa.schema([field for field in node.schema if field.name in used])
+            return schema
+        used |= set(policy_columns(node.spec, schema))
+        return pa.schema([field for field in schema if field.name in used])
 
     def columns(self, number: int, port: int) -> list[str]:
         """The columns that must be shipped to a port of a stage."""
