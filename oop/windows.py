@@ -14,10 +14,15 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from oop.errors import SchemaMismatch
 from oop.operators.aggregate import Aggregate
 from oop.operators.bucket import Bucket, Grid
+from oop.operators.calendar import UNITS, Calendar
 from oop.operators.holding import Named
+from oop.operators.kinds import UTC
 from oop.operators.times import duration_in
+from oop.operators.wids import Windows
+from oop.operators.zones import zone_of
 from oop.punctuation.durations import Duration, show
 
 if TYPE_CHECKING:
@@ -57,17 +62,63 @@ class TimeWindow(Window):
         self.grid(time)
 
     def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
-        time = stream.schema.field(on).type
-        grid = self.grid(time)
-        bucketed = stream._then(Bucket(on, grid, str(self)), f".window({self})", time=on)
-        # a small float cannot hold the windows' edges: rows would stand outside their window
-        edges = pa.float64() if pa.types.is_floating(time) else time
-        return bucketed._then(Aggregate(keys, functions, grid, on, edges), call, time="window_start")
+        return _aggregate(stream, self.grid(stream.schema.field(on).type), self, on, keys, functions, call)
 
     def __str__(self) -> str:
         every = f" every {show(self.every)}" if self.kind == "sliding" else ""
         offset = f" offset {show(self.offset)}" if self.offset else ""
         return f"{self.kind} {show(self.range)}{every}{offset}"
+
+
+@dataclass(frozen=True)
+class CalendarWindow(Window):
+    """Hours, days, weeks, months, quarters or years of a time zone."""
+
+    unit: str
+    every: int = 1
+    tz: str | None = None
+
+    def calendar(self, time: pa.DataType) -> Calendar:
+        """On a time column of this type; SchemaMismatch where its values are no points in a calendar."""
+        if pa.types.is_timestamp(time):
+            zone = self.tz or time.tz
+            return Calendar(self.unit, self.every, None if zone in UTC else zone, time.unit)
+        if not pa.types.is_date(time):
+            raise SchemaMismatch(
+                f"{self} makes no sense on a column of type {time}: plain numbers have no calendar",
+                hint="cast it: .with_columns(ts=oop.col('ts').cast('timestamp[us]')), or use oop.tumbling(…)",
+            )
+        if self.unit == "hour" or self.tz not in UTC:
+            raise SchemaMismatch(
+                f"{self} makes no sense on a column of type {time}: a date has no time of day",
+                hint="leave out tz=, and take days or more; or cast the column to a timestamp",
+            )
+        return Calendar(self.unit, self.every, None, "D" if pa.types.is_date32(time) else "ms")
+
+    def check(self, time: pa.DataType) -> None:
+        if self.calendar(time).limit <= 0:
+            raise ValueError(f"{self} does not fit times of type {time}")
+
+    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+        return _aggregate(stream, self.calendar(stream.schema.field(on).type), self, on, keys, functions, call)
+
+    def __str__(self) -> str:
+        length = self.unit if self.every == 1 else f"{self.every} {self.unit}s"
+        return f"calendar {length}" + (f" in {self.tz}" if self.tz else "")
+
+
+def _aggregate(
+    stream: Stream, windows: Windows, window: Window, on: str, keys: tuple[str, ...], functions: Named, call: str
+) -> Stream:
+    """Bucket and Aggregate: WID's two halves (paper 004, A.2.2)."""
+    time = stream.schema.field(on).type
+    bucketed = stream._then(Bucket(on, windows, str(window)), f".window({window})", time=on)
+    return bucketed._then(Aggregate(keys, functions, windows, on, edge_type(time)), call, time="window_start")
+
+
+def edge_type(time: pa.DataType) -> pa.DataType:
+    """The type of windows' edges. A small float cannot hold them: rows would stand outside their window."""
+    return pa.float64() if pa.types.is_floating(time) else time
 
 
 def tumbling(range: Duration, offset: Duration = 0) -> TimeWindow:
@@ -86,3 +137,30 @@ def sliding(range: Duration, every: Duration, offset: Duration = 0) -> TimeWindo
     'sliding 10 every 5'
     """
     return TimeWindow(range, every, offset)
+
+
+def calendar(unit: str, tz: str | None = None, every: int = 1) -> CalendarWindow:
+    """Hours, days, weeks (from Monday), months, quarters or years of a time zone, or ``every`` so many of them.
+
+    ``tz`` is an IANA name. Without it the column's own zone counts, and a column without a zone is taken as local time.
+    With it, the times of a column without a zone are taken as UTC. Windows tile time: a day in which the clock is
+    changed has 23 or 25 hours, the hour that comes twice is one window, and where local midnight is skipped a day
+    begins at its first instant. Several units are counted from the one that 1970 begins in.
+
+    >>> import oop
+    >>> print(oop.calendar("day", tz="Europe/Berlin"))
+    calendar day in Europe/Berlin
+    >>> months = pa.table({"day": pa.array([0, 40, 45], pa.date32())})
+    >>> stream = oop.source(months, time="day", punctuate=oop.ordered())
+    >>> for row in stream.window(oop.calendar("month")).agg(n=oop.count()).run().to_table().to_pylist():
+    ...     print(row["window_start"], row["window_end"], row["n"])
+    1970-01-01 1970-02-01 1
+    1970-02-01 1970-03-01 2
+    """
+    if unit not in UNITS:
+        raise ValueError(f"a unit of the calendar is one of {', '.join(UNITS)}, not {unit!r}")
+    if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+        raise ValueError(f"every is a whole number of units, at least 1, not {every!r}")
+    if tz is not None:
+        zone_of(tz)
+    return CalendarWindow(unit, every, tz)
