@@ -39,7 +39,7 @@ from oop.punctuation import (
 )
 from oop.sources import source
 from oop.stream import Stream, set_default_engine, set_spark_engine, union
-from oop.windows import calendar, sliding, tumbling
+from oop.windows import calendar, landmark, sliding, tumbling
 
 __version__ = "0.1.0"
 
@@ -72,6 +72,7 @@ __all__ = [
     "count",
     "greatest",
     "if_else",
+    "landmark",
     "least",
     "lit",
     "max",

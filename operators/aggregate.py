@@ -212,8 +212,10 @@ class AggregateOperator(Holding):
 
 
 def _wid_bound(punct: Punctuation) -> int:
-    """How far one promise may reach; the end of a group reaches everywhere."""
-    return as_int64(punct.below[WID_START]) if WID_START in punct.below else INT64_MAX
+    """How far one promise may reach; the end of a group reaches everywhere, a bound on something else nowhere."""
+    if not punct.below:
+        return INT64_MAX
+    return as_int64(punct.below.get(WID_START))
 
 
 def _constant(value: np.ndarray, length: int) -> np.ndarray:

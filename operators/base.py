@@ -105,6 +105,11 @@ class Spec:
     """Does each row leave at once or never, whatever came before it? Then rows need not meet anywhere: an engine may
     start the operator in several places, and let its promises be `translate` of what the inputs promise."""
 
+    @property
+    def unblock_hint(self) -> str | None:
+        """What to do when it could never emit; None: what is usual."""
+        return None
+
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         """The columns that it makes; raises SchemaMismatch or UnknownColumn."""
         return inputs[0]
