@@ -64,7 +64,9 @@ class Calendar:
                 hint="cast the time column to a coarser unit first",
             )
         first, last = self._numbers(ends).tolist()
-        if last - first < len(times):
+        if first == last:
+            found = np.full(len(times), first)
+        elif last - first < len(times):
             found = first + np.searchsorted(_starts(self, first, last), times, side="right") - 1
         else:
             found = self._numbers(times)
