@@ -39,7 +39,7 @@ from oop.punctuation import (
 )
 from oop.sources import source
 from oop.stream import Stream, set_default_engine, set_spark_engine, union
-from oop.windows import rows, sliding, tumbling
+from oop.windows import calendar, landmark, rows, sliding, tumbling
 
 __version__ = "0.1.0"
 
@@ -68,10 +68,12 @@ __all__ = [
     "UnknownColumn",
     "aside",
     "at_end",
+    "calendar",
     "col",
     "count",
     "greatest",
     "if_else",
+    "landmark",
     "late",
     "least",
     "lit",

@@ -18,7 +18,7 @@ from oop.operators.static_join import KINDS as STATIC_KINDS
 from oop.operators.static_join import StaticJoin
 from oop.operators.times import check_time_type, duration_in, is_whole
 from oop.punctuation.durations import Duration, show
-from oop.windows import TimeWindow, Window
+from oop.windows import CalendarWindow, TimeWindow, Window
 
 On = str | Sequence[str] | Mapping[str, str] | None
 CLOSED = ("both", "left", "right", "neither")
@@ -207,8 +207,11 @@ def _band(low: int | float, high: int | float, closed: str, type_: pa.DataType) 
 
 
 def _same_window(window: Any, type_: pa.DataType) -> tuple[SameWindow, str]:
+    if isinstance(window, CalendarWindow):
+        window.check(type_)
+        return SameWindow(window.calendar(type_)), f"in {window}"
     if not isinstance(window, TimeWindow):
-        raise TypeError(f"window= takes oop.tumbling(…), not {window!r}")
+        raise TypeError(f"window= takes oop.tumbling(…) or oop.calendar(…), not {window!r}")
     grid = window.grid(type_)
     if not grid.tumbles:
         raise ValueError("rows are joined in tumbling windows; for sliding ones say ranges=(left, right)")

@@ -202,7 +202,8 @@ def _never_emits(node: Node, source: Node, attribute: str) -> NeverEmits:
         return NeverEmits(
             what + about,
             at=node.site,
-            hint="put .window(…) before it, group by an attribute that is promised about, or punctuate=oop.at_end()",
+            hint=node.spec.unblock_hint
+            or "put .window(…) before it, group by an attribute that is promised about, or punctuate=oop.at_end()",
         )
     data = source.data
     shown = f'"{data.label}"' if data is not None and data.kind == "file" else "…"

@@ -55,9 +55,9 @@ class Windowed:
         type_ = stream.schema.field(on).type
         try:
             check_time_type(on, type_)
+            window.check(type_)
         except OopError as wrong:
             raise wrong.located(site) from None
-        window.check(type_)
         self.stream, self.window, self.on = stream, window, on
 
     def group_by(self, *keys: str, **named: Expr) -> Grouped:

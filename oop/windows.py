@@ -10,18 +10,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from datetime import date, datetime
 from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
+from oop.errors import SchemaMismatch
 from oop.numbering import numbered
 from oop.operators.aggregate import Aggregate
 from oop.operators.bucket import Bucket, Grid
+from oop.operators.calendar import UNITS, Calendar
 from oop.operators.holding import Named
+from oop.operators.kinds import UTC
+from oop.operators.landmark import Landmark, LandmarkAggregate
 from oop.operators.numbers import SEQ
-from oop.operators.times import duration_in
+from oop.operators.times import duration_in, physical, unit_of
+from oop.operators.wids import Windows
+from oop.operators.zones import zone_of
 from oop.punctuation.durations import Duration, show
+from oop.site import user_line
 
 if TYPE_CHECKING:
     from oop.stream import Stream
@@ -66,12 +74,7 @@ class TimeWindow(Window):
         self.grid(time)
 
     def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
-        time = stream.schema.field(on).type
-        grid = self.grid(time)
-        bucketed = stream._then(Bucket(on, grid, str(self)), f".window({self})", time=on)
-        # a small float cannot hold the windows' edges: rows would stand outside their window
-        edges = pa.float64() if pa.types.is_floating(time) else time
-        return bucketed._then(Aggregate(keys, functions, grid, on, edges), call, time="window_start")
+        return _aggregate(stream, self.grid(stream.schema.field(on).type), self, on, keys, functions, call)
 
     def __str__(self) -> str:
         every = f" every {show(self.every)}" if self.kind == "sliding" else ""
@@ -137,6 +140,116 @@ def _count(name: str, value: int, least: int) -> int:
     return int(value)
 
 
+@dataclass(frozen=True)
+class CalendarWindow(Window):
+    """Hours, days, weeks, months, quarters or years of a time zone."""
+
+    unit: str
+    every: int = 1
+    tz: str | None = None
+    accounts: ClassVar[bool] = True
+
+    def calendar(self, time: pa.DataType) -> Calendar:
+        """On a time column of this type; SchemaMismatch where its values are no points in a calendar."""
+        if pa.types.is_timestamp(time):
+            zone = self.tz or time.tz
+            return Calendar(self.unit, self.every, None if zone in UTC else zone, time.unit)
+        if not pa.types.is_date(time):
+            raise SchemaMismatch(
+                f"{self} makes no sense on a column of type {time}: plain numbers have no calendar",
+                hint="cast it: .with_columns(ts=oop.col('ts').cast('timestamp[us]')), or use oop.tumbling(…)",
+            )
+        if self.unit == "hour" or self.tz not in UTC:
+            raise SchemaMismatch(
+                f"{self} makes no sense on a column of type {time}: a date has no time of day",
+                hint="leave out tz=, and take days or more; or cast the column to a timestamp",
+            )
+        return Calendar(self.unit, self.every, None, "D" if pa.types.is_date32(time) else "ms")
+
+    def check(self, time: pa.DataType) -> None:
+        if self.calendar(time).limit <= 0:
+            raise ValueError(f"{self} does not fit times of type {time}")
+
+    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+        return _aggregate(stream, self.calendar(stream.schema.field(on).type), self, on, keys, functions, call)
+
+    def __str__(self) -> str:
+        length = self.unit if self.every == 1 else f"{self.every} {self.unit}s"
+        return f"calendar {length}" + (f" in {self.tz}" if self.tz else "")
+
+
+Instant = int | float | str | date | datetime
+"""A number in a time column's unit; for dates and timestamps also a date, a datetime, or one as text."""
+
+
+@dataclass(frozen=True)
+class LandmarkWindow(Window):
+    """All windows begin at ``begin``, each ends ``every`` after the one before."""
+
+    begin: Instant
+    every: Duration | None = None
+    changes: bool = False
+
+    def windows(self, time: pa.DataType) -> Landmark:
+        """In the units of a time column of this type."""
+        begin = _instant_in(self.begin, time)
+        if self.every is None:
+            return Landmark(begin, None)
+        every = duration_in(self.every, time)
+        if every <= 0:
+            raise ValueError(f"the step of a landmark window must be greater than 0, not {every}")
+        return Landmark(begin, every)
+
+    def check(self, time: pa.DataType) -> None:
+        self.windows(time)
+
+    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+        apart = next((f for _, f in functions if not f.can_merge), None)
+        if apart is not None and self.every is not None:
+            raise SchemaMismatch(
+                f"a landmark window adds each step to what came before, and {apart} cannot merge the two",
+                at=user_line(),
+                hint="leave out every=, or use an aggregate that merges",
+            )
+        time = stream.schema.field(on).type
+        windows = self.windows(time)
+        bucketed = stream._then(Bucket(on, windows, str(self)), f".window({self})", time=on)
+        spec = LandmarkAggregate(keys, functions, windows, on, edge_type(time), self.changes)
+        return bucketed._then(spec, call, time=None if self.every is None else "window_end")
+
+    def __str__(self) -> str:
+        every = "" if self.every is None else f" every {show(self.every)}"
+        return f"landmark {self.begin}{every}{' changes' if self.changes else ''}"
+
+
+def _instant_in(value: Instant, time: pa.DataType) -> int | float:
+    """A point in time as the physical number of a column of this type; ValueError if it falls between two."""
+    unit = unit_of(time)
+    if isinstance(value, int | float) or unit is None:
+        if isinstance(value, str | date):
+            raise ValueError(f"the time column holds plain numbers, so {value!r} has no meaning; give a number")
+        return duration_in(value, time)
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    exact = physical(moment, pa.timestamp("ns", time.tz if pa.types.is_timestamp(time) else None))
+    if int(exact) % unit:
+        raise ValueError(f"the landmark {value} is not a whole number of the time column's unit")
+    return int(exact) // unit
+
+
+def _aggregate(
+    stream: Stream, windows: Windows, window: Window, on: str, keys: tuple[str, ...], functions: Named, call: str
+) -> Stream:
+    """Bucket and Aggregate: WID's two halves (paper 004, A.2.2)."""
+    time = stream.schema.field(on).type
+    bucketed = stream._then(Bucket(on, windows, str(window)), f".window({window})", time=on)
+    return bucketed._then(Aggregate(keys, functions, windows, on, edge_type(time)), call, time="window_start")
+
+
+def edge_type(time: pa.DataType) -> pa.DataType:
+    """The type of windows' edges. A small float cannot hold them: rows would stand outside their window."""
+    return pa.float64() if pa.types.is_floating(time) else time
+
+
 def tumbling(range: Duration, offset: Duration = 0) -> TimeWindow:
     """Windows side by side, each ``range`` long.
 
@@ -153,3 +266,53 @@ def sliding(range: Duration, every: Duration, offset: Duration = 0) -> TimeWindo
     'sliding 10 every 5'
     """
     return TimeWindow(range, every, offset)
+
+
+def calendar(unit: str, tz: str | None = None, every: int = 1) -> CalendarWindow:
+    """Hours, days, weeks (from Monday), months, quarters or years of a time zone, or ``every`` so many of them.
+
+    ``tz`` is an IANA name. Without it the column's own zone counts, and a column without a zone is taken as local time.
+    With it, the times of a column without a zone are taken as UTC. Windows tile time: a day in which the clock is
+    changed has 23 or 25 hours, the hour that comes twice is one window, and where local midnight is skipped a day
+    begins at its first instant. Several units are counted from the one that 1970 begins in.
+
+    >>> import oop
+    >>> print(oop.calendar("day", tz="Europe/Berlin"))
+    calendar day in Europe/Berlin
+    >>> months = pa.table({"day": pa.array([0, 40, 45], pa.date32())})
+    >>> stream = oop.source(months, time="day", punctuate=oop.ordered())
+    >>> for row in stream.window(oop.calendar("month")).agg(n=oop.count()).run().to_table().to_pylist():
+    ...     print(row["window_start"], row["window_end"], row["n"])
+    1970-01-01 1970-02-01 1
+    1970-02-01 1970-03-01 2
+    """
+    if unit not in UNITS:
+        raise ValueError(f"a unit of the calendar is one of {', '.join(UNITS)}, not {unit!r}")
+    if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+        raise ValueError(f"every is a whole number of units, at least 1, not {every!r}")
+    if tz is not None:
+        zone_of(tz)
+    return CalendarWindow(unit, every, tz)
+
+
+def landmark(start: Instant, every: Duration | None = None, *, changes: bool = False) -> LandmarkWindow:
+    """Windows that all begin at ``start``: a running result, put out whenever another ``every`` of time is complete.
+
+    Each has a row for every group that has had one since the landmark, also if none came in the last step; with
+    ``changes=True`` only those that had one. At the end windows go out up to the one with the last row. Without
+    ``every`` there is one window, which only the end of the stream completes; its end is null. Rows before the landmark
+    are in no window. The state has one partial aggregate for each group, for ever.
+
+    >>> import oop
+    >>> sales = pa.table({"ts": [1, 3, 12, 31], "shop": ["a", "b", "a", "b"]})
+    >>> stream = oop.source(sales, time="ts", punctuate=oop.ordered())
+    >>> for row in stream.window(oop.landmark(0, every=10)).agg(n=oop.count()).run().to_table().to_pylist():
+    ...     print(row)
+    {'window_start': 0, 'window_end': 10, 'n': 2}
+    {'window_start': 0, 'window_end': 20, 'n': 3}
+    {'window_start': 0, 'window_end': 30, 'n': 3}
+    {'window_start': 0, 'window_end': 40, 'n': 4}
+    """
+    if changes and every is None:
+        raise ValueError("changes=True says which groups a step puts out: it needs every=")
+    return LandmarkWindow(start, every, changes)

@@ -17,7 +17,7 @@ from oop.kernels import views
 from oop.kernels.scratch import lasting_array
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Columns, Element, Operator, Part, Reducer, Spec
-from oop.operators.bucket import WID_END, WID_START, Grid
+from oop.operators.bucket import WID_END, WID_START
 from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds
 from oop.operators.groups import Shape, Table
 from oop.operators.holding import Holding, describe_groups, unique_schema
@@ -25,6 +25,7 @@ from oop.operators.marks import is_late, is_partial
 from oop.operators.panes import PaneCode, PaneTree
 from oop.operators.preaggregate import Preaggregate
 from oop.operators.times import from_physical
+from oop.operators.wids import Windows
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.translate import Image, carry, carry_promise
 
@@ -34,11 +35,11 @@ _WHOLE_BATCH = 65_536
 
 @dataclass(frozen=True, eq=False)
 class Aggregate(Spec):
-    """``on`` is the windowed attribute, ``time`` its type, ``grid`` the window in its units."""
+    """``on`` is the windowed attribute, ``time`` its type, ``grid`` the windows in its units."""
 
     keys: tuple[str, ...]
     aggregates: tuple[tuple[str, AggregateFunction], ...]
-    grid: Grid
+    grid: Windows
     on: str
     time: pa.DataType
     name = "Aggregate"
@@ -233,8 +234,10 @@ class AggregateOperator(Holding):
 
 
 def _wid_bound(punct: Punctuation) -> int:
-    """How far one promise may reach; the end of a group reaches everywhere."""
-    return as_int64(punct.below[WID_START]) if WID_START in punct.below else INT64_MAX
+    """How far one promise may reach; the end of a group reaches everywhere, a bound on something else nowhere."""
+    if not punct.below:
+        return INT64_MAX
+    return as_int64(punct.below.get(WID_START))
 
 
 def _constant(value: np.ndarray, length: int) -> np.ndarray:

@@ -10,13 +10,12 @@ import math
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from oop.kernels import dispatch
 from oop.kernels.reference_joins import Reach
 from oop.operators.bucket import Grid
+from oop.operators.calendar import Calendar
 from oop.punctuation.patterns import Bound
 
 LEFT, RIGHT = 0, 1
@@ -86,17 +85,15 @@ class Band:
 
 @dataclass(frozen=True)
 class SameWindow:
-    """Both rows in the same tumbling window (Q6): equality on a function of the time."""
+    """Both rows in the same window, of those that tumble (Q6): equality on a function of the time."""
 
-    grid: Grid
+    grid: Grid | Calendar
     span = 0
     is_equality = True
     keeps_time = False
 
     def points(self, times: np.ndarray) -> np.ndarray:
-        grid = self.grid
-        wids = partial(dispatch.kernels().wid_ranges, range=grid.range, slide=grid.slide, offset=grid.offset)
-        return wids(times)[0]
+        return self.grid.wids(times)[0]
 
     def reach(self, side: int) -> Reach:
         return Reach(0, 0)

@@ -108,6 +108,11 @@ class Spec:
     numbers_rows = False
     """Can it give rows their numbers itself, whatever it is given? As a source can."""
 
+    @property
+    def unblock_hint(self) -> str | None:
+        """What to do when it could never emit; None: what is usual."""
+        return None
+
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         """The columns that it makes; raises SchemaMismatch or UnknownColumn."""
         return inputs[0]

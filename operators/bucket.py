@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +19,7 @@ from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.marks import keep_late
 from oop.operators.numbers import SEQ, SHOWN
 from oop.operators.times import check_time_type
+from oop.operators.wids import Windows
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
 from oop.punctuation.translate import Image, carry, carry_promise, identity, wid_bound, window_end, window_start
@@ -51,6 +51,14 @@ class Grid:
         """Is every time in exactly one window?"""
         return self.slide == self.range
 
+    @property
+    def gaps(self) -> bool:
+        return self.slide > self.range
+
+    def wids(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found = dispatch.kernels().wid_ranges(times, range=self.range, slide=self.slide, offset=self.offset)
+        return found[0], found[1]
+
     def start(self, wid: Bound) -> Bound:
         return window_start(int(wid), self.slide, self.offset)
 
@@ -69,7 +77,7 @@ class Grid:
 @dataclass(frozen=True)
 class Bucket(Spec):
     on: str
-    grid: Grid
+    grid: Windows
     text: str  # the window as the user wrote it
     name = "Bucket"
     passes = True
@@ -120,9 +128,7 @@ class BucketOperator(Passing):
         self.on = spec.on
         output = spec.schema(inputs)
         self.fields = output.field(WID_START), output.field(WID_END)
-        self.overlaps = grid.overlaps
-        self.gaps = grid.slide > grid.range
-        self.wids = partial(dispatch.kernels().wid_ranges, range=grid.range, slide=grid.slide, offset=grid.offset)
+        self.overlaps, self.gaps, self.wids = grid.overlaps, grid.gaps, grid.wids
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         if self.ports.advance(punct, port):

@@ -17,12 +17,15 @@ from oop.errors import TimeError
 from oop.operators.bucket import Grid
 from oop.operators.coverage import INT64_MIN
 from oop.operators.groups import Store, Table
+from oop.operators.wids import Windows
 
 
 class PaneCode:
     """A pane's number from the first and last wid of its rows, and back; it grows with time."""
 
-    def __init__(self, grid: Grid) -> None:
+    def __init__(self, grid: Windows) -> None:
+        if not isinstance(grid, Grid):  # windows side by side: each is its own pane
+            grid = Grid(1, 1)
         whole = isinstance(grid.range, int) and isinstance(grid.slide, int)
         self.windows = int(grid.range // grid.slide)  # a row is in this many windows or, off the edges, one more
         if whole and grid.range % grid.slide == 0:

@@ -41,6 +41,12 @@ def _join(**options: object) -> Pipeline:
     return pipeline
 
 
+def _per_day(a: oop.Stream) -> oop.Stream:
+    """A unit of time is an hour; days change their length with the clock."""
+    hours = a.with_columns(t=(oop.col("ts").cast("int64") * 3_600_000_000).cast("timestamp[us]"))
+    return hours.window(oop.calendar("day", tz="Europe/Berlin"), on="t").group_by("link").agg(n=oop.count())
+
+
 ONE: dict[str, Pipeline] = {
     "source": lambda a: a,
     "filter and project": lambda a: a.filter(oop.col("k") == 1).select("ts", "link", w=oop.col("k") * 3),
@@ -48,6 +54,10 @@ ONE: dict[str, Pipeline] = {
     "sliding": lambda a: a.window(oop.sliding(9, every=4)).group_by("k").agg(n=oop.count(), m=oop.min("v")),
     "gaps": lambda a: a.window(oop.sliding(2, every=5)).group_by("link", "k").agg(n=oop.count()),
     "no keys": lambda a: a.window(oop.tumbling(7)).agg(n=oop.count("v"), x=oop.mean("x")),
+    "calendar": _per_day,
+    "landmark": lambda a: (
+        a.window(oop.landmark(-20, every=7, changes=True)).group_by("link").agg(n=oop.count(), v=oop.max("v"))
+    ),
     "group by time": lambda a: a.group_by("ts", "k").agg(n=oop.count()),
     "split and union": _diamond,
     "two windows": lambda a: _counted(a).window(oop.tumbling(20)).agg(n=oop.sum("n")),
