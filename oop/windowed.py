@@ -76,13 +76,14 @@ class Grouped:
         for name, function in aggregates.items():
             if not isinstance(function, AggregateFunction):
                 raise TypeError(f"{name} is not an aggregate such as oop.count(): {function!r}")
-        functions = tuple(aggregates.items())
         site = user_line()
-        for function in aggregates.values():
-            try:
+        time = None if self.windowed is None else self.stream.schema.field(self.windowed.on).type
+        try:
+            functions = tuple((name, function.in_window(time)) for name, function in aggregates.items())
+            for _, function in functions:
                 function.type(self.stream.schema)  # here, where the columns are still just the user's
-            except OopError as wrong:
-                raise wrong.located(site) from None
+        except OopError as wrong:
+            raise wrong.located(site) from None
         call = f".agg({', '.join(f'{n}={a.function}' for n, a in functions)})"
         if self.windowed is None:
             on = _promised(self.stream, self.keys)

@@ -24,6 +24,7 @@ from oop.operators.keys import Key, KeyTable, read_key
 from oop.operators.summary import Summary, can_share
 
 SPREAD = 64  # slices that one batch may touch; and rows that a batch should bring to each further slice it touches
+Edges = tuple[np.ndarray, np.ndarray]
 _WIDEST = 60  # then there are at most three: before 0, after it, and without a time
 
 
@@ -85,10 +86,11 @@ class Shape:
             prepared.append(accumulator.prepare(values[name]))
         return prepared
 
-    def results(self, accumulators: Sequence[Accumulator]) -> list[pa.Array]:
-        """The aggregates' columns."""
+    def results(self, accumulators: Sequence[Accumulator], edges: Edges | None = None) -> list[pa.Array]:
+        """The aggregates' columns; ``edges`` are the start and end of each group's window."""
         pairs = zip(self._prototypes, self._shared[1], strict=True)
-        return [prototype.over(accumulators[place]).result() for prototype, place in pairs]
+        found = [prototype.over(accumulators[place]) for prototype, place in pairs]
+        return [a.result() if edges is None else a.result_in(*edges) for a in found]
 
     def read_groups(self, batch: pa.RecordBatch) -> tuple[np.ndarray, list[Key]]:
         """The slots and keys of a batch that `Table.to_batch` made."""
@@ -184,8 +186,8 @@ class Table:
         out.accumulators = [a.take(indices) for a in self.accumulators]
         return out
 
-    def results(self) -> list[pa.Array]:
-        return [*self.key_arrays().values(), *self.shape.results(self.accumulators)]
+    def results(self, edges: Edges | None = None) -> list[pa.Array]:
+        return [*self.key_arrays().values(), *self.shape.results(self.accumulators, edges)]
 
     def to_batch(self) -> pa.RecordBatch:
         """Everything it holds, as a part to save."""
