@@ -26,6 +26,7 @@ from oop.errors import (
 )
 from oop.operators.aggregates import aside, count, late, max, mean, min, seen, sum, var
 from oop.operators.expressions import Expr, col, greatest, if_else, least, lit
+from oop.operators.user_aggregate import aggregate
 from oop.punctuation import (
     END,
     Frontier,
@@ -66,6 +67,7 @@ __all__ = [
     "Stream",
     "TimeError",
     "UnknownColumn",
+    "aggregate",
     "aside",
     "at_end",
     "calendar",

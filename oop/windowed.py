@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from oop.accounting import check_accounts
 from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn
 from oop.numbering import check_numbers, resolved
@@ -40,7 +42,7 @@ class Windowed:
                 check_numbers(stream._node)
             except OopError as wrong:
                 raise wrong.located(site) from None
-            self.stream, self.window, self.on = stream, window, SEQ
+            self.stream, self.window, self.on, self.type = stream, window, SEQ, pa.int64()
             return
         on = on or stream.time
         names = stream.schema.names
@@ -58,7 +60,7 @@ class Windowed:
             window.check(type_)
         except OopError as wrong:
             raise wrong.located(site) from None
-        self.stream, self.window, self.on = stream, window, on
+        self.stream, self.window, self.on, self.type = stream, window, on, type_
 
     def group_by(self, *keys: str, **named: Expr) -> Grouped:
         """One result for each window and group; no key: one group."""
@@ -93,13 +95,14 @@ class Grouped:
         for name, function in aggregates.items():
             if not isinstance(function, AggregateFunction):
                 raise TypeError(f"{name} is not an aggregate such as oop.count(): {function!r}")
-        functions = tuple(aggregates.items())
         site = user_line()
-        for function in aggregates.values():
-            try:
+        time = None if self.windowed is None or self.windowed.window.endless else self.windowed.type
+        try:
+            functions = tuple((name, function.in_window(time)) for name, function in aggregates.items())
+            for _, function in functions:
                 function.type(self.stream.schema)  # here, where the columns are still just the user's
-            except OopError as wrong:
-                raise wrong.located(site) from None
+        except OopError as wrong:
+            raise wrong.located(site) from None
         counted = [name for name, function in functions if function.function in ACCOUNTS]
         if counted:
             if self.windowed is None or not self.windowed.window.accounts:

@@ -43,6 +43,11 @@ class Window(ABC):
     counts_rows: ClassVar[bool] = False
     """Is it on the rows' numbers, and not on a time?"""
 
+    @property
+    def endless(self) -> bool:
+        """Do its windows last until the end of the stream?"""
+        return False
+
     @abstractmethod
     def check(self, time: pa.DataType) -> None:
         """ValueError where it makes no sense on a time column of this type."""
@@ -189,6 +194,10 @@ class LandmarkWindow(Window):
     begin: Instant
     every: Duration | None = None
     changes: bool = False
+
+    @property
+    def endless(self) -> bool:
+        return self.every is None
 
     def windows(self, time: pa.DataType) -> Landmark:
         """In the units of a time column of this type."""

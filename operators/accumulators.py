@@ -81,6 +81,10 @@ class Accumulator(ABC):
     def result(self) -> pa.Array:
         """The aggregate of each group; it may share memory with the accumulator."""
 
+    def result_in(self, start: np.ndarray, end: np.ndarray) -> pa.Array:
+        """The same of groups in windows, for functions that look at the window: its edges for each group."""
+        return self.result()
+
     @property
     def kept(self) -> tuple[object, ...]:
         """What decides which arrays it keeps, and how: accumulators of one column with the same can be shared."""

@@ -20,7 +20,8 @@ from oop.operators.base import Columns, Element, Operator, Part, Reducer, Spec
 from oop.operators.bucket import WID_END, WID_START
 from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds
 from oop.operators.groups import Shape, Table
-from oop.operators.holding import Holding, describe_groups, unique_schema
+from oop.operators.holding import Holding, can_merge, describe_groups, unique_schema
+from oop.operators.keys import read_key
 from oop.operators.marks import is_late, is_partial
 from oop.operators.panes import PaneCode, PaneTree
 from oop.operators.preaggregate import Preaggregate
@@ -84,7 +85,7 @@ class Aggregate(Spec):
         return AggregateOperator(self, inputs)
 
     def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
-        return Preaggregate(AggregateOperator(self, inputs))
+        return Preaggregate(AggregateOperator(self, inputs)) if can_merge(self.aggregates) else None
 
     def describe(self) -> str:
         return describe_groups("Aggregate", self.aggregates, self.keys)
@@ -95,7 +96,9 @@ class Aggregate(Spec):
 
 class AggregateOperator(Holding):
     def __init__(self, spec: Aggregate, inputs: Sequence[pa.Schema]) -> None:
-        self.sliding = spec.grid.overlaps
+        # panes are merged; where that cannot be, each row goes into each of its windows, as into tumbling ones
+        self.sliding = spec.grid.overlaps and can_merge(spec.aggregates)
+        self.repeats = spec.grid.overlaps and not self.sliding
         super().__init__(spec, inputs, spec.keys, spec.aggregates, adaptive=not self.sliding)
         self.grid = spec.grid
         self.time = spec.time
@@ -112,19 +115,34 @@ class AggregateOperator(Holding):
             if self.sliding:
                 self.tree.touched(touched)
             return
+        least: np.ndarray | None = None
         if is_late(batch):  # taken for windows that have not gone out (DESIGN section 3, late rows)
             keys = {k: batch.column(k) for k in self.keys}
             bounds = int_bounds(self.ports.frontiers[port], WID_START, keys)
             last = WID_START if self.grid.tumbles else WID_END
-            batch = self.keep_usable(batch, _wids(batch, last) >= bounds)
+            usable = _wids(batch, last) >= bounds
+            batch, least = self.keep_usable(batch, usable), np.broadcast_to(bounds, len(usable))[usable]
         if batch.num_rows:
             first = _wids(batch, WID_START)
             if self.sliding:
                 slots = self.code.encode(first, _wids(batch, WID_END))
                 self.tree.touched(self.take_in(slots, batch))
+            elif self.repeats:
+                self._take_in_each(first if least is None else np.maximum(first, least), _wids(batch, WID_END), batch)
             else:
                 self.take_in(first, batch)
         yield from ()
+
+    def _take_in_each(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
+        """Rows into every window from their first to their last: all into their first, then all into the next."""
+        while batch.num_rows:
+            keys, values = [read_key(batch.column(k)) for k in self.keys], self.store.shape.prepare(batch)
+            more = np.ones(batch.num_rows, np.bool_)
+            while more.all():
+                self.store.update(first, keys, values)
+                more = first < last
+                first = first + 1
+            batch, first, last = batch.filter(pa.array(more)), first[more], last[more]
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         return self.process_punctuations([punct], port)
@@ -224,7 +242,7 @@ class AggregateOperator(Holding):
             start, end = self.grid.edges(np.array([table.slot]))
             edges = _constant(start, len(table)), _constant(end, len(table))
         times = [from_physical(edge, self.time) for edge in edges]
-        batch = pa.RecordBatch.from_arrays([*times, *table.results()], schema=self.output)
+        batch = pa.RecordBatch.from_arrays([*times, *table.results(edges)], schema=self.output)
         answers = table.shape.answers(table.accumulators)
         return batch if answers is None else batch.filter(pa.array(answers))
 

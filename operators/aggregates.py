@@ -32,6 +32,10 @@ class Aggregate:
         """Can two partial results become one? Panes, sessions and partial aggregates need it."""
         return True
 
+    def in_window(self, time: pa.DataType | None) -> Aggregate:
+        """The same as it is over windows on a time of this type; None: over groups without a window."""
+        return self
+
     def columns(self) -> frozenset[str]:
         return frozenset() if self.of is None else self.of.columns()
 

@@ -17,7 +17,7 @@ from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Columns, Element, Operator, Reducer, Spec
 from oop.operators.coverage import INT64_MAX, as_int64, covered
 from oop.operators.groups import Shape, Table
-from oop.operators.holding import Holding, describe_groups, unique_schema
+from oop.operators.holding import Holding, can_merge, describe_groups, unique_schema
 from oop.operators.marks import is_late, is_partial
 from oop.operators.preaggregate import Preaggregate
 from oop.punctuation import Frontier, Interest, Punctuation
@@ -66,7 +66,7 @@ class GroupBy(Spec):
         return GroupByOperator(self, inputs)
 
     def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
-        return Preaggregate(GroupByOperator(self, inputs))
+        return Preaggregate(GroupByOperator(self, inputs)) if can_merge(self.aggregates) else None
 
     def describe(self) -> str:
         return describe_groups("GroupBy", self.aggregates, self.keys)

@@ -28,6 +28,7 @@ from oop.operators.summary import Summary, can_share
 
 SPREAD = 64  # slices that one batch may touch; and rows that a batch should bring to each further slice it touches
 NOTHING = np.zeros(0, bool)  # in place of prepared values: the rows are of no account for this aggregate
+Edges = tuple[np.ndarray, np.ndarray]
 _WIDEST = 60  # then there are at most three: before 0, after it, and without a time
 
 
@@ -93,10 +94,11 @@ class Shape:
             prepared.append(accumulator.prepare(values[name]))
         return prepared
 
-    def results(self, accumulators: Sequence[Accumulator]) -> list[pa.Array]:
-        """The aggregates' columns."""
+    def results(self, accumulators: Sequence[Accumulator], edges: Edges | None = None) -> list[pa.Array]:
+        """The aggregates' columns; ``edges`` are the start and end of each group's window."""
         pairs = zip(self._prototypes, self._shared[1], strict=True)
-        return [prototype.over(accumulators[place]).result() for prototype, place in pairs]
+        found = [prototype.over(accumulators[place]) for prototype, place in pairs]
+        return [a.result() if edges is None else a.result_in(*edges) for a in found]
 
     def answers(self, accumulators: Sequence[Accumulator]) -> np.ndarray | None:
         """Which groups have rows in the results, and not only rows that were set aside? None: all of them."""
@@ -207,8 +209,8 @@ class Table:
         out.keys, out.accumulators = self.keys, [a.copy() for a in self.accumulators]
         return out
 
-    def results(self) -> list[pa.Array]:
-        return [*self.key_arrays().values(), *self.shape.results(self.accumulators)]
+    def results(self, edges: Edges | None = None) -> list[pa.Array]:
+        return [*self.key_arrays().values(), *self.shape.results(self.accumulators, edges)]
 
     def to_batch(self) -> pa.RecordBatch:
         """Everything it holds, as a part to save."""

@@ -64,6 +64,11 @@ class Holding:
         self.store.load(found.items())
 
 
+def can_merge(aggregates: Named) -> bool:
+    """Do partial results of all of them merge?"""
+    return all(a.can_merge for _, a in aggregates)
+
+
 def unique_schema(fields: Sequence[pa.Field]) -> pa.Schema:
     names = [f.name for f in fields]
     twice = sorted({n for n in names if names.count(n) > 1})

@@ -1,0 +1,138 @@
+"""Users' aggregates in plain Python: the executable specification of `jit_user`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from oop.errors import OopError, SchemaMismatch
+from oop.kernels.checks import INT64_MIN, Array, Bools, Ints
+from oop.kernels.user import KINDS, Fold, Result, UserLoops, check_parts, part_names
+
+_SAMPLES: dict[str, tuple[Any, ...]] = {"int": (1, 2), "float": (1.5, 2.5), "bool": (True, False)}
+
+
+class PlainLoops(UserLoops):
+    """Types are found by trying the functions on a few values, where Numba would infer them."""
+
+    def __init__(self, fold: Fold) -> None:
+        super().__init__(fold)
+        states = self._try_states()
+        if fold.final is None:
+            self.result = _result("init", [fold.init])
+            return
+        edges = () if fold.edges is None else (KINDS[fold.edges](0).item(), KINDS[fold.edges](1).item())
+        found = []
+        for state in states:
+            try:
+                found.append(call("final", fold.final, state, *edges))
+            except OopError:  # of no rows there may be none
+                if state is not fold.init:
+                    raise
+        self.result = _result("final", found)
+
+    def _try_states(self) -> list[Any]:
+        fold = self.fold
+        states = [fold.init]
+        for turn in (0, 1):
+            given = [_SAMPLES[kind][turn] for kind in fold.values]
+            made = call("incr", fold.incr, states[-1], *given)
+            check_parts("incr", fold, _result("incr", [made]))
+            states.append(self._as_state(made))
+        if fold.merge is not None:
+            check_parts("merge", fold, _result("merge", [call("merge", fold.merge, *states[1:])]))
+        return states
+
+    def _add(self, ids: Ints, values: Sequence[Array], valid: Bools | None, state: Ints) -> None:
+        rows = zip(ids.tolist(), *(value.tolist() for value in values), strict=True)
+        for i, (group, *given) in enumerate(rows):
+            if valid is None or valid[i]:
+                self._store(state[group], call("incr", self.fold.incr, self._read(state[group]), *given))
+                state[group, 0] += 1
+
+    def _merge(self, ids: Ints, state_in: Ints, state: Ints) -> None:
+        assert self.fold.merge is not None
+        for i, group in enumerate(ids.tolist()):
+            if not state_in[i, 0]:
+                continue
+            if state[group, 0]:
+                parts = self._read(state[group]), self._read(state_in[i])
+                self._store(state[group], call("merge", self.fold.merge, *parts))
+            else:
+                state[group, 1:] = state_in[i, 1:]
+            state[group, 0] += state_in[i, 0]
+
+    def _finish(self, state: Ints, edges: tuple[Array, Array] | None) -> list[Array]:
+        assert self.fold.final is not None
+        out = [np.zeros(len(state), KINDS[kind]) for kind in self.result.kinds]
+        for group in np.flatnonzero(state[:, 0]).tolist():
+            window = () if edges is None else (edge[group].item() for edge in edges)
+            made = call("final", self.fold.final, self._read(state[group]), *window)
+            for array, kind, part in zip(out, self.result.kinds, _parts(made), strict=True):
+                array[group] = _wrapped(part) if kind == "int" else part
+        return out
+
+    def _read(self, row: Ints) -> Any:
+        floats = row.view(np.float64)
+        words = enumerate(self.fold.states, 1)
+        parts = [floats[w].item() if kind == "float" else _TYPES[kind](row[w]) for w, kind in words]
+        return self._as_state(parts) if isinstance(self.fold.init, tuple) else parts[0]
+
+    def _as_state(self, made: Any) -> Any:
+        """What the next call is given: of the kinds and the type that init has."""
+        if not isinstance(self.fold.init, tuple):
+            return _TYPES[self.fold.states[0]](made)
+        parts = [_TYPES[kind](part) for kind, part in zip(self.fold.states, made, strict=True)]
+        return type(self.fold.init)(*parts) if hasattr(self.fold.init, "_fields") else tuple(parts)
+
+    def _store(self, row: Ints, made: Any) -> None:
+        floats = row.view(np.float64)
+        for word, (kind, part) in enumerate(zip(self.fold.states, _parts(made), strict=True), 1):
+            if kind == "float":
+                floats[word] = part
+            else:
+                row[word] = _wrapped(part)
+
+
+_TYPES: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": bool}
+
+
+def call(role: str, function: Callable[..., Any], *given: Any) -> Any:
+    """What the user's function gives; an error of its own says which one it was."""
+    try:
+        return getattr(function, "py_func", function)(*given)
+    except Exception as error:
+        raise failed(role, error) from error
+
+
+def failed(role: str, error: BaseException) -> OopError:
+    """The error for a user's function that raised one."""
+    return OopError(f"{role} of a user-defined aggregate failed: {type(error).__name__}: {error}")
+
+
+def _parts(made: Any) -> Iterator[Any]:
+    yield from made if isinstance(made, tuple) else (made,)
+
+
+def _wrapped(whole: Any) -> int:
+    """As 64 bits hold it, which is what compiled code computes in."""
+    return (int(whole) - INT64_MIN) % 2**64 + INT64_MIN
+
+
+def _result(role: str, found: Sequence[Any]) -> Result:
+    """What a function gives, from several of its results: a part that is a float once is a float."""
+    order = ("bool", "int", "float")
+    kinds = [[_kind(role, part) for part in _parts(made)] for made in found]
+    most = tuple(max(column, key=order.index) for column in zip(*kinds, strict=True))
+    return Result(most, part_names(found[-1], len(most)) if isinstance(found[-1], tuple) else None)
+
+
+def _kind(role: str, value: Any) -> str:
+    for kind, types in (("bool", bool | np.bool_), ("int", int | np.integer), ("float", float | np.floating)):
+        if isinstance(value, types):
+            return kind
+    raise SchemaMismatch(
+        f"{role} gives {value!r}, a {type(value).__name__}", hint="give a number, a bool, or a tuple of these"
+    )

@@ -1,0 +1,185 @@
+"""User-defined aggregates: ``oop.aggregate(init, incr, merge, final)``, compiled by Numba into the loop over rows.
+
+The paper's future work (004, section 9, point 2) asks of them "multiple simultaneous windows and correct handling of
+punctuation": here they are aggregates like the others. With ``merge`` sliding windows share panes; without it each row
+goes into each of its windows. ``final`` runs when a promise closes the window, and may take the window's edges.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oop.errors import SchemaMismatch
+from oop.kernels import views
+from oop.kernels.checks import INT64_MAX, INT64_MIN
+from oop.kernels.user import Fold, user_loops
+from oop.kernels.user_code import fingerprint
+from oop.operators.accumulators import Accumulator
+from oop.operators.aggregates import Aggregate
+from oop.operators.expressions import Expr, col
+from oop.operators.user_accumulator import UserAccumulator
+
+
+@dataclass(frozen=True)
+class UserFunctions:
+    """What `oop.aggregate` gives: called with columns it is an aggregate of them."""
+
+    init: Any
+    incr: Callable[..., Any]
+    merge: Callable[..., Any] | None
+    final: Callable[..., Any] | None
+    name: str
+    takes_window: bool
+
+    def __call__(self, *columns: str | Expr) -> UserAggregate:
+        if not _takes(self.incr, 1 + len(columns)):
+            raise TypeError(
+                f"incr of {self.name} is given the state and {len(columns)} values, one for each column; "
+                f"it takes {inspect.signature(self.incr)}"
+            )
+        exprs = tuple(col(c) if isinstance(c, str) else c for c in columns)
+        return UserAggregate(self.name, exprs[0] if len(exprs) == 1 else None, exprs=exprs, functions=self)
+
+    @property
+    def code(self) -> str:
+        """Of the functions, the same in every process (see `fingerprint`)."""
+        return fingerprint(self.init, self.incr, self.merge, self.final)
+
+
+@dataclass(frozen=True)
+class UserAggregate(Aggregate):
+    """A user's functions over columns. ``edges`` is the kind of the window's start and end that final is given."""
+
+    exprs: tuple[Expr, ...] = ()
+    functions: UserFunctions | None = None
+    edges: str | None = None
+
+    @property
+    def user(self) -> UserFunctions:
+        assert self.functions is not None
+        return self.functions
+
+    @property
+    def can_merge(self) -> bool:
+        return self.user.merge is not None
+
+    def columns(self) -> frozenset[str]:
+        return frozenset().union(*(e.columns() for e in self.exprs))
+
+    def in_window(self, time: pa.DataType | None) -> Aggregate:
+        if not self.user.takes_window:
+            return self
+        if time is None:
+            raise SchemaMismatch(
+                f"final of {self.function} takes the window's start and end, and there is no window",
+                hint=".window(…) first, or a final that takes the state alone",
+            )
+        return replace(self, edges="float" if pa.types.is_floating(time) else "int")
+
+    def start(self, schema: pa.Schema) -> Accumulator:
+        kinds = tuple(_kind(self, e, views.value_type(e.type(schema))) for e in self.exprs)
+        user = self.user
+        return UserAccumulator(user_loops(Fold(user.init, user.incr, user.merge, user.final, kinds, self.edges)))
+
+    def values_name(self, schema: pa.Schema) -> str:
+        return super().values_name(schema) if len(self.exprs) == 1 else f"({', '.join(map(repr, self.exprs))})"
+
+    def evaluate(self, batch: pa.RecordBatch) -> pa.Array | None:
+        if len(self.exprs) < 2:
+            return super().evaluate(batch)
+        return pa.StructArray.from_arrays(
+            [e.evaluate(batch) for e in self.exprs], list(map(str, range(len(self.exprs))))
+        )
+
+    def __str__(self) -> str:
+        # with what tells it from another function of the same name: a checkpoint knows its plan by this
+        return f"{self.function}#{self.user.code[:8]}({', '.join(map(repr, self.exprs))})"
+
+
+def _kind(spec: UserAggregate, expr: Expr, source: pa.DataType) -> str:
+    t = pa.types
+    if t.is_boolean(source):
+        return "bool"
+    if t.is_floating(source):
+        return "float"
+    if t.is_integer(source) or (t.is_temporal(source) and not t.is_interval(source)) or t.is_null(source):
+        return "int"
+    raise SchemaMismatch(
+        f"{spec.function} is compiled for numbers, booleans, dates and times, and {expr!r} is {source}",
+        hint="cast it first: .cast('float64')" if t.is_decimal(source) else "make a number of it first",
+    )
+
+
+def aggregate(
+    init: Any,
+    incr: Callable[..., Any],
+    merge: Callable[[Any, Any], Any] | None = None,
+    final: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+) -> UserFunctions:
+    """An aggregate of your own, compiled by Numba; call what it gives with the columns that it is over.
+
+    ``init`` is the state of a group without rows: a number, a bool, or a (named) tuple of these, or a function that
+    gives it. ``incr(state, value, …)`` is the state with one row more, ``merge(a, b)`` that of two groups' rows
+    together, ``final(state)`` the result (without it: the state); a tuple becomes a struct. ``final(state, start,
+    end)`` is also given the window's edges, as numbers in the unit of the time column. Rows in which one of the
+    columns is null are left out; a group without any other has a null. Whole numbers have 64 bits, and wrap.
+
+    Without ``merge``, rows of sliding windows are added to each of their windows, which costs more.
+
+    >>> import pyarrow as pa, oop
+    >>> mean = oop.aggregate((0, 0.0), lambda s, v: (s[0] + 1, s[1] + v), final=lambda s: s[1] / s[0])
+    >>> rate = oop.aggregate(0, lambda s, v: s + v, lambda a, b: a + b, lambda s, start, end: s / (end - start))
+    >>> packets = oop.source(pa.table({"ts": [1, 2, 12], "len": [40, 60, 70]}), time="ts", punctuate=oop.ordered())
+    >>> packets.window(oop.tumbling(10)).agg(m=mean("len"), r=rate("len")).run().to_table().to_pylist()[0]
+    {'window_start': 0, 'window_end': 10, 'm': 50.0, 'r': 10.0}
+    """
+    for role, function, given in (("incr", incr, None), ("merge", merge, (2,)), ("final", final, (1, 3))):
+        if function is None and role != "incr":
+            continue
+        if not callable(function):
+            raise TypeError(f"{role} is a function, not {function!r}")
+        if given is not None and not any(_takes(function, n) for n in given):
+            raise TypeError(f"{role} takes {' or '.join(map(str, given))} arguments, not {inspect.signature(function)}")
+    plain = str(name or getattr(incr, "__name__", "aggregate"))
+    takes_window = final is not None and not _takes(final, 1)
+    return UserFunctions(_state(init), incr, merge, final, "aggregate" if "<" in plain else plain, takes_window)
+
+
+def _takes(function: Any, count: int) -> bool:
+    """Can it be called with so many arguments?"""
+    try:
+        signature = inspect.signature(getattr(function, "py_func", function))
+    except ValueError:  # some functions written in C do not say
+        return True
+    try:
+        signature.bind(*range(count))
+    except TypeError:
+        return False
+    return True
+
+
+def _state(init: Any) -> Any:
+    value = init() if callable(init) else init
+    if not isinstance(value, tuple):
+        return _part(value)
+    if not value:
+        raise TypeError("the state needs at least one component")
+    parts = [_part(part) for part in value]
+    return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+
+
+def _part(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    if type(value) not in (int, float, bool):
+        raise TypeError(f"the state is a number, a bool, or a tuple of these, not {value!r}")
+    if isinstance(value, int) and not INT64_MIN <= value <= INT64_MAX:
+        raise ValueError(f"{value} does not fit 64 bits; whole numbers of a state are int64")
+    return value
