@@ -36,6 +36,11 @@ class Aggregate:
         """The same as it is over windows on a time of this type; None: over groups without a window."""
         return self
 
+    @property
+    def sees_window(self) -> bool:
+        """Does its result depend on where the window begins and ends?"""
+        return False
+
     def columns(self) -> frozenset[str]:
         return frozenset() if self.of is None else self.of.columns()
 

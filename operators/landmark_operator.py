@@ -162,6 +162,10 @@ class LandmarkOperator(AggregateOperator):
         rows = len(table)
         if not rows:
             return
+        if any(a.sees_window for _, a in table.shape.aggregates):
+            for table.slot in range(first, until):
+                yield self._batch(table)
+            return
         table.slot = first
         one = self._batch(table)
         place = one.schema.get_field_index(WINDOW_END)
@@ -170,6 +174,15 @@ class LandmarkOperator(AggregateOperator):
             wids = np.arange(begin, min(begin + many, until))
             ends = from_physical(np.repeat(self.grid.edges(wids)[1], rows), self.time)
             yield pa.concat_batches([one] * len(wids)).set_column(place, one.schema.field(place), ends)
+
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        """What there is so far, as of the last step that has rows; steps before it are in it."""
+        panes = self.store.touched() and sorted(self.store.tables)
+        if panes:
+            so_far = self._table()
+            so_far.absorb(*filter(len, [self.running, *(self.store.tables[pane] for pane in panes)]))
+            still = self._bounds(self.ports.frontiers[0], so_far) <= panes[-1]
+            yield self._batch(_at(so_far.select(np.flatnonzero(still)), panes[-1]))
 
     def save(self) -> Iterator[Part]:
         yield from super().save()

@@ -69,6 +69,10 @@ class UserAggregate(Aggregate):
     def can_merge(self) -> bool:
         return self.user.merge is not None
 
+    @property
+    def sees_window(self) -> bool:
+        return self.edges is not None
+
     def columns(self) -> frozenset[str]:
         return frozenset().union(*(e.columns() for e in self.exprs))
 

@@ -202,3 +202,39 @@ def test_state_is_accounted_for():
     h.push({"ts": list(range(1000)), "link": [str(i % 100) for i in range(1000)]})
     h.promise(ts=1000)
     assert h.buffered_rows == 100 and operator.state_bytes > empty
+
+
+def test_a_result_that_depends_on_the_window_is_made_for_each_step():
+    rate = oop.aggregate(0.0, lambda s, x: s + x, lambda a, b: a + b, lambda s, start, end: s / (end - start))
+    h = Harness(lambda s: s.window(oop.landmark(0, every=10)).agg(r=rate("v")), {"ts": "int64", "v": "double"})
+    h.push({"ts": [1], "v": [60.0]})
+    h.promise(ts=30)
+    assert [row["r"] for row in h.rows()] == [6.0, 3.0, 2.0]
+
+
+def test_results_so_far_are_running_ones():
+    def plan(s):
+        return s.window(oop.landmark(0, every=10)).group_by("k").agg(n=oop.count()).emit("on_change")
+
+    h = Harness(plan, {"ts": "int64", "k": "string"})
+    found = []
+    for ts, k in ((1, "a"), (2, "b"), (12, "a")):
+        h.push({"ts": [ts], "k": [k]})
+        found.append([(r["window_end"], r["k"], r["n"]) for r in h.rows()])
+    assert found == [[(10, "a", 1)], [(10, "b", 1)], [(20, "a", 2), (20, "b", 1)]]
+    h.promise(ts=10)
+    assert [(r["window_end"], r["k"], r["n"], r["emit"]) for r in h.rows()] == [
+        (10, "a", 1, "final"),
+        (10, "b", 1, "final"),
+    ]
+    h.push({"ts": [15], "k": ["b"]})
+    assert [(r["window_end"], r["k"], r["n"]) for r in h.rows()] == [(20, "b", 2)]
+
+
+def test_one_window_without_an_end_is_watched_by_early_results():
+    s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
+    counts = s.window(oop.landmark(0)).agg(n=oop.count())
+    with pytest.raises(oop.NeverEmits):
+        counts.run()
+    rows = counts.emit("on_change").run().to_table().to_pylist()
+    assert [(r["window_end"], r["n"], r["emit"]) for r in rows] == [(None, 2, "partial"), (None, 2, "final")]
