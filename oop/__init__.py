@@ -26,6 +26,7 @@ from oop.errors import (
 )
 from oop.operators.aggregates import count, max, mean, min, sum, var
 from oop.operators.expressions import Expr, col, greatest, if_else, least, lit
+from oop.operators.value_aggregates import collect, count_distinct, first, last, median, quantile, top
 from oop.punctuation import (
     END,
     Frontier,
@@ -68,22 +69,29 @@ __all__ = [
     "UnknownColumn",
     "at_end",
     "col",
+    "collect",
     "count",
+    "count_distinct",
+    "first",
     "greatest",
     "if_else",
+    "last",
     "least",
     "lit",
     "max",
     "mean",
+    "median",
     "min",
     "not_in",
     "ordered",
     "punctuated",
+    "quantile",
     "slack",
     "sliding",
     "source",
     "sum",
     "timer",
+    "top",
     "tumbling",
     "union",
     "var",

@@ -76,9 +76,10 @@ class Grouped:
         for name, function in aggregates.items():
             if not isinstance(function, AggregateFunction):
                 raise TypeError(f"{name} is not an aggregate such as oop.count(): {function!r}")
-        functions = tuple(aggregates.items())
+        time = self.stream.time if self.windowed is None else self.windowed.on
+        functions = tuple((name, function.by_default(time)) for name, function in aggregates.items())
         site = user_line()
-        for function in aggregates.values():
+        for _, function in functions:
             try:
                 function.type(self.stream.schema)  # here, where the columns are still just the user's
             except OopError as wrong:

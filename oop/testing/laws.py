@@ -36,6 +36,8 @@ def _plain(value: Any) -> Any:
         if math.isnan(value):
             return "NaN"
         return float(f"{value:.9g}") if abs(value) > 1e-9 else 0.0
+    if isinstance(value, list):
+        return tuple(map(_plain, value))
     return str(value) if isinstance(value, Decimal) else value
 
 
