@@ -85,8 +85,11 @@ class Aggregate:
         return values.cast(pa.int64()) if pa.types.is_boolean(values.type) and self.function in _NUMERIC else values
 
     def __str__(self) -> str:
+        of = "" if self.of is None else repr(self.of)
         by = "" if self.by is None else f" by {self.by!r}"
-        return f"{self.function}({'' if self.of is None else repr(self.of)}{by})"
+        if self.function == "quantile":
+            return f"quantile({of}, {self.q}, k={self.k})"
+        return f"{self.function}({of}{f', {self.k}' if self.k else ''}{by})"
 
 
 def _decoded(values: pa.Array) -> pa.Array:

@@ -40,7 +40,7 @@ class CountDistinct(Accumulator):
     def update(self, ids: np.ndarray, values: Any) -> None:
         valid = _valid(values)
         rows = None if valid is None else np.flatnonzero(valid)
-        if rows is None or len(rows):
+        if len(ids if rows is None else rows):
             self._put(ids, values, rows)
 
     def _put(self, ids: np.ndarray, values: Key, rows: np.ndarray | None = None) -> None:
