@@ -57,6 +57,8 @@ class Kernels:
     add_sum_float: Update
     take_min: Update
     take_max: Update
+    take_first: Update
+    take_last: Update
     add_moments: Update
     add_summary: Update
     merge_count: Update
@@ -64,6 +66,8 @@ class Kernels:
     merge_sum_float: Update
     merge_min: Update
     merge_max: Update
+    merge_first: Update
+    merge_last: Update
     merge_moments: Update
     merge_summary: Update
     sum_int_result: Callable[..., Array]

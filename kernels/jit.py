@@ -10,6 +10,7 @@ from oop.kernels.jit_aggregates import (
     take_max,
     take_min,
 )
+from oop.kernels.jit_first import merge_first, merge_last, take_first, take_last
 from oop.kernels.jit_groups import GroupTable
 from oop.kernels.jit_joins import JoinTable
 from oop.kernels.jit_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
@@ -31,6 +32,8 @@ __all__ = [
     "hash_partition",
     "mark_late",
     "merge_count",
+    "merge_first",
+    "merge_last",
     "merge_max",
     "merge_min",
     "merge_moments",
@@ -45,7 +48,9 @@ __all__ = [
     "select_below",
     "select_not_below",
     "sum_int_result",
+    "take_first",
     "take_fixed",
+    "take_last",
     "take_max",
     "take_min",
     "wid_ranges",

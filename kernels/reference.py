@@ -23,6 +23,7 @@ from oop.kernels.reference_aggregates import (
     take_max,
     take_min,
 )
+from oop.kernels.reference_first import merge_first, merge_last, take_first, take_last
 from oop.kernels.reference_groups import GroupTable, exchange_rows, hash_partition, take_fixed
 from oop.kernels.reference_joins import JoinTable, Reach
 from oop.kernels.reference_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
@@ -41,6 +42,8 @@ __all__ = [
     "hash_partition",
     "mark_late",
     "merge_count",
+    "merge_first",
+    "merge_last",
     "merge_max",
     "merge_min",
     "merge_moments",
@@ -55,7 +58,9 @@ __all__ = [
     "select_below",
     "select_not_below",
     "sum_int_result",
+    "take_first",
     "take_fixed",
+    "take_last",
     "take_max",
     "take_min",
     "wid_ranges",

@@ -334,17 +334,17 @@ def check_partial_sums(hi_in: Ints, lo_in: Ints, counts_in: Ints) -> int:
     return int(np.abs(high).max(initial=1))
 
 
-def check_state(state: Ints) -> None:
+def check_state(state: Ints, words: int = SUMMARY_WORDS) -> None:
     """Summaries are one row of words a group, which the loops walk through in place."""
     fits = isinstance(state, np.ndarray) and state.dtype == np.int64 and state.ndim == 2
-    if not fits or state.shape[1] != SUMMARY_WORDS or not (state.flags.c_contiguous and state.flags.writeable):
-        raise KernelError(f"state must be a contiguous, writable int64 array of groups by {SUMMARY_WORDS}")
+    if not fits or state.shape[1] != words or not (state.flags.c_contiguous and state.flags.writeable):
+        raise KernelError(f"state must be a contiguous, writable int64 array of groups by {words}")
 
 
-def check_partial_states(state_in: Ints, length: int) -> None:
+def check_partial_states(state_in: Ints, length: int, words: int = SUMMARY_WORDS) -> None:
     fits = isinstance(state_in, np.ndarray) and state_in.dtype == np.int64
-    if not fits or state_in.shape != (length, SUMMARY_WORDS):
-        raise KernelError(f"state_in must be an int64 array of {length} partials by {SUMMARY_WORDS}")
+    if not fits or state_in.shape != (length, words):
+        raise KernelError(f"state_in must be an int64 array of {length} partials by {words}")
 
 
 def check_summary_values(values: Array) -> None:

@@ -27,6 +27,7 @@ from oop.errors import (
 from oop.operators.aggregates import aside, count, late, max, mean, min, seen, sum, var
 from oop.operators.expressions import Expr, col, greatest, if_else, least, lit
 from oop.operators.user_aggregate import aggregate
+from oop.operators.value_aggregates import collect, count_distinct, first, last, median, quantile, top
 from oop.punctuation import (
     END,
     Frontier,
@@ -72,19 +73,25 @@ __all__ = [
     "at_end",
     "calendar",
     "col",
+    "collect",
     "count",
+    "count_distinct",
+    "first",
     "greatest",
     "if_else",
     "landmark",
+    "last",
     "late",
     "least",
     "lit",
     "max",
     "mean",
+    "median",
     "min",
     "not_in",
     "ordered",
     "punctuated",
+    "quantile",
     "rows",
     "seen",
     "slack",
@@ -92,6 +99,7 @@ __all__ = [
     "source",
     "sum",
     "timer",
+    "top",
     "tumbling",
     "union",
     "var",

@@ -95,10 +95,11 @@ class Grouped:
         for name, function in aggregates.items():
             if not isinstance(function, AggregateFunction):
                 raise TypeError(f"{name} is not an aggregate such as oop.count(): {function!r}")
-        site = user_line()
-        time = None if self.windowed is None or self.windowed.window.endless else self.windowed.type
+        site, windowed = user_line(), self.windowed
+        time = self.stream.time if windowed is None or windowed.window.counts_rows else windowed.on
+        edges = None if windowed is None or windowed.window.endless else windowed.type
         try:
-            functions = tuple((name, function.in_window(time)) for name, function in aggregates.items())
+            functions = tuple((n, f.by_default(time).in_window(edges)) for n, f in aggregates.items())
             for _, function in functions:
                 function.type(self.stream.schema)  # here, where the columns are still just the user's
         except OopError as wrong:

@@ -20,10 +20,12 @@ from oop.errors import OopError
 from oop.kernels import dispatch, views
 from oop.kernels.scratch import growing_array, lasting_array
 from oop.kernels.views import Column
+from oop.operators.keys import Coded
 
 Ids = np.ndarray
-Prepared: TypeAlias = Column | np.ndarray | None
-"""Values as kernels take them: numbers, Python objects, or for a count whether each is valid (None: all are)."""
+Prepared: TypeAlias = "Column | Coded | np.ndarray | pa.Array | tuple[Prepared, ...] | None"
+"""Values as kernels take them: numbers, Python objects, or for a count whether each is valid (None: all are); coded
+text and Arrow arrays for what is held as it is; and several of these for functions of several columns."""
 _SMALLEST = 16
 
 
@@ -31,6 +33,8 @@ class Accumulator(ABC):
     """``fields`` are the names and types of its arrays; ``source`` is the type of the values it takes."""
 
     fields: ClassVar[tuple[tuple[str, Any], ...]] = ()
+    varies: ClassVar[bool] = False
+    """Does its size change while its groups stay the same?"""
 
     @property
     def saved_columns(self) -> int:
@@ -177,7 +181,15 @@ def is_object(source: pa.DataType) -> bool:
 
 def take(kernels: dispatch.Kernels, values: Prepared, rows: np.ndarray) -> Prepared:
     """Some rows of prepared values."""
+    if isinstance(values, tuple):
+        return tuple(take(kernels, part, rows) for part in values)
+    if isinstance(values, Coded):
+        return Coded(kernels.take_fixed(values.codes, rows), values.values)
+    if isinstance(values, pa.Array):
+        return values.take(pa.array(rows))
     if isinstance(values, Column):
+        if values.offsets is not None:
+            return views.take_rows(values, rows)
         valid = None if values.valid is None else kernels.take_fixed(values.valid, rows)
         return Column(values.kind, kernels.take_fixed(values.data, rows), None, valid)
     return None if values is None else values[rows]

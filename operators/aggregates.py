@@ -8,24 +8,33 @@ does not fit.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
+from oop.kernels import views
 from oop.operators import accumulators as acc
 from oop.operators.accounts import Accounts, AsideAccounts, LateAccounts, account_of
+from oop.operators.by_time import First, Last
+from oop.operators.distinct import CountDistinct
 from oop.operators.expressions import Expr, col
+from oop.operators.quantiles import Quantile
+from oop.operators.ranked import first_of, list_of
+from oop.operators.words import has_words
 
 
 @dataclass(frozen=True)
 class Aggregate:
-    """One aggregate function over an expression (None: over rows)."""
+    """One aggregate function over an expression (None: over rows), for some in the order of another (``by``)."""
 
     function: str
     of: Expr | None = None
     ddof: int = 1
+    by: Expr | None = None
+    k: int = 0
+    q: float | tuple[float, ...] = 0.5
 
     @property
     def can_merge(self) -> bool:
@@ -42,7 +51,13 @@ class Aggregate:
         return False
 
     def columns(self) -> frozenset[str]:
-        return frozenset() if self.of is None else self.of.columns()
+        return frozenset().union(*(e.columns() for e in (self.of, self.by) if e is not None))
+
+    def by_default(self, time: str | None) -> Aggregate:
+        """The same, ordered by the time where it needs an order and was given none."""
+        if time is None or self.by is not None or self.function not in _BY_TIME:
+            return self
+        return replace(self, by=col(time))
 
     def type(self, schema: pa.Schema) -> pa.DataType:
         return self.start(schema).type
@@ -52,31 +67,49 @@ class Aggregate:
         source = pa.int64() if self.of is None else self.of.type(schema)
         if pa.types.is_dictionary(source):
             source = source.value_type
+        if self.by is not None:
+            return self._start_by(source, views.value_type(self.by.type(schema)))
         made = _START[self.function](source, self)
         if made is None:
             raise SchemaMismatch(f"{self} has no meaning for a column of type {source}")
         return made
+
+    def _start_by(self, source: pa.DataType, by: pa.DataType) -> acc.Accumulator:
+        for type_ in (source, by):
+            if not _is_scalar(type_):
+                raise SchemaMismatch(f"{self} has no meaning for a column of type {type_}")
+        return _START_BY[self.function](source, by, self)
 
     def values_name(self, schema: pa.Schema) -> str:
         """What it is of, as a name: functions with the same are given the same values."""
         if self.function in ACCOUNTS:
             return "the row's account"
         as_number = self.of is not None and self.function in _NUMERIC and pa.types.is_boolean(self.of.type(schema))
-        return f"{self.of!r}{' as a number' if as_number else ''}"
+        by = "" if self.by is None else f" by {self.by!r}"
+        return f"{self.of!r}{' as a number' if as_number else ''}{by}"
 
     def evaluate(self, batch: pa.RecordBatch) -> Any:
-        """The values of its rows, as its accumulator's `prepare` takes them."""
+        """The values of a batch as its accumulator's `prepare` takes them; with ``by`` what they are ordered by beside
+        them."""
         if self.function in ACCOUNTS:
             return account_of(batch)
         if self.of is None:
             return None
-        values = self.of.evaluate(batch)
-        if pa.types.is_dictionary(values.type):
-            values = values.dictionary_decode()
+        values = _decoded(self.of.evaluate(batch))
+        if self.by is not None:
+            return values, _decoded(self.by.evaluate(batch))
         return values.cast(pa.int64()) if pa.types.is_boolean(values.type) and self.function in _NUMERIC else values
 
     def __str__(self) -> str:
-        return f"{self.function}({'' if self.of is None else repr(self.of)})"
+        of = "" if self.of is None else repr(self.of)
+        by = "" if self.by is None else f" by {self.by!r}"
+        if self.function == "quantile":
+            return f"quantile({of}, {self.q}, k={self.k})"
+        return f"{self.function}({of}{f', {self.k}' if self.k else ''}{by})"
+
+
+def _decoded(values: pa.Array) -> pa.Array:
+    return values.dictionary_decode() if pa.types.is_dictionary(values.type) else values
 
 
 ACCOUNTS = {"seen": Accounts, "late": LateAccounts, "aside": AsideAccounts}
@@ -142,9 +175,48 @@ def _start_var(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
     return None
 
 
+def _is_scalar(source: pa.DataType) -> bool:
+    return any(is_(source) for is_ in _SCALAR)
+
+
 def _extreme(made: type[acc.Accumulator]) -> Callable[[pa.DataType, Aggregate], acc.Accumulator | None]:
     def start(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
-        return made(source, source) if any(is_(source) for is_ in _SCALAR) else None
+        return made(source, source) if _is_scalar(source) else None
+
+    return start
+
+
+def _start_distinct(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
+    return CountDistinct(source, pa.int64()) if _is_scalar(source) else None
+
+
+def _start_quantile(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
+    t = pa.types
+    if t.is_integer(source) or t.is_floating(source) or t.is_decimal(source) or t.is_null(source):
+        return Quantile(source, spec.k, spec.q)
+    return None
+
+
+def _start_top(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
+    return list_of(source, None, most=True, limit=spec.k) if _is_scalar(source) else None
+
+
+def _without_time(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
+    raise SchemaMismatch(
+        f"{spec} goes by time, and the stream has no one time", hint=f"say by what: oop.{spec.function}(…, by=…)"
+    )
+
+
+def _first(made: type[acc.Accumulator], most: bool) -> Callable[[pa.DataType, pa.DataType, Aggregate], acc.Accumulator]:
+    def start(source: pa.DataType, by: pa.DataType, spec: Aggregate) -> acc.Accumulator:
+        return made(source, source) if has_words(source) and has_words(by) else first_of(source, by, most=most)
+
+    return start
+
+
+def _listed(most: bool) -> Callable[[pa.DataType, pa.DataType, Aggregate], acc.Accumulator]:
+    def start(source: pa.DataType, by: pa.DataType, spec: Aggregate) -> acc.Accumulator:
+        return list_of(source, by, most=most, limit=spec.k)
 
     return start
 
@@ -160,11 +232,24 @@ _START: dict[str, Callable[[pa.DataType, Aggregate], acc.Accumulator | None]] = 
     "var": _start_var,
     "min": _extreme(acc.Min),
     "max": _extreme(acc.Max),
+    "first": _without_time,
+    "last": _without_time,
+    "count_distinct": _start_distinct,
+    "quantile": _start_quantile,
+    "top": _start_top,
+    "collect": _without_time,
     **{name: _accounts(made) for name, made in ACCOUNTS.items()},
 }
+_START_BY: dict[str, Callable[[pa.DataType, pa.DataType, Aggregate], acc.Accumulator]] = {
+    "first": _first(First, most=False),
+    "last": _first(Last, most=True),
+    "top": _listed(most=True),
+    "collect": _listed(most=False),
+}
+_BY_TIME = ("first", "last", "collect")
 
 
-def _expr(of: str | Expr) -> Expr:
+def as_column(of: str | Expr) -> Expr:
     return col(of) if isinstance(of, str) else of
 
 
@@ -174,7 +259,7 @@ def count(of: str | Expr | None = None) -> Aggregate:
     >>> str(count()), str(count("len"))
     ('count()', 'count(len)')
     """
-    return Aggregate("count", None if of is None else _expr(of))
+    return Aggregate("count", None if of is None else as_column(of))
 
 
 def sum(of: str | Expr) -> Aggregate:
@@ -183,29 +268,29 @@ def sum(of: str | Expr) -> Aggregate:
     >>> str(sum(col("len") * 8))
     'sum(len * 8)'
     """
-    return Aggregate("sum", _expr(of))
+    return Aggregate("sum", as_column(of))
 
 
 def min(of: str | Expr) -> Aggregate:
     """The least value, of any type that has an order."""
-    return Aggregate("min", _expr(of))
+    return Aggregate("min", as_column(of))
 
 
 def max(of: str | Expr) -> Aggregate:
     """The greatest value, of any type that has an order."""
-    return Aggregate("max", _expr(of))
+    return Aggregate("max", as_column(of))
 
 
 def mean(of: str | Expr) -> Aggregate:
     """The arithmetic mean, as float64."""
-    return Aggregate("mean", _expr(of))
+    return Aggregate("mean", as_column(of))
 
 
 def var(of: str | Expr, *, ddof: int = 1) -> Aggregate:
     """The variance, as float64: of a sample (``ddof=1``, null for one row) or of the population (``ddof=0``)."""
     if ddof not in (0, 1):
         raise ValueError(f"ddof is 0 or 1, not {ddof!r}")
-    return Aggregate("var", _expr(of), ddof)
+    return Aggregate("var", as_column(of), ddof)
 
 
 def seen() -> Aggregate:

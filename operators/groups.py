@@ -76,6 +76,11 @@ class Shape:
             places.append(found[key])
         return kept, places
 
+    @cached_property
+    def varies(self) -> bool:
+        """Does the size of a table change while its groups stay the same?"""
+        return any(accumulator.varies for _, _, accumulator in self._shared[0])
+
     def accumulators(self) -> list[Accumulator]:
         """New ones, empty; finding out their types again for each table would cost more than they do."""
         return [accumulator.empty() for _, _, accumulator in self._shared[0]]
@@ -260,7 +265,7 @@ class Store:
         """Keep the totals: they are asked for at every promise."""
         table = self.tables.get(number)
         before_rows, before_size = self._sizes.get(number, (0, 0))
-        if table is not None and len(table) == before_rows:
+        if table is not None and len(table) == before_rows and not self.shape.varies:
             return  # no group came or went
         self._sizes.pop(number, None)
         rows, size = (0, 0) if table is None else (len(table), table.nbytes)

@@ -38,6 +38,8 @@ def _plain(value: Any) -> Any:
         return float(f"{value:.9g}") if abs(value) > 1e-9 else 0.0
     if isinstance(value, dict):  # a struct
         return tuple((k, _plain(v)) for k, v in value.items())
+    if isinstance(value, list):
+        return tuple(map(_plain, value))
     return str(value) if isinstance(value, Decimal) else value
 
 

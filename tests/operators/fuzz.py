@@ -6,6 +6,7 @@ import math
 import os
 import random
 from collections import defaultdict
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -186,7 +187,7 @@ def end_of(w: int, range_: Any, slide: Any, offset: Any) -> Any:
 
 
 def aggregates(rows: list[dict[str, Any]], wanted: dict[str, Any]) -> dict[str, Any]:
-    """count, sum, min, max, mean, var as SQL has them."""
+    """count, sum, min, max, mean, var as SQL has them; first and last, distinct values, quantiles and lists."""
     v = [r["v"] for r in rows if r["v"] is not None]
     x = [r["x"] for r in rows if r["x"] is not None]
     mean = sum(x) / len(x) if x else None
@@ -200,13 +201,43 @@ def aggregates(rows: list[dict[str, Any]], wanted: dict[str, Any]) -> dict[str, 
         "mean": float(Fraction(sum(v), len(v))) if v else None,
         "sx": sum(x) if x else None,
         "var": sum((a - mean) ** 2 for a in x) / (len(x) - 1) if mean is not None and len(x) > 1 else None,
+        "fv": at_end(rows, "v", min),
+        "ll": at_end(rows, "link", max),
+        "lx": at_end(rows, "x", max),
+        "dv": len(set(v)),
+        "dl": len({r["link"] for r in rows} - {None}),
+        "med": quantile(v, "0.5"),
+        "q": [quantile(x, "0"), quantile(x, "0.3"), quantile(x, "1")] if x else None,
+        "top": sorted(v, reverse=True)[:2] or None,
+        "tops": [r["link"] for r in sorted(both(rows, "link", "x"), key=by("x", "link"), reverse=True)[:2]] or None,
+        "all": [r["v"] for r in sorted(both(rows, "v", "ts"), key=by("ts", "v"))[:4]] or None,
     }
     return {n: found[n] for n in wanted}
 
 
+def at_end(rows: list[dict[str, Any]], name: str, choose: Any) -> Any:
+    """The value at the first or last time; in a tie the least or greatest, and null only if there is no other."""
+    end = choose(r["ts"] for r in rows)
+    return choose((r[name] for r in rows if r["ts"] == end and r[name] is not None), default=None)
+
+
+def quantile(values: list[Any], q: str) -> float | None:
+    """The least value that at least a part q does not exceed."""
+    fit = [a for a in values if Fraction(sum(b <= a for b in values), len(values)) >= Fraction(q)]
+    return float(min(fit)) if fit else None
+
+
+def both(rows: list[dict[str, Any]], *names: str) -> list[dict[str, Any]]:
+    return [r for r in rows if all(r[n] is not None for n in names)]
+
+
+def by(*names: str) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
+    return lambda row: tuple(row[n] for n in names)
+
+
 def some_aggregates(rng: random.Random) -> dict[str, Any]:
     """One to three of them: which ones run side by side must not matter."""
-    return {n: AGGREGATES[n] for n in rng.sample(list(AGGREGATES), rng.randint(1, 3))}
+    return {n: AGGREGATES[n] for n in rng.sample(list(AGGREGATES), rng.choice([1, 1, 2, 3]))}
 
 
 AGGREGATES = {
@@ -219,6 +250,16 @@ AGGREGATES = {
     "mean": oop.mean("v"),
     "sx": oop.sum("x"),
     "var": oop.var("x"),
+    "fv": oop.first("v"),
+    "ll": oop.last("link"),
+    "lx": oop.last("x"),
+    "dv": oop.count_distinct("v"),
+    "dl": oop.count_distinct("link"),
+    "med": oop.median("v"),
+    "q": oop.quantile("x", [0, 0.3, 1]),
+    "top": oop.top("v", 2),
+    "tops": oop.top("link", 2, by="x"),
+    "all": oop.collect("v", 4),
 }
 
 

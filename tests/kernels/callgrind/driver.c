@@ -225,6 +225,15 @@ static void run_aggregates(void) {
         for (int word = 1; word < 5; word++) parts[5 * i + word] = values[i];
     }
     end_call("merge_summary", oop_merge_summary(ids, parts, ROWS, GROUPS, summaries));
+    int64_t *firsts = room(3 * GROUPS, 8), *lasts = room(3 * GROUPS, 8);
+    end_call("take_first", oop_take_first(ids, values, NULL, values, NULL, ROWS, GROUPS, firsts));
+    end_call("take_last nulls", oop_take_last(ids, values, valid, values, valid, ROWS, GROUPS, lasts));
+    for (int64_t i = 0; i < ROWS; i++) {
+        parts[3 * i] = i % 3;
+        for (int word = 1; word < 3; word++) parts[3 * i + word] = values[i];
+    }
+    end_call("merge_first", oop_merge_first(ids, parts, ROWS, GROUPS, firsts));
+    end_call("merge_last", oop_merge_last(ids, parts, ROWS, GROUPS, lasts));
 }
 
 /* Every row in a place, in an order that has nothing to do with the places. */

@@ -52,6 +52,17 @@ ONE: dict[str, Pipeline] = {
     "filter and project": lambda a: a.filter(oop.col("k") == 1).select("ts", "link", w=oop.col("k") * 3),
     "tumbling": _counted,
     "sliding": lambda a: a.window(oop.sliding(9, every=4)).group_by("k").agg(n=oop.count(), m=oop.min("v")),
+    "first and last": lambda a: (
+        a.window(oop.tumbling(6))
+        .group_by("link")
+        .agg(v=oop.first("v"), x=oop.last("x", by="k"), w=oop.last("link"), n=oop.count_distinct("v"))
+    ),
+    "lists and quantiles": lambda a: (
+        a.window(oop.sliding(8, every=4))
+        .group_by("k")
+        .agg(m=oop.median("v"), t=oop.top("x", 2), c=oop.collect("link", 3), n=oop.count_distinct("link"))
+        .select("window_start", "k", "m", "n", "t", "c")
+    ),
     "gaps": lambda a: a.window(oop.sliding(2, every=5)).group_by("link", "k").agg(n=oop.count()),
     "no keys": lambda a: a.window(oop.tumbling(7)).agg(n=oop.count("v"), x=oop.mean("x")),
     "calendar": _per_day,
@@ -120,7 +131,8 @@ def together(pipelines: dict[str, Pipeline], *inputs: oop.Stream) -> oop.Stream:
     width = max(len(stream.schema) for stream in made.values())
     rows = []
     for name, stream in made.items():
-        texts = [oop.col(column).cast("string") for column in stream.schema.names]
+        # lists have no text: the simulated runs compare them
+        texts = [oop.col(f.name).cast("string") for f in stream.schema if not pa.types.is_nested(f.type)]
         texts += [oop.lit("")] * (width - len(texts))
         rows.append(stream.select(pipeline=oop.lit(name), **{f"c{i}": text for i, text in enumerate(texts)}))
     return oop.union(rows[0], *rows[1:]) if len(rows) > 1 else rows[0]

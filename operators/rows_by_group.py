@@ -1,0 +1,218 @@
+"""Rows that groups hold, for aggregates whose state has no fixed size: lists, distinct values, quantiles.
+
+`Rows` are values: they are never changed in place, so that copies of an accumulator may share them. `HoldsRows` is what
+accumulators that hold them have in common: rows are appended in chunks, and when those have grown as large as what was
+settled before, all are settled together. So each row is looked at a few times, however many batches there are.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.operators.accumulators import Accumulator
+
+_FEW = 4096  # rows that wait in any case
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rows:
+    """Row i belongs to group ``ids[i]``.
+
+    >>> rows = Rows(np.array([1, 0, 1]), (pa.array(["a", "b", "c"]),))
+    >>> rows.by_group(3).lists(3)[0].to_pylist()
+    [['b'], ['a', 'c'], []]
+    """
+
+    ids: np.ndarray
+    columns: tuple[pa.Array, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.ids.nbytes) + sum(c.nbytes for c in self.columns)
+
+    def take(self, rows: np.ndarray) -> Rows:
+        places = pa.array(rows)
+        return Rows(self.ids[rows], tuple(c.take(places) for c in self.columns))
+
+    def to(self, ids: np.ndarray) -> Rows:
+        """The rows of group i as rows of group ids[i]."""
+        return Rows(ids[self.ids], self.columns)
+
+    def of_groups(self, indices: np.ndarray) -> Rows:
+        """The rows of group indices[i] as rows of group i; a group may be asked for several times, or not at all."""
+        rows, ids = find_groups(self.ids, indices)
+        taken = self.take(rows)
+        return Rows(ids, taken.columns)
+
+    def by_group(self, groups: int) -> Rows:
+        """In the order of their groups, else as they were."""
+        if len(self) < 2 or (self.ids[1:] >= self.ids[:-1]).all():
+            return self
+        ids = self.ids.astype(np.uint16) if groups <= 1 << 16 else self.ids  # small numbers are sorted by radix
+        return self.take(np.argsort(ids, kind="stable"))
+
+    def lists(self, groups: int, *, null: bool = False) -> list[pa.Array]:
+        """For each column a list a group, of rows in the order of their groups; with ``null`` instead of no rows."""
+        offsets = np.searchsorted(self.ids, np.arange(groups + 1)).astype(np.int32)
+        mask = pa.array(offsets[1:] == offsets[:-1]) if null else None
+        return [pa.ListArray.from_arrays(pa.array(offsets), c, mask=mask) for c in self.columns]
+
+    @staticmethod
+    def of_lists(lists: Sequence[pa.Array]) -> Rows:
+        """What `lists` gave, without ``null``."""
+        lengths = views.column(lists[0].value_lengths()).data
+        ids = np.repeat(np.arange(len(lengths)), lengths)
+        return Rows(ids, tuple(column.flatten() for column in lists))
+
+    @staticmethod
+    def concat(parts: Sequence[Rows]) -> Rows:
+        if len(parts) == 1:
+            return parts[0]
+        columns = zip(*(p.columns for p in parts), strict=True)
+        return Rows(np.concatenate([p.ids for p in parts]), tuple(pa.concat_arrays(c) for c in columns))
+
+
+def find_groups(ids: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of the rows whose group is asked for, and for each the place in ``indices`` that asks for it.
+
+    >>> [found.tolist() for found in find_groups(np.array([5, 7, 5]), np.array([5, 5, 6]))]
+    [[0, 0, 2, 2], [0, 1, 0, 1]]
+    """
+    order = np.argsort(indices, kind="stable")
+    asked = indices[order]
+    first, last = np.searchsorted(asked, ids, "left"), np.searchsorted(asked, ids, "right")
+    times = last - first
+    rows = np.repeat(np.arange(len(ids)), times)
+    within = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
+    return rows, order[np.repeat(first, times) + within]
+
+
+class HoldsRows(Accumulator):
+    """``types`` are those of the rows' columns; `settle` keeps of the rows what the result may need."""
+
+    fields = ()
+    varies = True
+    types: tuple[pa.DataType, ...]
+
+    def __init__(self, source: pa.DataType, result: pa.DataType, types: Sequence[pa.DataType]) -> None:
+        super().__init__(source, result)
+        self.types = tuple(types)
+        self._clear()
+
+    def _clear(self) -> None:
+        self._settled: Rows | None = None
+        self._waiting: list[Rows] = []
+        self._waits = self._bytes = 0  # rows that wait, and the bytes of them
+
+    @abstractmethod
+    def settle(self, rows: Rows) -> Rows:
+        """Of rows in any order those that count, in the order of their groups."""
+
+    @property
+    def saved_columns(self) -> int:
+        return len(self.types)
+
+    def add(self, rows: Rows) -> None:
+        """These rows too; they must not share memory with a batch."""
+        if len(rows):
+            self._waiting.append(rows)
+            self._waits += len(rows)
+            self._bytes += rows.nbytes
+            if self._waits > max(_FEW, 0 if self._settled is None else len(self._settled)):
+                self.rows()
+
+    def rows(self) -> Rows:
+        """All rows, settled."""
+        held = [] if self._settled is None else [self._settled]
+        if self._waiting:
+            found = self.settle(Rows.concat([*held, *self._waiting]))
+            self._clear()
+            self._settled = found
+        elif not held:
+            return Rows(np.zeros(0, np.int64), tuple(pa.array([], t) for t in self.types))
+        assert self._settled is not None
+        return self._settled
+
+    def unsettle(self) -> None:
+        """What counts has changed: settle all rows again."""
+        if self._settled is not None:
+            rows, self._settled = self._settled, None
+            self._waiting.append(rows)
+            self._waits += len(rows)
+            self._bytes += rows.nbytes
+
+    def merge(self, ids: np.ndarray, other: Accumulator) -> None:
+        assert isinstance(other, HoldsRows)
+        self.add(other.rows().to(ids))
+
+    def empty(self) -> HoldsRows:
+        out = super().empty()
+        assert isinstance(out, HoldsRows)
+        out.types = self.types
+        out._clear()
+        return out
+
+    def _with(self, rows: Rows, size: int) -> HoldsRows:
+        out = self.empty()
+        out.size, out._settled = size, rows
+        return out
+
+    def over(self, other: Accumulator) -> Accumulator:
+        assert isinstance(other, HoldsRows)
+        return self._with(other.rows(), other.size)
+
+    def copy(self) -> Accumulator:
+        return self._with(self.rows(), self.size)
+
+    def take(self, indices: np.ndarray) -> Accumulator:
+        return self._with(self.rows().of_groups(indices).by_group(len(indices)), len(indices))
+
+    @classmethod
+    def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
+        first, start, moved = parts[0], 0, []
+        assert isinstance(first, HoldsRows)
+        for part in parts:
+            assert isinstance(part, HoldsRows)
+            rows = part.rows()
+            moved.append(Rows(rows.ids + start, rows.columns))
+            start += part.size
+        return first._with(Rows.concat(moved), start)
+
+    @property
+    def nbytes(self) -> int:
+        return self._bytes + (0 if self._settled is None else self._settled.nbytes)
+
+    def to_arrow(self) -> list[pa.Array]:
+        return self.rows().lists(self.size)
+
+    def load_arrow(self, columns: Sequence[pa.Array]) -> None:
+        self._clear()
+        self.size, self._settled = len(columns[0]), Rows.of_lists(columns)
+
+
+def held_type(type_: pa.DataType) -> pa.DataType:
+    """The type in which values are held: Arrow cannot take rows of string views, nor order small decimals.
+
+    >>> held_type(pa.string_view()), held_type(pa.int8())
+    (DataType(string), DataType(int8))
+    """
+    if pa.types.is_string_view(type_):
+        return pa.string()
+    if pa.types.is_decimal(type_) and type_.bit_width < 128:
+        return pa.decimal128(type_.precision, type_.scale)
+    return type_
+
+
+def as_held(array: pa.Array) -> pa.Array:
+    """The values in that type."""
+    type_ = held_type(array.type)
+    return array if array.type == type_ else array.cast(type_)
