@@ -80,6 +80,8 @@ def counted(rng: random.Random, seed: int) -> None:
     way, model = rng.choice(WAYS)
     keys = rng.choice([[], ["k"], ["link", "k"]])
     wanted = fuzz.some_aggregates(rng)
+    if way is WAYS[2][0]:  # without the time there is no first and last
+        wanted = {n: a for n, a in wanted.items() if n not in ("fv", "ll", "lx", "all")} or {"n": oop.count()}
     placed = [
         (made, w)
         for number, (row, is_late, is_over) in enumerate(judged(elements, slack, keys))
