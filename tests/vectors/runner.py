@@ -503,6 +503,26 @@ def run_window_assign(case: Case, *, batched: bool = False, settle: int = 0, **w
                 assert list(range(first[0], last[0] + 1)) == wids, f"{time} by {name}"
 
 
+def run_row_window_ids(case: Case, *, batched: bool = False, settle: int = 0, **ways: Any) -> None:
+    """Windows of rows by number: window w has the rows (w·slide − range, w·slide], counted from 1. Ours are counted from
+    0, and begin where they say: with the offset −range they have the same ids."""
+    params, steps = case["params"], case["steps"]
+    range_, slide, first = params["range"], params["slide"], params["seq_from"]
+    last = max(step["assign"] for step in steps)
+    rows = pa.table({"ts": pa.array(range(first, last + 1), pa.int64())})
+    batches = rows.to_batches(max_chunksize=last if batched else 1)
+    stream = oop.source(batches, time="ts", punctuate=None).window(oop.rows(range_, every=slide, offset=-range_))
+    counts = stream.group_by("ts").agg(n=oop.count()).run(engine=oop.Embedded(**ways)).to_table().to_pylist()
+    for step in steps:
+        wids = _wids(step, params)
+        found = [(r["window_end"] // slide, r["n"]) for r in counts if r["ts"] == step["assign"]]
+        assert sorted(found) == [(w, 1) for w in wids]
+        for name in kernel_names():
+            number = np.array([step["assign"] - first])
+            low, high = kernels(name).wid_ranges(number, range=range_, slide=slide, offset=-range_)
+            assert list(range(low[0], high[0] + 1)) == wids, f"row {step['assign']} by {name}"
+
+
 def kernel_names() -> list[str]:
     names = []
     for name in ("reference", "jit", "native"):
@@ -621,6 +641,7 @@ OPS: dict[str, Callable[..., bool | None]] = {
     "window_agg": run_window_agg,
     "slack_agg": run_slack_agg,
     "window_assign": run_window_assign,
+    "row_window_ids": run_row_window_ids,
     "union": run_union,
     "union_bag": run_union_bag,
     "traversal": run_traversal,

@@ -26,6 +26,7 @@ from oop.engines.spark.failures import located
 from oop.engines.spark.passage import Passage
 from oop.engines.spark.stages import Stages
 from oop.operators.base import Element, Part, TakesTrains, read_text, text_part
+from oop.operators.numbers import SEQ
 from oop.operators.train import concat
 from oop.punctuation import Frontier, Punctuation
 
@@ -126,6 +127,9 @@ def _coupled(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 
 def main_bound(frontier: Frontier) -> int | None:
-    """One number that says how far a stream has come, for the query's progress: its least linear bound."""
-    bounds = [b for b in frontier.all.linear.values() if abs(b) < 2**63]
-    return int(min(bounds)) if bounds else None
+    """One number that says how far a stream has come, for the query's progress: its least linear bound; of row numbers
+    only where it promises nothing about a time."""
+    bounds = {a: b for a, b in frontier.all.linear.items() if abs(b) < 2**63}
+    if len(bounds) > 1:
+        bounds.pop(SEQ, None)
+    return int(min(bounds.values())) if bounds else None

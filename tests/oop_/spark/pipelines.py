@@ -29,6 +29,13 @@ def _shared_aggregate(a: oop.Stream) -> oop.Stream:
     return counts.join(wide, on="link", within=(-8, 8))
 
 
+def _rows_beside_others(a: oop.Stream) -> oop.Stream:
+    """One source whose rows are counted for one stage and not for the others."""
+    some, others = a.split(oop.col("k") == 1)
+    counts = others.select("k", "link").window(oop.rows(5)).group_by("link").agg(n=oop.count()).select("link", "n")
+    return oop.union(counts, _counted(a).select("link", "n"), some.select("link", n="k"))
+
+
 def _chain(a: oop.Stream, b: oop.Stream) -> oop.Stream:
     joined = a.join(b, on="link", within=(-3, 4)).window(oop.tumbling(4)).group_by("link").agg(n=oop.count())
     return joined.filter(oop.col("n") < 40).window(oop.tumbling(12)).agg(windows=oop.count(), n=oop.sum("n"))
@@ -84,6 +91,8 @@ ONE: dict[str, Pipeline] = {
     "accounts": lambda a: (
         a.window(oop.tumbling(5)).group_by("link").agg(n=oop.count(), late=oop.late()).select("window_start", "n")
     ),
+    "rows": lambda a: a.filter(oop.col("k") == 1).window(oop.rows(7, every=3)).group_by("link").agg(n=oop.count()),
+    "rows beside others": _rows_beside_others,
     "a stage for two": _shared_aggregate,
     "self-join": lambda a: a.select("ts", "link").join(a.filter(oop.col("k") == 1), on="link", within=(0, 5)),
 }

@@ -21,6 +21,7 @@ from oop.engines.spark import reading as readings
 from oop.engines.spark.blocks import Files, Position, blocks_of, following, read_block
 from oop.engines.spark.cells import PROMISES, ROWS, decode_promises
 from oop.engines.spark.reading import Planner, read_split
+from oop.engines.spark.runner import main_bound
 from oop.engines.spark.spool import Spool
 from oop.errors import LateRow, SourceError
 from oop.inputs import open_input
@@ -80,6 +81,31 @@ def test_tasks_start_with_what_the_rows_before_them_imply(tmp_path: Path) -> Non
     assert rows[1] == 0
     forgetful = replace(splits[1], state=start["state"])
     assert sum(c.value for c in read_split(plan.reading, forgetful) if c.kind == ROWS) > 0
+
+
+def test_tasks_number_rows_from_where_their_split_begins(tmp_path: Path) -> None:
+    """In the offset is how many rows came before, and what that promises; also where only statistics are looked at, and
+    where the source promises nothing else."""
+    for policy in (oop.slack(5), oop.at_end(), {}):
+        source = oop.source(files(tmp_path / "in"), time="ts", punctuate=policy, name="s")
+        plan = planner(source.window(oop.rows(30)).agg(n=oop.count()), tmp_path, tasks=3)
+        start = plan.initial()
+        end = json.loads(json.dumps(plan.latest(start)))
+        splits = plan.splits(start, end)
+        assert [sum(b.rows for b in split.blocks) for split in splits] == [60, 30, 10]
+        assert [json.loads(json.loads(s.state)["input"])["rows"] for s in splits] == [0, 60, 90]
+        assert splits[-1].promises == ('{"below": {"__seq": 90}}',), "of what helps: ten rows more close no window"
+        second = plan.splits(end, plan.latest(end))[0]
+        assert json.loads(json.loads(second.state)["input"])["rows"] == 100
+        forgetful = replace(second, state=start["state"])
+        said = [[c.body for c in read_split(plan.reading, s) if c.kind == ROWS] for s in (second, forgetful)]
+        assert said[0] != said[1]
+
+
+def test_the_frontier_in_the_progress_is_a_time_where_there_is_one() -> None:
+    about = [oop.Punctuation({"ts": 1_000}), oop.Punctuation({"__seq": 7})]
+    assert main_bound(oop.Frontier.of(*about)) == 1_000
+    assert main_bound(oop.Frontier.of(about[1])) == 7
 
 
 def test_promises_follow_all_rows_of_a_micro_batch(tmp_path: Path) -> None:

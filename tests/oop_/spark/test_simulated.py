@@ -109,5 +109,8 @@ def test_what_is_late_does_not_depend_on_how_the_input_is_cut(
         found = simulated.run()
         if late == "drop":  # an admitted row counts as long as its window is there, which is for the promises to say
             assert bag(found) == bag(expected), f"seed {seed}"
+        rows = source.filter(oop.col("v").is_not_null()).window(oop.rows(4, every=3)).agg(n=oop.count())
+        counted = Simulated(rows, folder / "rows", rng, rows=rng.choice([1, 5, 1000]), tasks=rng.randint(1, 3))
+        assert bag(counted.run()) == bag(rows.run().to_table()), f"seed {seed}"
         rows = [row for ledger in run.late.sources.values() for row in ledger.table().to_pylist()]
         assert late_rows(folder / "late") == plain(rows), f"seed {seed}"
