@@ -16,7 +16,7 @@ from oop.errors import OopError
 from oop.kernels.checks import Array, Bools, Ints
 from oop.kernels.jit_compiler import NO_ROWS, CannotCompile, as_input, as_mask, compile_function, compile_text
 from oop.kernels.reference_user import failed
-from oop.kernels.user import KINDS, Fold, Result, UserLoops, check_parts, part_names, say_state
+from oop.kernels.user import KINDS, Fold, Functions, Result, UserLoops, check_parts, part_names, say_state
 
 _ADD = """
 def loop(ids, valid, ints, floats, {values}):
@@ -54,24 +54,24 @@ _ADVICE = "use numbers, tuples, math and NumPy as Numba has them; what a name fr
 class CompiledLoops(UserLoops):
     def __init__(self, fold: Fold) -> None:
         super().__init__(fold)
-        self.state = np.zeros((0, len(fold.zero)), np.int64)
+        functions = fold.functions
+        self.state = np.zeros((0, len(functions.zero)), np.int64)
         values = [np.zeros(0, KINDS[kind]) for kind in fold.values]
         self._add_loop = self._make_add(values)
-        self._merge_loop = None if fold.merge is None else self._make_merge(fold.merge)
+        self._merge_loop = None if functions.merge is None else self._make_merge(functions.merge)
         kind = KINDS[fold.edges or "int"]
         self._no_edges = np.zeros(0, kind), np.zeros(0, kind)
-        if fold.final is None:
-            self.result = Result(fold.states, part_names(fold.init, len(fold.states)) if self._is_tuple else None)
+        if functions.final is None:
+            names = part_names(functions.init, len(functions.states)) if functions.is_tuple else None
+            self.result = Result(functions.states, names)
         else:
-            self._finish_loop = self._make_finish(fold.final)
-
-    @property
-    def _is_tuple(self) -> bool:
-        return isinstance(self.fold.init, tuple)
+            self._finish_loop = self._make_finish(functions.final)
 
     def _make_add(self, values: list[Array]) -> Any:
-        incr, made = _compiled(self.fold, "incr", self.fold.incr, (self.fold.init, *map(_example, self.fold.values)))
-        check_parts("incr", self.fold, made)
+        incr, made = _compiled(
+            self.functions, "incr", self.functions.incr, (self.functions.init, *map(_example, self.fold.values))
+        )
+        check_parts("incr", self.functions, made)
         names = [f"value{i}" for i in range(len(values))]
         text = _ADD.format(
             values=", ".join(names),
@@ -80,22 +80,24 @@ class CompiledLoops(UserLoops):
             store=self._store(8),
         )
         arrays = _inputs(NO_ROWS, as_mask(None)), self._words(self.state), _inputs(*values)
-        return compile_text(text, {"incr": incr, "State": type(self.fold.init)}, [a for some in arrays for a in some])
+        return compile_text(
+            text, {"incr": incr, "State": type(self.functions.init)}, [a for some in arrays for a in some]
+        )
 
     def _make_merge(self, merge: Callable[..., Any]) -> Any:
-        compiled, made = _compiled(self.fold, "merge", merge, (self.fold.init, self.fold.init))
-        check_parts("merge", self.fold, made)
+        compiled, made = _compiled(self.functions, "merge", merge, (self.functions.init, self.functions.init))
+        check_parts("merge", self.functions, made)
         text = _MERGE.format(
             state=self._read("ints", "floats", "group"),
             state_in=self._read("ints_in", "floats_in", "i"),
             store=self._store(16),
         )
         arrays = [NO_ROWS, *_inputs(*self._words(self.state)), *self._words(self.state)]
-        return compile_text(text, {"merge": compiled, "State": type(self.fold.init)}, arrays)
+        return compile_text(text, {"merge": compiled, "State": type(self.functions.init)}, arrays)
 
     def _make_finish(self, final: Callable[..., Any]) -> Any:
         edges = [] if self.fold.edges is None else [_example(self.fold.edges)] * 2
-        compiled, self.result = _compiled(self.fold, "final", final, (self.fold.init, *edges))
+        compiled, self.result = _compiled(self.functions, "final", final, (self.functions.init, *edges))
         outs = [f"out{i}" for i in range(len(self.result.kinds))]
         parts = ["made"] if self.result.names is None else [f"made[{i}]" for i in range(len(outs))]
         text = _FINISH.format(
@@ -105,19 +107,19 @@ class CompiledLoops(UserLoops):
             store=_lines(12, (f"{out}[group] = {part}" for out, part in zip(outs, parts, strict=True))),
         )
         arrays = [*self._words(self.state), *_inputs(*self._no_edges), *self._outs(0)]
-        return compile_text(text, {"final": compiled, "State": type(self.fold.init)}, arrays)
+        return compile_text(text, {"final": compiled, "State": type(self.functions.init)}, arrays)
 
     def _read(self, ints: str, floats: str, row: str) -> str:
         """The state in a row, as the user's functions take it."""
         words = {"int": f"{ints}[{row}, {{}}]", "bool": f"{ints}[{row}, {{}}] != 0", "float": f"{floats}[{row}, {{}}]"}
-        parts = [words[kind].format(word) for word, kind in enumerate(self.fold.states, 1)]
-        if not self._is_tuple:
+        parts = [words[kind].format(word) for word, kind in enumerate(self.functions.states, 1)]
+        if not self.functions.is_tuple:
             return parts[0]
-        return f"{'State' if hasattr(self.fold.init, '_fields') else ''}({', '.join(parts)},)"
+        return f"{'State' if hasattr(self.functions.init, '_fields') else ''}({', '.join(parts)},)"
 
     def _store(self, indent: int) -> str:
-        arrays = ["floats" if kind == "float" else "ints" for kind in self.fold.states]
-        parts = [f"made[{i}]" for i in range(len(arrays))] if self._is_tuple else ["made"]
+        arrays = ["floats" if kind == "float" else "ints" for kind in self.functions.states]
+        parts = [f"made[{i}]" for i in range(len(arrays))] if self.functions.is_tuple else ["made"]
         pairs = enumerate(zip(arrays, parts, strict=True), 1)
         return _lines(indent, (f"{array}[group, {word}] = {part}" for word, (array, part) in pairs))
 
@@ -147,11 +149,13 @@ def _run(role: str, loop: Any, *arrays: Array) -> None:
         raise failed(role, error) from error
 
 
-def _compiled(fold: Fold, role: str, function: Callable[..., Any], examples: Sequence[Any]) -> tuple[Any, Result]:
+def _compiled(
+    functions: Functions, role: str, function: Callable[..., Any], examples: Sequence[Any]
+) -> tuple[Any, Result]:
     try:
         return compile_function(function, examples)
     except CannotCompile as error:
-        kinds = [say_state(fold) if e is fold.init else type(e).__name__ for e in examples]
+        kinds = [say_state(functions) if e is functions.init else type(e).__name__ for e in examples]
         code = getattr(function, "__code__", None)
         where = "" if code is None else f" (line {code.co_firstlineno} of {code.co_filename})"
         what = f"Numba cannot compile {role}{where} for ({', '.join(kinds)}): {error}"

@@ -20,76 +20,77 @@ class PlainLoops(UserLoops):
     def __init__(self, fold: Fold) -> None:
         super().__init__(fold)
         states = self._try_states()
-        if fold.final is None:
-            self.result = _result("init", [fold.init])
+        final = self.functions.final
+        if final is None:
+            self.result = _result("init", [self.functions.init])
             return
         edges = () if fold.edges is None else (KINDS[fold.edges](0).item(), KINDS[fold.edges](1).item())
         found = []
         for state in states:
             try:
-                found.append(call("final", fold.final, state, *edges))
+                found.append(call("final", final, state, *edges))
             except OopError:  # of no rows there may be none
-                if state is not fold.init:
+                if state is not self.functions.init:
                     raise
         self.result = _result("final", found)
 
     def _try_states(self) -> list[Any]:
-        fold = self.fold
-        states = [fold.init]
+        functions = self.functions
+        states = [functions.init]
         for turn in (0, 1):
-            given = [_SAMPLES[kind][turn] for kind in fold.values]
-            made = call("incr", fold.incr, states[-1], *given)
-            check_parts("incr", fold, _result("incr", [made]))
+            given = [_SAMPLES[kind][turn] for kind in self.fold.values]
+            made = call("incr", functions.incr, states[-1], *given)
+            check_parts("incr", functions, _result("incr", [made]))
             states.append(self._as_state(made))
-        if fold.merge is not None:
-            check_parts("merge", fold, _result("merge", [call("merge", fold.merge, *states[1:])]))
+        if functions.merge is not None:
+            check_parts("merge", functions, _result("merge", [call("merge", functions.merge, *states[1:])]))
         return states
 
     def _add(self, ids: Ints, values: Sequence[Array], valid: Bools | None, state: Ints) -> None:
         rows = zip(ids.tolist(), *(value.tolist() for value in values), strict=True)
         for i, (group, *given) in enumerate(rows):
             if valid is None or valid[i]:
-                self._store(state[group], call("incr", self.fold.incr, self._read(state[group]), *given))
+                self._store(state[group], call("incr", self.functions.incr, self._read(state[group]), *given))
                 state[group, 0] += 1
 
     def _merge(self, ids: Ints, state_in: Ints, state: Ints) -> None:
-        assert self.fold.merge is not None
+        assert self.functions.merge is not None
         for i, group in enumerate(ids.tolist()):
             if not state_in[i, 0]:
                 continue
             if state[group, 0]:
                 parts = self._read(state[group]), self._read(state_in[i])
-                self._store(state[group], call("merge", self.fold.merge, *parts))
+                self._store(state[group], call("merge", self.functions.merge, *parts))
             else:
                 state[group, 1:] = state_in[i, 1:]
             state[group, 0] += state_in[i, 0]
 
     def _finish(self, state: Ints, edges: tuple[Array, Array] | None) -> list[Array]:
-        assert self.fold.final is not None
+        assert self.functions.final is not None
         out = [np.zeros(len(state), KINDS[kind]) for kind in self.result.kinds]
         for group in np.flatnonzero(state[:, 0]).tolist():
             window = () if edges is None else (edge[group].item() for edge in edges)
-            made = call("final", self.fold.final, self._read(state[group]), *window)
+            made = call("final", self.functions.final, self._read(state[group]), *window)
             for array, kind, part in zip(out, self.result.kinds, _parts(made), strict=True):
                 array[group] = _wrapped(part) if kind == "int" else part
         return out
 
     def _read(self, row: Ints) -> Any:
         floats = row.view(np.float64)
-        words = enumerate(self.fold.states, 1)
+        words = enumerate(self.functions.states, 1)
         parts = [floats[w].item() if kind == "float" else _TYPES[kind](row[w]) for w, kind in words]
-        return self._as_state(parts) if isinstance(self.fold.init, tuple) else parts[0]
+        return self._as_state(parts) if self.functions.is_tuple else parts[0]
 
     def _as_state(self, made: Any) -> Any:
         """What the next call is given: of the kinds and the type that init has."""
-        if not isinstance(self.fold.init, tuple):
-            return _TYPES[self.fold.states[0]](made)
-        parts = [_TYPES[kind](part) for kind, part in zip(self.fold.states, made, strict=True)]
-        return type(self.fold.init)(*parts) if hasattr(self.fold.init, "_fields") else tuple(parts)
+        if not self.functions.is_tuple:
+            return _TYPES[self.functions.states[0]](made)
+        parts = [_TYPES[kind](part) for kind, part in zip(self.functions.states, made, strict=True)]
+        return type(self.functions.init)(*parts) if hasattr(self.functions.init, "_fields") else tuple(parts)
 
     def _store(self, row: Ints, made: Any) -> None:
         floats = row.view(np.float64)
-        for word, (kind, part) in enumerate(zip(self.fold.states, _parts(made), strict=True), 1):
+        for word, (kind, part) in enumerate(zip(self.functions.states, _parts(made), strict=True), 1):
             if kind == "float":
                 floats[word] = part
             else:

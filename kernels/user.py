@@ -27,35 +27,53 @@ KINDS: dict[str, Any] = {"int": np.int64, "float": np.float64, "bool": np.bool_}
 
 
 @dataclass(frozen=True, eq=False)
-class Fold:
-    """A user's functions over values of certain kinds. ``edges`` is the kind of the window's start and end, if
-    ``final`` takes them. Folds of equal code are equal: they are compiled once in a process."""
+class Functions:
+    """What a user wrote; ``init`` is a number, a bool, or a tuple of these."""
 
     init: Any
     incr: Callable[..., Any]
-    merge: Callable[..., Any] | None
-    final: Callable[..., Any] | None
-    values: tuple[str, ...]
-    edges: str | None = None
+    merge: Callable[..., Any] | None = None
+    final: Callable[..., Any] | None = None
+
+    @cached_property
+    def code(self) -> str:
+        """The same in every process for the same functions (see `fingerprint`)."""
+        return fingerprint(self.init, type(self.init), self.incr, self.merge, self.final)
 
     @cached_property
     def states(self) -> tuple[str, ...]:
         """The kinds of the state's components."""
-        parts = self.init if isinstance(self.init, tuple) else (self.init,)
-        return tuple(type(part).__name__ for part in parts)
+        return tuple(type(part).__name__ for part in self._parts)
 
     @cached_property
     def zero(self) -> Ints:
         """The row of a group that has taken nothing."""
         words = np.zeros(1 + len(self.states), np.int64)
-        for word, part in enumerate(self.init if isinstance(self.init, tuple) else (self.init,), 1):
+        for word, part in enumerate(self._parts, 1):
             words.view(np.float64 if isinstance(part, float) else np.int64)[word] = part
         return words
 
-    @cached_property
+    @property
+    def is_tuple(self) -> bool:
+        return isinstance(self.init, tuple)
+
+    @property
+    def _parts(self) -> tuple[Any, ...]:
+        return self.init if isinstance(self.init, tuple) else (self.init,)
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A user's functions over values of certain kinds. ``edges`` is the kind of the window's start and end, if
+    ``final`` takes them. Folds of equal code are equal: they are compiled once in a process."""
+
+    functions: Functions
+    values: tuple[str, ...]
+    edges: str | None = None
+
+    @property
     def key(self) -> tuple[object, ...]:
-        functions = fingerprint(self.init, type(self.init), self.incr, self.merge, self.final)
-        return functions, self.values, self.edges
+        return self.functions.code, self.values, self.edges
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Fold) and self.key == other.key
@@ -79,6 +97,7 @@ class UserLoops(ABC):
 
     def __init__(self, fold: Fold) -> None:
         self.fold = fold
+        self.functions = fold.functions
 
     def add(self, ids: Ints, values: Sequence[Array], valid: Bools | None, state: Ints) -> None:
         """Row i goes into group ids[i], if it is valid."""
@@ -93,7 +112,7 @@ class UserLoops(ABC):
         self._check(ids, state)
         if state_in.shape != (len(ids), state.shape[1]) or state_in.dtype != np.int64:
             raise KernelError(f"partial states must be int64 in {len(ids)} rows of {state.shape[1]} words")
-        if self.fold.merge is not None:
+        if self.functions.merge is not None:
             self._merge(ids, state_in, state)
             return
         taken = np.flatnonzero(state_in[:, 0])
@@ -110,12 +129,12 @@ class UserLoops(ABC):
                 raise KernelError("final= takes the window's start and end, and there is no window")
             for edge in edges:
                 check_array("edges", edge, KINDS[self.fold.edges], len(state))
-        if self.fold.final is None:
-            return [_part(state, word, kind) for word, kind in enumerate(self.fold.states, 1)]
+        if self.functions.final is None:
+            return [_part(state, word, kind) for word, kind in enumerate(self.functions.states, 1)]
         return self._finish(state, edges if self.fold.edges is not None else None)
 
     def _check(self, ids: Ints, state: Ints) -> None:
-        words = len(self.fold.zero)
+        words = len(self.functions.zero)
         if state.dtype != np.int64 or state.ndim != 2 or state.shape[1] != words or not state.flags.c_contiguous:
             raise KernelError(f"state must be contiguous int64 in rows of {words} words")
         check_ids(ids, len(state))
@@ -137,9 +156,9 @@ def _part(state: Ints, word: int, kind: str) -> Array:
 def user_loops(fold: Fold, name: str | None = None) -> UserLoops:
     """The loops of a fold on one implementation of the kernels; compiled at once, so that errors come early.
 
-    >>> total = Fold(0, lambda state, value: state + value, None, None, ("int",))
+    >>> total = Functions(0, lambda state, value: state + value)
     >>> state = np.array([total.zero, total.zero])
-    >>> user_loops(total, "reference").add(np.array([0, 1, 0]), [np.array([5, 6, 7])], None, state)
+    >>> user_loops(Fold(total, ("int",)), "reference").add(np.array([0, 1, 0]), [np.array([5, 6, 7])], None, state)
     >>> state.tolist()
     [[2, 12], [1, 6]]
     """
@@ -162,18 +181,19 @@ def _load(fold: Fold, name: str) -> UserLoops:
     return CompiledLoops(fold)
 
 
-def check_parts(role: str, fold: Fold, given: Result) -> None:
+def check_parts(role: str, functions: Functions, given: Result) -> None:
     """A function that makes a state gives one of the kinds that init has; a whole number may become a float."""
-    if (given.names is not None) != isinstance(fold.init, tuple) or len(given.kinds) != len(fold.states):
+    if (given.names is not None) != functions.is_tuple or len(given.kinds) != len(functions.states):
         raise SchemaMismatch(
-            f"{role} gives {say(given)}, and the state is {say_state(fold)}", hint=f"give what init is: {fold.init!r}"
+            f"{role} gives {say(given)}, and the state is {say_state(functions)}",
+            hint=f"give what init is: {functions.init!r}",
         )
     order = ("bool", "int", "float")
-    for kind, wanted in zip(given.kinds, fold.states, strict=True):
+    for kind, wanted in zip(given.kinds, functions.states, strict=True):
         if order.index(kind) > order.index(wanted):
             better = "0.0" if kind == "float" else "0"
             raise SchemaMismatch(
-                f"{role} gives {say(given)}, and the state is {say_state(fold)}",
+                f"{role} gives {say(given)}, and the state is {say_state(functions)}",
                 hint=f"the types in init decide: write {better} there, or convert in {role}",
             )
 
@@ -183,8 +203,8 @@ def say(given: Result) -> str:
     return given.kinds[0] if given.names is None else f"({', '.join(given.kinds)})"
 
 
-def say_state(fold: Fold) -> str:
-    return say(Result(fold.states, () if isinstance(fold.init, tuple) else None))
+def say_state(functions: Functions) -> str:
+    return say(Result(functions.states, () if functions.is_tuple else None))
 
 
 def part_names(made: Any, count: int) -> tuple[str, ...]:

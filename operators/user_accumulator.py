@@ -38,7 +38,7 @@ class UserAccumulator(Accumulator):
         types = [_TYPES[kind] for kind in made.kinds]
         super().__init__(pa.null(), types[0] if made.names is None else pa.struct(zip(made.names, types, strict=True)))
         self.loops = loops
-        self._arrays = {"state": np.zeros((0, len(loops.fold.zero)), np.int64)}
+        self._arrays = {"state": np.zeros((0, len(loops.functions.zero)), np.int64)}
 
     @property
     def kept(self) -> tuple[object, ...]:
@@ -46,7 +46,7 @@ class UserAccumulator(Accumulator):
 
     @property
     def saved_columns(self) -> int:
-        return len(self.loops.fold.zero)
+        return len(self.loops.functions.zero)
 
     def empty(self) -> Accumulator:
         out = super().empty()
@@ -57,7 +57,7 @@ class UserAccumulator(Accumulator):
     def grow(self, size: int, expected: int = 0) -> None:
         held = len(self._arrays["state"])
         super().grow(size, expected)
-        state, zero = self._arrays["state"], self.loops.fold.zero
+        state, zero = self._arrays["state"], self.loops.functions.zero
         if len(state) > held and zero.any():
             state[held:] = zero
 
@@ -108,7 +108,7 @@ class UserAccumulator(Accumulator):
         self._arrays["state"] = state
 
     def _words(self) -> list[tuple[int, str]]:
-        return list(enumerate(self.loops.fold.states, 1))
+        return list(enumerate(self.loops.functions.states, 1))
 
 
 def _numbers(kind: str, column: views.Column) -> np.ndarray:

@@ -18,24 +18,19 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch
 from oop.kernels import views
 from oop.kernels.checks import INT64_MAX, INT64_MIN
-from oop.kernels.user import Fold, user_loops
-from oop.kernels.user_code import fingerprint
+from oop.kernels.user import Fold, Functions, user_loops
 from oop.operators.accumulators import Accumulator
 from oop.operators.aggregates import Aggregate
 from oop.operators.expressions import Expr, col
 from oop.operators.user_accumulator import UserAccumulator
 
 
-@dataclass(frozen=True)
-class UserFunctions:
+@dataclass(frozen=True, eq=False)
+class UserFunctions(Functions):
     """What `oop.aggregate` gives: called with columns it is an aggregate of them."""
 
-    init: Any
-    incr: Callable[..., Any]
-    merge: Callable[..., Any] | None
-    final: Callable[..., Any] | None
-    name: str
-    takes_window: bool
+    name: str = "aggregate"
+    takes_window: bool = False
 
     def __call__(self, *columns: str | Expr) -> UserAggregate:
         if not _takes(self.incr, 1 + len(columns)):
@@ -45,11 +40,6 @@ class UserFunctions:
             )
         exprs = tuple(col(c) if isinstance(c, str) else c for c in columns)
         return UserAggregate(self.name, exprs[0] if len(exprs) == 1 else None, exprs=exprs, functions=self)
-
-    @property
-    def code(self) -> str:
-        """Of the functions, the same in every process (see `fingerprint`)."""
-        return fingerprint(self.init, self.incr, self.merge, self.final)
 
 
 @dataclass(frozen=True)
@@ -88,8 +78,7 @@ class UserAggregate(Aggregate):
 
     def start(self, schema: pa.Schema) -> Accumulator:
         kinds = tuple(_kind(self, e, views.value_type(e.type(schema))) for e in self.exprs)
-        user = self.user
-        return UserAccumulator(user_loops(Fold(user.init, user.incr, user.merge, user.final, kinds, self.edges)))
+        return UserAccumulator(user_loops(Fold(self.user, kinds, self.edges)))
 
     def values_name(self, schema: pa.Schema) -> str:
         return super().values_name(schema) if len(self.exprs) == 1 else f"({', '.join(map(repr, self.exprs))})"

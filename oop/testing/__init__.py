@@ -11,10 +11,21 @@
 [Punctuation(window_start < 10), Punctuation(window_end < 20)]
 """
 
+from oop.testing.aggregates import check_aggregate
 from oop.testing.clock import ManualClock
 from oop.testing.disorder import disorder, resplit
 from oop.testing.harness import Harness
 from oop.testing.laws import bag, check_operator
 from oop.testing.tables import elements, stream
 
-__all__ = ["Harness", "ManualClock", "bag", "check_operator", "disorder", "elements", "resplit", "stream"]
+__all__ = [
+    "Harness",
+    "ManualClock",
+    "bag",
+    "check_aggregate",
+    "check_operator",
+    "disorder",
+    "elements",
+    "resplit",
+    "stream",
+]

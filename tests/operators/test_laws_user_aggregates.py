@@ -104,7 +104,7 @@ def chosen(rng: random.Random, monkeypatch: pytest.MonkeyPatch, models: dict[str
     return wanted
 
 
-def test_windows(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def windows(monkeypatch: pytest.MonkeyPatch) -> Callable[[random.Random, int], None]:
     """Tumbling, sliding and with gaps; late rows dropped or admitted; in panes where all can merge, else without."""
 
     def case(rng: random.Random, seed: int) -> None:
@@ -140,10 +140,10 @@ def test_windows(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa
             expected=expected,
         )
 
-    each(seeds, case)
+    return case
 
 
-def test_group_by(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def groups(monkeypatch: pytest.MonkeyPatch) -> Callable[[random.Random, int], None]:
     def case(rng: random.Random, seed: int) -> None:
         time = some_time(rng)
         elements = fuzz.random_stream(rng, time)
@@ -164,4 +164,9 @@ def test_group_by(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:  # noq
             expected=expected,
         )
 
-    each(seeds, case)
+    return case
+
+
+def test_windows_and_groups(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    cases = windows(monkeypatch), windows(monkeypatch), groups(monkeypatch)
+    each(seeds, lambda rng, seed: cases[seed % 3](rng, seed))

@@ -54,6 +54,12 @@ def _per_day(a: oop.Stream) -> oop.Stream:
     return hours.window(oop.calendar("day", tz="Europe/Berlin"), on="t").group_by("link").agg(n=oop.count())
 
 
+_MEAN = oop.aggregate(
+    (0, 0.0), lambda s, x: (s[0] + 1, s[1] + x), lambda a, b: (a[0] + b[0], a[1] + b[1]), lambda s: s[1] / s[0]
+)
+_RATE = oop.aggregate(0, lambda s, k: s + k, final=lambda s, start, end: s / (end - start))  # no merge
+
+
 ONE: dict[str, Pipeline] = {
     "source": lambda a: a,
     "filter and project": lambda a: a.filter(oop.col("k") == 1).select("ts", "link", w=oop.col("k") * 3),
@@ -94,6 +100,8 @@ ONE: dict[str, Pipeline] = {
     "rows": lambda a: a.filter(oop.col("k") == 1).window(oop.rows(7, every=3)).group_by("link").agg(n=oop.count()),
     "rows beside others": _rows_beside_others,
     "a stage for two": _shared_aggregate,
+    "user-defined": lambda a: a.window(oop.sliding(9, every=4)).group_by("link").agg(m=_MEAN("x"), n=oop.count()),
+    "user-defined without merge": lambda a: a.window(oop.sliding(9, every=4)).group_by("k").agg(r=_RATE("k")),
     "self-join": lambda a: a.select("ts", "link").join(a.filter(oop.col("k") == 1), on="link", within=(0, 5)),
 }
 TWO: dict[str, Pipeline] = {
