@@ -16,12 +16,13 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.kernels.scratch import lasting_array
 from oop.operators.aggregates import Aggregate as AggregateFunction
-from oop.operators.base import Columns, Element, Operator, Part, Reducer, Spec
+from oop.operators.base import Columns, Element, Held, Operator, Part, Reducer, Spec
 from oop.operators.bucket import WID_END, WID_START, Grid
 from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds
 from oop.operators.groups import Shape, Table
 from oop.operators.holding import Holding, describe_groups, unique_schema
 from oop.operators.marks import is_late, is_partial
+from oop.operators.oldest import oldest_window
 from oop.operators.panes import PaneCode, PaneTree
 from oop.operators.preaggregate import Preaggregate
 from oop.operators.times import from_physical
@@ -204,6 +205,9 @@ class AggregateOperator(Holding):
             edges = _constant(start, len(table)), _constant(end, len(table))
         times = [from_physical(edge, self.time) for edge in edges]
         return pa.RecordBatch.from_arrays([*times, *table.results()], schema=self.output)
+
+    def oldest(self) -> Held | None:
+        return oldest_window(self)
 
     def load(self, parts: Iterable[Part]) -> None:
         super().load(parts)
