@@ -22,7 +22,7 @@ PIECES = 5
 @pytest.fixture(params=range(PIECES))
 def seeds(request: pytest.FixtureRequest) -> range:
     piece = request.param
-    return range(piece * CASES // PIECES, (piece + 1) * CASES // PIECES)
+    return range(piece * CASES // PIECES, (piece + 1) * CASES // PIECES, 2)  # each runs its stream several times
 
 
 ONE: list[Callable[..., oop.Stream]] = [
@@ -48,7 +48,7 @@ TWO: list[Callable[..., oop.Stream]] = [
 def test_blame_names_what_holds_it_back(seeds: range) -> None:
     def case(rng: random.Random, seed: int) -> None:
         pipeline = rng.choice([*ONE, *TWO])
-        time = TIMES[rng.choice(["int64", "timestamp", "float64", "date"])]
+        time = TIMES[rng.choice(["int64"] * 5 + ["timestamp", "float64", "date"])]
         streams = [fuzz.random_stream(rng, time) for _ in range(1 if pipeline in ONE else 2)]
         given = [[*elements, oop.END] if rng.random() < 0.2 else elements for elements in streams]
         _check(pipeline, given, time, threads=2 if rng.random() < 0.1 else 1)
