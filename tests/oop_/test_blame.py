@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
@@ -24,10 +25,6 @@ def counted(stream: oop.Stream) -> oop.Stream:
 def without_site(line: str) -> str:
     head, _, tail = line.partition(" (tests")
     return head + tail.partition(")")[2]
-
-
-def live(*elements: Element) -> Iterator[Element]:
-    yield from elements
 
 
 def test_the_chain_of_a_union() -> None:
@@ -198,7 +195,7 @@ def test_between_batches_after_an_error_and_after_stop(threads: int) -> None:
         yield batch(14, 15)
         raise RuntimeError("gone")
 
-    run = run_of(live(batch(1, 2, 3), batch(14, 15), *[batch(16)] * 500))
+    run = run_of(itertools.chain([batch(1, 2, 3), batch(14, 15)], itertools.repeat(batch(16))))
     next(iter(run))
     blame = run.blame()
     assert blame is not None and blame.what == "window [10, 20)"
