@@ -30,7 +30,6 @@ from oop.engines.tracing import find_blame
 from oop.errors import OopError
 from oop.operators.base import Element, Narrowing
 from oop.operators.input import InputOperator
-from oop.operators.ledger import Ledger
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
 from oop.punctuation import END, Punctuation
 from oop.sinks import open_sink
@@ -306,13 +305,13 @@ class Run:
     @property
     def late(self) -> Late:
         """The rows set aside so far, with the promise that each broke."""
-        ledgers: dict[str, Ledger] = {}
+        inputs: dict[str, InputOperator] = {}
         for source in self._sources:
             name, n = source.operator.spec.source, 2
-            while name in ledgers:
+            while name in inputs:
                 name, n = f"{source.operator.spec.source} ({n})", n + 1
-            ledgers[name] = source.operator.ledger
-        return Late(ledgers)
+            inputs[name] = source.operator
+        return Late(inputs)
 
     def blame(self) -> Blame | None:
         """Why the oldest open window (or group, or row of a join) has not come out; None if nothing is open.
