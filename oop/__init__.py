@@ -10,6 +10,7 @@
 {'window_start': 10, 'window_end': 20, 'n': 2, 'bytes': 150}
 """
 
+from oop.engines.blame import Blame
 from oop.engines.embedded import Embedded, Run
 from oop.engines.late import Late
 from oop.engines.schedulers import MinCost, RoundRobin
@@ -50,6 +51,7 @@ set_spark_engine(Spark)
 
 __all__ = [
     "END",
+    "Blame",
     "Embedded",
     "Expr",
     "Frontier",

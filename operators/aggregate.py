@@ -16,13 +16,14 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.kernels.scratch import lasting_array
 from oop.operators.aggregates import Aggregate as AggregateFunction
-from oop.operators.base import Columns, Element, Operator, Part, Reducer, Spec
+from oop.operators.base import Columns, Element, Held, Operator, Part, Reducer, Spec
 from oop.operators.bucket import WID_END, WID_START
 from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds
 from oop.operators.groups import Shape, Table
 from oop.operators.holding import Holding, can_merge, describe_groups, unique_schema
 from oop.operators.keys import read_key
 from oop.operators.marks import is_late, is_partial
+from oop.operators.oldest import oldest_window
 from oop.operators.panes import PaneCode, PaneTree
 from oop.operators.preaggregate import Preaggregate
 from oop.operators.times import from_physical
@@ -245,6 +246,9 @@ class AggregateOperator(Holding):
         batch = pa.RecordBatch.from_arrays([*times, *table.results(edges)], schema=self.output)
         answers = table.shape.answers(table.accumulators)
         return batch if answers is None else batch.filter(pa.array(answers))
+
+    def oldest(self) -> Held | None:
+        return oldest_window(self)
 
     def load(self, parts: Iterable[Part]) -> None:
         super().load(parts)

@@ -7,8 +7,6 @@ A row has a *point* on the axis on which rows meet: its time itself for a band, 
 from __future__ import annotations
 
 import math
-import struct
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +15,7 @@ from oop.kernels.reference_joins import Reach
 from oop.operators.bucket import Grid
 from oop.operators.calendar import Calendar
 from oop.punctuation.patterns import Bound
+from oop.punctuation.search import least_float
 
 LEFT, RIGHT = 0, 1
 
@@ -79,8 +78,8 @@ class Band:
             return (bound - apart if side == LEFT else bound + apart) + strict
         # In floats the least time that literally fits: what is computed for a pair is the rounded difference.
         if side == LEFT:
-            return _least_float(lambda t: bound - t < apart if strict else bound - t <= apart)
-        return _least_float(lambda t: t - bound > apart if strict else t - bound >= apart)
+            return least_float(lambda t: bound - t < apart if strict else bound - t <= apart)
+        return least_float(lambda t: t - bound > apart if strict else t - bound >= apart)
 
 
 @dataclass(frozen=True)
@@ -106,27 +105,3 @@ class SameWindow:
         if bound is None:
             return -math.inf
         return bound if math.isinf(bound) else self.grid.wid_bound(bound)
-
-
-def _least_float(holds: Callable[[float], bool]) -> float:
-    """The least float for which it holds, of those that ascend from not holding to holding."""
-    low, high = _number(-math.inf), _number(math.inf)
-    while low < high:
-        middle = (low + high) // 2
-        if holds(_float(middle)):
-            high = middle
-        else:
-            low = middle + 1
-    return _float(low)
-
-
-def _number(value: float) -> int:
-    """Floats as whole numbers in the same order, without a gap between neighbours."""
-    (bits,) = struct.unpack("<q", struct.pack("<d", value))
-    return bits if bits >= 0 else -(bits & (2**63 - 1))
-
-
-def _float(number: int) -> float:
-    bits = number if number >= 0 else -number | -(2**63)
-    (value,) = struct.unpack("<d", struct.pack("<q", bits))
-    return value

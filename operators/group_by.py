@@ -14,11 +14,12 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.aggregates import Aggregate as AggregateFunction
-from oop.operators.base import Columns, Element, Operator, Reducer, Spec
+from oop.operators.base import Columns, Element, Held, Operator, Reducer, Spec
 from oop.operators.coverage import INT64_MAX, as_int64, covered
 from oop.operators.groups import Shape, Table
 from oop.operators.holding import Holding, can_merge, describe_groups, unique_schema
 from oop.operators.marks import is_late, is_partial
+from oop.operators.oldest import oldest_group
 from oop.operators.preaggregate import Preaggregate
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.translate import carry, carry_promise
@@ -134,6 +135,9 @@ class GroupByOperator(Holding):
     def open_results(self) -> Iterator[pa.RecordBatch]:
         for number in self.store.touched():
             yield pa.RecordBatch.from_arrays(self.store.tables[number].copy().results(), schema=self.output)
+
+    def oldest(self) -> Held | None:
+        return oldest_group(self)
 
     def _candidates(self, own: Frontier) -> list[int]:
         """A linear promise reaches the slices below it; any other kind may reach every slice."""

@@ -178,9 +178,9 @@ def _due_at_ends(progress: Linear, bounds: np.ndarray, ends: Sequence[int], help
 
 def _entry(batch: pa.RecordBatch, rows: np.ndarray, promise: Punctuation) -> Entry:
     broke = batch.filter(pa.array(rows))
-    if len(promise.below) == 1 and not promise.where:
+    if len(promise.below) == 1:
         ((attribute, bound),) = promise.below.items()
-        return Entry(broke, attribute, np.full(broke.num_rows, bound))
+        return Entry(broke, attribute, np.full(broke.num_rows, bound), str(promise) if promise.where else None)
     return Entry(broke, None, None, str(promise))
 
 

@@ -17,13 +17,14 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.band import LEFT, RIGHT
-from oop.operators.base import LATE_UNUSED, Columns, Element, Part, Ports, load_common, text_part
+from oop.operators.base import LATE_UNUSED, Columns, Element, Held, Part, Ports, load_common, text_part
 from oop.operators.coverage import bounds_of_rows, group_columns
 from oop.operators.join_output import JoinOutput
 from oop.operators.join_promises import linear_promises
 from oop.operators.join_side import Arrived, Cell, Side, is_below, split_bounds
 from oop.operators.join_words import KeyWords, way_of
 from oop.operators.marks import is_late, mark_late
+from oop.operators.oldest import oldest_row
 from oop.punctuation import Punctuation
 from oop.punctuation.patterns import Bound
 
@@ -209,6 +210,9 @@ class JoinOperator:
         whole = self.sides[side].whole
         found = bounds_of_rows(frontier, time, keys, lambda bound: split_bounds([least(bound)], whole))
         return is_below(arrived.points, [found[:, 0, 0], found[:, 1, 0] != 0])
+
+    def oldest(self) -> Held | None:
+        return oldest_row(self)
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()

@@ -284,6 +284,14 @@ class Side:
         found = [self._alive(n) for n in self.slices.numbers()]
         return np.concatenate(found) if found else np.zeros(0, np.int64)
 
+    def first(self) -> int | None:
+        """The place of a row with the least point."""
+        for number in self.slices.numbers():
+            places = self._alive(number)
+            if len(places):
+                return int(places[np.argmin(self.table.read(places)[1])])
+        return None
+
     def _tidy(self) -> None:
         """Begin anew when nothing is held, and write a log anew that is mostly of rows which are gone."""
         if not len(self):

@@ -1,6 +1,7 @@
 """The ledger of rows set aside at an input: late ones with the promise that each broke, and rows without a time.
 
 Nothing is dropped in silence. Entries keep the rows as they came; the table with promises as text is made on demand.
+Rows that are drained leave their lateness in buckets (`late_buckets`): counts and histograms stay.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.base import Part, read_text, text_part
+from oop.operators.late_buckets import Buckets, count_buckets
 
 BROKE, LATE_BY = "broke", "late_by"
 WITHOUT_TIME = "a row without a time"
+_ATTRIBUTE = b"oop.attribute"
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Rows that broke a promise on one attribute: ``bounds`` are theirs, one for each row; or one text for all.
+    """Rows that broke a promise on one attribute: ``bounds`` are theirs, one for each row. ``text`` is the promise that
+    all of them broke, where it says more than a bound.
 
     An entry that was saved and loaded has its columns ``said`` already.
     """
@@ -38,15 +42,23 @@ class Entry:
         return table.append_column(names[0], broke).append_column(names[1], late_by)
 
     def _say(self) -> tuple[pa.Array, pa.Array]:
-        count = self.rows.num_rows
-        if self.bounds is None:
-            broke = pa.array([self.text] * count, pa.string())
-            late_by = pa.nulls(count, pa.float64())
+        if self.text is not None or self.bounds is None:
+            broke = pa.array([self.text] * self.rows.num_rows, pa.string())
         else:
             broke = pa.array([f"{self.attribute} < {b}" for b in self.bounds.tolist()], pa.string())
-            values = views.times(self.rows.column(self.attribute))
-            late_by = pa.array(self.bounds.astype(np.float64) - values.astype(np.float64))
-        return broke, late_by
+        return broke, pa.array(self.late_by(), from_pandas=True)
+
+    def late_by(self) -> np.ndarray:
+        """By how much each row was late, in the attribute's unit; NaN where the promise was not about one bound."""
+        if self.said is not None:
+            return self.said[1].to_numpy(zero_copy_only=False)
+        if self.bounds is None:
+            return np.full(self.rows.num_rows, np.nan)
+        values = views.times(self.rows.column(self.attribute))
+        if values.dtype != np.int64 or self.bounds.dtype != np.int64:
+            return self.bounds.astype(np.float64) - values.astype(np.float64)
+        # nanoseconds of today are more than a float can tell apart, what lies between two of them is not
+        return (self.bounds - values).view(np.uint64).astype(np.float64)
 
 
 def free_names(schema: pa.Schema) -> tuple[str, str]:
@@ -71,6 +83,7 @@ class Ledger:
         self.late = 0
         self.aside = 0
         self.nbytes = 0  # kept as a total: it is asked for after every round
+        self.drained: dict[str | None, Buckets] = {}  # by attribute; None: rows that broke no single bound
         self._saved = 0  # entries that are saved, the next number, and numbers of saved ones that are drained
         self._next = 0
         self._gone: list[int] = []
@@ -95,21 +108,35 @@ class Ledger:
         schema = pa.schema(fields)
         return pa.concat_tables([t.cast(schema) for t in tables]) if tables else schema.empty_table()
 
+    def late_by(self, attribute: str) -> tuple[np.ndarray, int]:
+        """How late the rows are that broke a promise on an attribute and are still here; and how many others broke a
+        promise that was not about one bound."""
+        late = [e for e in self.entries if e.text != WITHOUT_TIME]
+        found = [e.late_by() for e in late if e.attribute == attribute]
+        unknown = sum(e.rows.num_rows for e in late if e.attribute is None) + self.drained.get(None, Buckets()).total()
+        return np.concatenate(found) if found else np.zeros(0), unknown
+
     def drain(self) -> pa.Table:
-        """The rows so far, which it then forgets; the counts stay."""
+        """The rows so far, which it then forgets; the counts stay, also of how late they were."""
         table = self.table()
+        for entry in self.entries:
+            if entry.text != WITHOUT_TIME:
+                new = Buckets({0: entry.rows.num_rows}) if entry.attribute is None else count_buckets(entry.late_by())
+                self.drained[entry.attribute] = self.drained.get(entry.attribute, Buckets()) + new
         self._gone += range(self._next - self._saved, self._next)
         self.entries, self.nbytes, self._saved = [], 0, 0
         return table
 
     def save(self) -> Iterator[Part]:
         """The entries since the last save, each as a part, and the counts."""
-        yield text_part("late", {"late": self.late, "aside": self.aside})
+        drained = [[attribute, *pair] for attribute, counts in self.drained.items() for pair in counts.items()]
+        yield text_part("late", {"late": self.late, "aside": self.aside, "drained": drained})
         for number in self._gone:
             yield f"late/{number}", None
         self._gone = []
         for entry in self.entries[self._saved :]:
-            yield f"late/{self._next}", entry.table().combine_chunks().to_batches()[0]
+            part = entry.table().combine_chunks().to_batches()[0]
+            yield f"late/{self._next}", part.replace_schema_metadata({_ATTRIBUTE: entry.attribute or ""})
             self._next += 1
         self._saved = len(self.entries)
 
@@ -122,9 +149,14 @@ class Ledger:
         for number in numbers:
             part = found[f"late/{number}"]
             said = tuple(part.columns[-2:])
-            self.add(Entry(part.select(self.schema.names), None, None, said=said))
+            attribute = (part.schema.metadata or {}).get(_ATTRIBUTE, b"").decode() or None
+            text = WITHOUT_TIME if part.num_rows and said[0][0].as_py() == WITHOUT_TIME else None
+            self.add(Entry(part.select(self.schema.names), attribute, None, text, said))
         counts = read_text(found["late"])
         assert isinstance(counts, Mapping)
         self.late, self.aside = counts["late"], counts["aside"]
+        self.drained = {}
+        for attribute, bucket, count in counts.get("drained", ()):
+            self.drained.setdefault(attribute, Buckets())[bucket] = count
         self._saved = len(self.entries)
         self._next = numbers[-1] + 1 if numbers else 0

@@ -98,3 +98,31 @@ def from_physical(values: np.ndarray, type_: pa.DataType) -> pa.Array:
             f"a window reaches beyond what the time column's type {type_} can hold",
             hint="cast the time column to int64 or timestamp first",
         ) from wrong
+
+
+def show_time(bound: int | float, type_: pa.DataType) -> str:
+    """A physical number as the column shows it; one that the type cannot hold as a number.
+
+    >>> show_time(1_000, pa.timestamp("ms")), show_time(7, pa.int32()), show_time(math.inf, pa.date32())
+    ('1970-01-01 00:00:01.000', '7', 'inf')
+    """
+    if unit_of(type_) is None or math.isinf(bound):
+        return str(bound)
+    try:
+        return str(from_physical(np.array([math.ceil(bound)]), type_).cast(pa.string())[0])
+    except (TimeError, pa.ArrowInvalid, OverflowError):
+        return str(bound)
+
+
+def show_duration(units: int | float, type_: pa.DataType) -> str:
+    """So many units of a time column, as a user may write them in a policy.
+
+    >>> [show_duration(n, pa.timestamp("ms")) for n in (90_000, 1_500)] + [show_duration(7, pa.int64())]
+    ['90s', '1500ms', '7']
+    """
+    unit = unit_of(type_)
+    if unit is None or math.isinf(units):
+        return str(units)
+    length = round(units * unit)
+    name = next(n for n in ("d", "h", "min", "s", "ms", "us", "ns") if length % NANOSECONDS[n] == 0)
+    return f"{length // NANOSECONDS[name]}{name}" if length else "0s"

@@ -39,6 +39,11 @@ class Progress:
         """What can be promised now and is worth it: the bound has reached the next multiple of ``every``."""
         return iter(())
 
+    def so_far(self) -> Iterator[Punctuation]:
+        """What it has promised, whether it helped anyone or not."""
+        if self.promised is not None:
+            yield Punctuation({self.attribute: self.promised})
+
     def tick(self, now: Bound) -> None:
         """The wall clock moved."""
 

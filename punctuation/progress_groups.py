@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -121,6 +122,18 @@ class Grouped(Progress):
             if bound is not None and self.due(bound, given):
                 self.given[group] = bound
                 yield Punctuation({self.attribute: bound}, {self.by: group})
+
+    def so_far(self) -> Iterator[Punctuation]:
+        if self.given_rest is not None:
+            yield Punctuation({self.attribute: self.given_rest})
+        for group, bound in self.given.items():
+            yield Punctuation({self.attribute: bound}, {self.by: group})
+
+    def slowest(self) -> list[Value]:
+        """The active groups that hold the rest back: those about which least can be promised."""
+        bounds = {g: self.bound_of(g) for g in self.trackers}
+        least = min((-math.inf if b is None else b for b in bounds.values()), default=None)
+        return [g for g, b in bounds.items() if (-math.inf if b is None else b) == least]
 
     def state(self) -> Any:
         return {

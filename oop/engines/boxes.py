@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TypeGuard
+from typing import Protocol, TypeGuard
 
 import pyarrow as pa
 
@@ -132,6 +132,12 @@ class Gauge:
         self.peak = max(self.peak, self.held)
 
 
+class Notes(Protocol):
+    """Whoever is told of each promise that leaves a box."""
+
+    def note(self, promise: Punctuation) -> None: ...
+
+
 @dataclass(eq=False)
 class Box:
     """A running operator with what it reads and feeds. ``check`` watches that it keeps its own promises."""
@@ -154,6 +160,7 @@ class Box:
     frontier: Frontier = field(default_factory=Frontier)
     held: int = 0
     failed: bool = False
+    stamps: Notes | None = None  # of a source: when it promised
 
     def __post_init__(self) -> None:
         self.stateful = self.operator if isinstance(self.operator, Stateful) else None
@@ -240,6 +247,8 @@ class Box:
         if isinstance(element, Punctuation):
             self.promises_out += 1
             self.frontier.advance(element)
+            if self.stamps is not None:
+                self.stamps.note(element)
         else:
             self.rows_out += element.num_rows
             self.batches_out += 1

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from oop.clocks import Clock, WallClock
+from oop.engines.blame import Blame
 from oop.engines.boxes import SHARDED_TRAIN_ROWS, Arc, Box, Gauge, ShardedBox
 from oop.engines.feeds import DirectFeed, Done, Failed, Feed, ThreadFeed, Train
 from oop.engines.late import Late
@@ -24,10 +25,11 @@ from oop.engines.metrics import Metrics, gather
 from oop.engines.pool import Pool
 from oop.engines.schedulers import MinCost, Scheduler
 from oop.engines.sharded import Sharded
+from oop.engines.stamps import Stamps
+from oop.engines.tracing import find_blame
 from oop.errors import OopError
 from oop.operators.base import Element, Narrowing
 from oop.operators.input import InputOperator
-from oop.operators.ledger import Ledger
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
 from oop.punctuation import END, Punctuation
 from oop.sinks import open_sink
@@ -150,6 +152,7 @@ class Run:
             if isinstance(operator, InputOperator):
                 operator.ask(wanted[id(node)])
                 inputs.append(box)
+                box.stamps = Stamps(box, self._clock, node.schema.field(operator.spec.time).type)
                 for progress in operator.clocked:  # refuses a clock that cannot count in the column's unit
                     self._clock.now(node.schema.field(progress.attribute).type)
                     timers = True
@@ -302,13 +305,31 @@ class Run:
     @property
     def late(self) -> Late:
         """The rows set aside so far, with the promise that each broke."""
-        ledgers: dict[str, Ledger] = {}
+        inputs: dict[str, InputOperator] = {}
         for source in self._sources:
             name, n = source.operator.spec.source, 2
-            while name in ledgers:
+            while name in inputs:
                 name, n = f"{source.operator.spec.source} ({n})", n + 1
-            ledgers[name] = source.operator.ledger
-        return Late(ledgers)
+            inputs[name] = source.operator
+        return Late(inputs)
+
+    def blame(self) -> Blame | None:
+        """Why the oldest open window (or group, or row of a join) has not come out; None if nothing is open.
+
+        Ask whenever the run is not being read: between two batches, after `stop`, after an error.
+
+        >>> import oop
+        >>> batches = (pa.record_batch({"ts": [t]}) for t in (1, 12, 14))
+        >>> s = oop.source(batches, time="ts", punctuate=oop.ordered(), name="north")
+        >>> run = s.window(oop.tumbling(10)).agg(n=oop.count()).run()
+        >>> next(iter(run)).to_pylist()
+        [{'window_start': 0, 'window_end': 10, 'n': 1}]
+        >>> print(run.blame())
+        window [10, 20) of Aggregate n=count() (...) is open
+          it is held back by source 'north': promised ts < 12, ... s ago (0 rows ago)
+          released when 'north' promises ts < 20
+        """
+        return find_blame(self._boxes)
 
     @property
     def metrics(self) -> Metrics:

@@ -63,6 +63,12 @@ class Pool:
             self._tasks.clear()
             self._change.notify_all()
 
+    def rest(self) -> None:
+        """Wait until no task is running; those that wait stay where they are."""
+        with self._change:
+            while self._running:
+                self._change.wait()
+
     def _take(self) -> Task:
         self._running += 1
         return self._tasks.popleft()

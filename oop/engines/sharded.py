@@ -26,6 +26,8 @@ from oop.operators.base import (
     SHARDS,
     Columns,
     Element,
+    Held,
+    Holds,
     Narrowing,
     Part,
     Ports,
@@ -35,6 +37,7 @@ from oop.operators.base import (
     text_part,
 )
 from oop.operators.exchange import part_batches
+from oop.operators.oldest import oldest_of
 from oop.operators.union import Union
 from oop.punctuation import Punctuation
 
@@ -255,6 +258,14 @@ class Sharded:
     @property
     def late_unused(self) -> int:
         return sum(getattr(shard.operator, "late_unused", 0) for shard in self.shards)
+
+    def oldest(self) -> Held | None:
+        """The oldest thing that a shard holds, once what was taken in has been worked off (or the run has ended)."""
+        if self.pool.is_closed:
+            self.pool.rest()
+        else:
+            self.settle()
+        return oldest_of([s.operator.oldest() for s in self.shards if isinstance(s.operator, Holds)])
 
     def save(self) -> Iterator[Part]:
         """The parts of every shard under its number; what is still waiting is worked off first."""

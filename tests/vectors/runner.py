@@ -20,6 +20,7 @@ import pyarrow as pa
 import oop
 from oop.kernels.dispatch import kernels
 from oop.operators.union import Union
+from tests.vectors.clocks import CaseClock, first_time, is_clocked, own_promises, policy_of, run_slack_punct
 from tests.vectors.joins import run_oop_join, run_window_join
 
 HERE = Path(__file__).parent
@@ -34,6 +35,7 @@ OURS = {
     "late:per_window",
     "list:bag",
     "list:ordered_by_ts",
+    "lull:system_time",
     "punct:group_wise",
     "punct:regress_ignored",
     "purge:exact",
@@ -89,8 +91,10 @@ def missing(case: Case) -> str | None:
     foreign = sorted(a for a in case.get("assumes", ()) if a not in OURS)
     if foreign:
         return foreign[0]
-    if any("clock_advance" in step for step in case["steps"]):
-        return "clock_advance"
+    if is_clocked(case):
+        carried = any(k in step for step in case["steps"] for k in ("punct", "punct_group", "idle"))
+        if case["op"] not in ("slack_punct", "window_agg") or not own_promises(case) or carried:
+            return "clock_advance"
     for function, *_ in case["params"].get("aggs", ()):
         if function not in AGGREGATES and function not in LISTS:
             return f"agg:{function}"
@@ -114,8 +118,8 @@ def run(case: Case, **ways: Any) -> bool:
 class Script:
     """A case's steps as what each stream gets, in order, with the checks in between.
 
-    ``events`` are (stream, element) or (None, expect step). An idle stream is one that the others need not wait for:
-    with every promise of theirs it promises as much.
+    ``events`` are (stream, element) or (None, a step that expects something or moves the clock). An idle stream is one
+    that the others need not wait for: with every promise of theirs it promises as much.
     """
 
     case: Case
@@ -176,7 +180,7 @@ class Script:
                 idle.add(step["idle"])
             elif "close" in step:
                 self.events.append((step["close"], oop.END))
-            elif any(k.startswith("expect") for k in step):
+            elif "clock_advance" in step or any(k.startswith("expect") for k in step):
                 self.events.append((None, step))
                 continue
             active = [bounds.get(s) for s in self.schemas if s not in idle]
@@ -235,11 +239,17 @@ def watch(
     taken = 0
     promises: list[oop.Punctuation] = []
     marks: dict[int, list[oop.Punctuation]] = {}
+    clock = CaseClock(first_time(script.case))
 
     def check() -> None:
-        """Note what has come out by now at every expect that is due."""
-        nonlocal at, taken
+        """Note what has come out by now at every expect that is due; when the clock moves, a round passes first."""
+        nonlocal at, taken, pause
         while at < len(events) and events[at][0] is None:
+            if "clock_advance" in events[at][1]:
+                clock.advance(events[at][1]["clock_advance"])
+                marks[at] = list(promises)
+                at, pause = at + 1, settle + 1
+                return
             if "expect" in events[at][1]:
                 expects.append(rows[taken:])
                 taken = len(rows)
@@ -267,15 +277,18 @@ def watch(
             at += 1
             if element is oop.END:
                 ended.add(stream)
+            elif not isinstance(element, oop.Punctuation):
+                clock.see(element)
             pause = settle
             yield element
 
+    policy = policy_of(script.case) if own_promises(script.case) else oop.punctuated()
     sources = [
-        oop.source(feed(s), time="ts", punctuate=oop.punctuated(), name=s, schema=schema, late=late)
+        oop.source(feed(s), time="ts", punctuate=policy, name=s, schema=schema, late=late)
         for s, schema in script.schemas.items()
     ]
     result = build(sources[0] if len(sources) == 1 else oop.union(*sources))
-    run_ = result.run(engine=oop.Embedded(check=True, **engine))
+    run_ = result.run(engine=oop.Embedded(check=True, clock=clock, **engine))
     for element in run_.elements():
         if isinstance(element, oop.Punctuation):
             promises.append(element)
@@ -640,6 +653,7 @@ def run_traversal(case: Case, **ways: Any) -> None:
 OPS: dict[str, Callable[..., bool | None]] = {
     "window_agg": run_window_agg,
     "slack_agg": run_slack_agg,
+    "slack_punct": run_slack_punct,
     "window_assign": run_window_assign,
     "row_window_ids": run_row_window_ids,
     "union": run_union,

@@ -1,0 +1,83 @@
+"""`Run.blame`: why is this window still open? What the answer says; `tracing` finds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from oop.punctuation import Punctuation
+
+
+@dataclass(frozen=True)
+class Link:
+    """An operator on the way: what is needed of it, and what it has promised (None: nothing about that)."""
+
+    operator: str
+    site: str
+    needs: str
+    promised: str | None
+
+    def __str__(self) -> str:
+        promised = f"promised {self.promised}" if self.promised else "promised nothing about it"
+        return f"it needs {self.needs} from {self.operator} ({self.site}), which has {promised}"
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A source that holds it back.
+
+    ``group`` is the part of it that does, if it promises by group. ``ago`` and ``rows`` tell when its last promise of
+    use was, by the run's clock and in rows on time since. ``release`` is the least that it would have to promise.
+    """
+
+    source: str
+    site: str
+    group: str | None
+    promised: str | None
+    ago: str | None
+    rows: int
+    release: Punctuation
+    needs: str  # the same as text
+    progress: float = field(repr=False)  # how far it is, to compare sources
+
+    def __str__(self) -> str:
+        group = f", {self.group}" if self.group else ""
+        since = f"{self.rows:,} rows" if self.ago is None else f"{self.ago} ago ({self.rows:,} rows ago)"
+        if self.promised is None:
+            return f"it is held back by source {self.source!r}{group}: it has promised nothing since {since}"
+        return f"it is held back by source {self.source!r}{group}: promised {self.promised}, {since}"
+
+
+@dataclass(frozen=True)
+class Blame:
+    """``what`` an operator holds back, the operators between it and the first source, and the ``sources`` that hold it
+    back, the one with the least progress first. No source: what releases it is on its way.
+
+    >>> import oop
+    >>> from oop.testing import Harness
+    >>> h = Harness(lambda s: s.window(oop.tumbling(10)).agg(n=oop.count()), {"ts": "int64"})
+    >>> h.push({"ts": [12, 3]})
+    >>> h.promise(ts=4)
+    >>> h.run.blame().what, [(s.source, s.promised, s.release) for s in h.run.blame().sources]
+    ('window [0, 10)', [('input 0', 'ts < 4', Punctuation(ts < 10))])
+    >>> h.end()
+    >>> h.run.blame() is None
+    True
+    """
+
+    what: str
+    operator: str
+    site: str
+    links: tuple[Link, ...]
+    sources: tuple[Holder, ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.what} of {self.operator} ({self.site}) is open",
+            *map(str, self.links),
+            *map(str, self.sources),
+        ]
+        if self.sources:
+            lines.append(f"released when {' and '.join(f'{s.source!r} {s.needs}' for s in self.sources)}")
+        else:
+            lines.append("no source holds it back: what releases it is on its way")
+        return "\n  ".join(lines)

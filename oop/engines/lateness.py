@@ -1,0 +1,193 @@
+"""What late rows tell about a source: how late they were, and how much later it should have promised.
+
+A slack s keeps a row iff its time is no less than the greatest time before it, less s. So the slack that keeps a share
+of all rows, those on time included, is that quantile of how far rows are behind the greatest. A late row is behind by
+the present slack and what it is late by; of a row on time it is only known that it is behind by no more than the slack.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+
+from oop.operators.input import InputOperator
+from oop.operators.late_buckets import Buckets, count_buckets, edges, octaves
+from oop.operators.times import is_whole, show_duration, unit_of
+from oop.punctuation.patterns import Bound
+from oop.punctuation.policies import Policy, Slack
+from oop.punctuation.progress_groups import Grouped
+
+SHARES = (0.99, 0.999, 1.0)
+_WIDTH = 40
+
+
+@dataclass(frozen=True)
+class Need:
+    """To keep this share of the rows, every promise would have had to be ``more`` later (0: they were late enough).
+
+    ``slack`` is then the slack to declare, if the source has one. It is ``exact``, the smallest there is, unless rows
+    on time decide it (then less may do), promises by group depend on each other, or rows were drained.
+    """
+
+    share: float
+    more: Bound
+    slack: Bound | None
+    exact: bool
+
+
+@dataclass(frozen=True)
+class NeededSlack:
+    """What `Late.needed_slack` gives: numbers are in the unit of the time column, whose ``type`` is given."""
+
+    source: str
+    attribute: str
+    policy: str
+    type: pa.DataType
+    rows: int
+    late: int
+    needs: tuple[Need, ...]
+
+    def of(self, share: float) -> Need:
+        """The need for one of the shares that were asked for."""
+        return next(need for need in self.needs if need.share == share)
+
+    def __str__(self) -> str:
+        lines = [
+            f"source {self.source!r} ({self.policy}): {self.late:,} of {self.rows:,} rows late on {self.attribute}"
+        ]
+        for need in self.needs:
+            share = "all" if need.share == 1 else f"{float(Fraction(str(need.share)) * 100):g} %"
+            lines.append(f"  to keep {share:<7} {self._say(need)}")
+        return "\n".join(lines)
+
+    def _say(self, need: Need) -> str:
+        if math.isinf(need.more):
+            return "no bound is known that would do"
+        about = "" if need.exact else "at most "
+        if need.slack is not None:
+            return f"{about}slack {show_duration(need.slack, self.type)}"
+        more = show_duration(need.more, self.type)
+        return f"promise {about}{more} later" if need.more else "what is promised will do"
+
+
+def needed_slack(name: str, source: InputOperator, attribute: str, shares: Sequence[float]) -> NeededSlack:
+    ledger, policy = source.ledger, _policy(source, attribute)
+    values, unknown = ledger.late_by(attribute)
+    drained = ledger.drained.get(attribute, Buckets())
+    type_ = source.output.field(attribute).type
+    rows = source.rows_seen - ledger.aside
+    late = len(values) + drained.total() + unknown
+    # what was drained is known by its bucket: it is late by less than where that ends
+    upper = [(_reach(edges(number)[1], type_), count) for number, count in drained.items()]
+    each = np.concatenate([values, *(np.full(count, most) for most, count in upper), np.full(unknown, math.inf)])
+    each.sort()
+    alone = not any(isinstance(p, Grouped) and not p.is_independent for p in source.progress)
+    needs = []
+    for share in shares:
+        if not 0 < share <= 1:
+            raise ValueError(f"a share is above 0 and at most 1, not {share!r}")
+        wanted = math.ceil(Fraction(str(share)) * rows) - (rows - late)  # of the late rows
+        more: Bound = each[wanted - 1].item() if wanted > 0 else 0
+        if is_whole(type_) and not math.isinf(more):
+            more = math.ceil(more)
+        slack = more + _number(policy.bound) if isinstance(policy, Slack) else None
+        needs.append(Need(share, more, slack, exact=alone and wanted > 0 and not drained))
+    return NeededSlack(name, attribute, source.spec.text or str(policy), type_, rows, late, tuple(needs))
+
+
+def _policy(source: InputOperator, attribute: str) -> Policy | None:
+    """The policy that promises about an attribute, with its durations as numbers."""
+    found = [p for a, p in source.spec.policies if attribute in (p.attributes or (a,))]
+    return found[0] if found else None
+
+
+def _number(duration: object) -> Bound:
+    assert isinstance(duration, int | float)
+    return duration
+
+
+def _reach(end: float, type_: pa.DataType) -> float:
+    """The greatest lateness in a bucket that ends there."""
+    return math.ceil(end) - 1 if is_whole(type_) else end
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """What `Late.histogram` gives: ``counts[i]`` rows were late by ``edges[i]`` or more, below ``edges[i + 1]``.
+
+    ``unknown`` rows broke a promise that was not about one bound.
+    """
+
+    source: str
+    attribute: str
+    type: pa.DataType
+    edges: tuple[Bound, ...]
+    counts: tuple[int, ...]
+    unknown: int
+
+    def to_table(self) -> pa.Table:
+        """Columns ``at_least``, ``below`` and ``rows``; for a column of times the first two are durations."""
+        at_least, below = (self._durations(e) for e in (self.edges[:-1], self.edges[1:]))
+        return pa.table({"at_least": at_least, "below": below, "rows": pa.array(self.counts, pa.int64())})
+
+    def _durations(self, values: Sequence[Bound]) -> pa.Array:
+        unit = unit_of(self.type)
+        if unit is None:
+            return pa.array(values, pa.int64() if is_whole(self.type) else pa.float64())
+        name = self.type.unit if pa.types.is_timestamp(self.type) else "ms"
+        scale = unit // {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}[name]
+        return pa.array([int(v * scale) for v in values], pa.int64()).cast(pa.duration(name))
+
+    def __str__(self) -> str:
+        lines = [f"source {self.source!r}: {sum(self.counts) + self.unknown:,} rows late on {self.attribute}"]
+        most = max(self.counts, default=0)
+        marks = [_rough(edge, self.type) for edge in self.edges]
+        width, digits = max(map(len, marks), default=0), len(f"{most:,}")
+        for i, count in enumerate(self.counts):
+            bar = "█" * math.ceil(_WIDTH * count / most) if most else ""
+            lines.append(f"  {marks[i]:>{width}} … {marks[i + 1]:>{width}}  {count:>{digits},}  {bar}".rstrip())
+        if self.unknown:
+            lines.append(f"  {self.unknown:,} broke a promise that was not about one bound")
+        return "\n".join(lines)
+
+
+def histogram(name: str, source: InputOperator, attribute: str, bins: Sequence[Bound] | None) -> Histogram:
+    """Without bins, powers of two: these are exact for drained rows too. Else a drained row counts where its bucket
+    begins."""
+    type_ = source.output.field(attribute).type
+    values, unknown = source.ledger.late_by(attribute)
+    drained = source.ledger.drained.get(attribute, Buckets())
+    if bins is not None:
+        places = np.asarray(bins, np.float64)
+        if len(places) < 2 or not (np.diff(places) > 0).all():
+            raise ValueError(f"bins are at least two edges that grow, not {list(bins)!r}")
+        old = np.repeat([edges(n)[0] for n in drained], list(drained.values())) if drained else np.zeros(0)
+        counts = np.bincount(np.searchsorted(places, np.concatenate([values, old]), "right"), minlength=len(places) + 1)
+        return Histogram(name, attribute, type_, tuple(bins), tuple(counts[1:-1].tolist()), unknown)
+    found = dict(octaves(count_buckets(values) + drained))
+    powers = range(min(found), max(found) + 2) if found else range(0)
+    return Histogram(
+        name,
+        attribute,
+        type_,
+        tuple(2**p if p >= 0 and is_whole(type_) else 2.0**p for p in powers),
+        tuple(found.get(p, 0) for p in powers[:-1]),
+        unknown,
+    )
+
+
+def _rough(units: Bound, type_: pa.DataType) -> str:
+    """A duration to three digits, in a unit that suits it."""
+    unit = unit_of(type_)
+    if unit is None:
+        return f"{units:g}"
+    seconds = units * unit / 1e9
+    for name, length in (("d", 86_400.0), ("h", 3_600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= length:
+            return f"{seconds / length:.3g}{name}"
+    return f"{seconds * 1e9:.3g}ns"
