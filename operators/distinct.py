@@ -110,7 +110,7 @@ class CountDistinct(Accumulator):
         return super().nbytes + (0 if table is None else table.nbytes) + (0 if rows is None else rows.nbytes)
 
     def to_arrow(self) -> list[pa.Array]:
-        return self.pairs().by_group(self.size).lists(self.size)
+        return self.pairs().by_group().lists(self.size)
 
     def load_arrow(self, columns: Sequence[pa.Array]) -> None:
         self.size = len(columns[0])

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.accumulators import Accumulator, Prepared
-from oop.operators.rows_by_group import HoldsRows, Rows, find_groups
+from oop.operators.rows_by_group import HoldsRows, Rows, find_groups, order_groups
 
 _SKETCH_BYTES = 256  # of a sketch beside its values
 
@@ -79,7 +79,7 @@ class Quantile(HoldsRows):
 
     def settle(self, rows: Rows) -> Rows:
         """Values of groups that have too many, or a sketch already, go into their sketch."""
-        rows = rows.by_group(self.size)
+        rows = rows.by_group()
         starts = np.flatnonzero(np.diff(rows.ids, prepend=-1))
         ends = np.append(starts[1:], len(rows))
         groups = rows.ids[starts]
@@ -116,7 +116,9 @@ class Quantile(HoldsRows):
     def result(self) -> pa.Array:
         rows = self.rows()
         values = views.column(rows.columns[0]).data
-        values = values[np.lexsort((values, rows.ids))]
+        order = np.argsort(values)
+        grouped = order_groups(rows.ids[order])
+        values = values[order if grouped is None else order[grouped]]
         starts = np.searchsorted(rows.ids, np.arange(self.size + 1))
         counts = np.diff(starts)
         asked = self.q if isinstance(self.q, tuple) else (self.q,)
@@ -149,7 +151,7 @@ class Quantile(HoldsRows):
         return self._with(rows, other.size, other._sketches.items())
 
     def take(self, indices: np.ndarray) -> Accumulator:
-        rows = self.rows().of_groups(indices).by_group(len(indices))
+        rows = self.rows().of_groups(indices).by_group()
         groups = np.fromiter(self._sketches, np.int64, len(self._sketches))
         asked, places = find_groups(groups, indices)
         chosen = [(place, self._sketches[int(groups[i])]) for i, place in zip(asked, places.tolist(), strict=True)]

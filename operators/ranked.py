@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from oop.kernels import views
 from oop.operators.accumulators import Accumulator, Prepared
-from oop.operators.rows_by_group import HoldsRows, Rows, as_held, held_type
-from oop.operators.words import ranks
+from oop.operators.rows_by_group import HoldsRows, Rows, as_held, held_type, order_groups
+from oop.operators.words import has_words, ranks
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,10 @@ class Ranked(HoldsRows):
         super().__init__(source, result, [held_type(source), *([] if by is None else [held_type(by)])])
         self.order = order
 
+    def _clear(self) -> None:
+        super()._clear()
+        self._last: np.ndarray | None = None
+
     def empty(self) -> Ranked:
         out = super().empty()
         assert isinstance(out, Ranked)
@@ -51,28 +56,66 @@ class Ranked(HoldsRows):
         return tuple(map(as_held, arrays))
 
     def update(self, ids: np.ndarray, values: Any) -> None:
-        self.add(self.settle(Rows(ids, values)))
+        self.add(self.settle(self._not_beyond(Rows(ids, values))))
+
+    def _not_beyond(self, rows: Rows) -> Rows:
+        """Without what is behind the last row of a group that is full already: of most batches that leaves little."""
+        by = rows.columns[-1]
+        if self._settled is None or not has_words(by.type):
+            return rows
+        if self._last is None:
+            self._last = self._last_words(self._settled)
+        words = self._words(by)[0]
+        near = rows.ids >= len(self._last)  # a group that has come since then
+        near[~near] = words[~near] <= self._last[rows.ids[~near]]
+        return rows if near.all() else rows.take(np.flatnonzero(near))
+
+    def _last_words(self, rows: Rows) -> np.ndarray:
+        """For each group the order of its last row; of one that has room for more, behind everything."""
+        last = np.full(self.size, np.iinfo(np.int64).max)
+        ends = np.flatnonzero(np.diff(rows.ids, append=-1))
+        full = ends[np.diff(ends, prepend=-1) >= self.order.limit]
+        last[rows.ids[full]] = self._words(rows.columns[-1])[0][full]
+        return last
+
+    def _words(self, array: pa.Array) -> tuple[np.ndarray, np.ndarray | None]:
+        """Numbers that are least for what comes first, and which values are there."""
+        words, valid = ranks(array, zeros_equal=len(self.types) > 1)
+        return (~words if self.order.most else words), valid
 
     def settle(self, rows: Rows) -> Rows:
-        words, valid = ranks(rows.columns[0])
-        keys = [words]
-        wanted = None if self.order.nulls else valid
-        if len(rows.columns) > 1:
-            by, known = ranks(rows.columns[1], zeros_equal=True)
-            keys.append(by)
-            if known is not None:
-                wanted = known if wanted is None else wanted & known
-        if self.order.most:
-            keys = [~key for key in keys]
-        if valid is not None and self.order.nulls:
-            # numbers under a null mean nothing
-            keys[0:1] = [np.where(valid, keys[0], 0), ~valid]
+        words, wanted = self._words(rows.columns[-1])
+        if len(self.types) > 1 and not self.order.nulls and rows.columns[0].null_count:
+            there = views.booleans(rows.columns[0].is_valid())
+            wanted = there if wanted is None else wanted & there
         chosen = np.arange(len(rows)) if wanted is None else np.flatnonzero(wanted)
-        order = chosen[np.lexsort([key[chosen] for key in [*keys, rows.ids]])]
+        order = chosen[np.argsort(words[chosen])]
+        grouped = order_groups(rows.ids[order])
+        order = order if grouped is None else order[grouped]
+        if len(self.types) > 1:
+            self._break_ties(rows, words, order)
         ids = rows.ids[order]
         starts = np.flatnonzero(np.diff(ids, prepend=-1))
         places = np.arange(len(ids)) - np.repeat(starts, np.diff(starts, append=len(ids)))
         return rows.take(order[places < self.order.limit])
+
+    def _break_ties(self, rows: Rows, words: np.ndarray, order: np.ndarray) -> None:
+        """Put rows of one group that are equal in order by their values. Only those values are compared: most often
+        there are few, and text is slow to order."""
+        ids, by = rows.ids[order], words[order]
+        equal = (ids[1:] == ids[:-1]) & (by[1:] == by[:-1])
+        if not equal.any():
+            return
+        tied = np.zeros(len(order), np.bool_)
+        tied[1:] = equal
+        tied[:-1] |= equal
+        at = np.flatnonzero(tied)
+        runs = np.cumsum(np.append(True, ~equal))[at]
+        values, valid = ranks(rows.columns[0].take(pa.array(order[at])))
+        values = ~values if self.order.most else values
+        if valid is not None:  # a null loses; what stands under it means nothing
+            values = np.where(valid, values, 0)
+        order[at] = order[at][np.lexsort((values, runs) if valid is None else (values, ~valid, runs))]
 
     def result(self) -> pa.Array:
         lists = self.rows().lists(self.size, null=True)[0]

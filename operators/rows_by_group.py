@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import views
+from oop.kernels import dispatch, views
 from oop.operators.accumulators import Accumulator
 
 _FEW = 4096  # rows that wait in any case
@@ -25,7 +25,7 @@ class Rows:
     """Row i belongs to group ``ids[i]``.
 
     >>> rows = Rows(np.array([1, 0, 1]), (pa.array(["a", "b", "c"]),))
-    >>> rows.by_group(3).lists(3)[0].to_pylist()
+    >>> rows.by_group().lists(3)[0].to_pylist()
     [['b'], ['a', 'c'], []]
     """
 
@@ -53,12 +53,10 @@ class Rows:
         taken = self.take(rows)
         return Rows(ids, taken.columns)
 
-    def by_group(self, groups: int) -> Rows:
+    def by_group(self) -> Rows:
         """In the order of their groups, else as they were."""
-        if len(self) < 2 or (self.ids[1:] >= self.ids[:-1]).all():
-            return self
-        ids = self.ids.astype(np.uint16) if groups <= 1 << 16 else self.ids  # small numbers are sorted by radix
-        return self.take(np.argsort(ids, kind="stable"))
+        order = order_groups(self.ids)
+        return self if order is None else self.take(order)
 
     def lists(self, groups: int, *, null: bool = False) -> list[pa.Array]:
         """For each column a list a group, of rows in the order of their groups; with ``null`` instead of no rows."""
@@ -79,6 +77,17 @@ class Rows:
             return parts[0]
         columns = zip(*(p.columns for p in parts), strict=True)
         return Rows(np.concatenate([p.ids for p in parts]), tuple(pa.concat_arrays(c) for c in columns))
+
+
+def order_groups(ids: np.ndarray) -> np.ndarray | None:
+    """Where to find the rows in the order of their groups, those of one group in the order they have; None: here.
+
+    >>> order_groups(np.array([2, 0, 2])).tolist()
+    [1, 0, 2]
+    """
+    if (ids[1:] >= ids[:-1]).all():
+        return None
+    return dispatch.kernels().order_slots(ids, 0)[1]
 
 
 def find_groups(ids: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -174,7 +183,7 @@ class HoldsRows(Accumulator):
         return self._with(self.rows(), self.size)
 
     def take(self, indices: np.ndarray) -> Accumulator:
-        return self._with(self.rows().of_groups(indices).by_group(len(indices)), len(indices))
+        return self._with(self.rows().of_groups(indices).by_group(), len(indices))
 
     @classmethod
     def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
