@@ -24,6 +24,7 @@ from oop.operators.union import Union
 from oop.plan import Edge, Node, explain, make_node
 from oop.punctuation.durations import Duration
 from oop.site import user_line
+from oop.waiting import make_number, make_sort
 from oop.windowed import Grouped, Windowed
 from oop.windows import Window
 
@@ -238,6 +239,41 @@ class Stream:
     def agg(self, **aggregates: AggregateFunction) -> Stream:
         """One group of all rows; it ends with the stream, so the sources must be declared ``at_end()``."""
         return Grouped(self, None, ()).agg(**aggregates)
+
+    def sort(self, *ties: str, on: str | None = None) -> Stream:
+        """Rows in order of time, each once no earlier one can come; released batches never go back in time.
+
+        Rows of one time are in the order of the columns ``ties``, else as they came. NaN comes after every number and
+        null last. ``on`` names another attribute than the stream's time. A group that is promised further than the
+        others waits for them, since the order is one of all rows.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [3, 1, 2]}), time="ts", punctuate=oop.slack(2))
+        >>> s.sort().run().to_table()["ts"].to_pylist()
+        [1, 2, 3]
+        """
+        try:
+            spec = make_sort(self, ties, on)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        return self._then(spec, f".sort({', '.join(ties)})", time=self.time)
+
+    def number(self) -> Stream:
+        """Numbers the rows 0, 1, 2, … in order of time, in a column ``__seq``: what row windows count by.
+
+        Rows of one time are ranked by the values of all columns. A rank is known when the time of its row is promised
+        for all rows.
+
+        >>> import oop
+        >>> a, b = (oop.source(pa.table({"ts": t}), time="ts", punctuate=oop.ordered()) for t in ([1, 4], [2]))
+        >>> a.union(b).number().run().to_table().to_pylist()
+        [{'ts': 1, '__seq': 0}, {'ts': 2, '__seq': 1}, {'ts': 4, '__seq': 2}]
+        """
+        try:
+            spec = make_number(self)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        return self._then(spec, ".number()", time=self.time)
 
     def describe(self, *attributes: str, by: str | Sequence[str] = (), every: Duration | None = None) -> Stream:
         """Only promises about these attributes (default: the stream's time), alone or together; rows pass.
