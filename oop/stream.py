@@ -24,7 +24,7 @@ from oop.operators.union import Union
 from oop.plan import Edge, Node, explain, make_node
 from oop.punctuation.durations import Duration
 from oop.site import user_line
-from oop.waiting import make_number, make_sort
+from oop.waiting import make_dedup, make_number, make_sort
 from oop.windowed import Grouped, Windowed
 from oop.windows import Window
 
@@ -257,6 +257,33 @@ class Stream:
         except OopError as wrong:
             raise wrong.located(user_line()) from None
         return self._then(spec, f".sort({', '.join(ties)})", time=self.time)
+
+    def dedup(self, *keys: str, keep: str = "any", within: Duration | None = None) -> Stream:
+        """Of the rows with equal keys one; no keys: all columns (with ``within``: all but the time).
+
+        ``keep="any"`` puts out the first row that comes, at once. ``"first"`` and ``"last"`` go by time, then by the
+        values of all columns, and come out when promised; null is greater than every value. A key is held until a
+        promise covers it, so the time, or another attribute that is promised about, must be a key.
+
+        ``within`` instead says how far apart rows of one key may be and still be the same event. First and last are
+        decided in order of time: the first row of a key begins a span ``[t0, t0 + within]``, rows in it are duplicates,
+        and the next row behind it begins the next span. With "any" a row is a duplicate if one of its key at most
+        ``within`` away, on either side, has been put out: one row for each event, whatever the order, as long as the
+        rows of an event are at most ``within`` apart and events further. Rows without a time are duplicates of none.
+
+        >>> import oop
+        >>> rows = pa.table({"ts": [1, 1, 2, 9], "id": ["a", "a", "a", "a"]})
+        >>> s = oop.source(rows, time="ts", punctuate=oop.ordered())
+        >>> s.dedup().run().to_table()["ts"].to_pylist()
+        [1, 2, 9]
+        >>> s.dedup("id", within=3, keep="last").run().to_table()["ts"].to_pylist()
+        [2, 9]
+        """
+        try:
+            spec = make_dedup(self, keys, keep, within)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        return self._then(spec, f".dedup({', '.join(keys)})", time=self.time)
 
     def number(self) -> Stream:
         """Numbers the rows 0, 1, 2, … in order of time, in a column ``__seq``: what row windows count by.

@@ -101,6 +101,9 @@ class Spec:
     promises as they are."""
 
     name = "operator"
+    never = "can never emit"
+    unblocked_by = "put .window(…) before it, group by an attribute that is promised about, or punctuate=oop.at_end()"
+    """What is wrong where nothing is promised that would unblock it, and what to do about it (see `NeverEmits`)."""
     passes = False
     """Does each row leave at once or never, whatever came before it? Then rows need not meet anywhere: an engine may
     start the operator in several places, and let its promises be `translate` of what the inputs promise."""
