@@ -64,6 +64,8 @@ class SeenKeys:
         self._changed: set[int] = set()
         self._shift = 0
         self._held = 0
+        self._newest = 0  # the number of the slice that was last made
+        self._expected = 0  # keys in the slice that was last removed whole
         self.nbytes = 0  # kept as a number: another thread may ask
 
     def __len__(self) -> int:
@@ -72,7 +74,7 @@ class SeenKeys:
     def add(self, batch: pa.RecordBatch) -> np.ndarray:
         """Take rows in; the numbers of those that are the first of a new key."""
         keys = [read_key(batch.column(k)) for k in self.names]
-        found = []
+        found: list[np.ndarray] = []
         for number, rows in self._spread(batch):
             part = self._slice(number)
             size, before = part.nbytes, len(part)
@@ -83,7 +85,12 @@ class SeenKeys:
             if len(part) > before:
                 new = self._kernels.select_new(ids, before)
                 found.append(new if rows is None else rows[new])
-        return np.sort(np.concatenate(found)) if len(found) > 1 else found[0] if found else np.zeros(0, np.int64)
+        if len(found) == 1:
+            return found[0]
+        first = np.zeros(batch.num_rows, np.bool_)
+        for new in found:
+            first[new] = True
+        return np.flatnonzero(first)
 
     def _take(self, part: _Slice, batch: pa.RecordBatch, rows: np.ndarray | None, ids: np.ndarray, before: int) -> bool:
         """What else is kept of the rows with these ids, of which those from ``before`` on are new; has it changed?"""
@@ -95,7 +102,8 @@ class SeenKeys:
             return
         slots = np.zeros(batch.num_rows, np.int64) if self.on is None else slots_of(batch.column(self.on))
         numbers, order, starts = self._kernels.order_slots(slots, self._shift)
-        while (len(numbers) > time_slices.SPREAD or len(self._slices) > MOST) and self._shift < WIDEST:
+        spread = max(time_slices.SPREAD // 4, 1)  # every slice is a table of its own, which should be worth it
+        while (len(numbers) > spread or len(self._slices) > MOST) and self._shift < WIDEST:
             self._widen()
             numbers, order, starts = self._kernels.order_slots(slots, self._shift)
         for i, number in enumerate(numbers.tolist()):
@@ -105,6 +113,10 @@ class SeenKeys:
         found = self._slices.get(number)
         if found is None:
             found = self._slices[number] = self._new()
+            # neighbours are much alike: a table that is on its way to their size grows there in one go
+            last = self._slices.get(self._newest)
+            found.keys.reserve(max(self._expected, 0 if last is None else len(last)))
+            self._newest = number
             self.nbytes += found.nbytes
         return found
 
@@ -122,6 +134,7 @@ class SeenKeys:
         self._shift += 2
         narrow, self._slices, self._held, self.nbytes = self._slices, {}, 0, 0
         self._changed |= narrow.keys()
+        self._expected = 0
         for number in sorted(narrow):
             self._merge(number >> 2, self.batch(narrow[number]))
 
@@ -151,7 +164,9 @@ class SeenKeys:
                 continue
             del self._slices[number]
             self._account(number, -len(part), -part.nbytes)
-            if not gone.all():
+            if gone.all():
+                self._expected = len(part)
+            else:
                 left = pa.array(~gone)
                 self._merge(number, rows.filter(left))
                 rows = rows.filter(pa.array(gone))

@@ -26,7 +26,7 @@ def seeds(request: pytest.FixtureRequest) -> range:
 def each(seeds: range, case: Callable[[random.Random, int], None]) -> None:
     for seed in seeds:
         rng = random.Random(seed)
-        time_slices.SPREAD = rng.choice([2, 64])  # slices of one time and long ones, in streams this short
+        time_slices.SPREAD = rng.choice([2, 8, 64])  # slices of one time and long ones, in streams this short
         try:
             case(rng, seed)
         except Exception as error:

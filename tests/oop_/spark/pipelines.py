@@ -56,6 +56,9 @@ ONE: dict[str, Pipeline] = {
         a.join(NAMES, on="k", how="left").window(oop.tumbling(5)).group_by("name").agg(n=oop.count())
     ),
     "a stage for two": _shared_aggregate,
+    "dedup": lambda a: a.dedup("ts", "link").select("ts", "link"),
+    "the last within a span": lambda a: a.dedup("link", keep="last", within=3),
+    "sorted": lambda a: a.sort("v").window(oop.tumbling(5)).agg(n=oop.count()),
     "self-join": lambda a: a.select("ts", "link").join(a.filter(oop.col("k") == 1), on="link", within=(0, 5)),
 }
 TWO: dict[str, Pipeline] = {
@@ -74,6 +77,7 @@ TWO: dict[str, Pipeline] = {
     "window join": _join(within=None, window=oop.tumbling(6)),
     "group by both times": lambda a, b: a.join(b, on="k", within=(-3, 4)).group_by("ts", "ts_right").agg(n=oop.count()),
     "chain": _chain,
+    "numbered": lambda a, b: oop.union(a, b).number().select("ts", "k", "__seq").filter(oop.col("k") == 1),
 }
 
 
