@@ -49,6 +49,8 @@ class Kernels:
     mark_late: Callable[..., Bools]
     GroupTable: type[reference.GroupTable]
     JoinTable: type[reference.JoinTable]
+    select_new: Callable[..., Ints]
+    begin_spans: Callable[..., Bools]
     hash_partition: Callable[..., NDArray[Any]]
     exchange_rows: Update
     take_fixed: Callable[..., Array]

@@ -15,6 +15,7 @@ from oop.kernels.jit_groups import GroupTable
 from oop.kernels.jit_joins import JoinTable
 from oop.kernels.jit_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
 from oop.kernels.jit_moments import add_moments, merge_moments
+from oop.kernels.jit_repeats import begin_spans, select_new
 from oop.kernels.jit_rows import exchange_rows, hash_partition, take_fixed
 from oop.kernels.jit_summary import add_summary, merge_summary
 from oop.kernels.jit_sums import add_sum_int, merge_sum_int, sum_int_result
@@ -28,6 +29,7 @@ __all__ = [
     "add_sum_float",
     "add_sum_int",
     "add_summary",
+    "begin_spans",
     "exchange_rows",
     "hash_partition",
     "mark_late",
@@ -46,6 +48,7 @@ __all__ = [
     "prefix_bounds_rows",
     "scan_times",
     "select_below",
+    "select_new",
     "select_not_below",
     "sum_int_result",
     "take_first",

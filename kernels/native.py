@@ -24,6 +24,7 @@ from oop.kernels.native_groups import GroupTable
 from oop.kernels.native_joins import JoinTable
 from oop.kernels.native_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
 from oop.kernels.native_partition import exchange_rows, hash_partition, take_fixed
+from oop.kernels.native_repeats import begin_spans, select_new
 from oop.kernels.native_windows import order_slots, select_below, select_not_below, wid_ranges
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "add_sum_float",
     "add_sum_int",
     "add_summary",
+    "begin_spans",
     "exchange_rows",
     "hash_partition",
     "mark_late",
@@ -52,6 +54,7 @@ __all__ = [
     "prefix_bounds_rows",
     "scan_times",
     "select_below",
+    "select_new",
     "select_not_below",
     "sum_int_result",
     "take_first",

@@ -27,6 +27,7 @@ from oop.kernels.reference_first import merge_first, merge_last, take_first, tak
 from oop.kernels.reference_groups import GroupTable, exchange_rows, hash_partition, take_fixed
 from oop.kernels.reference_joins import JoinTable, Reach
 from oop.kernels.reference_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
+from oop.kernels.reference_repeats import begin_spans, select_new
 from oop.kernels.reference_windows import order_slots, select_below, select_not_below, wid_ranges
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "add_sum_float",
     "add_sum_int",
     "add_summary",
+    "begin_spans",
     "exchange_rows",
     "hash_partition",
     "mark_late",
@@ -56,6 +58,7 @@ __all__ = [
     "prefix_bounds_rows",
     "scan_times",
     "select_below",
+    "select_new",
     "select_not_below",
     "sum_int_result",
     "take_first",

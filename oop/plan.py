@@ -184,13 +184,13 @@ def _never_emits(node: Node, source: Node, attribute: str) -> NeverEmits:
     if grouped:
         policy = grouped[0]
         return NeverEmits(
-            f"{node.call} at {node.site} can never emit: input {spec.source!r} promises about {attribute!r} only "
+            f"{node.call} at {node.site} {node.spec.never}: input {spec.source!r} promises about {attribute!r} only "
             f"for groups of {policy.by!r} that it has seen, never for all rows",
             at=node.site,
             hint=f"name all groups with groups=[…], or retire silent ones with idle=…, or group by {policy.by!r}",
         )
     named = ", ".join(map(repr, attribute.split(", ")))
-    what = f"{node.call} at {node.site} can never emit: "
+    what = f"{node.call} at {node.site} {node.spec.never}: "
     if attribute not in source.schema.names or not is_time_type(source.schema.field(attribute).type):
         about = (
             f"input {spec.source!r} makes no promise about {named}."
@@ -202,8 +202,7 @@ def _never_emits(node: Node, source: Node, attribute: str) -> NeverEmits:
         return NeverEmits(
             what + about,
             at=node.site,
-            hint=node.spec.unblock_hint
-            or "put .window(…) before it, group by an attribute that is promised about, or punctuate=oop.at_end()",
+            hint=node.spec.unblocked_by,
         )
     data = source.data
     shown = f'"{data.label}"' if data is not None and data.kind == "file" else "…"

@@ -27,6 +27,7 @@ from oop.operators.union import Union
 from oop.plan import Edge, Node, explain, make_node, rebuilt
 from oop.punctuation.durations import Duration
 from oop.site import user_line
+from oop.waiting import make_dedup, make_number, make_sort
 from oop.windowed import Grouped, Windowed
 from oop.windows import Window
 
@@ -263,6 +264,68 @@ class Stream:
         [(0, 2, 'partial'), (0, 3, 'partial'), (10, 1, 'partial'), (0, 3, 'final'), (10, 1, 'final')]
         """
         return Stream(emitting(self._node, when, every, user_line()), time=self.time)
+
+    def sort(self, *ties: str, on: str | None = None) -> Stream:
+        """Rows in order of time, each once no earlier one can come; released batches never go back in time.
+
+        Rows of one time are in the order of the columns ``ties``, else as they came. NaN comes after every number and
+        null last. ``on`` names another attribute than the stream's time. A group that is promised further than the
+        others waits for them, since the order is one of all rows.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [3, 1, 2]}), time="ts", punctuate=oop.slack(2))
+        >>> s.sort().run().to_table()["ts"].to_pylist()
+        [1, 2, 3]
+        """
+        try:
+            spec = make_sort(self, ties, on)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        return self._then(spec, f".sort({', '.join(ties)})", time=self.time)
+
+    def dedup(self, *keys: str, keep: str = "any", within: Duration | None = None) -> Stream:
+        """Of the rows with equal keys one; no keys: all columns (with ``within``: all but the time).
+
+        ``keep="any"`` puts out the first row that comes, at once. ``"first"`` and ``"last"`` go by time, then by the
+        values of all columns, and come out when promised; null is greater than every value. A key is held until a
+        promise covers it, so the time, or another attribute that is promised about, must be a key.
+
+        ``within`` instead says how far apart rows of one key may be and still be the same event. First and last are
+        decided in order of time: the first row of a key begins a span ``[t0, t0 + within]``, rows in it are duplicates,
+        and the next row behind it begins the next span. With "any" a row is a duplicate if one of its key at most
+        ``within`` away, on either side, has been put out: one row for each event, whatever the order, as long as the
+        rows of an event are at most ``within`` apart and events further. Rows without a time are duplicates of none.
+
+        >>> import oop
+        >>> rows = pa.table({"ts": [1, 1, 2, 9], "id": ["a", "a", "a", "a"]})
+        >>> s = oop.source(rows, time="ts", punctuate=oop.ordered())
+        >>> s.dedup().run().to_table()["ts"].to_pylist()
+        [1, 2, 9]
+        >>> s.dedup("id", within=3, keep="last").run().to_table()["ts"].to_pylist()
+        [2, 9]
+        """
+        try:
+            spec = make_dedup(self, keys, keep, within)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        return self._then(spec, f".dedup({', '.join(keys)})", time=self.time)
+
+    def number(self) -> Stream:
+        """Numbers the rows 0, 1, 2, … in order of time, in a column ``__seq``: what row windows count by.
+
+        Rows of one time are ranked by the values of all columns. A rank is known when the time of its row is promised
+        for all rows.
+
+        >>> import oop
+        >>> a, b = (oop.source(pa.table({"ts": t}), time="ts", punctuate=oop.ordered()) for t in ([1, 4], [2]))
+        >>> a.union(b).number().run().to_table().to_pylist()
+        [{'ts': 1, '__seq': 0}, {'ts': 2, '__seq': 1}, {'ts': 4, '__seq': 2}]
+        """
+        try:
+            spec = make_number(self)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        return self._then(spec, ".number()", time=self.time)
 
     def describe(self, *attributes: str, by: str | Sequence[str] = (), every: Duration | None = None) -> Stream:
         """Only promises about these attributes (default: the stream's time), alone or together; rows pass.

@@ -115,12 +115,12 @@ class Grouped:
             check_accounts(self.stream._node, site)
         call = f".agg({', '.join(f'{n}={a.function}' for n, a in functions)})"
         if self.windowed is None:
-            on = _promised(self.stream, self.keys)
+            on = promised_keys(self.stream, self.keys)
             return self.stream._then(GroupBy(self.keys, functions, on), call, time=on[0] if on else None)
         return self.windowed.window.aggregated(self.stream, self.windowed.on, self.keys, functions, call)
 
 
-def _promised(stream: Stream, keys: Sequence[str]) -> tuple[str, ...]:
+def promised_keys(stream: Stream, keys: Sequence[str]) -> tuple[str, ...]:
     """The keys about which the stream's sources may come to promise."""
     attributes: set[str] = set()
     node = resolved(stream._node)

@@ -102,16 +102,16 @@ class Spec:
     promises as they are."""
 
     name = "operator"
+    never = "can never emit"
+    unblocked_by: str = (
+        "put .window(…) before it, group by an attribute that is promised about, or punctuate=oop.at_end()"
+    )
+    """What is wrong where nothing is promised that would unblock it, and what to do about it (see `NeverEmits`)."""
     passes = False
     """Does each row leave at once or never, whatever came before it? Then rows need not meet anywhere: an engine may
     start the operator in several places, and let its promises be `translate` of what the inputs promise."""
     numbers_rows = False
     """Can it give rows their numbers itself, whatever it is given? As a source can."""
-
-    @property
-    def unblock_hint(self) -> str | None:
-        """What to do when it could never emit; None: what is usual."""
-        return None
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         """The columns that it makes; raises SchemaMismatch or UnknownColumn."""

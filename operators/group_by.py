@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import views
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Columns, Element, Held, Operator, Reducer, Spec
 from oop.operators.coverage import INT64_MAX, as_int64, covered
@@ -21,10 +20,9 @@ from oop.operators.holding import Holding, can_merge, describe_groups, unique_sc
 from oop.operators.marks import is_late, is_partial
 from oop.operators.oldest import oldest_group
 from oop.operators.preaggregate import Preaggregate
+from oop.operators.times import slots_of
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.translate import carry, carry_promise
-
-_NULL_SLOT = 2**62  # rows without a time stand in a slice of their own, above every other
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,16 +97,7 @@ class GroupByOperator(Holding):
     def _slots(self, batch: pa.RecordBatch) -> np.ndarray:
         if self.slot_on is None:
             return np.zeros(batch.num_rows, np.int64)
-        column = batch.column(self.slot_on)
-        out = np.full(batch.num_rows, _NULL_SLOT, np.int64)
-        valid = views.booleans(column.is_valid())
-        times = views.times(column.drop_null())
-        if times.dtype == np.float64:
-            known = ~np.isnan(times)
-            valid[valid] = known
-            times = np.floor(np.clip(times[known], -(2.0**61), 2.0**61))
-        out[valid] = np.clip(times, -(2**61), 2**61)
-        return out
+        return slots_of(batch.column(self.slot_on))
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         return self.process_punctuations([punct], port)

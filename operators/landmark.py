@@ -80,8 +80,8 @@ class LandmarkAggregate(Aggregate):
         return self.grid.wid_bound(0) is None
 
     @property
-    def unblock_hint(self) -> str | None:
-        return "give the landmark every=…, or punctuate=oop.at_end()" if self.endless else None
+    def unblocked_by(self) -> str:  # type: ignore[override]
+        return "give the landmark every=…, or punctuate=oop.at_end()" if self.endless else super().unblocked_by
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         """A group that fell silent is put out at the end as far as the last row of any group: all must meet."""

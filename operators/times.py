@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, TimeError
+from oop.kernels import views
 from oop.punctuation.durations import NANOSECONDS, Duration, in_units
 
 
@@ -82,6 +83,27 @@ def physical(value: Any, type_: pa.DataType) -> int | float:
 
 def _zone(type_: pa.DataType) -> timezone | None:
     return UTC if pa.types.is_timestamp(type_) and type_.tz is not None else None
+
+
+NULL_SLOT = 2**62
+"""Where rows without a value stand: above every other slot."""
+
+
+def slots_of(column: pa.Array) -> np.ndarray:
+    """Values of a time column as whole numbers by which groups or keys are put into slices.
+
+    >>> slots_of(pa.array([1.5, None, -0.5])).tolist() == [1, NULL_SLOT, -1]
+    True
+    """
+    out = np.full(len(column), NULL_SLOT, np.int64)
+    valid = views.booleans(column.is_valid())
+    times = views.times(column.drop_null())
+    if times.dtype == np.float64:
+        known = ~np.isnan(times)
+        valid[valid] = known
+        times = np.floor(np.clip(times[known], -(2.0**61), 2.0**61))
+    out[valid] = np.clip(times, -(2**61), 2**61)
+    return out
 
 
 def from_physical(values: np.ndarray, type_: pa.DataType) -> pa.Array:

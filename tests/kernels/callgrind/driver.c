@@ -8,6 +8,7 @@
 #include "joins.h"
 #include "late.h"
 #include "partition.h"
+#include "repeats.h"
 #include "window.h"
 
 #define ROWS 20000
@@ -277,6 +278,20 @@ static void run_joins(const int64_t *times, const double *real_times) {
     end_call("join_remove", oop_join_remove(&table, places, ROWS, &done));
 }
 
+static void run_repeats(const int64_t *times, const double *real_times) {
+    const int64_t *seen = numbers(KEYS);
+    int64_t *ids = room(ROWS, 8), *rows = room(ROWS + 1, 8), *known = room(KEYS, 8), *order = room(ROWS, 8), found, next = 1;
+    uint8_t *begins = room(ROWS, 1);
+    for (int64_t i = 0; i < ROWS; i++) { /* dense ids, in order of first appearance */
+        if (!known[seen[i]]) known[seen[i]] = next++;
+        ids[i] = known[seen[i]] - 1;
+        order[i] = i / 50;
+    }
+    end_call("select_new", oop_select_new(ids, ROWS, 100, rows, &found));
+    end_call("begin_spans_int", oop_begin_spans_int(order, times, ROWS, 60, begins));
+    end_call("begin_spans_float", oop_begin_spans_float(order, real_times, ROWS, 6, begins));
+}
+
 int main(void) {
     const int64_t *times = shaken_times();
     double *real_times = room(ROWS, sizeof *real_times);
@@ -287,5 +302,6 @@ int main(void) {
     run_rows();
     run_aggregates();
     run_joins(times, real_times);
+    run_repeats(times, real_times);
     return 0;
 }

@@ -102,6 +102,9 @@ ONE: dict[str, Pipeline] = {
     "a stage for two": _shared_aggregate,
     "user-defined": lambda a: a.window(oop.sliding(9, every=4)).group_by("link").agg(m=_MEAN("x"), n=oop.count()),
     "user-defined without merge": lambda a: a.window(oop.sliding(9, every=4)).group_by("k").agg(r=_RATE("k")),
+    "dedup": lambda a: a.dedup("ts", "link").select("ts", "link"),
+    "the last within a span": lambda a: a.dedup("link", keep="last", within=3),
+    "sorted": lambda a: a.sort("v").window(oop.tumbling(5)).agg(n=oop.count()),
     "self-join": lambda a: a.select("ts", "link").join(a.filter(oop.col("k") == 1), on="link", within=(0, 5)),
 }
 TWO: dict[str, Pipeline] = {
@@ -120,6 +123,7 @@ TWO: dict[str, Pipeline] = {
     "window join": _join(within=None, window=oop.tumbling(6)),
     "group by both times": lambda a, b: a.join(b, on="k", within=(-3, 4)).group_by("ts", "ts_right").agg(n=oop.count()),
     "chain": _chain,
+    "numbered": lambda a, b: oop.union(a, b).number().select("ts", "k", "__seq").filter(oop.col("k") == 1),
 }
 
 

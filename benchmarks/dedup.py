@@ -1,0 +1,100 @@
+"""Dedup at once (keep="any"): every row comes twice, the second time up to 2 s later; its key is two numbers and the
+time. oop against DuckDB's SELECT DISTINCT of the same rows in batch, two threads each; and the bytes of state at the
+peak for each key that is held then.
+
+    python benchmarks/dedup.py --full
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from _contenders import WARM_UP_ROWS
+from _harness import Call, Case, Ratio, Run, at_least, compare, options
+from _workload import BATCH_ROWS, LATE_BY, SECOND, START, read
+
+RATE = 100_000  # distinct rows a second
+KEYS = 200_000
+THREADS = 2
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """``rows``, half of them repeats."""
+
+    rows: int
+
+    def write(self, path: Path) -> None:
+        random = np.random.default_rng(0)
+        count = self.rows // 2
+        times = START + np.arange(count) * (SECOND // RATE)
+        first, second = random.integers(0, KEYS, count), random.integers(0, KEYS, count)
+        at = np.concatenate([times, times + random.integers(0, LATE_BY, count)])
+        rows = np.argsort(at, kind="stable") % count
+        table = pa.table(
+            {"ts": pa.array(times[rows]).view(pa.timestamp("us")), "src": first[rows], "dst": second[rows]}
+        )
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table, max_chunksize=BATCH_ROWS)
+
+
+@dataclass(frozen=True)
+class Deduping:
+    workload: Repeated
+    contender: str
+
+    def run(self, call: Call, path: Path) -> Run:
+        return call(measure, path=str(path), contender=self.contender)
+
+
+def measure(path: str, contender: str) -> dict[str, Any]:
+    """Seconds of the second run and of the first, and what the answer adds up to."""
+    table = read(Path(path))
+    work = {"oop": _oop, "duckdb": _duckdb}[contender]
+    work(table.slice(0, WARM_UP_ROWS))
+    first, _ = _timed(work, table)
+    seconds, (answer, more) = _timed(work, table)
+    sums = {name: sum(int(chunk.to_numpy().sum()) for chunk in answer[name].chunks) for name in ("src", "dst")}
+    check = {"rows": table.num_rows, "groups": answer.num_rows, **sums}
+    return {"seconds": seconds, "first_seconds": first, "rows": table.num_rows, "check": check, **more}
+
+
+def _timed(work: Any, table: pa.Table) -> tuple[float, Any]:
+    begin = perf_counter()
+    answer = work(table)
+    return perf_counter() - begin, answer
+
+
+def _oop(table: pa.Table) -> tuple[pa.Table, dict[str, float]]:
+    import oop
+
+    rows = oop.source(table.to_batches(), time="ts", punctuate=oop.slack("2s", every="1s"))
+    run = rows.dedup("src", "dst", "ts").run(engine=oop.Embedded(threads=THREADS))
+    answer = run.to_table()
+    dedup = run.metrics.box("Dedup")
+    return answer, {"bytes_per_key": dedup.peak_state_bytes / max(dedup.peak_buffered_rows, 1)}
+
+
+def _duckdb(table: pa.Table) -> tuple[pa.Table, dict[str, float]]:
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute(f"SET threads = {THREADS}")
+    connection.register("rows", table)
+    return connection.sql("SELECT DISTINCT src, dst, ts FROM rows").to_arrow_table(), {}
+
+
+def cases(rows: int) -> list[Case]:
+    repeated = Repeated(rows)
+    contenders: Any = {title: Deduping(repeated, title) for title in ("oop", "duckdb")}
+    return [Case("dedup of two numbers and the time", contenders, [Ratio("oop", "duckdb", at_least(1.0))])]
+
+
+if __name__ == "__main__":
+    chosen = options(__doc__ or "", rows=500_000, repeat=1)
+    compare("dedup", chosen, cases(chosen.rows))

@@ -1,0 +1,68 @@
+"""Operators whose rows wait for a promise, from what a user writes: `Stream.sort`, `Stream.dedup`, `Stream.number`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from oop.errors import SchemaMismatch, UnknownColumn
+from oop.operators.dedup import KEEP, Dedup
+from oop.operators.number import Number
+from oop.operators.sort import Sort
+from oop.operators.times import check_time_type, duration_in
+from oop.punctuation.durations import Duration
+from oop.windowed import promised_keys
+
+if TYPE_CHECKING:
+    from oop.stream import Stream
+
+
+def make_sort(stream: Stream, ties: Sequence[str], on: str | None) -> Sort:
+    time = _time_of(stream, on, "say .sort(…, on=…)")
+    _check_columns(stream, ties)
+    return Sort(time, tuple(ties))
+
+
+def make_dedup(stream: Stream, keys: Sequence[str], keep: str, within: Duration | None) -> Dedup:
+    if keep not in KEEP:
+        raise ValueError(f"keep is one of {', '.join(KEEP)}, not {keep!r}")
+    _check_columns(stream, keys)
+    if within is None:
+        chosen = tuple(keys or stream.schema.names)
+        on = promised_keys(stream, chosen)
+        # by the time first, if it is promised about: slices are by the first
+        return Dedup(chosen, keep, tuple(sorted(on, key=lambda k: k != stream.time)), stream.time)
+    time = _time_of(stream, None, "dedup within a span a stream whose time is known")
+    span = duration_in(within, stream.schema.field(time).type)
+    if not 0 <= span < math.inf:
+        raise ValueError(f"within is a span of time, not {within!r}")
+    chosen = tuple(keys or (name for name in stream.schema.names if name != time))
+    return Dedup(chosen, keep, (time,), time, span)
+
+
+def make_number(stream: Stream) -> Number:
+    time = _time_of(stream, None, "number a stream whose time is known")
+    return Number(time, tuple(name for name in stream.schema.names if name != time))
+
+
+def _time_of(stream: Stream, on: str | None, advice: str) -> str:
+    """The attribute to go by: the stream's time, if no other is named."""
+    time = on or stream.time
+    if time is None:
+        raise SchemaMismatch(
+            "the stream has no one time to go by", hint=f"{advice}: one of {', '.join(stream.schema.names)}"
+        )
+    _check_columns(stream, [time])
+    check_time_type(time, stream.schema.field(time).type)
+    return time
+
+
+def _check_columns(stream: Stream, names: Sequence[str]) -> None:
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"columns are named, not {name!r}: make one with .with_columns(…) first")
+        if name not in stream.schema.names:
+            raise UnknownColumn.of(name, stream.schema.names)
+    if len(set(names)) < len(names):
+        raise SchemaMismatch(f"a column is named twice: {', '.join(names)}")

@@ -1,0 +1,172 @@
+"""Dedup within a span: rows of a key at most ``within`` apart are the same event.
+
+First and last are decided in order of time, whatever order rows come in: the first row of a key begins a span ``[t0, t0
++ within]``, the rows in it are its duplicates, and the next row behind it begins the next one. For any, a row passes if
+none of its key that is so near has been put out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import dispatch, views
+from oop.kernels.reference_joins import Reach
+from oop.operators.base import Held, Part
+from oop.operators.compute import compute as pc
+from oop.operators.dedup_operator import DedupOperator, held_first
+from oop.operators.keyed_times import KeyedTimes
+from oop.operators.seen_keys import BestRows
+from oop.operators.times import is_whole
+from oop.punctuation import Punctuation
+
+_MANY = 65_536  # rows that are put into spans together
+_ANYWHERE = Reach(-math.inf, math.inf)
+
+
+class Within(DedupOperator):
+    """What both have: keys with times, held until ``bound - t > within``."""
+
+    times: KeyedTimes
+
+    def prepare(self) -> None:
+        spec = self.spec
+        assert spec.time is not None and spec.within is not None
+        self.time, self.within = spec.time, spec.within
+        self.times = KeyedTimes(self.schema, spec.keys, self.time, self.within, spec.keep == "last")
+
+    def part_timeless(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+        """The rows with a time, and those without: they are near none, so they pass."""
+        column = batch.column(self.time)
+        there = column.is_valid() if is_whole(column.type) else pc.fill_null(pc.invert(pc.is_nan(column)), False)
+        if views.booleans(there).all():
+            return batch, batch.slice(0, 0)
+        return batch.filter(there), batch.filter(pc.invert(there))
+
+    def forget(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch | None]:
+        return self.times.take_covered(self.covering(promises, held=True))
+
+    def begins(self, numbers: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows in order of key, then of time, and which of these begin a span."""
+        order = np.lexsort((times, numbers))
+        return order, dispatch.kernels().begin_spans(numbers[order], times[order], self.within)
+
+
+class PassOneNear(Within):
+    """keep="any": rows of one batch are taken in order of time."""
+
+    @property
+    def buffered_rows(self) -> int:
+        return len(self.times)
+
+    @property
+    def state_bytes(self) -> int:
+        return self.times.nbytes
+
+    def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        batch, timeless = self.part_timeless(batch)
+        if timeless.num_rows:
+            yield self.leaving(timeless)
+        if not batch.num_rows:
+            return
+        numbers, times = self.times.numbers(batch), views.times(batch.column(self.time))
+        fresh = np.ones(len(times), np.bool_)
+        fresh[self.times.near(numbers, times, Reach(-self.within, self.within))[0]] = False
+        left = np.flatnonzero(fresh)
+        order, begins = self.begins(numbers[left], times[left])
+        rows = np.sort(left[order[begins]])
+        if len(rows):
+            self.times.insert(numbers[rows], times[rows])
+            yield self.leaving(batch, rows)
+
+    def free(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
+        for _ in self.forget(promises):
+            pass  # their rows have left long ago
+        yield from ()
+
+    def save_state(self) -> Iterator[Part]:
+        return self.times.save()
+
+    def load_state(self, parts: dict[str, pa.RecordBatch | None]) -> None:
+        self.times.load(parts)
+
+
+class KeepInSpan(Within):
+    """keep="first" and "last": of the rows that wait one for each key and time; of the spans that are open their start,
+    and for last the last row so far."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        keys = tuple(k for k in self.spec.keys if k != self.time)
+        ties = [n for n in self.spec.ties(self.schema) if n != self.time]
+        self.last = self.spec.keep == "last"
+        self.waiting = BestRows(self.schema, (*keys, self.time), self.time, ties, self.last)
+
+    @property
+    def buffered_rows(self) -> int:
+        return len(self.waiting) + len(self.times)
+
+    @property
+    def state_bytes(self) -> int:
+        return self.waiting.nbytes + self.times.nbytes
+
+    def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        batch, timeless = self.part_timeless(batch)
+        if timeless.num_rows:
+            yield self.leaving(timeless)
+        self.waiting.add(self.leaving(batch))
+
+    def free(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
+        together: list[pa.RecordBatch] = []
+        for rows in self.waiting.take_covered(self.covering(promises)):  # in order of time
+            together.append(rows)
+            if sum(r.num_rows for r in together) >= _MANY:
+                yield from self._decide(together)
+                together = []
+        if together:
+            yield from self._decide(together)
+        for complete in self.forget(promises):
+            if complete is not None:
+                yield complete
+
+    def _decide(self, together: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows that no earlier one can come before, into spans."""
+        rows = together[0] if len(together) == 1 else pa.Table.from_batches(together).combine_chunks().to_batches()[0]
+        numbers, times = self.times.numbers(rows), views.times(rows.column(self.time))
+        open_ = np.unique(self.times.near(numbers, times, _ANYWHERE)[1])  # the spans of their keys, one at most of each
+        theirs, starts = self.times.read(open_)
+        order, begins = self.begins(np.append(theirs, numbers), np.append(starts, times))
+        every = np.append(theirs, numbers)[order]
+        firsts = np.flatnonzero(begins)  # of each span its first and its last row, and whether it is its key's last
+        lasts = np.append(firsts[1:], len(order)) - 1
+        newest = np.append(every[firsts[1:]] != every[firsts[:-1]], True)
+        began = np.append(starts, times)[order[firsts]]
+        chosen = order[lasts if self.last else firsts]
+        kept = _rows(rows, chosen[newest] - len(open_)) if self.last else None
+        leaves = chosen[~newest] if self.last else chosen  # the last row of a span that another follows, or its first
+        from_rows = leaves[leaves >= len(open_)] - len(open_)
+        if len(from_rows):
+            yield _rows(rows, from_rows)
+        if self.last and (leaves < len(open_)).any():
+            yield self.times.rows(open_[leaves[leaves < len(open_)]])
+        self.times.insert(every[firsts[newest]], began[newest], kept)
+        if len(open_):
+            self.times.remove(open_)
+
+    def oldest(self) -> Held | None:
+        return held_first(self.waiting, self.time)
+
+    def save_state(self) -> Iterator[Part]:
+        yield from self.waiting.save("waiting/")
+        yield from self.times.save("spans/")
+
+    def load_state(self, parts: dict[str, pa.RecordBatch | None]) -> None:
+        self.waiting.load(parts, "waiting/")
+        self.times.load(parts, "spans/")
+
+
+def _rows(batch: pa.RecordBatch, rows: np.ndarray) -> pa.RecordBatch:
+    return batch.take(pa.array(rows))
