@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from oop.kernels import objects, reference
 from oop.kernels.checks import Array, Bools, Ints, KernelError, Number
+from oop.kernels.reference_sessions import Extended
 
 NAMES = ("reference", "jit", "native")
 INSTALL_HINT = "install a C compiler and run `pip install --force-reinstall --no-cache-dir oop`"
@@ -49,6 +50,8 @@ class Kernels:
     mark_late: Callable[..., Bools]
     GroupTable: type[reference.GroupTable]
     JoinTable: type[reference.JoinTable]
+    extend_sessions: Callable[..., Extended]
+    drop_sessions: Update
     hash_partition: Callable[..., NDArray[Any]]
     exchange_rows: Update
     take_fixed: Callable[..., Array]

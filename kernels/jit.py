@@ -15,6 +15,7 @@ from oop.kernels.jit_joins import JoinTable
 from oop.kernels.jit_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
 from oop.kernels.jit_moments import add_moments, merge_moments
 from oop.kernels.jit_rows import exchange_rows, hash_partition, take_fixed
+from oop.kernels.jit_sessions import drop_sessions, extend_sessions
 from oop.kernels.jit_summary import add_summary, merge_summary
 from oop.kernels.jit_sums import add_sum_int, merge_sum_int, sum_int_result
 from oop.kernels.jit_windows import order_slots, select_below, select_not_below, wid_ranges
@@ -27,7 +28,9 @@ __all__ = [
     "add_sum_float",
     "add_sum_int",
     "add_summary",
+    "drop_sessions",
     "exchange_rows",
+    "extend_sessions",
     "hash_partition",
     "mark_late",
     "merge_count",

@@ -26,6 +26,7 @@ from oop.kernels.reference_aggregates import (
 from oop.kernels.reference_groups import GroupTable, exchange_rows, hash_partition, take_fixed
 from oop.kernels.reference_joins import JoinTable, Reach
 from oop.kernels.reference_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
+from oop.kernels.reference_sessions import drop_sessions, extend_sessions
 from oop.kernels.reference_windows import order_slots, select_below, select_not_below, wid_ranges
 
 __all__ = [
@@ -37,7 +38,9 @@ __all__ = [
     "add_sum_float",
     "add_sum_int",
     "add_summary",
+    "drop_sessions",
     "exchange_rows",
+    "extend_sessions",
     "hash_partition",
     "mark_late",
     "merge_count",

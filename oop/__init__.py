@@ -39,7 +39,7 @@ from oop.punctuation import (
 )
 from oop.sources import source
 from oop.stream import Stream, set_default_engine, set_spark_engine, union
-from oop.windows import sliding, tumbling
+from oop.windows import session, sliding, tumbling
 
 __version__ = "0.1.0"
 
@@ -79,6 +79,7 @@ __all__ = [
     "not_in",
     "ordered",
     "punctuated",
+    "session",
     "slack",
     "sliding",
     "source",

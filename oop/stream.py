@@ -17,7 +17,7 @@ from oop.operators.describe import by_hand
 from oop.operators.expressions import Col, Expr, as_expr, col
 from oop.operators.filter import Filter
 from oop.operators.holding import unique_schema
-from oop.operators.input import LATE_MODES, Input
+from oop.operators.input import LATE_MODES
 from oop.operators.project import Project
 from oop.operators.split import Split
 from oop.operators.union import Union
@@ -335,11 +335,8 @@ class Stream:
 def _with_late(node: Node, mode: str, made: dict[int, Node]) -> Node:
     """The same plan with other guards; a node that feeds several stays one."""
     if id(node) not in made:
-        spec = node.spec
-        if isinstance(spec, Input):
-            spec = replace(spec, late=mode)
         inputs = tuple(Edge(_with_late(e.node, mode, made), e.route) for e in node.inputs)
-        made[id(node)] = Node(spec, inputs, node.site, node.call, node.schema, node.data)
+        made[id(node)] = replace(node, spec=node.spec.with_late(mode), inputs=inputs)
     return made[id(node)]
 
 

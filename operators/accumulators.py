@@ -116,6 +116,11 @@ class Accumulator(ABC):
         out._arrays = {n: a[: self.size][indices] for n, a in self._arrays.items()}
         return out
 
+    def clear(self, ids: Ids) -> None:
+        """These groups begin anew."""
+        for array in self._arrays.values():
+            array[ids] = 0
+
     @classmethod
     def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
         """The groups of several one after the other."""

@@ -105,6 +105,14 @@ class Spec:
     """Does each row leave at once or never, whatever came before it? Then rows need not meet anywhere: an engine may
     start the operator in several places, and let its promises be `translate` of what the inputs promise."""
 
+    held_back: tuple[str, ...] = ()
+    """Output attributes about which a promise goes no further than what is held: then `translate` says how far it may
+    go at most, and the running operator how far it goes (DESIGN section 3: what is held back lowers the bound)."""
+
+    def with_late(self, mode: str) -> Spec:
+        """The same where sources treat late rows this way."""
+        return self
+
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         """The columns that it makes; raises SchemaMismatch or UnknownColumn."""
         return inputs[0]

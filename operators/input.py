@@ -7,7 +7,7 @@ promise itself may follow later. A promise ends the batch in progress (A.1.1); o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -43,6 +43,9 @@ class Input(Spec):
     nulls: str = "raise"
     text: str = ""
     name = "Source"
+
+    def with_late(self, mode: str) -> Spec:
+        return replace(self, late=mode)
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         schema = inputs[0]

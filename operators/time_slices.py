@@ -102,6 +102,10 @@ class TimeSlices:
     def __contains__(self, number: int) -> bool:
         return number in self._pieces
 
+    def numbers_of(self, times: np.ndarray) -> np.ndarray:
+        """The slices that rows of these times stand in."""
+        return self._slots(times) >> self.shift
+
     def _slots(self, times: np.ndarray) -> np.ndarray:
         if self.whole:
             return times
