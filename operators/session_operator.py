@@ -85,7 +85,7 @@ class SessionOperator:
             self.table.tidy()
         else:
             self.emitted.tidy(-math.inf if least is None else least - self.spec.gap)
-        yield from self._promises(new, len(closed) > 0)
+        yield from self._promises()
 
     def _closed(self, frontier: Frontier, new: Sequence[Punctuation]) -> np.ndarray:
         """The sessions that the promises cover; each group's as far as its own bound reaches (A.1.1)."""
@@ -128,15 +128,11 @@ class SessionOperator:
         columns = [*(from_physical(edge, self.spec.time) for edge in edges), *self.table.results(slots)]
         return pa.RecordBatch.from_arrays(columns, schema=self.output)
 
-    def _promises(self, new: Sequence[Punctuation], closed: bool) -> Iterator[Punctuation]:
+    def _promises(self) -> Iterator[Punctuation]:
         """A promise about ``window_start`` goes no further than the earliest session that is open."""
-        spec, ports = self.spec, self.ports
-        images: list[Punctuation] | None = None
-        if not closed:  # what others were held back by is still there
-            shares = [spec.translate_promise(p, ports.frontiers, ports.inputs) for p in new]
-            images = None if None in shares else [image for share in shares for image in share or ()]
-        if images is None:
-            images = list(ports.translate(ports.frontiers).promises())
+        ports = self.ports
+        # all of them: what closes, or gets a bound of its own, may have held back promises about many groups
+        images = list(ports.translate(ports.frontiers).promises())
         least = self._least_starts({c for image in images for c in image.where})
         for image in images:
             if WINDOW_START in image.below:

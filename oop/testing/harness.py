@@ -135,8 +135,10 @@ class Harness:
         """Promises are exactly what translate allows. Behind an operator that holds some back it is what its open
         results allow (DESIGN section 3: what is held back lowers the bound), or more: what was said of groups earlier
         may be finer. But never more than translate allows, and never what an open result would break."""
-        found, wanted = self.frontier, self._allowed(lowered=True)[id(self.root)]
-        if not (self._holding_back() and (self._admits or not (found.is_linear and wanted.is_linear))):
+        allowed = self._allowed(lowered=True)
+        found, wanted = self.frontier, allowed[id(self.root)]
+        held = self._holding_back()
+        if all(box.frontier.is_linear and allowed[id(box.node)].is_linear and not self._admits for box in held):
             assert found == wanted, f"promises are not prompt: {found!r}, but {wanted!r} is allowed"
             return
         most = self.expected_frontier()
