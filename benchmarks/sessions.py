@@ -92,7 +92,7 @@ def _timed(work: Any, table: pa.Table, threads: int) -> tuple[float, float, pa.T
 def _oop(table: pa.Table, threads: int) -> pa.Table:
     import oop
 
-    stream = oop.source(table.to_batches(), time="ts", punctuate=oop.slack("2s", every="100ms"))
+    stream = oop.source(table.to_batches(), time="ts", punctuate=oop.slack("2s", every="1s"))
     sessions = stream.window(oop.session("5s")).group_by("key").agg(n=oop.count(), total=oop.sum("len"))
     batches = list(sessions.run(engine=oop.Embedded(threads=threads)))
     answer = pa.Table.from_batches(batches)

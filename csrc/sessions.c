@@ -19,8 +19,11 @@ static int check_inputs(const int64_t *keys, int64_t n, int64_t size, const uint
     return n && (!least || last >= room) ? OOP_ROW_OUTSIDE : OOP_OK;
 }
 
-static void fetch_chunk(const int64_t *keys, int m, const uint32_t *heads, const oop_session *sessions) {
+/* The keys' newest sessions, and slots for new ones: the last so many that are free. */
+static void fetch_chunk(const int64_t *keys, int m, const uint32_t *heads, const oop_session *sessions,
+                        const uint32_t *free) {
     for (int j = 0; j < m; j++) FETCH(&heads[keys[j]]);
+    for (int j = 1; j <= m; j++) FETCH(&sessions[free[-j]]);
     for (int j = 0; j < m; j++) FETCH(&sessions[heads[keys[j]]]);
 }
 
@@ -55,7 +58,9 @@ static void resolve(const oop_session *sessions, int64_t n, oop_extended *out) {
         uint32_t last = 0;                                                                                         \
         out->lowers = out->merges = out->steps = out->made = 0;                                                    \
         for (int64_t i = 0; i < n; i++) {                                                                          \
-            if (i % CHUNK == 0) fetch_chunk(keys + i, n - i < CHUNK ? (int)(n - i) : CHUNK, heads, sessions);      \
+            if (i % CHUNK == 0)                                                                                    \
+                fetch_chunk(keys + i, n - i < CHUNK ? (int)(n - i) : CHUNK, heads, sessions,                       \
+                            free + frees - out->made);                                                             \
             const TYPE t = times[i], end = t + gap;                                                                \
             const uint32_t key = (uint32_t)keys[i];                                                                \
             int on = last && keys[i] == keys[i - 1] && t <= times[i - 1];                                          \

@@ -37,10 +37,10 @@ class EmittedEnds:
         if more > 0:
             self._ends = np.append(self._ends, np.full(more + len(self._ends) // 2, self._nothing, self._ends.dtype))
 
-    def note(self, slots: np.ndarray) -> None:
+    def note(self, records: np.ndarray) -> None:
         """These sessions go out."""
         self._make_room()
-        np.maximum.at(self._ends, self.table.sessions["key"][slots], self.table.sessions["end"][slots])
+        np.maximum.at(self._ends, records["key"], records["end"])
 
     def are_before(self, ids: np.ndarray, times: np.ndarray) -> np.ndarray:
         """Which rows, of these keys, are behind all that went out?"""

@@ -97,9 +97,9 @@ class SessionOperator:
             bound = frontier.bound(on)
             most = -math.inf if bound is None else bound
 
-        def gone(slots: np.ndarray) -> np.ndarray:
-            bounds = self._bounds(frontier, table.key_arrays(slots, grouped) if grouped else {})
-            return _is_below(table.sessions["end"][slots], bounds, self.whole)
+        def gone(records: np.ndarray) -> np.ndarray:
+            bounds = self._bounds(frontier, table.key_arrays(records, grouped) if grouped else {})
+            return _is_below(records["end"], bounds, self.whole)
 
         return table.take_due(most, gone)
 
@@ -110,9 +110,10 @@ class SessionOperator:
         return found
 
     def _put_out(self, slots: np.ndarray) -> Iterator[pa.RecordBatch]:
-        batch = self._batch(slots)
+        records = self.table.read(slots)
+        batch = self._batch(slots, records)
         if self.emitted is not None:
-            self.emitted.note(slots)
+            self.emitted.note(records)
         self.table.drop(slots)
         if self.emitted is None:
             yield batch
@@ -123,9 +124,9 @@ class SessionOperator:
             if part.num_rows:
                 yield part
 
-    def _batch(self, slots: np.ndarray) -> pa.RecordBatch:
-        edges = [self.table.sessions[name][slots] for name in ("start", "end")]
-        columns = [*(from_physical(edge, self.spec.time) for edge in edges), *self.table.results(slots)]
+    def _batch(self, slots: np.ndarray, records: np.ndarray) -> pa.RecordBatch:
+        edges = [np.ascontiguousarray(records[name]) for name in ("start", "end")]
+        columns = [*(from_physical(edge, self.spec.time) for edge in edges), *self.table.results(slots, records)]
         return pa.RecordBatch.from_arrays(columns, schema=self.output)
 
     def _promises(self) -> Iterator[Punctuation]:
@@ -146,13 +147,13 @@ class SessionOperator:
         """The least open start among the groups that a pattern matches."""
         if not columns:
             return lambda where: self.table.least_start()
-        slots, names = self.table.slots(), sorted(columns)
+        records, names = self.table.read(self.table.slots()), sorted(columns)
         by_cell = {}
-        if len(slots):
-            of, cells = cells_of(self.table.key_arrays(slots, names))
+        if len(records):
+            of, cells = cells_of(self.table.key_arrays(records, names))
             order = np.argsort(of, kind="stable")
             each = np.searchsorted(of[order], np.arange(len(cells)))
-            firsts = np.minimum.reduceat(self.table.sessions["start"][slots[order]], each)
+            firsts = np.minimum.reduceat(records["start"][order], each)
             by_cell = dict(zip(cells, firsts.tolist(), strict=True))
 
         def least(where: Mapping[str, GroupPattern]) -> Bound | None:
@@ -168,21 +169,22 @@ class SessionOperator:
         """The sessions that are open, as they are now."""
         slots = self.table.slots()
         for at in range(0, len(slots), _WHOLE_BATCH):
-            yield self._batch(slots[at : at + _WHOLE_BATCH])
+            here = slots[at : at + _WHOLE_BATCH]
+            yield self._batch(here, self.table.read(here))
 
     def oldest(self) -> Held | None:
         """The open session with the least end."""
         slots = self.table.slots()
         if not len(slots):
             return None
-        ends = self.table.sessions["end"][slots]
-        first = slots[[np.argmin(ends)]]
-        end = ends.min().item()
-        row = self._batch(first).select([*self.output.names[:2], *self.spec.keys]).to_pylist()[0]
+        first = slots[[np.argmin(self.table.sessions["end"][slots])]]
+        record = self.table.read(first)
+        end = record["end"].item()
+        row = self._batch(first, record).select([*self.output.names[:2], *self.spec.keys]).to_pylist()[0]
         start, until, *keys = row.values()
         named = ", ".join(f"{k}={v!r}" for k, v in zip(self.spec.keys, keys, strict=True))
         groups = [c for c in group_columns(self.ports.frontiers[0]) if c in self.spec.keys]
-        where = {c: cells_of(self.table.key_arrays(first, [c]))[1][0][0] for c in groups}
+        where = {c: cells_of(self.table.key_arrays(record, [c]))[1][0][0] for c in groups}
         after = end + 1 if self.whole else math.nextafter(end, math.inf)
         shown = f"session {start} to {until}" + (f" of {named}" if named else "")
         return Held(shown, 0, Punctuation({self.spec.on: after}, where))
