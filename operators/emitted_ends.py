@@ -16,7 +16,6 @@ from oop.operators.keys import read_key
 from oop.operators.session_table import SessionTable
 
 PART = "emitted"
-_END = "$end"
 
 
 class EmittedEnds:
@@ -57,8 +56,8 @@ class EmittedEnds:
 
     def save(self) -> Part:
         ids = np.flatnonzero(self._ends > self._nothing)
-        columns = {**self.table.keys_of(ids), _END: pa.array(self._ends[ids])}
-        return PART, pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+        columns = [*self.table.keys_of(ids).values(), pa.array(self._ends[ids])]
+        return PART, pa.RecordBatch.from_arrays(columns, names=[str(i) for i in range(len(columns))])
 
     def load(self, parts: Mapping[str, pa.RecordBatch | None]) -> None:
         self._ends = self._ends[:0]
@@ -66,4 +65,4 @@ class EmittedEnds:
         if part is not None and part.num_rows:
             ids = self.table.map([read_key(key) for key in part.columns[:-1]], part.num_rows)
             self._make_room()
-            self._ends[ids] = views.times(part.column(_END))
+            self._ends[ids] = views.times(part.columns[-1])

@@ -17,6 +17,7 @@ from oop.operators.emitted_ends import EmittedEnds
 from oop.operators.groups import Shape
 from oop.operators.keys import read_key
 from oop.operators.marks import is_late, keep_late, mark_late
+from oop.operators.session_parts import SessionParts
 from oop.operators.session_table import SessionTable
 from oop.operators.times import from_physical
 from oop.punctuation import Frontier, Punctuation
@@ -37,6 +38,7 @@ class SessionOperator:
         self.output = spec.schema(inputs)
         self.ports = Ports(spec, inputs)
         self.table = SessionTable(Shape(inputs[0], spec.keys, spec.aggregates), spec.gap, whole)
+        self.parts = SessionParts(self.table)
         self.emitted = EmittedEnds(self.table) if spec.admits else None
         self.late_unused = 0
 
@@ -192,14 +194,14 @@ class SessionOperator:
     def save(self) -> Iterator[Part]:
         yield self.ports.save()
         yield text_part(LATE_UNUSED, self.late_unused)
-        yield from self.table.save()
+        yield from self.parts.save()
         if self.emitted is not None:
             yield self.emitted.save()
 
     def load(self, parts: Iterable[Part]) -> None:
         found = dict(parts)
         self.late_unused = load_common(found, self.ports)
-        self.table.load(found)
+        self.parts.load(found)
         if self.emitted is not None:
             self.emitted.load(found)
 

@@ -7,7 +7,7 @@ had when it was filed: a promise looks into the slices below it alone, and files
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +15,9 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.kernels.reference_sessions import ABSORBED, CHANGED, OPEN, Extended, session_dtype
 from oop.kernels.scratch import growing_array, longer_array
-from oop.operators.accumulators import Prepared
-from oop.operators.base import Part, read_text, text_part
+from oop.operators.accumulators import Accumulator, Prepared
 from oop.operators.groups import Shape
-from oop.operators.keys import Key, KeyTable, read_key
+from oop.operators.keys import Key, KeyTable
 from oop.operators.session_starts import Starts
 from oop.operators.time_slices import TimeSlices
 
@@ -26,7 +25,6 @@ _FINE = 32  # slices are a good deal shorter than the gap: the one at the bound 
 _SLACK = 4_096  # keys without a session, slots and entries of absorbed ones that there may be in any case
 _DENSE = 64  # slots for each of those that are put in order
 _CROWDED = 4  # sessions that a row may look at in vain; then rows come sorted
-_START, _END = "$start", "$end"  # columns of a part beside the keys and partials
 
 
 class SessionTable:
@@ -34,10 +32,10 @@ class SessionTable:
 
     def __init__(self, shape: Shape, gap: int | float, whole: bool) -> None:
         self.shape, self.gap, self.whole = shape, gap, whole
-        self._saved: set[int] = set()
-        self._begin()
+        self.begin()
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
+        """Nothing is open."""
         span = max(self.gap // _FINE, 1) if self.whole else self.gap / _FINE
         self.keys = KeyTable(self.shape.kinds)
         self.accumulators = self.shape.accumulators()
@@ -48,7 +46,7 @@ class SessionTable:
         self.count = 0
         self._absorbed = 0  # slots that are still in a slice of due
         self._sorts = False
-        self._due = TimeSlices(span, self.whole)
+        self.due = TimeSlices(span, self.whole)
         self._starts = Starts(span, self.whole)
 
     def __len__(self) -> int:
@@ -57,7 +55,7 @@ class SessionTable:
     @property
     def nbytes(self) -> int:
         arrays = self.sessions.nbytes + self._heads.nbytes + self._free.nbytes
-        lists = self._due.nbytes + self._starts.nbytes
+        lists = self.due.nbytes + self._starts.nbytes
         return self.keys.nbytes + arrays + lists + sum(a.nbytes for a in self.accumulators)
 
     def add(self, keys: Sequence[Key], times: np.ndarray, values: Sequence[Prepared]) -> None:
@@ -107,8 +105,8 @@ class SessionTable:
         self._file_due(made)
         self._starts.add(np.concatenate([made, lowered]) if len(lowered) else made, self.sessions)
         if self._absorbed > self.count + _SLACK:
-            for number in self._due.numbers():
-                self._filed(number)
+            for number in self.due.numbers():
+                self.filed(number)
 
     def _make_room(self, more: int) -> None:
         """Free slots for so many."""
@@ -128,9 +126,9 @@ class SessionTable:
         self._free[self._frees : self._frees + len(slots)] = slots
         self._frees += len(slots)
 
-    def _filed(self, number: int) -> np.ndarray:
+    def filed(self, number: int) -> np.ndarray:
         """The open sessions of a slice of due; the slots of absorbed ones are free from now on."""
-        slots = self._due.places(number)
+        slots = self.due.places(number)
         if not self._absorbed:
             return slots
         gone = self.sessions["state"][slots] & ABSORBED > 0
@@ -138,29 +136,29 @@ class SessionTable:
             return slots
         self._free_absorbed(slots[gone])
         slots = slots[~gone]
-        self._due.replace(number, slots)
+        self.due.replace(number, slots)
         return slots
 
     def take_due(self, bound: int | float, gone: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Of the sessions that may end below a bound those for which ``gone`` says so, given their records, taken out
         of their slices. What has grown since it was filed is filed anew."""
-        slices = [(number, self._due.places(number)) for number, _ in self._due.below(bound)]
+        slices = [(number, self.due.places(number)) for number, _ in self.due.below(bound)]
         slots = np.concatenate([np.zeros(0, np.int64), *(found for _, found in slices)])
         records = self.read(slots)
         numbers, sizes = [number for number, _ in slices], [len(found) for _, found in slices]
         leave, absorbed = gone(records), records["state"] == ABSORBED
         leave &= ~absorbed
-        stay = self._due.numbers_of(records["end"]) == np.repeat(np.array(numbers, np.int64), sizes)
+        stay = self.due.numbers_of(records["end"]) == np.repeat(np.array(numbers, np.int64), sizes)
         stay &= ~(leave | absorbed)
         at = 0
         for number, found in slices:
             here = stay[at : at + len(found)]
             at += len(found)
             if not here.all():
-                self._due.replace(number, found[here])
+                self.due.replace(number, found[here])
         moved = ~(leave | absorbed | stay)
         if moved.any():
-            self._due.add(slots[moved], records["end"][moved])
+            self.due.add(slots[moved], records["end"][moved])
         if absorbed.any():
             self._free_absorbed(slots[absorbed])
         return self._in_order(slots[leave])
@@ -182,7 +180,7 @@ class SessionTable:
     def _file_due(self, slots: np.ndarray) -> None:
         """By their ends as they are now."""
         if len(slots):
-            self._due.add(slots, self.sessions["end"][slots])
+            self.due.add(slots, self.sessions["end"][slots])
 
     def _free_absorbed(self, slots: np.ndarray) -> None:
         self._absorbed -= len(slots)
@@ -201,9 +199,9 @@ class SessionTable:
         are to stay. The old ids of those that are left, if they have others now."""
         held = self.count + (0 if keep is None else len(keep))
         if not held and len(self.keys) + len(self.sessions) > _SLACK:
-            changed = self._due.take_changes()
-            self._begin()
-            self._due.changed = set(changed)
+            changed = self.due.take_changes()
+            self.begin()
+            self.due.changed = set(changed)
             return np.zeros(0, np.int64)
         if not self.shape.keys or len(self.keys) <= 4 * held + _SLACK:
             return None
@@ -245,64 +243,27 @@ class SessionTable:
         taken = [a.take(slots) for a in self.accumulators]
         return [*self.key_arrays(records).values(), *self.shape.results(taken)]
 
-    def save(self) -> Iterator[Part]:
-        """The slices that changed since the last time, each with the sessions that end in it."""
-        for number in self._due.numbers():
-            slots = self._filed(number)
+    def sweep(self) -> None:
+        """File what changed by its end as it is now."""
+        for number in self.due.numbers():
+            slots = self.filed(number)
             if (self.sessions["state"][slots] & CHANGED).any():
-                self._due.replace(number, slots[:0])
+                self.due.replace(number, slots[:0])
                 self._file_due(slots)
-        yield text_part("shift", self._due.shift)
-        for number in self._due.take_changes():
-            if number in self._due:
-                slots = self._filed(number)
-                self.sessions["state"][slots] = OPEN
-                yield f"slice/{number}", self._part(slots)
-                self._saved.add(number)
-            elif number in self._saved:
-                yield f"slice/{number}", None
-                self._saved.discard(number)
 
-    def _part(self, slots: np.ndarray) -> pa.RecordBatch:
-        records = self.read(slots)
-        columns = self.key_arrays(records)
-        columns |= {_START: pa.array(records["start"]), _END: pa.array(records["end"])}
-        partials = [column for a in self.accumulators for column in a.take(slots).to_arrow()]
-        columns |= {f"${i}": column for i, column in enumerate(partials)}
-        return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
-
-    def load(self, parts: Mapping[str, pa.RecordBatch | None]) -> None:
-        self._begin()
-        self._saved = set()
-        said = parts.get("shift")
-        if said is None:
-            return
-        shift = read_text(said)
-        assert isinstance(shift, int)
-        self._due.shift = shift
-        for key, part in parts.items():
-            if part is not None and key.startswith("slice/"):
-                self._load(part)
-                self._saved.add(int(key.removeprefix("slice/")))
-        if self._due.shift == shift:
-            self._due.take_changes()  # they are as they were saved
-
-    def _load(self, part: pa.RecordBatch) -> None:
-        starts, ends = (views.times(part.column(name)) for name in (_START, _END))
-        width = len(self.shape.keys)
-        ids = self.map([read_key(key) for key in part.columns[:width]], part.num_rows)
+    def restore(
+        self, keys: Sequence[Key], starts: np.ndarray, ends: np.ndarray, partials: Sequence[Accumulator]
+    ) -> None:
+        """Sessions as they were saved. Those of a key never touch: as a row where it begins each gets its own."""
+        ids = self.map(keys, len(starts))
         self._make_room(len(ids))
         free = self._free[: self._frees]
-        # sessions of a key never touch: as a row by itself, where it begins, each gets a session of its own
         slots = self.shape.kernels.extend_sessions(ids, starts, self.gap, self._heads, self.sessions, free).slots
         self._frees -= len(slots)
         self.count += len(slots)
         self.sessions["end"][slots] = ends
         self.sessions["state"][slots] = OPEN
-        at = width + 2
-        for ours, theirs in zip(self.accumulators, self.shape.accumulators(), strict=True):
-            theirs.load_arrow(part.columns[at : at + theirs.saved_columns])
+        for ours, theirs in zip(self.accumulators, partials, strict=True):
             ours.merge(slots, theirs)
-            at += theirs.saved_columns
         self._file_due(slots)
         self._starts.add(slots, self.sessions)

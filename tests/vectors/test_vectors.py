@@ -52,15 +52,15 @@ def test_skips_are_counted_by_name() -> None:
         "op:partition_landmark_max": 1,
         "op:partition_row_avg": 1,
         "op:row_window_ids": 1,
-        "op:session_agg": 9,
         "op:slack_punct": 4,  # run in tests/punctuation/test_policies.py
         "op:split_merge": 1,
         "op:tumble_on_change": 1,
         "scheduler:min_latency": 1,
         "scheduler:min_memory": 1,
+        "session_gap:exclusive": 2,
         "session_join": 1,
     }
-    assert len(copied) - skipped.total() == 30
+    assert len(copied) - skipped.total() == 37
 
 
 def wrong_ones(case: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -48,6 +48,10 @@ ONE: dict[str, Pipeline] = {
     "sliding": lambda a: a.window(oop.sliding(9, every=4)).group_by("k").agg(n=oop.count(), m=oop.min("v")),
     "gaps": lambda a: a.window(oop.sliding(2, every=5)).group_by("link", "k").agg(n=oop.count()),
     "no keys": lambda a: a.window(oop.tumbling(7)).agg(n=oop.count("v"), x=oop.mean("x")),
+    "sessions": lambda a: a.window(oop.session(4)).group_by("link").agg(n=oop.count(), v=oop.max("v"), x=oop.sum("x")),
+    "sessions of sessions": lambda a: (
+        a.window(oop.session(2)).group_by("k").agg(n=oop.count()).window(oop.session(9)).agg(n=oop.sum("n"))
+    ),
     "group by time": lambda a: a.group_by("ts", "k").agg(n=oop.count()),
     "split and union": _diamond,
     "two windows": lambda a: _counted(a).window(oop.tumbling(20)).agg(n=oop.sum("n")),
