@@ -19,7 +19,7 @@ from cffi import FFI
 
 CSRC = Path(__file__).resolve().parent
 HEADERS_ONLY = ("status",)
-STEMS = ("window", "late", "groups", "aggregates", "partition", "joins", "repeats")
+STEMS = ("window", "late", "groups", "aggregates", "partition", "joins", "repeats", "sessions")
 INLINE = ("hash", "column", "fetch", "lines", "wide")  # included by sources, of no interest to Python
 # No contraction: a fused multiply-add rounds a window's start otherwise than the other kernels do. Nothing for one
 # machine alone (-march), and no -Werror: a newer compiler's warning is for the tests to find, not for who installs.

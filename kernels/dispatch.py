@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from oop.kernels import objects, reference
 from oop.kernels.checks import Array, Bools, Ints, KernelError, Number
+from oop.kernels.reference_sessions import Extended
 
 NAMES = ("reference", "jit", "native")
 INSTALL_HINT = "install a C compiler and run `pip install --force-reinstall --no-cache-dir oop`"
@@ -51,6 +52,8 @@ class Kernels:
     JoinTable: type[reference.JoinTable]
     select_new: Callable[..., Ints]
     begin_spans: Callable[..., Bools]
+    extend_sessions: Callable[..., Extended]
+    drop_sessions: Update
     hash_partition: Callable[..., NDArray[Any]]
     exchange_rows: Update
     take_fixed: Callable[..., Array]

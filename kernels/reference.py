@@ -28,6 +28,7 @@ from oop.kernels.reference_groups import GroupTable, exchange_rows, hash_partiti
 from oop.kernels.reference_joins import JoinTable, Reach
 from oop.kernels.reference_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
 from oop.kernels.reference_repeats import begin_spans, select_new
+from oop.kernels.reference_sessions import drop_sessions, extend_sessions
 from oop.kernels.reference_windows import order_slots, select_below, select_not_below, wid_ranges
 
 __all__ = [
@@ -40,7 +41,9 @@ __all__ = [
     "add_sum_int",
     "add_summary",
     "begin_spans",
+    "drop_sessions",
     "exchange_rows",
+    "extend_sessions",
     "hash_partition",
     "mark_late",
     "merge_count",

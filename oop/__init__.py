@@ -42,7 +42,7 @@ from oop.punctuation import (
 )
 from oop.sources import source
 from oop.stream import Stream, set_default_engine, set_spark_engine, union
-from oop.windows import calendar, landmark, rows, sliding, tumbling
+from oop.windows import calendar, landmark, rows, session, sliding, tumbling
 
 __version__ = "0.1.0"
 
@@ -96,6 +96,7 @@ __all__ = [
     "quantile",
     "rows",
     "seen",
+    "session",
     "slack",
     "sliding",
     "source",

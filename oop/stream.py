@@ -20,7 +20,7 @@ from oop.operators.describe import by_hand
 from oop.operators.expressions import Col, Expr, as_expr, col
 from oop.operators.filter import Filter
 from oop.operators.holding import unique_schema
-from oop.operators.input import LATE_MODES, Input
+from oop.operators.input import LATE_MODES
 from oop.operators.project import Project
 from oop.operators.split import Split
 from oop.operators.union import Union
@@ -424,8 +424,7 @@ def _with_late(root: Node, mode: str) -> Node:
     """The same plan with other guards."""
 
     def make(node: Node, inputs: tuple[Edge, ...]) -> Node:
-        spec = replace(node.spec, late=mode) if isinstance(node.spec, Input) else node.spec
-        return replace(node, spec=spec, inputs=inputs)
+        return replace(node, spec=node.spec.with_late(mode), inputs=inputs)
 
     return rebuilt(root, make)
 

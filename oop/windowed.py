@@ -30,7 +30,7 @@ class Windowed:
     def __init__(self, stream: Stream, window: Window, on: str | None) -> None:
         site = user_line()
         if not isinstance(window, Window):
-            raise TypeError(f"a window is oop.tumbling(…) or oop.sliding(…), not {window!r}")
+            raise TypeError(f"a window is oop.tumbling(…), oop.sliding(…) or oop.session(…), not {window!r}")
         if window.counts_rows:
             if on not in (None, SEQ):
                 raise SchemaMismatch(

@@ -121,8 +121,13 @@ class Accumulator(ABC):
     def take(self, indices: np.ndarray) -> Accumulator:
         out = self.empty()
         out.size = len(indices)
-        out._arrays = {n: a[: self.size][indices] for n, a in self._arrays.items()}
+        out._arrays = {n: a[: self.size].take(indices, axis=0) for n, a in self._arrays.items()}
         return out
+
+    def clear(self, ids: Ids) -> None:
+        """These groups begin anew."""
+        for array in self._arrays.values():
+            array[ids] = 0
 
     @classmethod
     def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:

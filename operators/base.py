@@ -113,6 +113,14 @@ class Spec:
     numbers_rows = False
     """Can it give rows their numbers itself, whatever it is given? As a source can."""
 
+    held_back: tuple[str, ...] = ()
+    """Output attributes about which a promise goes no further than what is held: then `translate` says how far it may
+    go at most, and the running operator how far it goes (DESIGN section 3: what is held back lowers the bound)."""
+
+    def with_late(self, mode: str) -> Spec:
+        """The same where sources treat late rows this way."""
+        return self
+
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         """The columns that it makes; raises SchemaMismatch or UnknownColumn."""
         return inputs[0]

@@ -50,6 +50,9 @@ class Input(Spec):
     name = "Source"
     numbers_rows = True
 
+    def with_late(self, mode: str) -> Spec:
+        return replace(self, late=mode)
+
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         schema = inputs[0]
         for name in (self.time, *(a for a, _ in self.policies)):

@@ -124,3 +124,7 @@ class TimeSlices(Slicing):
 
     def __contains__(self, number: int) -> bool:
         return number in self._pieces
+
+    def numbers_of(self, times: np.ndarray) -> np.ndarray:
+        """The slices that rows of these times stand in."""
+        return self.slots(times) >> self.shift

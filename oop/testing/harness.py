@@ -11,7 +11,10 @@ from oop.clocks import Clock
 from oop.engines.boxes import Box
 from oop.engines.embedded import Embedded, Run
 from oop.engines.late import Late
-from oop.operators.base import Element, Part, Stateful
+from oop.engines.sharded import Sharded
+from oop.kernels import views
+from oop.operators.base import Element, Part, ShowsOpen, Stateful
+from oop.operators.coverage import broken_promises, matching
 from oop.operators.describe import Describe
 from oop.operators.input import Input, InputOperator, normalise
 from oop.operators.numbers import SEQ, promised
@@ -51,6 +54,7 @@ class Harness:
             source(list, time=time, punctuate=policy, late=late, schema=s, name=f"input {i}")
             for i, s in enumerate(self.schemas)
         ]
+        self._admits = late == "admit"
         self.stream = pipeline(*streams)
         self.root = self.stream._final()
         check_emits(self.root)
@@ -136,6 +140,30 @@ class Harness:
         """What the plan's translations allow for what the inputs were given, and for the steps the user asked for."""
         return self._allowed()[id(self.root)]
 
+    def check_prompt(self) -> None:
+        """Promises are exactly what translate allows. Behind an operator that holds some back it is what its open
+        results allow (DESIGN section 3: what is held back lowers the bound), or more: what was said of groups earlier
+        may be finer. But never more than translate allows, and never what an open result would break."""
+        allowed = self._allowed(lowered=True)
+        found, wanted = self.frontier, allowed[id(self.root)]
+        held = self._holding_back()
+        if all(box.frontier.is_linear and allowed[id(box.node)].is_linear and not self._admits for box in held):
+            assert found == wanted, f"promises are not prompt: {found!r}, but {wanted!r} is allowed"
+            return
+        most = self.expected_frontier()
+        assert all(map(found.covers, wanted.promises())), f"promises are not prompt: {found!r}, not {wanted!r}"
+        assert all(map(most.covers, found.promises())), f"{found!r} is promised, but {most!r} is all that is allowed"
+
+    def check_held_back(self) -> None:
+        """What is open breaks, as it is now, no promise that was made; admitted late rows are outside that law."""
+        for box in () if self._admits else self._holding_back():
+            for batch in _open_results(box.operator):
+                broken = [str(p) for p, _ in broken_promises(box.frontier, batch)]
+                assert not broken, f"{broken[0]} was promised, but what is open breaks it: {batch.to_pylist()}"
+
+    def _holding_back(self) -> list[Box]:
+        return [box for box in self.run._boxes if box.node.spec.held_back]
+
     def check_steps(self) -> None:
         """What a describe in steps lets through depends on what came before; it is prompt step by step."""
         allowed = self._allowed()
@@ -145,9 +173,14 @@ class Harness:
                 found, wanted = interest.image(box.frontier), interest.image(allowed[id(edge.node)])
                 assert found == wanted, f"promises are not prompt: {found!r}, but {wanted!r} is allowed"
 
-    def _allowed(self) -> dict[int, Frontier]:
+    def _allowed(self, lowered: bool = False) -> dict[int, Frontier]:
+        """By id of a node what it may promise at most; ``lowered``: what it must promise, for what it holds back."""
         given = {id(box.node): self.given[i] for i, box in self.sources.items()}
-        return frontiers(self.root, given | {id(box.node): box.frontier for box in self._in_steps()})
+        given |= {id(box.node): box.frontier for box in self._in_steps()}
+        for box in self._holding_back() if lowered else ():
+            allowed = frontiers(box.node, given)[id(box.node)]
+            given[id(box.node)] = lower(allowed, box.node.spec.held_back, list(_open_results(box.operator)))
+        return frontiers(self.root, given)
 
     def _in_steps(self) -> list[Box]:
         return [b for b in self.run._boxes if isinstance(b.node.spec, Describe) and b.node.spec.every]
@@ -186,6 +219,33 @@ class Harness:
             operator = box.operator
             passed = operator.gate.passed if isinstance(operator, InputOperator) else _out(operator)
             box.frontier = passed.copy()
+
+
+def lower(allowed: Frontier, attributes: Sequence[str], held: Sequence[pa.RecordBatch]) -> Frontier:
+    """What may be promised when these rows are still to come: about some attributes no more than holds for them.
+
+    >>> row = pa.record_batch({"start": [3], "link": ["A"]})
+    >>> groups = Punctuation({"start": 9}), Punctuation({"start": 12}, {"link": "B"})
+    >>> lower(Frontier.of(*groups), ["start"], [row])
+    Frontier(start < 3; link = 'B': start < 12)
+    """
+    out = Frontier()
+    for promise in allowed.promises():
+        below = dict(promise.below)
+        for attribute in below.keys() & set(attributes):
+            for batch in held:
+                rows = batch.filter(pa.array(matching(Punctuation({}, promise.where), batch)))
+                times = views.times(rows.column(attribute)).tolist()
+                below[attribute] = min([below[attribute], *times])
+        out.advance(Punctuation(below, promise.where))
+    return out
+
+
+def _open_results(operator: Any) -> Iterator[pa.RecordBatch]:
+    """Of all shards, if there are several."""
+    for each in [shard.operator for shard in operator.shards] if isinstance(operator, Sharded) else [operator]:
+        assert isinstance(each, ShowsOpen), f"{type(each).__name__} holds promises back and does not show by what"
+        yield from each.open_results()
 
 
 def _out(operator: Any) -> Frontier:

@@ -480,6 +480,38 @@ def _with_sorted_bags(case: Case) -> Case:
     return {**case, "steps": steps, **final}
 
 
+def run_session_agg(case: Case, *, batched: bool = False, **ways: Any) -> bool:
+    """Aggregates of each session. A collected list is put together from a count of each value that occurs."""
+    params = case["params"]
+    script = Script(case, batched)
+    numbers = {n: _aggregate(f, c) for f, c, n in params["aggs"] if f not in LISTS}
+    values: dict[str, list[Any]] = {}
+    for function, column, name in params["aggs"]:
+        if function in LISTS:
+            assert function == "list", "how often a value occurs says nothing about when"
+            values[name] = sorted({row_of(s).get(column) for s in case["steps"] if "in" in s}, key=_sort_key)
+            for i, value in enumerate(values[name]):
+                is_it = oop.col(column).is_null() if value is None else oop.col(column) == value
+                numbers[f"__{name} {i}"] = oop.sum(oop.if_else(is_it, 1, 0))
+    late = "admit" if "late:per_window" in case.get("assumes", ()) else "drop"
+    keys, window = params.get("group_by", []), oop.session(params["gap"])
+    rows = {"__rows": oop.count(), **numbers}
+    main = watch(script, lambda s: s.window(window).group_by(*keys).agg(**rows), late, **ways)
+    check_late(case, main.run, late)
+    check_promises(case, script, main, ("window_start", "window_end"))
+
+    def listed(found: list[Row]) -> list[Row]:
+        out = []
+        for row in _started(found):
+            for name, each in values.items():
+                row[name] = [v for i, v in enumerate(each) for _ in range(row[f"__{name} {i}"])]
+                assert len(row[name]) == row["__rows"]
+            out.append(row)
+        return out
+
+    return check_rows(_with_sorted_bags(case), [listed(r) for r in main.rows], listed(main.all_rows))
+
+
 def run_slack_agg(case: Case, *, batched: bool = False, settle: int = 0, **ways: Any) -> None:
     """Aurora's slack in rows, group by group (papers/000, 5.2.2), without the windows that may still grow."""
     params, steps = case["params"], [s for s in case["steps"] if "in" in s]
@@ -653,6 +685,7 @@ def run_traversal(case: Case, **ways: Any) -> None:
 
 OPS: dict[str, Callable[..., bool | None]] = {
     "window_agg": run_window_agg,
+    "session_agg": run_session_agg,
     "slack_agg": run_slack_agg,
     "slack_punct": run_slack_punct,
     "window_assign": run_window_assign,

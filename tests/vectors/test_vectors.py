@@ -51,11 +51,11 @@ def test_skips_are_counted_by_name() -> None:
         "op:bsort": 1,
         "op:partition_landmark_max": 1,
         "op:partition_row_avg": 1,
-        "op:session_agg": 9,
         "op:split_merge": 1,
         "op:tumble_on_change": 1,
         "scheduler:min_latency": 1,
         "scheduler:min_memory": 1,
+        "session_gap:exclusive": 2,
         "session_join": 1,
     }
     assert len(copied) - skipped.total() == 37

@@ -9,6 +9,7 @@
 #include "late.h"
 #include "partition.h"
 #include "repeats.h"
+#include "sessions.h"
 #include "window.h"
 
 #define ROWS 20000
@@ -292,6 +293,37 @@ static void run_repeats(const int64_t *times, const double *real_times) {
     end_call("begin_spans_float", oop_begin_spans_float(order, real_times, ROWS, 6, begins));
 }
 
+/* Every row new, then once more into the same sessions; two and one that bridges them; and out. */
+static void run_sessions(void) {
+    const int64_t size = 2 * ROWS + 1, *keys = numbers(KEYS);
+    int64_t *triples = room(ROWS, 8), *times = room(ROWS, 8), *bridging = room(ROWS, 8), *open = room(ROWS, 8), done;
+    double *real_times = room(ROWS, 8);
+    uint32_t *unused = room(size, 4);
+    oop_extended out = {.slots = room(ROWS, 8), .lowered = room(ROWS, 8), .absorbed = room(ROWS, 8)};
+    out.survivors = room(ROWS, 8);
+    for (int64_t i = 0; i < size - 1; i++) unused[i] = (uint32_t)(size - 1 - i);
+    for (int64_t i = 0; i < ROWS; i++) {
+        times[i] = 100 * i;
+        real_times[i] = 100.5 * (double)i;
+        triples[i] = i / 3;
+        bridging[i] = i % 3 == 1 ? 100 : i % 3 * 25;
+        open[i] = i + 1;
+    }
+    uint32_t *heads = room(ROWS, 4);
+    oop_session *sessions = room(size, sizeof *sessions);
+    end_call("extend_sessions new",
+             oop_extend_sessions(keys, times, ROWS, 60, heads, ROWS, sessions, size, unused, size - 1, &out));
+    end_call("extend_sessions again",
+             oop_extend_sessions(keys, times, ROWS, 60, heads, ROWS, sessions, size, unused, ROWS, &out));
+    end_call("drop_sessions", oop_drop_sessions(open, ROWS, heads, sessions, size, &done));
+    heads = room(ROWS, 4);
+    end_call("extend_sessions bridged",
+             oop_extend_sessions(triples, bridging, ROWS, 60, heads, ROWS, sessions, size, unused, size - 1, &out));
+    heads = room(ROWS, 4);
+    end_call("extend_sessions_float new", oop_extend_sessions_float(keys, real_times, ROWS, 60.5, heads, ROWS, sessions,
+                                                                    size, unused, size - 1, &out));
+}
+
 int main(void) {
     const int64_t *times = shaken_times();
     double *real_times = room(ROWS, sizeof *real_times);
@@ -303,5 +335,6 @@ int main(void) {
     run_aggregates();
     run_joins(times, real_times);
     run_repeats(times, real_times);
+    run_sessions();
     return 0;
 }

@@ -82,6 +82,10 @@ ONE: dict[str, Pipeline] = {
     "landmark": lambda a: (
         a.window(oop.landmark(-20, every=7, changes=True)).group_by("link").agg(n=oop.count(), v=oop.max("v"))
     ),
+    "sessions": lambda a: a.window(oop.session(4)).group_by("link").agg(n=oop.count(), v=oop.max("v"), x=oop.sum("x")),
+    "sessions of sessions": lambda a: (
+        a.window(oop.session(2)).group_by("k").agg(n=oop.count()).window(oop.session(9)).agg(n=oop.sum("n"))
+    ),
     "group by time": lambda a: a.group_by("ts", "k").agg(n=oop.count()),
     "split and union": _diamond,
     "two windows": lambda a: _counted(a).window(oop.tumbling(20)).agg(n=oop.sum("n")),

@@ -1,0 +1,192 @@
+"""Open sessions by key, in NumPy: chains of intervals over arrays that the caller owns.
+
+A session is a record of `session_dtype`. A row is in reach of a session of its key if its time is no later than the
+session's end (its last time and the gap), and its time and the gap are no earlier than the session's start. Sessions of
+a key never touch, and stand in a chain with the newest first. Slots are numbers of records; 0 is nobody's, and stands
+for no session.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from oop.errors import TimeError
+from oop.kernels.checks import INT64_MAX, Array, Ints, KernelError, Number, check_array, check_ids, check_times
+
+OPEN, CHANGED, ABSORBED = 1, 2, 4  # the bits of a session's state
+MOST_SLOTS = 2**32 - 1
+
+Slots = NDArray[np.uint32]
+
+
+class Extended(NamedTuple):
+    """What became of rows: the session of each; which sessions are new, in the order of their making; which begin
+    earlier now (one may be named twice); which were bridged to a newer one, and which has their rows in the end; and
+    how many sessions were looked at in vain."""
+
+    slots: Ints
+    made: Ints
+    lowered: Ints
+    absorbed: Ints
+    survivors: Ints
+    steps: int
+
+
+def session_dtype(time: Any) -> np.dtype[Any]:
+    """One session; ``time`` is int64 or float64.
+
+    >>> session_dtype(np.int64).itemsize
+    32
+    """
+    links = [(name, np.uint32) for name in ("older", "newer", "key", "state")]
+    return np.dtype([("start", time), ("end", time), *links])
+
+
+def extend_sessions(keys: Ints, times: Array, gap: Number, heads: Slots, sessions: Array, free: Slots) -> Extended:
+    """Each row into the session of its key that it is in reach of, else into a new one; a row may bridge two.
+
+    ``heads`` has each key's newest session. New sessions take slots from the end of ``free``, which must have one for
+    each row; the caller shortens it. Of two that are bridged the newer one stays; the other is ABSORBED, and its slot
+    is not free before the caller says so.
+
+    >>> heads, sessions = np.zeros(1, np.uint32), np.zeros(4, session_dtype(np.int64))
+    >>> free = np.array([3, 2, 1], np.uint32)
+    >>> found = extend_sessions(np.array([0, 0, 0]), np.array([10, 20, 15]), 5, heads, sessions, free)
+    >>> found.slots.tolist(), found.absorbed.tolist(), sessions[2]["start"].item(), sessions[2]["end"].item()
+    ([2, 2, 2], [1], 10, 25)
+    """
+    times = check_extend(keys, times, gap, heads, sessions, free)
+    slots: list[int] = []
+    made: list[int] = []
+    lowered: list[int] = []
+    absorbed: list[int] = []
+    steps = 0
+    for key, t in zip(keys.tolist(), times.tolist(), strict=True):
+        end, newer, at = t + gap, 0, int(heads[key])
+        while at and sessions[at]["start"] > end:
+            newer, at = at, int(sessions[at]["older"])
+            steps += 1
+        if not at or sessions[at]["end"] < t:  # a session of its own, between newer and at
+            slot = int(free[-1 - len(made)])
+            made.append(slot)
+            sessions[slot] = (t, end, at, newer, key, 0)
+            if at:
+                sessions[at]["newer"] = slot
+            _link_older(heads, sessions, newer, key, slot)
+            at = slot
+        elif t < sessions[at]["start"]:
+            sessions[at]["start"] = t
+            lowered.append(at)
+            before = int(sessions[at]["older"])
+            if before and sessions[before]["end"] >= t:  # it bridges them: what is older is absorbed
+                sessions[at]["start"] = sessions[before]["start"]
+                _unlink(heads, sessions, before)
+                sessions[before]["older"], sessions[before]["state"] = at, ABSORBED
+                absorbed.append(before)
+        sessions[at]["end"] = max(end, sessions[at]["end"])
+        sessions[at]["state"] = OPEN | CHANGED
+        slots.append(at)
+    survivors = [_find_survivor(sessions, slot) for slot in absorbed]
+    rows = [_find_survivor(sessions, slot) for slot in slots]
+    slots_, made_, lowered_, absorbed_, survivors_ = (
+        np.array(found, np.int64) for found in (rows, made, lowered, absorbed, survivors)
+    )
+    return Extended(slots_, made_, lowered_, absorbed_, survivors_, steps)
+
+
+def drop_sessions(slots: Ints, heads: Slots, sessions: Array) -> None:
+    """Open sessions out of their chains: their slots may be used again.
+
+    >>> heads, sessions = np.zeros(1, np.uint32), np.zeros(2, session_dtype(np.int64))
+    >>> _ = extend_sessions(np.array([0]), np.array([7]), 5, heads, sessions, np.array([1], np.uint32))
+    >>> drop_sessions(np.array([1]), heads, sessions)
+    >>> heads[0].item(), sessions[1]["state"].item()
+    (0, 0)
+    """
+    check_drop(slots, heads, sessions)
+    for slot in slots.tolist():
+        if not sessions[slot]["state"] & OPEN:
+            raise not_open()
+        _unlink(heads, sessions, slot)
+        sessions[slot]["state"] = 0
+
+
+def _unlink(heads: Slots, sessions: Array, slot: int) -> None:
+    older, newer = int(sessions[slot]["older"]), int(sessions[slot]["newer"])
+    _link_older(heads, sessions, newer, int(sessions[slot]["key"]), older)
+    if older:
+        sessions[older]["newer"] = newer
+
+
+def _link_older(heads: Slots, sessions: Array, newer: int, key: int, slot: int) -> None:
+    if newer:
+        sessions[newer]["older"] = slot
+    else:
+        heads[key] = slot
+
+
+def _find_survivor(sessions: Array, slot: int) -> int:
+    while sessions[slot]["state"] & ABSORBED:
+        slot = int(sessions[slot]["older"])
+    return slot
+
+
+def not_open() -> KernelError:
+    return KernelError("a session that is to be dropped is not open, or is named twice")
+
+
+def check_extend(keys: Ints, times: Array, gap: Number, heads: Slots, sessions: Array, free: Slots) -> Array:
+    """All that `extend_sessions` is given fits together; the times, contiguous."""
+    times = check_times(times)
+    check_state(heads, sessions, times.dtype)
+    check_ids(keys, len(heads), len(times), "keys")
+    check_array("free", free, np.uint32)
+    if len(free) < len(times):
+        raise KernelError(f"there are {len(free)} free slots for {len(times)} rows")
+    used = free[len(free) - len(times) :]
+    if len(used) and not 0 < int(used.min()) <= int(used.max()) < len(sessions):
+        raise KernelError(f"free slots are from 1 to {len(sessions) - 1}")
+    _check_gap(gap, times)
+    return times
+
+
+def check_drop(slots: Ints, heads: Slots, sessions: Array) -> None:
+    check_state(heads, sessions, sessions["start"].dtype)
+    check_ids(slots, len(sessions), name="slots")
+
+
+def check_state(heads: Slots, sessions: Array, time: Any) -> None:
+    check_array("heads", heads, np.uint32)
+    check_array("sessions", sessions, session_dtype(time))
+    for name, array in (("heads", heads), ("sessions", sessions)):
+        if not array.flags.writeable or not array.flags.c_contiguous:
+            raise KernelError(f"{name} must be writable and contiguous")
+
+
+def _check_gap(gap: Number, times: Array) -> None:
+    """Every time has a session, whose end fits its type."""
+    whole = times.dtype == np.int64
+    if isinstance(gap, bool) or not isinstance(gap, int if whole else (int, float)) or not 0 <= gap < math.inf:
+        raise KernelError(f"the gap must be a number in the unit of the times, and not negative; not {gap!r}")
+    if not len(times):
+        return
+    if whole:
+        latest = int(times.max())
+        if latest > INT64_MAX - gap:
+            raise TimeError(
+                f"time {latest} is too close to the limit of 64-bit integers for sessions with a gap of {gap}",
+                hint="drop such rows, or use a coarser time unit",
+            )
+        return
+    with np.errstate(over="ignore"):
+        ends = times + gap
+    if not np.isfinite(ends).all():
+        time = float(times[np.argmin(np.isfinite(ends))])
+        hint = "drop rows whose time is NaN or infinite"
+        if math.isfinite(time):
+            raise TimeError(f"time {time} is too far from zero for sessions with a gap of {gap}", hint=hint)
+        raise TimeError(f"time {time} has no session", hint=hint)

@@ -1,0 +1,216 @@
+"""What runs for a `Session`: rows go into open sessions, a promise closes those that nothing can reach any more."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.operators.aggregate import WINDOW_START
+from oop.operators.base import LATE_UNUSED, Element, Held, Part, Ports, load_common, text_part
+from oop.operators.coverage import INT64_MAX, as_int64, bounds_of_rows, cells_of, covered, group_columns
+from oop.operators.emitted_ends import EmittedEnds
+from oop.operators.groups import Shape
+from oop.operators.keys import read_key
+from oop.operators.marks import is_late, keep_late, mark_late
+from oop.operators.session_parts import SessionParts
+from oop.operators.session_table import SessionTable
+from oop.operators.times import from_physical
+from oop.punctuation import Frontier, Punctuation
+from oop.punctuation.patterns import Bound, Equal, GroupPattern
+
+if TYPE_CHECKING:
+    from oop.operators.session import Session
+
+_WHOLE_BATCH = 65_536
+Least = Callable[[Mapping[str, GroupPattern]], Bound | None]
+
+
+class SessionOperator:
+    """``late_unused`` counts admitted late rows that came too late, or would have touched what had gone out."""
+
+    def __init__(self, spec: Session, inputs: Sequence[pa.Schema], whole: bool) -> None:
+        self.spec, self.whole = spec, whole
+        self.output = spec.schema(inputs)
+        self.ports = Ports(spec, inputs)
+        self.table = SessionTable(Shape(inputs[0], spec.keys, spec.aggregates), spec.gap, whole)
+        self.parts = SessionParts(self.table)
+        self.emitted = EmittedEnds(self.table) if spec.admits else None
+        self.late_unused = 0
+
+    @property
+    def buffered_rows(self) -> int:
+        return len(self.table)
+
+    @property
+    def state_bytes(self) -> int:
+        return self.table.nbytes + (0 if self.emitted is None else self.emitted.nbytes)
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        times = batch.column(self.spec.on)
+        if times.null_count:  # a row that a join put out alone: without a time it is in no session
+            batch = keep_late(batch.filter(times.is_valid()), batch)
+        if is_late(batch):
+            batch = self._usable(batch)
+        if batch.num_rows:
+            keys = [read_key(batch.column(k)) for k in self.spec.keys]
+            self.table.add(keys, views.times(batch.column(self.spec.on)), self.table.shape.prepare(batch))
+        yield from ()
+
+    def _usable(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Late rows whose session would still be open, and touches none that went out (DESIGN section 3, late rows)."""
+        times = views.times(batch.column(self.spec.on))
+        bounds = self._bounds(self.ports.frontiers[0], {k: batch.column(k) for k in self.spec.keys})
+        usable = ~_is_below(times + self.spec.gap, bounds, self.whole)
+        ids = self.table.map([read_key(batch.column(k)) for k in self.spec.keys], batch.num_rows)
+        usable &= False if self.emitted is None else self.emitted.are_before(ids, times)
+        self.late_unused += int(batch.num_rows - usable.sum())
+        return batch.filter(pa.array(usable))
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        return self.process_punctuations([punct], port)
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+        new = [p for p in train if self.ports.advance(p, port)]
+        if not new:
+            return
+        frontier = self.ports.frontiers[0]
+        closed = self._closed(frontier, new)
+        for at in range(0, len(closed), _WHOLE_BATCH):
+            yield from self._put_out(closed[at : at + _WHOLE_BATCH])
+        least = frontier.bound(self.spec.on)
+        if self.emitted is None:
+            self.table.tidy()
+        else:
+            self.emitted.tidy(-math.inf if least is None else least - self.spec.gap)
+        yield from self._promises()
+
+    def _closed(self, frontier: Frontier, new: Sequence[Punctuation]) -> np.ndarray:
+        """The sessions that the promises cover; each group's as far as its own bound reaches (A.1.1)."""
+        on, table = self.spec.on, self.table
+        grouped = [c for c in group_columns(frontier) if c in self.spec.keys]
+        if grouped:
+            most = max(p.below.get(on, math.inf) for p in new)  # what is newly covered is below their own bounds
+        else:
+            bound = frontier.bound(on)
+            most = -math.inf if bound is None else bound
+
+        def gone(records: np.ndarray) -> np.ndarray:
+            bounds = self._bounds(frontier, table.key_arrays(records, grouped) if grouped else {})
+            return _is_below(records["end"], bounds, self.whole)
+
+        return table.take_due(most, gone)
+
+    def _bounds(self, frontier: Frontier, keys: Mapping[str, pa.Array]) -> int | float | np.ndarray:
+        """The bound for each row or session; one number where all share it."""
+        convert = as_int64 if self.whole else _as_float
+        found: int | float | np.ndarray = bounds_of_rows(frontier, self.spec.on, keys, convert)
+        return found
+
+    def _put_out(self, slots: np.ndarray) -> Iterator[pa.RecordBatch]:
+        records = self.table.read(slots)
+        batch = self._batch(slots, records)
+        if self.emitted is not None:
+            self.emitted.note(records)
+        self.table.drop(slots)
+        if self.emitted is None:
+            yield batch
+            return
+        # what begins before what was promised does so by a late row: it is outside the law
+        late = covered(self.ports.out, batch)
+        for part in (batch.filter(pa.array(~late)), mark_late(batch.filter(pa.array(late)))):
+            if part.num_rows:
+                yield part
+
+    def _batch(self, slots: np.ndarray, records: np.ndarray) -> pa.RecordBatch:
+        edges = [np.ascontiguousarray(records[name]) for name in ("start", "end")]
+        columns = [*(from_physical(edge, self.spec.time) for edge in edges), *self.table.results(slots, records)]
+        return pa.RecordBatch.from_arrays(columns, schema=self.output)
+
+    def _promises(self) -> Iterator[Punctuation]:
+        """A promise about ``window_start`` goes no further than the earliest session that is open."""
+        ports = self.ports
+        # all of them: what closes, or gets a bound of its own, may have held back promises about many groups
+        images = list(ports.translate(ports.frontiers).promises())
+        least = self._least_starts({c for image in images for c in image.where})
+        for image in images:
+            if WINDOW_START in image.below:
+                first = least(image.where)
+                if first is not None and first < image.below[WINDOW_START]:
+                    image = Punctuation({**image.below, WINDOW_START: first}, image.where)
+            if ports.out.advance(image):
+                yield image
+
+    def _least_starts(self, columns: set[str]) -> Least:
+        """The least open start among the groups that a pattern matches."""
+        if not columns:
+            return lambda where: self.table.least_start()
+        records, names = self.table.read(self.table.slots()), sorted(columns)
+        by_cell = {}
+        if len(records):
+            of, cells = cells_of(self.table.key_arrays(records, names))
+            order = np.argsort(of, kind="stable")
+            each = np.searchsorted(of[order], np.arange(len(cells)))
+            firsts = np.minimum.reduceat(records["start"][order], each)
+            by_cell = dict(zip(cells, firsts.tolist(), strict=True))
+
+        def least(where: Mapping[str, GroupPattern]) -> Bound | None:
+            if len(where) == len(names) and all(isinstance(p, Equal) for p in where.values()):
+                return by_cell.get(tuple(p.value for p in (where[n] for n in names) if isinstance(p, Equal)))
+            patterns = [(i, where[n]) for i, n in enumerate(names) if n in where]
+            found = [b for cell, b in by_cell.items() if all(p.matches(cell[i]) for i, p in patterns)]
+            return min(found, default=None)
+
+        return least
+
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        """The sessions that are open, as they are now."""
+        slots = self.table.slots()
+        for at in range(0, len(slots), _WHOLE_BATCH):
+            here = slots[at : at + _WHOLE_BATCH]
+            yield self._batch(here, self.table.read(here))
+
+    def oldest(self) -> Held | None:
+        """The open session with the least end."""
+        slots = self.table.slots()
+        if not len(slots):
+            return None
+        first = slots[[np.argmin(self.table.sessions["end"][slots])]]
+        record = self.table.read(first)
+        end = record["end"].item()
+        row = self._batch(first, record).select([*self.output.names[:2], *self.spec.keys]).to_pylist()[0]
+        start, until, *keys = row.values()
+        named = ", ".join(f"{k}={v!r}" for k, v in zip(self.spec.keys, keys, strict=True))
+        groups = [c for c in group_columns(self.ports.frontiers[0]) if c in self.spec.keys]
+        where = {c: cells_of(self.table.key_arrays(record, [c]))[1][0][0] for c in groups}
+        after = end + 1 if self.whole else math.nextafter(end, math.inf)
+        shown = f"session {start} to {until}" + (f" of {named}" if named else "")
+        return Held(shown, 0, Punctuation({self.spec.on: after}, where))
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        yield text_part(LATE_UNUSED, self.late_unused)
+        yield from self.parts.save()
+        if self.emitted is not None:
+            yield self.emitted.save()
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        self.late_unused = load_common(found, self.ports)
+        self.parts.load(found)
+        if self.emitted is not None:
+            self.emitted.load(found)
+
+
+def _as_float(bound: Bound | None) -> float:
+    return -math.inf if bound is None else float(bound)
+
+
+def _is_below(values: np.ndarray, bounds: int | float | np.ndarray, whole: bool) -> np.ndarray:
+    """The greatest int64 stands for the end, which everything is below."""
+    below: np.ndarray = np.less(values, bounds)
+    return below | np.equal(bounds, INT64_MAX) if whole else below
