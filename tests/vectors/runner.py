@@ -549,9 +549,8 @@ def run_window_assign(case: Case, *, batched: bool = False, settle: int = 0, **w
 
 
 def run_row_window_ids(case: Case, *, batched: bool = False, settle: int = 0, **ways: Any) -> None:
-    """Window w of the case has the rows (w·slide − range, w·slide], counted from 1. Ours are counted from 0, and begin
-    where they say: with the offset −range they have the same ids."""
-
+    """Windows of rows by number: window w has the rows (w·slide − range, w·slide], counted from 1. Ours count from 0,
+    and w says where a window begins: with the offset −range the ids are the same."""
     params, steps = case["params"], case["steps"]
     range_, slide, first = params["range"], params["slide"], params["seq_from"]
     last = max(step["assign"] for step in steps)
