@@ -72,7 +72,8 @@ class LandmarkOperator(AggregateOperator):
         if not new:
             return
         most = max(map(_wid_bound, new))
-        yield from _together((self._changed if self.changes else self._steps)(before, frontier, most))
+        if most > INT64_MIN:  # bounds on other attributes complete nothing
+            yield from _together((self._changed if self.changes else self._steps)(before, frontier, most))
         if as_int64(frontier.bound(WID_START)) == INT64_MAX:
             self._run_on(self._table())
         for punct in new:
@@ -201,8 +202,9 @@ class LandmarkOperator(AggregateOperator):
         self._saved = running is not None
         if running is not None:
             self.running.load_batch(running)
-        if last is not None:
-            self.last = int(str(read_text(last)))
+        latest = INT64_MIN if last is None else read_text(last)
+        assert isinstance(latest, int)
+        self.last = latest
         self._unsaved = False
 
 

@@ -115,6 +115,16 @@ def test_a_late_row_counts_from_the_first_open_window_on():
     assert h.rows() == []
 
 
+def test_a_late_row_changes_its_group_in_the_first_open_window():
+    h = running(oop.landmark(0, every=10, changes=True), "link", late="admit")
+    h.push({"ts": [5, 7], "link": ["A", "B"]})
+    h.promise(ts=20)
+    assert ends(h.rows()) == [(10, "A", 1), (10, "B", 1)]
+    h.push({"ts": [6], "link": ["A"]})
+    h.promise(ts=40)
+    assert ends(h.rows()) == [(30, "A", 2)]
+
+
 def test_groups_that_changed():
     h = running(oop.landmark(0, every=10, changes=True), "link")
     h.push({"ts": [1, 2, 15], "link": ["A", "B", "A"]})
