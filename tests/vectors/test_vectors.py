@@ -60,7 +60,7 @@ def test_skips_are_counted_by_name() -> None:
         "scheduler:min_memory": 1,
         "session_join": 1,
     }
-    assert len(copied) - skipped.total() == 30
+    assert len(copied) - skipped.total() == 36
 
 
 def wrong_ones(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
