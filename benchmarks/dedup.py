@@ -1,6 +1,5 @@
 """Dedup at once (keep="any"): every row comes twice, the second time up to 2 s later; its key is two numbers and the
-time. oop against DuckDB's SELECT DISTINCT of the same rows in batch, two threads each; and the bytes of state at the
-peak for each key that is held then.
+time. oop against DuckDB's SELECT DISTINCT of the same rows in batch, two threads each.
 
     python benchmarks/dedup.py --full
 """
@@ -58,10 +57,10 @@ def measure(path: str, contender: str) -> dict[str, Any]:
     work = {"oop": _oop, "duckdb": _duckdb}[contender]
     work(table.slice(0, WARM_UP_ROWS))
     first, _ = _timed(work, table)
-    seconds, (answer, more) = _timed(work, table)
+    seconds, answer = _timed(work, table)
     sums = {name: sum(int(chunk.to_numpy().sum()) for chunk in answer[name].chunks) for name in ("src", "dst")}
     check = {"rows": table.num_rows, "groups": answer.num_rows, **sums}
-    return {"seconds": seconds, "first_seconds": first, "rows": table.num_rows, "check": check, **more}
+    return {"seconds": seconds, "first_seconds": first, "rows": table.num_rows, "check": check}
 
 
 def _timed(work: Any, table: pa.Table) -> tuple[float, Any]:
@@ -70,23 +69,20 @@ def _timed(work: Any, table: pa.Table) -> tuple[float, Any]:
     return perf_counter() - begin, answer
 
 
-def _oop(table: pa.Table) -> tuple[pa.Table, dict[str, float]]:
+def _oop(table: pa.Table) -> pa.Table:
     import oop
 
     rows = oop.source(table.to_batches(), time="ts", punctuate=oop.slack("2s", every="1s"))
-    run = rows.dedup("src", "dst", "ts").run(engine=oop.Embedded(threads=THREADS))
-    answer = run.to_table()
-    dedup = run.metrics.box("Dedup")
-    return answer, {"bytes_per_key": dedup.peak_state_bytes / max(dedup.peak_buffered_rows, 1)}
+    return rows.dedup("src", "dst", "ts").run(engine=oop.Embedded(threads=THREADS)).to_table()
 
 
-def _duckdb(table: pa.Table) -> tuple[pa.Table, dict[str, float]]:
+def _duckdb(table: pa.Table) -> pa.Table:
     import duckdb
 
     connection = duckdb.connect()
     connection.execute(f"SET threads = {THREADS}")
     connection.register("rows", table)
-    return connection.sql("SELECT DISTINCT src, dst, ts FROM rows").to_arrow_table(), {}
+    return connection.sql("SELECT DISTINCT src, dst, ts FROM rows").to_arrow_table()
 
 
 def cases(rows: int) -> list[Case]:

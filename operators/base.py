@@ -107,6 +107,9 @@ class Spec:
         "put .window(…) before it, group by an attribute that is promised about, or punctuate=oop.at_end()"
     )
     """What is wrong where nothing is promised that would unblock it, and what to do about it (see `NeverEmits`)."""
+    counts: tuple[str, ...] = ()
+    """Attributes that it promises about by counting rows; `translate`, which knows none, says only that there will be
+    bounds."""
     passes = False
     """Does each row leave at once or never, whatever came before it? Then rows need not meet anywhere: an engine may
     start the operator in several places, and let its promises be `translate` of what the inputs promise."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from oop.operators.base import Element, Operator, Part, read_text, text_part
 from oop.operators.numbers import SEQ
 from oop.operators.ordering import check_order
 from oop.operators.releasing import Releasing, ReleasingOperator
-from oop.punctuation import Punctuation
+from oop.punctuation import Frontier, Punctuation
 
 _NUMBERED = "numbered"
 
@@ -29,12 +30,20 @@ class Number(Releasing):
     on: str
     ties: tuple[str, ...] = ()
     name = "Number"
+    counts = (SEQ,)
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         for name in self.ties:
             check_order(inputs[0].field(name), "ranking rows of the same time needs")
         kept = [f for f in super().schema(inputs) if f.name != SEQ]
         return pa.schema([*kept, pa.field(SEQ, pa.int64())])
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        """Numbers begin at 0: how far they have come is known only where rows are counted."""
+        out = super().translate(frontiers, inputs)
+        if out.bound(self.on) is not None:
+            out.advance(Punctuation({SEQ: 0}))
+        return out
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return NumberOperator(self, inputs)
@@ -49,6 +58,7 @@ class Number(Releasing):
 class NumberOperator(ReleasingOperator):
     def __init__(self, spec: Number, inputs: Sequence[pa.Schema]) -> None:
         super().__init__(spec, inputs)
+        self.ports.translate = partial(super(Number, spec).translate, inputs=inputs)
         self.numbered = 0
 
     def leaving(self, rows: pa.RecordBatch) -> pa.RecordBatch:

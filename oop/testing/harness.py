@@ -173,14 +173,27 @@ class Harness:
                 found, wanted = interest.image(box.frontier), interest.image(allowed[id(edge.node)])
                 assert found == wanted, f"promises are not prompt: {found!r}, but {wanted!r} is allowed"
 
+        for box in self._counting():
+            spec = box.node.spec
+            translated = spec.translate([allowed[id(e.node)] for e in box.node.inputs], box.node.input_schemas())
+            found, wanted = (
+                Frontier.of(*(p for p in f.promises() if p.below.keys().isdisjoint(spec.counts)))
+                for f in (box.frontier, translated)
+            )
+            assert found == wanted, f"promises are not prompt: {found!r}, but {wanted!r} is allowed"
+
     def _allowed(self, lowered: bool = False) -> dict[int, Frontier]:
         """By id of a node what it may promise at most; ``lowered``: what it must promise, for what it holds back."""
         given = {id(box.node): self.given[i] for i, box in self.sources.items()}
-        given |= {id(box.node): box.frontier for box in self._in_steps()}
+        given |= {id(box.node): box.frontier for box in (*self._in_steps(), *self._counting())}
         for box in self._holding_back() if lowered else ():
             allowed = frontiers(box.node, given)[id(box.node)]
             given[id(box.node)] = lower(allowed, box.node.spec.held_back, list(_open_results(box.operator)))
         return frontiers(self.root, given)
+
+    def _counting(self) -> list[Box]:
+        """Boxes that promise by counting rows, which the plan's translations do not see."""
+        return [b for b in self.run._boxes if b.node.spec.counts]
 
     def _in_steps(self) -> list[Box]:
         return [b for b in self.run._boxes if isinstance(b.node.spec, Describe) and b.node.spec.every]

@@ -102,6 +102,20 @@ def test_number_ranks_rows_of_all_inputs():
     assert [r["__seq"] for r in h.rows()] == [3]
 
 
+def test_windows_count_by_the_numbers():
+    def pipeline(a, b):
+        return a.union(b).number().window(oop.tumbling(2), on="__seq").agg(n=oop.count(), first=oop.min("ts"))
+
+    h = Harness(pipeline, KV, KV)
+    h.push({"ts": [4, 1], "k": ["a"] * 2, "v": [0] * 2}, port=0)
+    h.push({"ts": [2, 9], "k": ["a"] * 2, "v": [0] * 2}, port=1)
+    h.promise(0, ts=5)
+    h.promise(1, ts=8)
+    assert [(r["window_start"], r["n"], r["first"]) for r in h.rows()] == [(0, 2, 1)]
+    h.end()
+    assert [(r["window_start"], r["n"], r["first"]) for r in h.rows()] == [(2, 2, 4)]
+
+
 def test_numbers_go_on_after_a_load():
     pipeline = lambda s: s.number()  # noqa: E731
     h = Harness(pipeline, KV)

@@ -98,6 +98,9 @@ def missing(case: Case) -> str | None:
     for function, *_ in case["params"].get("aggs", ()):
         if function not in AGGREGATES and function not in LISTS:
             return f"agg:{function}"
+    params = case["params"]
+    if case["op"] == "dedup" and params.get("within") is None and "ts" not in params.get("keys", ["ts"]):
+        return "dedup:forever"
     if case["op"] == "traversal" and case["params"]["policy"] != "min_cost":
         return f"scheduler:{case['params']['policy']}"
     return None
@@ -603,6 +606,28 @@ def _is_number(type_: pa.DataType) -> bool:
     return pa.types.is_integer(type_) or pa.types.is_floating(type_)
 
 
+def run_dedup(case: Case, *, batched: bool = False, **ways: Any) -> bool:
+    """``keys`` (none: all columns), ``within`` and ``keep`` as `Stream.dedup` has them."""
+    params = case["params"]
+    options = {name: params[name] for name in ("within", "keep") if params.get(name) is not None}
+    return _run_waiting(case, lambda s: s.dedup(*params.get("keys", ()), **options), batched, **ways)
+
+
+def run_sort(case: Case, *, batched: bool = False, **ways: Any) -> bool:
+    """``by`` is the time, or a list of it and the columns that break ties."""
+    by = case["params"].get("by", "ts")
+    time, *ties = [by] if isinstance(by, str) else by
+    return _run_waiting(case, lambda s: s.sort(*ties, on=time), batched, **ways)
+
+
+def _run_waiting(case: Case, build: Callable[[oop.Stream], oop.Stream], batched: bool, **ways: Any) -> bool:
+    script = Script(case, batched)
+    watched = watch(script, build, "drop", **ways)
+    check_late(case, watched.run, "drop")
+    check_promises(case, script, watched, ("ts",))
+    return check_rows(case, watched.rows, watched.all_rows)
+
+
 def run_union(case: Case, *, batched: bool = False, **ways: Any) -> bool:
     """By the operator itself, and through the engine."""
     script = Script(case, batched)
@@ -689,6 +714,8 @@ OPS: dict[str, Callable[..., bool | None]] = {
     "slack_punct": run_slack_punct,
     "window_assign": run_window_assign,
     "row_window_ids": run_row_window_ids,
+    "dedup": run_dedup,
+    "sort": run_sort,
     "union": run_union,
     "union_bag": run_union_bag,
     "traversal": run_traversal,

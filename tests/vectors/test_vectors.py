@@ -58,7 +58,7 @@ def test_skips_are_counted_by_name() -> None:
         "session_gap:exclusive": 2,
         "session_join": 1,
     }
-    assert len(copied) - skipped.total() == 44
+    assert len(copied) - skipped.total() == 50
 
 
 def wrong_ones(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
