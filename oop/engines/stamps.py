@@ -52,7 +52,7 @@ class Stamps:
         for group in groups:
             self.by[group] = self.now()
         if len(self.by) > self._room:
-            named = {c: self.box.frontier.named(c) for c, _ in self.by}
+            named = {c: self.box.frontier.named(c) for c in {c for c, _ in self.by}}
             self.by = {(c, v): s for (c, v), s in self.by.items() if v in named[c]}
             self._room = max(_GROUPS, 2 * len(self.by))
 

@@ -222,6 +222,15 @@ def test_stamps_of_groups_that_caught_up_are_forgotten() -> None:
         h.sources[0].process_train([oop.Punctuation({"ts": 20}, {"v": v})])
     assert len(stamps.by) == 3_000, "each has a promise of its own"
     h.promise(ts=30)
+    asked = []
+
+    class Counting(oop.Frontier):
+        def named(self, column: str) -> set[Any]:
+            asked.append(column)
+            return super().named(column)
+
+    stamps.box.frontier = Counting()
     for v in range(3_000, 3_000 + 2 * 3_000):
         stamps.note(oop.Punctuation({"ts": 40}, {"v": v}))
     assert len(stamps.by) < 6_000
+    assert len(asked) < 10, "once for a column, not for each of its groups"
