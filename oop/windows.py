@@ -103,7 +103,7 @@ class SessionWindow(Window):
         time = stream.schema.field(on).type
         edges = pa.float64() if pa.types.is_floating(time) else time
         admits = any(isinstance(n.spec, Input) and n.spec.late == "admit" for n in sources(stream._node))
-        spec = Session(keys, functions, self.units(time), on, edges, str(self), admits)
+        spec = Session(keys, functions, self.units(time), on, edges, show(self.gap), admits)
         return stream._then(spec, call, time="window_start")
 
     def __str__(self) -> str:
