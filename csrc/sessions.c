@@ -2,7 +2,7 @@
 
 #include "fetch.h"
 
-/* Rows are taken in chunks: what all of them will touch is on its way into the cache before the first is worked on. */
+/* Sessions that are dropped are fetched a chunk ahead. Those of rows are not: it was tried, and gained nothing. */
 #define CHUNK 256
 
 /* Keys and free slots are checked before any of them is used. */
@@ -17,14 +17,6 @@ static int check_inputs(const int64_t *keys, int64_t n, int64_t size, const uint
         last = free[i] > last ? free[i] : last;
     }
     return n && (!least || last >= room) ? OOP_ROW_OUTSIDE : OOP_OK;
-}
-
-/* The keys' newest sessions, and slots for new ones: the last so many that are free. */
-static void fetch_chunk(const int64_t *keys, int m, const uint32_t *heads, const oop_session *sessions,
-                        const uint32_t *free) {
-    for (int j = 0; j < m; j++) FETCH(&heads[keys[j]]);
-    for (int j = 1; j <= m; j++) FETCH(&sessions[free[-j]]);
-    for (int j = 0; j < m; j++) FETCH(&sessions[heads[keys[j]]]);
 }
 
 static inline void unlink_session(uint32_t *heads, oop_session *sessions, const oop_session *gone) {
@@ -58,9 +50,6 @@ static void resolve(const oop_session *sessions, int64_t n, oop_extended *out) {
         uint32_t last = 0;                                                                                         \
         out->lowers = out->merges = out->steps = out->made = 0;                                                    \
         for (int64_t i = 0; i < n; i++) {                                                                          \
-            if (i % CHUNK == 0)                                                                                    \
-                fetch_chunk(keys + i, n - i < CHUNK ? (int)(n - i) : CHUNK, heads, sessions,                       \
-                            free + frees - out->made);                                                             \
             const TYPE t = times[i], end = t + gap;                                                                \
             const uint32_t key = (uint32_t)keys[i];                                                                \
             int on = last && keys[i] == keys[i - 1] && t <= times[i - 1];                                          \

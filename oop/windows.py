@@ -289,7 +289,7 @@ class SessionWindow(Window):
                 )
         time = stream.schema.field(on).type
         admits = any(isinstance(n.spec, Input) and n.spec.late == "admit" for n in sources(stream._node))
-        spec = Session(keys, functions, self.units(time), on, edge_type(time), str(self), admits)
+        spec = Session(keys, functions, self.units(time), on, edge_type(time), show(self.gap), admits)
         return stream._then(spec, call, time="window_start")
 
     def __str__(self) -> str:

@@ -26,7 +26,7 @@ from oop.punctuation.translate import Image, carry, carry_promise
 
 @dataclass(frozen=True, eq=False)
 class Session(Spec):
-    """``gap`` is in units of ``on``, ``time`` the type of the edges, ``text`` the window as the user wrote it.
+    """``gap`` is in units of ``on``, ``time`` the type of the edges, ``text`` the gap as the user wrote it.
     ``admits``: late rows may come, so that it must be known where the sessions that went out ended."""
 
     keys: tuple[str, ...]
