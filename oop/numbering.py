@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 
 from oop.errors import OopError, SchemaMismatch
 from oop.operators.expressions import col
-from oop.operators.numbers import Numbered, with_number
+from oop.operators.number import Number
+from oop.operators.numbers import SEQ, Numbered, of_source, with_number
 from oop.operators.project import Project
+from oop.operators.union import Union
 from oop.plan import Edge, Node, make_node, walk
 
 if TYPE_CHECKING:
@@ -30,10 +32,23 @@ def numbered(stream: Stream) -> Stream:
     return stream._then(Numbered(), "row numbers", time=stream.time)
 
 
-def check_numbers(node: Node) -> None:
-    """SchemaMismatch if rows have no number there, with the operator that loses it."""
+def ranked(stream: Stream, time: str) -> Stream:
+    """The stream with its rows ranked: by time, then by source and number there if it has them, else by value."""
+    try:
+        check_numbers(stream._node, sources=True)
+    except SchemaMismatch:
+        ties = tuple(name for name in stream.schema.names if name != time)
+        return stream._then(Number(time, ties), ".number()", time=stream.time)
+    marked = stream._then(Numbered(sources=True), "row numbers", time=stream.time)
+    return marked._then(Number(time, (SEQ,)), ".number()", time=stream.time)
+
+
+def check_numbers(node: Node, sources: bool = False) -> None:
+    """SchemaMismatch if rows have no number there, with the operator that loses it; ``sources``: behind a union they
+    have that of their source."""
     with_number(node.schema)  # refuses a column of the user's that has the name
-    if node.spec.with_number() is None:
+    through = sources and isinstance(node.spec, Union)
+    if not through and node.spec.with_number() is None:
         raise SchemaMismatch(
             f"rows are counted as a source gave them, and behind {node.call} at {node.site} they have no number",
             hint="number what comes out of it: .number(), or count the rows before it",
@@ -45,7 +60,7 @@ def check_numbers(node: Node) -> None:
         )
     if not node.spec.numbers_rows:
         for edge in node.inputs:
-            check_numbers(edge.node)
+            check_numbers(edge.node, sources)
 
 
 def resolved(root: Node) -> Node:
@@ -83,12 +98,31 @@ def _rewritten(node: Node, inputs: Sequence[Edge], carries: bool) -> Node:
             return node
         if _gives_the_same(node, inputs):
             return replace(node, inputs=tuple(inputs))
+    if carries and isinstance(node.spec, Union):
+        return make_node(node.spec, _of_sources(node, inputs), node.site, node.call)
     spec = node.spec.with_number()
     if spec is None or node.spec.numbers_rows or len(inputs) > 1:  # it is given what it was written for
         inputs = [_with_columns(new, old.node.schema.names) for new, old in zip(inputs, node.inputs, strict=True)]
         spec = spec if carries else node.spec
     assert spec is not None
     return make_node(spec, inputs, node.site, node.call, node.data)
+
+
+def _of_sources(node: Node, inputs: Sequence[Edge]) -> list[Edge]:
+    """The inputs of a union with numbers that also say which source a row is from, counted over all inputs."""
+    found, before = [], 0
+    for new, old in zip(inputs, node.inputs, strict=True):
+        columns = (*((name, col(name)) for name in old.node.schema.names), (SEQ, of_source(col(SEQ), before)))
+        found.append(Edge(make_node(Project(columns), [new], node.site, node.call)))
+        before += _sources_of(old.node)
+    return found
+
+
+def _sources_of(node: Node) -> int:
+    """How many sources the numbers there tell apart."""
+    if node.spec.numbers_rows:
+        return 1
+    return sum(_sources_of(edge.node) for edge in node.inputs)
 
 
 def _gives_the_same(node: Node, inputs: Sequence[Edge]) -> bool:

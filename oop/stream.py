@@ -13,7 +13,7 @@ from oop.describing import described
 from oop.emitting import emitting, is_early
 from oop.errors import OopError, SchemaMismatch
 from oop.joining import On, make_join, make_static_join, two
-from oop.numbering import resolved
+from oop.numbering import numbered, ranked, resolved
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Spec
 from oop.operators.describe import by_hand
@@ -21,13 +21,14 @@ from oop.operators.expressions import Col, Expr, as_expr, col
 from oop.operators.filter import Filter
 from oop.operators.holding import unique_schema
 from oop.operators.input import LATE_MODES
+from oop.operators.numbers import SEQ
 from oop.operators.project import Project
 from oop.operators.split import Split
 from oop.operators.union import Union
 from oop.plan import Edge, Node, explain, make_node, rebuilt
 from oop.punctuation.durations import Duration
 from oop.site import user_line
-from oop.waiting import make_dedup, make_number, make_sort
+from oop.waiting import make_dedup, make_sort, time_of
 from oop.windowed import Grouped, Windowed
 from oop.windows import Window
 
@@ -310,22 +311,28 @@ class Stream:
             raise wrong.located(user_line()) from None
         return self._then(spec, f".dedup({', '.join(keys)})", time=self.time)
 
-    def number(self) -> Stream:
-        """Numbers the rows 0, 1, 2, … in order of time, in a column ``__seq``: what row windows count by.
+    def number(self, name: str | None = None) -> Stream:
+        """Numbers the rows 0, 1, 2, … in order of time: what row windows count by, where sources' own numbers end.
 
-        Rows of one time are ranked by the values of all columns. A rank is known when the time of its row is promised
-        for all rows.
+        Rows of one time are ranked by source and the order in which it gave them; behind a join or an aggregate by the
+        values of all columns. A rank is known when the time of its row is promised for all rows. ``name`` also puts it
+        into a column.
 
         >>> import oop
         >>> a, b = (oop.source(pa.table({"ts": t}), time="ts", punctuate=oop.ordered()) for t in ([1, 4], [2]))
-        >>> a.union(b).number().run().to_table().to_pylist()
-        [{'ts': 1, '__seq': 0}, {'ts': 2, '__seq': 1}, {'ts': 4, '__seq': 2}]
+        >>> a.union(b).number("n").run().to_table().to_pylist()
+        [{'ts': 1, 'n': 0}, {'ts': 2, 'n': 1}, {'ts': 4, 'n': 2}]
+        >>> a.union(b).number().window(oop.rows(2)).agg(ts=oop.max("ts")).run().to_table()["ts"].to_pylist()
+        [2, 4]
         """
         try:
-            spec = make_number(self)
+            found = ranked(self, time_of(self, None, "number a stream whose time is known"))
         except OopError as wrong:
             raise wrong.located(user_line()) from None
-        return self._then(spec, ".number()", time=self.time)
+        if name is None:
+            return found
+        columns = [(n, col(n)) for n in self.schema.names]
+        return numbered(found)._project([*columns, (name, col(SEQ))], ".number")
 
     def describe(self, *attributes: str, by: str | Sequence[str] = (), every: Duration | None = None) -> Stream:
         """Only promises about these attributes (default: the stream's time), alone or together; rows pass.

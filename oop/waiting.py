@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from oop.errors import SchemaMismatch, UnknownColumn
 from oop.operators.dedup import KEEP, Dedup
-from oop.operators.number import Number
 from oop.operators.sort import Sort
 from oop.operators.times import check_time_type, duration_in
 from oop.punctuation.durations import Duration
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def make_sort(stream: Stream, ties: Sequence[str], on: str | None) -> Sort:
-    time = _time_of(stream, on, "say .sort(…, on=…)")
+    time = time_of(stream, on, "say .sort(…, on=…)")
     _check_columns(stream, ties)
     return Sort(time, tuple(ties))
 
@@ -33,7 +32,7 @@ def make_dedup(stream: Stream, keys: Sequence[str], keep: str, within: Duration 
         on = promised_keys(stream, chosen)
         # by the time first, if it is promised about: slices are by the first
         return Dedup(chosen, keep, tuple(sorted(on, key=lambda k: k != stream.time)), stream.time)
-    time = _time_of(stream, None, "dedup within a span a stream whose time is known")
+    time = time_of(stream, None, "dedup within a span a stream whose time is known")
     span = duration_in(within, stream.schema.field(time).type)
     if not 0 <= span < math.inf:
         raise ValueError(f"within is a span of time, not {within!r}")
@@ -41,12 +40,7 @@ def make_dedup(stream: Stream, keys: Sequence[str], keep: str, within: Duration 
     return Dedup(chosen, keep, (time,), time, span)
 
 
-def make_number(stream: Stream) -> Number:
-    time = _time_of(stream, None, "number a stream whose time is known")
-    return Number(time, tuple(name for name in stream.schema.names if name != time))
-
-
-def _time_of(stream: Stream, on: str | None, advice: str) -> str:
+def time_of(stream: Stream, on: str | None, advice: str) -> str:
     """The attribute to go by: the stream's time, if no other is named."""
     time = on or stream.time
     if time is None:

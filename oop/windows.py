@@ -9,6 +9,7 @@ sliding 5min every 1min
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from numbers import Integral
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
-from oop.errors import OopError, SchemaMismatch
+from oop.errors import OopError, SchemaMismatch, UnknownColumn
 from oop.numbering import numbered
 from oop.operators.aggregate import Aggregate
 from oop.operators.bucket import Bucket, Grid
@@ -26,6 +27,7 @@ from oop.operators.input import Input
 from oop.operators.kinds import UTC
 from oop.operators.landmark import Landmark, LandmarkAggregate
 from oop.operators.numbers import SEQ
+from oop.operators.partition_rows import PartitionRows
 from oop.operators.session import Session
 from oop.operators.times import duration_in, physical, unit_of
 from oop.operators.wids import Windows
@@ -115,8 +117,30 @@ class RowWindow(Window):
         return f"rows {self.range}{every}" + (f" offset {self.offset}" if self.offset else "")
 
 
-def rows(range: int, every: int | None = None, offset: int = 0) -> RowWindow:
+@dataclass(frozen=True)
+class PartitionedRowWindow(RowWindow):
+    """The same, of the rows of each partition by itself: ``by`` are the columns that tell partitions apart."""
+
+    by: tuple[str, ...] = ()
+    accounts: ClassVar[bool] = False
+
+    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+        for name in self.by:
+            if name not in stream.schema.names:
+                raise UnknownColumn.of(name, stream.schema.names, at=user_line())
+        keys = (*self.by, *(key for key in keys if key not in self.by))
+        grid = Grid(self.range, self.every, self.offset)
+        spec = PartitionRows(keys, functions, grid, SEQ, pa.int64(), self.by, str(self))
+        return numbered(stream)._then(spec, call, time="window_start")
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} by {', '.join(self.by)}"
+
+
+def rows(range: int, every: int | None = None, offset: int = 0, *, by: str | Sequence[str] | None = None) -> RowWindow:
     """Windows of ``range`` rows, one beginning every ``every`` rows (default: side by side).
+
+    ``by`` names the columns of partitions, each of which counts its own rows; they are among the groups of the result.
 
     Rows are counted as the source gives them, before filters and with late ones, over all groups: the same answer
     whatever the plan. Windows that reach over the first or the last row come out too, with the rows that they have.
@@ -131,7 +155,13 @@ def rows(range: int, every: int | None = None, offset: int = 0) -> RowWindow:
     {'window_start': 4, 'window_end': 6, 'n': 1, 'ts': 7}
     """
     every = range if every is None else every
-    return RowWindow(_count("range", range, 1), _count("every", every, 1), _count("offset", offset, 1 - _MOST_ROWS))
+    counts = _count("range", range, 1), _count("every", every, 1), _count("offset", offset, 1 - _MOST_ROWS)
+    if by is None:
+        return RowWindow(*counts)
+    columns = (by,) if isinstance(by, str) else tuple(by)
+    if not columns or not all(isinstance(name, str) for name in columns) or len(set(columns)) < len(columns):
+        raise ValueError(f"by= names the columns of partitions, each once, not {by!r}")
+    return PartitionedRowWindow(*counts, columns)
 
 
 _MOST_ROWS = 2**62

@@ -7,8 +7,10 @@ output promises ``window_start < start(W)`` and ``window_end < start(W) + range`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +35,8 @@ from oop.punctuation.translate import Image, carry, carry_promise
 
 WINDOW_START, WINDOW_END = "window_start", "window_end"
 _WHOLE_BATCH = 65_536
+Reach: TypeAlias = Callable[[Table], np.ndarray]
+"""The bound on wids for each group of a table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,19 +124,22 @@ class AggregateOperator(Holding):
         if is_late(batch):  # taken for windows that have not gone out (DESIGN section 3, late rows)
             keys = {k: batch.column(k) for k in self.keys}
             bounds = int_bounds(self.ports.frontiers[port], WID_START, keys)
-            last = WID_START if self.grid.tumbles else WID_END
-            usable = _wids(batch, last) >= bounds
+            usable = _wids(batch, WID_START if self.grid.tumbles else WID_END) >= bounds
             batch, least = self.keep_usable(batch, usable), np.broadcast_to(bounds, len(usable))[usable]
         if batch.num_rows:
             first = _wids(batch, WID_START)
-            if self.sliding:
-                slots = self.code.encode(first, _wids(batch, WID_END))
-                self.tree.touched(self.take_in(slots, batch))
-            elif self.repeats:
-                self._take_in_each(first if least is None else np.maximum(first, least), _wids(batch, WID_END), batch)
-            else:
-                self.take_in(first, batch)
+            last = _wids(batch, WID_END) if self.grid.overlaps else first
+            self.take_in_windows(first if least is None or not self.repeats else np.maximum(first, least), last, batch)
         yield from ()
+
+    def take_in_windows(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
+        """Rows into their windows, from the first to the last."""
+        if self.sliding:
+            self.tree.touched(self.take_in(self.code.encode(first, last), batch))
+        elif self.repeats:
+            self._take_in_each(first, last, batch)
+        else:
+            self.take_in(first, batch)
 
     def _take_in_each(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
         """Rows into every window from their first to their last: all into their first, then all into the next."""
@@ -156,7 +163,8 @@ class AggregateOperator(Holding):
             return
         # what went out before may be uneven too, even when the promise now is the same for all groups
         if any(c in self.keys for f in (frontier, before) for c in group_columns(f)):
-            closed = self._close_groups(max(map(_wid_bound, new)), before, frontier)
+            least, most = as_int64(before.bound(WID_START)), max(map(_wid_bound, new))
+            closed = self._close_groups(least, most, partial(self._bounds, before), partial(self._bounds, frontier))
         elif self.sliding:
             closed = self._close_sliding(as_int64(before.bound(WID_START)), as_int64(frontier.bound(WID_START)))
         else:
@@ -179,27 +187,28 @@ class AggregateOperator(Holding):
             self.store.drop_below(first)
             self.tree.forget_below(first)
 
-    def _close_groups(self, most: int, before: Frontier, frontier: Frontier) -> Iterator[Table]:
+    def _close_groups(self, least: int, most: int, before: Reach, now: Reach) -> Iterator[Table]:
         """Group-wise promises (A.1.1): each group goes out as far as its own bound reaches.
 
-        What promises newly cover lies below their own bounds, so only windows below the greatest are looked at.
+        What promises newly cover lies below their own bounds, so only windows below the greatest are looked at; those
+        below the least of what was promised before are out.
         """
         if not self.sliding:
             for number in self.store.numbers_below(most):
                 table = self.store.tables[number]
-                gone = self.store.take_where(number, table.slots() < self._bounds(frontier, table))
+                gone = self.store.take_where(number, table.slots() < now(table))
                 if gone is not None:
                     yield gone
             return
-        for wid in self.tree.open_wids(as_int64(before.bound(WID_START)), most):
+        for wid in self.tree.open_wids(least, most):
             window = self.tree.window(wid)
             if window is not None:
-                ready = (self._bounds(before, window) <= wid) & (wid < self._bounds(frontier, window))
+                ready = (before(window) <= wid) & (wid < now(window))
                 if ready.any():
                     yield _at(window.select(np.flatnonzero(ready)), wid)
         for number in self.store.numbers_below(INT64_MAX if most == INT64_MAX else self.code.first_needed(most)):
             table = self.store.tables[number]
-            self.store.take_where(number, self.code.decode(number)[1] < self._bounds(frontier, table))
+            self.store.take_where(number, self.code.decode(number)[1] < now(table))
         self.tree.forget_below(min(self.store.tables, default=INT64_MAX))
 
     def _bounds(self, frontier: Frontier, table: Table) -> np.ndarray:

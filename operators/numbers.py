@@ -19,6 +19,7 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch
 from oop.kernels.scratch import new_array
 from oop.operators.base import Spec
+from oop.operators.expressions import Expr
 from oop.operators.guard import Cut
 from oop.operators.train import Helps, helping
 from oop.punctuation import Punctuation
@@ -33,12 +34,25 @@ _counted = np.arange(65_536)
 
 @dataclass(frozen=True)
 class Numbered(Spec):
-    """A mark in a plan that is being written: here rows have their numbers. `oop.numbering.resolved` takes it out."""
+    """A mark in a plan that is being written: here rows have their numbers. `oop.numbering.resolved` takes it out.
 
+    ``sources``: behind a union too, where the number says also which of the sources a row is from (`of_source`).
+    """
+
+    sources: bool = False
     name = "Numbered"
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         return with_number(inputs[0])
+
+
+_SOURCE = 2**44
+"""Rows that a source may have, where numbers of several sources stand beside each other."""
+
+
+def of_source(number: Expr, source: int) -> Expr:
+    """A row's number with that of its source: first by source, then by row."""
+    return number + source * _SOURCE
 
 
 def with_number(schema: pa.Schema) -> pa.Schema:

@@ -83,10 +83,12 @@ def test_number(seeds):
         names = fuzz.schema_of(time).names
         rows = [r for i in inputs for r in fuzz.typed(fuzz.on_time(i), fuzz.schema_of(time))]
         rows.sort(key=lambda r: by_values(r, names))
-        ranked = [{**r, "__seq": n} for n, r in enumerate(rows)]
+        unique = {by_values(r, names): r for r in rows}
+        ranked = [{**r, "rank": n} for n, r in enumerate(unique.values())]
 
         def pipeline(*streams):
-            return oop.union(*streams).number()
+            # deduplicated rows have no number of a source any more: their values decide
+            return oop.union(*streams).dedup().number("rank")
 
         check_operator(pipeline, *inputs, seed=seed, expected=ranked)
 

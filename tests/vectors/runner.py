@@ -20,6 +20,7 @@ import pyarrow as pa
 import oop
 from oop.kernels.dispatch import kernels
 from oop.operators.union import Union
+from oop.testing import Harness
 from tests.vectors.clocks import CaseClock, first_time, is_clocked, own_promises, policy_of, run_slack_punct
 from tests.vectors.joins import run_oop_join, run_window_join
 
@@ -707,6 +708,46 @@ def run_traversal(case: Case, **ways: Any) -> None:
     assert called == case["expect_final"]
 
 
+def run_partition_row_avg(case: Case, *, batched: bool = False, settle: int = 0, **ways: Any) -> None:
+    """The average of the last rows of each partition, after every row: windows that end behind it."""
+    params = case["params"]
+    function, column = params["agg"]
+    window = oop.rows(params["range"], every=1, by=params["group_by"])
+    _check_changes(case, lambda s: s.window(window).agg(new=_aggregate(function, column)), None)
+
+
+def run_partition_landmark_max(case: Case, *, batched: bool = False, settle: int = 0, **ways: Any) -> None:
+    """The maximum since the beginning, whenever it changes: one window without an end, and its results so far."""
+    params = case["params"]
+    function, column = params["agg"]
+
+    def plan(s: oop.Stream) -> oop.Stream:
+        groups = s.window(oop.landmark(0), on="__arrival").group_by(*params["group_by"])
+        return groups.agg(new=_aggregate(function, column)).emit("on_change")
+
+    _check_changes(case, plan, params["empty"])
+
+
+def _check_changes(case: Case, plan: Callable[[oop.Stream], oop.Stream], empty: Any) -> None:
+    """Row by row: each result with the one before it of the same group."""
+    keys, rows = case["params"]["group_by"], [s["row"] for s in case["steps"] if "in" in s]
+    schema = pa.Table.from_pylist([{"__arrival": 0, **rows[0]}]).schema
+    harness = Harness(plan, schema, time="__arrival", punctuate=oop.ordered())
+    last: dict[tuple[Any, ...], Any] = {}
+    arrived = 0
+    for step in case["steps"]:
+        if "in" in step:
+            harness.push([{"__arrival": arrived, **step["row"]}])
+            arrived += 1
+            continue
+        found = []
+        for row in harness.rows():
+            key = tuple(row[k] for k in keys)
+            found.append({**{k: row[k] for k in keys}, "prev": last.get(key, empty), "new": row["new"]})
+            last[key] = row["new"]
+        assert same_rows(found, step["expect"], [*keys, "prev", "new"], case.get("ordered", False)), found
+
+
 OPS: dict[str, Callable[..., bool | None]] = {
     "window_agg": run_window_agg,
     "session_agg": run_session_agg,
@@ -714,6 +755,8 @@ OPS: dict[str, Callable[..., bool | None]] = {
     "slack_punct": run_slack_punct,
     "window_assign": run_window_assign,
     "row_window_ids": run_row_window_ids,
+    "partition_row_avg": run_partition_row_avg,
+    "partition_landmark_max": run_partition_landmark_max,
     "dedup": run_dedup,
     "sort": run_sort,
     "union": run_union,

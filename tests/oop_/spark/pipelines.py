@@ -103,6 +103,7 @@ ONE: dict[str, Pipeline] = {
     ),
     "rows": lambda a: a.filter(oop.col("k") == 1).window(oop.rows(7, every=3)).group_by("link").agg(n=oop.count()),
     "rows beside others": _rows_beside_others,
+    "rows by partition": lambda a: a.window(oop.rows(3, every=2, by="link")).agg(n=oop.count(), v=oop.max("v")),
     "a stage for two": _shared_aggregate,
     "user-defined": lambda a: a.window(oop.sliding(9, every=4)).group_by("link").agg(m=_MEAN("x"), n=oop.count()),
     "user-defined without merge": lambda a: a.window(oop.sliding(9, every=4)).group_by("k").agg(r=_RATE("k")),
@@ -113,6 +114,7 @@ ONE: dict[str, Pipeline] = {
 }
 TWO: dict[str, Pipeline] = {
     "union": lambda a, b: _counted(oop.union(a, b)),
+    "rows of a union": lambda a, b: oop.union(a, b).number().window(oop.rows(5)).agg(n=oop.count()),
     "union after an aggregate": lambda a, b: (
         _counted(a)
         .select("window_start", "n")
