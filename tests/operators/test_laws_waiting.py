@@ -143,42 +143,39 @@ def test_dedup(seeds):
 
 
 def test_dedup_within_a_span(seeds):
-    def case(rng, seed):
-        time = TIMES[rng.choice(list(TIMES))]
-        schema = fuzz.schema_of(time)
-        elements = fuzz.random_stream(rng, time)
-        keys = rng.choice([["k"], ["link"], ["link", "k"]])
-        within, keep = rng.choice([0, 1, 3, 8]), rng.choice(["first", "last"])
-        groups = by_key(fuzz.on_time(elements), keys).values()
-        spans = [span for members in groups for span in in_spans(members, within)]
-        rows = [best_of(span, schema.names, keep == "last") for span in spans]
-
-        def pipeline(s):
-            return s.dedup(*keys, keep=keep, within=span_in(within, time))
-
-        check_operator(pipeline, elements, seed=seed, threads=some_threads(rng), expected=fuzz.typed(rows, schema))
-
-    each(seeds, case)
+    each(seeds, lambda rng, seed: (any_within if rng.random() < 0.4 else decided_within)(rng, seed))
 
 
-def test_dedup_of_any_row_within_a_span(seeds):
+def decided_within(rng, seed):
+    time = TIMES[rng.choice(list(TIMES))]
+    schema = fuzz.schema_of(time)
+    elements = fuzz.random_stream(rng, time)
+    keys = rng.choice([["k"], ["link"], ["link", "k"]])
+    within, keep = rng.choice([0, 1, 3, 8]), rng.choice(["first", "last"])
+    groups = by_key(fuzz.on_time(elements), keys).values()
+    spans = [span for members in groups for span in in_spans(members, within)]
+    rows = fuzz.typed([best_of(span, schema.names, keep == "last") for span in spans], schema)
+
+    def pipeline(s):
+        return s.dedup(*keys, keep=keep, within=span_in(within, time))
+
+    check_operator(pipeline, elements, seed=seed, threads=some_threads(rng), expected=rows)
+
+
+def any_within(rng, seed):
     """One row for each event, as long as rows of an event are at most so far apart and events further."""
+    time = TIMES[rng.choice(["int64", "int32"])]
+    within = rng.choice([0, 1, 3, 8])
+    period = 3 * within + 2
+    elements = [_only(e, lambda ts: ts % period <= within) for e in fuzz.random_stream(rng, time)]
+    keys = rng.choice([["k"], ["link"], ["link", "k"]])
+    events = {(*(r[k] for k in keys), r["ts"] // period) for r in fuzz.on_time(elements)}
 
-    def case(rng, seed):
-        time = TIMES[rng.choice(["int64", "int32"])]
-        within = rng.choice([0, 1, 3, 8])
-        period = 3 * within + 2
-        elements = [_only(e, lambda ts: ts % period <= within) for e in fuzz.random_stream(rng, time)]
-        keys = rng.choice([["k"], ["link"], ["link", "k"]])
-        events = {(*(r[k] for k in keys), r["ts"] // period) for r in fuzz.on_time(elements)}
+    def pipeline(s):
+        return s.dedup(*keys, within=within).select(*keys, event=oop.col("ts") // period)
 
-        def pipeline(s):
-            return s.dedup(*keys, within=within).select(*keys, event=oop.col("ts") // period)
-
-        expected = [dict(zip([*keys, "event"], event, strict=True)) for event in events]
-        check_operator(pipeline, elements, seed=seed, threads=some_threads(rng), expected=expected)
-
-    each(seeds, case)
+    expected = [dict(zip([*keys, "event"], event, strict=True)) for event in events]
+    check_operator(pipeline, elements, seed=seed, threads=some_threads(rng), expected=expected)
 
 
 def span_in(within, time):
