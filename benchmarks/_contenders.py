@@ -52,14 +52,15 @@ def measure(**arguments: Any) -> dict[str, Any]:
     prepare, total = CONTENDERS[setup.contender]
     total(prepare(setup, table.slice(0, WARM_UP_ROWS))())
     work = prepare(setup, table)
-    first = _timed(work)[0]
-    seconds, answer = _timed(work)
+    first = timed(work)[0]
+    seconds, answer = timed(work)
     return {"seconds": seconds, "first_seconds": first, "rows": table.num_rows, "check": total(answer)}
 
 
-def _timed(work: Prepared) -> tuple[float, Any]:
+def timed(work: Callable[..., Any], *given: Any) -> tuple[float, Any]:
+    """Seconds, and the answer."""
     begin = perf_counter()
-    answer = work()
+    answer = work(*given)
     return perf_counter() - begin, answer
 
 

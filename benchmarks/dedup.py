@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from _contenders import WARM_UP_ROWS
+from _contenders import WARM_UP_ROWS, timed
 from _harness import Call, Case, Ratio, Run, at_least, compare, options
 from _workload import BATCH_ROWS, LATE_BY, SECOND, START, read
 
@@ -56,17 +55,11 @@ def measure(path: str, contender: str) -> dict[str, Any]:
     table = read(Path(path))
     work = {"oop": _oop, "duckdb": _duckdb}[contender]
     work(table.slice(0, WARM_UP_ROWS))
-    first, _ = _timed(work, table)
-    seconds, answer = _timed(work, table)
+    first, _ = timed(work, table)
+    seconds, answer = timed(work, table)
     sums = {name: sum(int(chunk.to_numpy().sum()) for chunk in answer[name].chunks) for name in ("src", "dst")}
     check = {"rows": table.num_rows, "groups": answer.num_rows, **sums}
     return {"seconds": seconds, "first_seconds": first, "rows": table.num_rows, "check": check}
-
-
-def _timed(work: Any, table: pa.Table) -> tuple[float, Any]:
-    begin = perf_counter()
-    answer = work(table)
-    return perf_counter() - begin, answer
 
 
 def _oop(table: pa.Table) -> pa.Table:

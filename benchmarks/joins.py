@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from _contenders import WARM_UP_ROWS
+from _contenders import WARM_UP_ROWS, timed
 from _harness import Call, Case, Ratio, Run, at_least, at_most, compare, options
 from _workload import BATCH_ROWS, LATE_BY, SECOND, START, read
 
@@ -65,18 +64,12 @@ def measure(path: str, contender: str) -> dict[str, Any]:
     tables = [read(_part(Path(path), side)) for side in range(2)]
     work = {"oop": _oop, "duckdb": _duckdb}[contender]
     work([table.slice(0, WARM_UP_ROWS) for table in tables])
-    first, _ = _timed(work, tables)
-    seconds, (counts, more) = _timed(work, tables)
+    first, _ = timed(work, tables)
+    seconds, (counts, more) = timed(work, tables)
     rows = sum(table.num_rows for table in tables)
     pairs = [int(n) for n in counts]
     check = {"rows": rows, "groups": len(pairs), "pairs": sum(pairs), "squares": sum(n * n for n in pairs)}
     return {"seconds": seconds, "first_seconds": first, "rows": rows, "check": check, **more}
-
-
-def _timed(work: Any, tables: list[pa.Table]) -> tuple[float, Any]:
-    begin = perf_counter()
-    answer = work(tables)
-    return perf_counter() - begin, answer
 
 
 def _oop(tables: list[pa.Table]) -> tuple[list[int], dict[str, float]]:

@@ -10,12 +10,11 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from _contenders import WARM_UP_ROWS
+from _contenders import WARM_UP_ROWS, timed
 from _harness import Call, Case, Ratio, Run, at_least, at_most, compare, options
 from _workload import Workload, read
 
@@ -53,19 +52,13 @@ def measure(path: str, own: bool, threads: int) -> dict[str, Any]:
         return list(grouped.agg(total=total("len")).run(engine=oop.Embedded(threads=threads)))
 
     work(table.slice(0, WARM_UP_ROWS))
-    first, _ = _timed(work, table)
-    seconds, answer = _timed(work, table)
+    first, _ = timed(work, table)
+    seconds, answer = timed(work, table)
     sums = pa.Table.from_batches(answer)["total"]
     squares = pc.sum(pc.power(sums.cast(pa.float64()), 2.0)).as_py()
     check = {"rows": table.num_rows, "groups": len(sums), "total": pc.sum(sums).as_py(), "squares": squares}
     found = {"seconds": seconds, "first_seconds": first, "rows": table.num_rows, "check": check}
     return {**found, "start_seconds": _start()} if own else found
-
-
-def _timed(work: Any, table: pa.Table) -> tuple[float, Any]:
-    begin = perf_counter()
-    answer = work(table)
-    return perf_counter() - begin, answer
 
 
 def _start() -> float:

@@ -1,0 +1,83 @@
+"""Windows of a calendar: days, months and the like of a time zone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import pyarrow as pa
+
+from oop.errors import SchemaMismatch
+from oop.operators.calendar import UNITS, Calendar
+from oop.operators.holding import Named
+from oop.operators.kinds import UTC
+from oop.operators.zones import zone_of
+from oop.windows.window import Window, aggregate
+
+if TYPE_CHECKING:
+    from oop.stream import Stream
+
+
+@dataclass(frozen=True)
+class CalendarWindow(Window):
+    """Hours, days, weeks, months, quarters or years of a time zone."""
+
+    unit: str
+    every: int = 1
+    tz: str | None = None
+    accounts: ClassVar[bool] = True
+
+    def calendar(self, time: pa.DataType) -> Calendar:
+        """On a time column of this type; SchemaMismatch where its values are no points in a calendar."""
+        if pa.types.is_timestamp(time):
+            zone = self.tz or time.tz
+            return Calendar(self.unit, self.every, None if zone in UTC else zone, time.unit)
+        if not pa.types.is_date(time):
+            raise SchemaMismatch(
+                f"{self} makes no sense on a column of type {time}: plain numbers have no calendar",
+                hint="cast it: .with_columns(ts=oop.col('ts').cast('timestamp[us]')), or use oop.tumbling(…)",
+            )
+        if self.unit == "hour" or self.tz not in UTC:
+            raise SchemaMismatch(
+                f"{self} makes no sense on a column of type {time}: a date has no time of day",
+                hint="leave out tz=, and take days or more; or cast the column to a timestamp",
+            )
+        return Calendar(self.unit, self.every, None, "D" if pa.types.is_date32(time) else "ms")
+
+    def check(self, time: pa.DataType) -> None:
+        if self.calendar(time).limit <= 0:
+            raise ValueError(f"{self} does not fit times of type {time}")
+
+    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+        return aggregate(stream, self.calendar(stream.schema.field(on).type), self, on, keys, functions, call)
+
+    def __str__(self) -> str:
+        length = self.unit if self.every == 1 else f"{self.every} {self.unit}s"
+        return f"calendar {length}" + (f" in {self.tz}" if self.tz else "")
+
+
+def calendar(unit: str, tz: str | None = None, every: int = 1) -> CalendarWindow:
+    """Hours, days, weeks (from Monday), months, quarters or years of a time zone, or ``every`` so many of them.
+
+    ``tz`` is an IANA name. Without it the column's own zone counts, and a column without a zone is taken as local time.
+    With it, the times of a column without a zone are taken as UTC. Windows tile time: a day in which the clock is
+    changed has 23 or 25 hours, the hour that comes twice is one window, and where local midnight is skipped a day
+    begins at its first instant. Several units are counted from the one that 1970 begins in.
+
+    >>> import oop
+    >>> print(oop.calendar("day", tz="Europe/Berlin"))
+    calendar day in Europe/Berlin
+    >>> months = pa.table({"day": pa.array([0, 40, 45], pa.date32())})
+    >>> stream = oop.source(months, time="day", punctuate=oop.ordered())
+    >>> for row in stream.window(oop.calendar("month")).agg(n=oop.count()).run().to_table().to_pylist():
+    ...     print(row["window_start"], row["window_end"], row["n"])
+    1970-01-01 1970-02-01 1
+    1970-02-01 1970-03-01 2
+    """
+    if unit not in UNITS:
+        raise ValueError(f"a unit of the calendar is one of {', '.join(UNITS)}, not {unit!r}")
+    if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+        raise ValueError(f"every is a whole number of units, at least 1, not {every!r}")
+    if tz is not None:
+        zone_of(tz)
+    return CalendarWindow(unit, every, tz)

@@ -1,0 +1,109 @@
+"""Windows of rows: of the whole stream, and of each partition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, ClassVar
+
+import pyarrow as pa
+
+from oop.errors import UnknownColumn
+from oop.numbering import numbered
+from oop.operators.aggregate import Aggregate
+from oop.operators.bucket import Bucket, Grid
+from oop.operators.holding import Named
+from oop.operators.numbers import SEQ
+from oop.operators.partition_rows import PartitionRows
+from oop.site import user_line
+from oop.windows.window import Window
+
+if TYPE_CHECKING:
+    from oop.stream import Stream
+
+
+@dataclass(frozen=True)
+class RowWindow(Window):
+    """Window ``w`` covers the rows ``[offset + w·every, offset + w·every + range)``, numbered from 0 as the source gave
+    them (paper 004, section 5.2)."""
+
+    range: int
+    every: int
+    offset: int = 0
+    accounts: ClassVar[bool] = True
+    counts_rows: ClassVar[bool] = True
+
+    def check(self, time: pa.DataType) -> None:
+        """It is on no column of the user's."""
+
+    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+        grid = Grid(self.range, self.every, self.offset)
+        bucketed = numbered(stream)._then(Bucket(SEQ, grid, str(self)), f".window({self})")
+        return bucketed._then(Aggregate(keys, functions, grid, SEQ, pa.int64()), call, time="window_start")
+
+    def __str__(self) -> str:
+        every = f" every {self.every}" if self.every != self.range else ""
+        return f"rows {self.range}{every}" + (f" offset {self.offset}" if self.offset else "")
+
+
+@dataclass(frozen=True)
+class PartitionedRowWindow(RowWindow):
+    """The same, of the rows of each partition by itself: ``by`` are the columns that tell partitions apart."""
+
+    by: tuple[str, ...] = ()
+    accounts: ClassVar[bool] = False
+
+    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+        for name in self.by:
+            if name not in stream.schema.names:
+                raise UnknownColumn.of(name, stream.schema.names, at=user_line())
+        keys = (*self.by, *(key for key in keys if key not in self.by))
+        grid = Grid(self.range, self.every, self.offset)
+        spec = PartitionRows(keys, functions, grid, SEQ, pa.int64(), self.by, str(self))
+        return numbered(stream)._then(spec, call, time="window_start")
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} by {', '.join(self.by)}"
+
+
+def rows(range: int, every: int | None = None, offset: int = 0, *, by: str | Sequence[str] | None = None) -> RowWindow:
+    """Windows of ``range`` rows, one beginning every ``every`` rows (default: side by side).
+
+    ``by`` names the columns of partitions, each of which counts its own rows; they are among the groups of the result.
+
+    Rows are counted as the source gives them, before filters and with late ones, over all groups: the same answer
+    whatever the plan. Windows that reach over the first or the last row come out too, with the rows that they have.
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [5, 1, 3, 9, 7]}), time="ts", punctuate=None)
+    >>> late = s.filter(oop.col("ts") > 1).window(oop.rows(2)).agg(n=oop.count(), ts=oop.max("ts"))
+    >>> for row in late.run().to_table().to_pylist():
+    ...     print(row)
+    {'window_start': 0, 'window_end': 2, 'n': 1, 'ts': 5}
+    {'window_start': 2, 'window_end': 4, 'n': 2, 'ts': 9}
+    {'window_start': 4, 'window_end': 6, 'n': 1, 'ts': 7}
+    """
+    every = range if every is None else every
+    counts = _count("range", range, 1), _count("every", every, 1), _count("offset", offset, 1 - _MOST_ROWS)
+    if by is None:
+        return RowWindow(*counts)
+    columns = (by,) if isinstance(by, str) else tuple(by)
+    if not columns or not all(isinstance(name, str) for name in columns) or len(set(columns)) < len(columns):
+        raise ValueError(f"by= names the columns of partitions, each once, not {by!r}")
+    return PartitionedRowWindow(*counts, columns)
+
+
+_MOST_ROWS = 2**62
+"""In a window, or before the first: its edges are int64."""
+
+
+def _count(name: str, value: int, least: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise ValueError(
+            f"the {name} of a window of rows is a whole number, not {value!r}; windows of time are oop.tumbling(…) "
+            "and oop.sliding(…)"
+        )
+    if not least <= value < _MOST_ROWS:
+        raise ValueError(f"the {name} of a window of rows must be {'1 or more' if least == 1 else 'less'}, not {value}")
+    return int(value)

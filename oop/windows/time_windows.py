@@ -1,0 +1,71 @@
+"""Windows of time: tumbling and sliding; a plan turns them into a grid in the units of the attribute they are on.
+
+>>> tumbling("1min").grid(pa.timestamp("s"))
+Grid(range=60, slide=60, offset=0)
+>>> print(sliding("5min", every="1min"))
+sliding 5min every 1min
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import pyarrow as pa
+
+from oop.operators.bucket import Grid
+from oop.operators.holding import Named
+from oop.operators.times import duration_in
+from oop.punctuation.durations import Duration, show
+from oop.windows.window import Window, aggregate
+
+if TYPE_CHECKING:
+    from oop.stream import Stream
+
+
+@dataclass(frozen=True)
+class TimeWindow(Window):
+    """Window ``w`` covers ``[offset + w·every, offset + w·every + range)``."""
+
+    range: Duration
+    every: Duration
+    offset: Duration = 0
+    kind: str = "sliding"
+    accounts: ClassVar[bool] = True
+
+    def grid(self, time: pa.DataType) -> Grid:
+        """In the units of a time column of this type; ValueError where that makes no sense."""
+        range_, slide = duration_in(self.range, time), duration_in(self.every, time)
+        for name, value in (("range", range_), ("every", slide)):
+            if value <= 0:
+                raise ValueError(f"the {name} of a window must be greater than 0, not {value}")
+        return Grid(range_, slide, duration_in(self.offset, time))
+
+    def check(self, time: pa.DataType) -> None:
+        self.grid(time)
+
+    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+        return aggregate(stream, self.grid(stream.schema.field(on).type), self, on, keys, functions, call)
+
+    def __str__(self) -> str:
+        every = f" every {show(self.every)}" if self.kind == "sliding" else ""
+        offset = f" offset {show(self.offset)}" if self.offset else ""
+        return f"{self.kind} {show(self.range)}{every}{offset}"
+
+
+def tumbling(range: Duration, offset: Duration = 0) -> TimeWindow:
+    """Windows side by side, each ``range`` long.
+
+    >>> str(tumbling("1min"))
+    'tumbling 1min'
+    """
+    return TimeWindow(range, range, offset, "tumbling")
+
+
+def sliding(range: Duration, every: Duration, offset: Duration = 0) -> TimeWindow:
+    """Windows ``range`` long, one beginning ``every`` so often; ``every`` may be longer, then there are gaps.
+
+    >>> str(sliding(10, every=5))
+    'sliding 10 every 5'
+    """
+    return TimeWindow(range, every, offset)

@@ -1,0 +1,52 @@
+"""What all windows have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import pyarrow as pa
+
+from oop.operators.aggregate import Aggregate
+from oop.operators.bucket import Bucket
+from oop.operators.holding import Named
+from oop.operators.wids import Windows
+
+if TYPE_CHECKING:
+    from oop.stream import Stream
+
+
+class Window(ABC):
+    """What `Stream.window` takes: it knows which operators make its aggregates."""
+
+    accounts: ClassVar[bool] = False
+    """Can it say how many rows were late for each window?"""
+    counts_rows: ClassVar[bool] = False
+    """Is it on the rows' numbers, and not on a time?"""
+
+    @property
+    def endless(self) -> bool:
+        """Do its windows last until the end of the stream?"""
+        return False
+
+    @abstractmethod
+    def check(self, time: pa.DataType) -> None:
+        """ValueError where it makes no sense on a time column of this type."""
+
+    @abstractmethod
+    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+        """The stream's aggregates for each window on an attribute and each group; ``call`` is what the user wrote."""
+
+
+def aggregate(
+    stream: Stream, windows: Windows, window: Window, on: str, keys: tuple[str, ...], functions: Named, call: str
+) -> Stream:
+    """Bucket and Aggregate: WID's two halves (paper 004, A.2.2)."""
+    time = stream.schema.field(on).type
+    bucketed = stream._then(Bucket(on, windows, str(window)), f".window({window})", time=on)
+    return bucketed._then(Aggregate(keys, functions, windows, on, edge_type(time)), call, time="window_start")
+
+
+def edge_type(time: pa.DataType) -> pa.DataType:
+    """The type of windows' edges. A small float cannot hold them: rows would stand outside their window."""
+    return pa.float64() if pa.types.is_floating(time) else time
