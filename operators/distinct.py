@@ -93,6 +93,10 @@ class CountDistinct(Accumulator):
     def take(self, indices: np.ndarray) -> Accumulator:
         return self._with(super().take(indices), self.pairs().of_groups(indices))
 
+    def clear(self, ids: np.ndarray) -> None:
+        super().clear(ids)
+        self._table, self._rows = None, self.pairs().without(ids, self.size)
+
     @classmethod
     def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
         out, start, moved = super().concat(parts), 0, []

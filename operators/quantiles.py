@@ -157,6 +157,12 @@ class Quantile(HoldsRows):
         chosen = [(place, self._sketches[int(groups[i])]) for i, place in zip(asked, places.tolist(), strict=True)]
         return self._with(rows, len(indices), chosen)
 
+    def clear(self, ids: np.ndarray) -> None:
+        super().clear(ids)
+        for group in ids.tolist() if self._sketches else ():
+            self._sketches.pop(group, None)
+            self._own.discard(group)
+
     @classmethod
     def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
         out, start = super().concat(parts), 0

@@ -58,6 +58,12 @@ class Rows:
         order = order_groups(self.ids)
         return self if order is None else self.take(order)
 
+    def without(self, groups: np.ndarray, size: int) -> Rows:
+        """The rows of all groups but these; there are ``size`` groups."""
+        stays = np.ones(size, np.bool_)
+        stays[groups] = False
+        return self.take(np.flatnonzero(stays[self.ids]))
+
     def lists(self, groups: int, *, null: bool = False) -> list[pa.Array]:
         """For each column a list a group, of rows in the order of their groups; with ``null`` instead of no rows."""
         offsets = np.searchsorted(self.ids, np.arange(groups + 1)).astype(np.int32)
@@ -184,6 +190,11 @@ class HoldsRows(Accumulator):
 
     def take(self, indices: np.ndarray) -> Accumulator:
         return self._with(self.rows().of_groups(indices).by_group(), len(indices))
+
+    def clear(self, ids: np.ndarray) -> None:
+        rows = self.rows().without(ids, self.size)
+        self._clear()
+        self._settled = rows
 
     @classmethod
     def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:

@@ -61,6 +61,9 @@ class UserAccumulator(Accumulator):
         if len(state) > held and zero.any():
             state[held:] = zero
 
+    def clear(self, ids: Ids) -> None:
+        self._arrays["state"][ids] = self.loops.functions.zero
+
     def prepare(self, values: pa.Array | None) -> Any:
         columns = [] if values is None else [values]
         if len(self.loops.fold.values) > 1:

@@ -170,3 +170,14 @@ def groups(monkeypatch: pytest.MonkeyPatch) -> Callable[[random.Random, int], No
 def test_windows_and_groups(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     cases = windows(monkeypatch), windows(monkeypatch), groups(monkeypatch)
     each(seeds, lambda rng, seed: cases[seed % 3](rng, seed))
+
+
+def test_sessions_of_a_user_defined_aggregate_that_does_not_begin_with_zeros():
+    """Slots of sessions are used again: each begins as init says."""
+    product = oop.aggregate(1, lambda s, v: s * v, lambda a, b: a * b)
+    rows = {"ts": [1, 2, 20, 21, 40], "v": [2, 3, 5, 7, 11]}
+    s = oop.source(
+        [pa.record_batch({n: [c[i]] for n, c in rows.items()}) for i in range(5)], time="ts", punctuate=oop.ordered()
+    )
+    found = s.window(oop.session(3)).agg(p=product("v")).run().to_table().to_pylist()
+    assert [r["p"] for r in found] == [6, 35, 11]

@@ -374,3 +374,19 @@ def rank_error(k: int) -> float:
     from oop.operators.quantiles import rank_error
 
     return rank_error(k)
+
+
+def test_groups_that_are_cleared_begin_anew(each):
+    """As the slots of sessions do, which are used again."""
+
+    def law(aggregate, rows, rng):
+        gone = np.array(sorted(rng.sample(range(GROUPS), rng.randint(0, GROUPS))), np.int64)
+        first, second = rows.parts(2)
+        found = made(aggregate, rows, first)
+        found.clear(gone)
+        same(found, made(aggregate, rows, first[~np.isin(rows.ids[first], gone)]))
+        put(found, aggregate, rows, second)
+        stays = np.concatenate([first[~np.isin(rows.ids[first], gone)], second])
+        same(found, made(aggregate, rows, stays))
+
+    each(law)
