@@ -8,7 +8,7 @@ far never breaks a promise, since what is open is not covered by one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -53,6 +53,17 @@ class Emit(Spec):
     @property
     def is_early(self) -> bool:
         return self.when != ON_CLOSE
+
+    @property
+    def held_back(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.of.held_back
+
+    @property
+    def unblocked_by(self) -> str:  # type: ignore[override]
+        return self.of.unblocked_by
+
+    def with_late(self, mode: str) -> Spec:
+        return replace(self, of=self.of.with_late(mode))
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         return unique_schema([*self.of.schema(inputs), pa.field(EMIT, pa.string())])
@@ -122,6 +133,11 @@ class EmitOperator:
 
     def oldest(self) -> Held | None:
         return self.of.oldest() if isinstance(self.of, Holds) else None
+
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        """What is open, as the aggregate itself says it."""
+        found: Iterator[pa.RecordBatch] = self.of.open_results()
+        return found
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         yield from self._final(self.of.process_batch(batch, port))

@@ -67,6 +67,9 @@ class Session(Spec):
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [frozenset({self.on, *self.keys}).union(*(a.columns() for _, a in self.aggregates))]
 
+    def early(self) -> tuple[str | None, tuple[str, ...]]:
+        return self.on, (WINDOW_START, WINDOW_END, *self.keys)
+
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         frontier = frontiers[0]
         if frontier.bound(self.on) is not None:

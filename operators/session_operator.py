@@ -127,8 +127,8 @@ class SessionOperator:
                 yield part
 
     def _batch(self, slots: np.ndarray, records: np.ndarray) -> pa.RecordBatch:
-        edges = [np.ascontiguousarray(records[name]) for name in ("start", "end")]
-        columns = [*(from_physical(edge, self.spec.time) for edge in edges), *self.table.results(slots, records)]
+        edges = np.ascontiguousarray(records["start"]), np.ascontiguousarray(records["end"])
+        columns = [*(from_physical(edge, self.spec.time) for edge in edges), *self.table.results(slots, records, edges)]
         return pa.RecordBatch.from_arrays(columns, schema=self.output)
 
     def _promises(self) -> Iterator[Punctuation]:

@@ -16,7 +16,7 @@ from oop.kernels import views
 from oop.kernels.reference_sessions import ABSORBED, CHANGED, OPEN, Extended, session_dtype
 from oop.kernels.scratch import growing_array, longer_array
 from oop.operators.accumulators import Accumulator, Prepared
-from oop.operators.groups import Shape
+from oop.operators.groups import Edges, Shape
 from oop.operators.keys import Key, KeyTable
 from oop.operators.session_starts import Starts
 from oop.operators.time_slices import TimeSlices
@@ -238,10 +238,10 @@ class SessionTable:
         wanted = set(self.shape.keys if names is None else names)
         return {name: views.to_arrow(column, type_) for name, column, type_ in taken if name in wanted}
 
-    def results(self, slots: np.ndarray, records: np.ndarray) -> list[pa.Array]:
+    def results(self, slots: np.ndarray, records: np.ndarray, edges: Edges) -> list[pa.Array]:
         """The keys and the aggregates of sessions."""
         taken = [a.take(slots) for a in self.accumulators]
-        return [*self.key_arrays(records).values(), *self.shape.results(taken)]
+        return [*self.key_arrays(records).values(), *self.shape.results(taken, edges)]
 
     def sweep(self) -> None:
         """File what changed by its end as it is now."""

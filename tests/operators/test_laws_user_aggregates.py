@@ -181,3 +181,10 @@ def test_sessions_of_a_user_defined_aggregate_that_does_not_begin_with_zeros():
     )
     found = s.window(oop.session(3)).agg(p=product("v")).run().to_table().to_pylist()
     assert [r["p"] for r in found] == [6, 35, 11]
+
+
+def test_final_sees_the_edges_of_a_session():
+    rate = oop.aggregate(0.0, lambda s, x: s + x, lambda a, b: a + b, lambda s, start, end: s / (end - start))
+    s = oop.source(pa.table({"ts": [1, 2, 30], "v": [6.0, 6.0, 9.0]}), time="ts", punctuate=oop.ordered())
+    found = s.window(oop.session(3)).agg(r=rate("v")).run().to_table().to_pylist()
+    assert [r["r"] for r in found] == [3.0, 3.0]
