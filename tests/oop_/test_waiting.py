@@ -90,21 +90,21 @@ def test_an_aggregate_takes_from_a_sort_only_the_columns_that_it_uses():
 
 
 def test_number_ranks_rows_of_all_inputs():
-    h = Harness(lambda a, b: a.union(b).number(), KV, KV)
+    h = Harness(lambda a, b: a.union(b).number("rank"), KV, KV)
     h.push({"ts": [4, 2], "k": ["a", "b"], "v": [0, 1]}, port=0)
     h.push({"ts": [2, 9], "k": ["a", "b"], "v": [0, 1]}, port=1)
     h.promise(0, ts=5)
     assert h.out() == []
     h.promise(1, ts=8)
-    assert [(r["ts"], r["k"], r["__seq"]) for r in h.rows()] == [(2, "a", 0), (2, "b", 1), (4, "a", 2)]
-    assert h.promises() == [oop.Punctuation({"ts": 5}), oop.Punctuation({"__seq": 3})]
+    assert [(r["ts"], r["k"], r["rank"]) for r in h.rows()] == [(2, "b", 0), (2, "a", 1), (4, "a", 2)]
+    assert h.promises() == [oop.Punctuation({"ts": 5}), oop.Punctuation({"rank": 3})]
     h.end()
-    assert [r["__seq"] for r in h.rows()] == [3]
+    assert [r["rank"] for r in h.rows()] == [3]
 
 
 def test_windows_count_by_the_numbers():
     def pipeline(a, b):
-        return a.union(b).number().window(oop.tumbling(2), on="__seq").agg(n=oop.count(), first=oop.min("ts"))
+        return a.union(b).number("rank").window(oop.tumbling(2), on="rank").agg(n=oop.count(), first=oop.min("ts"))
 
     h = Harness(pipeline, KV, KV)
     h.push({"ts": [4, 1], "k": ["a"] * 2, "v": [0] * 2}, port=0)
@@ -117,14 +117,14 @@ def test_windows_count_by_the_numbers():
 
 
 def test_numbers_go_on_after_a_load():
-    pipeline = lambda s: s.number()  # noqa: E731
+    pipeline = lambda s: s.number("rank")  # noqa: E731
     h = Harness(pipeline, KV)
     h.push({"ts": [1, 2, 7], "k": ["a"] * 3, "v": [0] * 3})
     h.promise(ts=5)
     other = Harness(pipeline, KV)
     other.load(h.save(), h.given)
     other.end()
-    assert [(r["ts"], r["__seq"]) for r in other.rows()] == [(7, 2)]
+    assert [(r["ts"], r["rank"]) for r in other.rows()] == [(7, 2)]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_what_cannot_be_sorted_is_refused():
     with pytest.raises(oop.SchemaMismatch, match=r"'tags' of type .* has no order, which sorting needs"):
         s.sort("tags")
     with pytest.raises(oop.SchemaMismatch, match="has no order, which ranking rows of the same time needs"):
-        s.number()
+        s.sort().number()
     with pytest.raises(oop.UnknownColumn, match="tag"):
         s.sort("tag")
     with pytest.raises(oop.SchemaMismatch, match="no one time"):
