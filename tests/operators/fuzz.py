@@ -16,6 +16,8 @@ import oop
 from oop.operators.base import Element
 
 CASES = int(os.environ.get("OOP_FUZZ_CASES", "500"))
+TOGETHER = CASES // 5
+"""For plans of several operators, each of which has its own laws."""
 
 TIMES = {
     "int64": pa.int64(),

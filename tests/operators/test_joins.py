@@ -17,7 +17,7 @@ from oop.operators.marks import is_late
 from oop.testing import Harness, check_operator
 from oop.testing.laws import bag
 from tests.operators import fuzz
-from tests.operators.fuzz import CASES, TIMES
+from tests.operators.fuzz import CASES, TIMES, TOGETHER
 
 HOWS = ("inner", "left", "right", "full", "semi", "anti")
 COLUMNS = ("ts", "link", "k", "v", "x")
@@ -286,7 +286,7 @@ def test_a_stream_with_itself() -> None:
         expected = condition.rows(rows, [dict(r) for r in rows])
         check_operator(lambda s: s.join(s, **condition.arguments), elements, seed=seed, expected=typed(expected, time))
 
-    each(case, CASES // 2)
+    each(case, TOGETHER)
 
 
 def test_a_join_of_a_join() -> None:
@@ -309,7 +309,7 @@ def test_a_join_of_a_join() -> None:
 
         check_operator(pipeline, *inputs, seed=seed, threads=rng.choice([1, 2]), expected=rows)
 
-    each(case, CASES // 2)
+    each(case, TOGETHER)
 
 
 def test_a_diamond_into_a_join() -> None:
@@ -337,4 +337,4 @@ def test_a_diamond_into_a_join() -> None:
 
         check_operator(pipeline, elements, seed=seed, expected=expected)
 
-    each(case, CASES // 2)
+    each(case, TOGETHER)

@@ -12,7 +12,7 @@ import oop
 from oop.operators import groups
 from oop.testing import check_operator
 from tests.operators import fuzz
-from tests.operators.fuzz import CASES, TIMES
+from tests.operators.fuzz import CASES, TIMES, TOGETHER
 
 PIECES = 5  # each operator's cases in pieces, so that a failure is found soon
 
@@ -245,7 +245,7 @@ def test_group_by_on_a_progressing_attribute(seeds):
     each(seeds, case)
 
 
-def test_a_second_window_on_the_result_of_the_first(seeds):
+def test_a_second_window_on_the_result_of_the_first():
     def case(rng, seed):
         elements = fuzz.random_stream(rng, TIMES["int64"])
 
@@ -255,7 +255,7 @@ def test_a_second_window_on_the_result_of_the_first(seeds):
 
         check_operator(pipeline, elements, seed=seed, threads=some_threads(rng))
 
-    each(seeds, case)
+    each(range(TOGETHER), case)
 
 
 GREATEST, LEAST = oop.greatest(oop.col("ts"), oop.col("ts_right") - 5), oop.least(oop.col("ts"), oop.col("ts_right"), 9)
@@ -295,7 +295,7 @@ def some_policy(rng: random.Random) -> oop.Policy:
     return oop.punctuated(on=["ts", "ts_right"], by=rng.choice([None, "link"]))
 
 
-def test_windows_and_groups_under_joint_promises(seeds):
+def test_windows_and_groups_under_joint_promises():
     def case(rng, seed):
         elements = fuzz.random_stream(rng, TIMES["int64"], right=True)
         there = oop.col("ts_right").is_not_null()
@@ -322,10 +322,10 @@ def test_windows_and_groups_under_joint_promises(seeds):
         policy = some_policy(rng)
         check_operator(rng.choice(pipelines), elements, seed=seed, punctuate=policy, threads=some_threads(rng))
 
-    each(seeds, case)
+    each(range(TOGETHER), case)
 
 
-def test_plans_that_describe(seeds):
+def test_plans_that_describe():
     """Group-wise promises help the first of two windows, their least the second; in a diamond both."""
 
     def case(rng, seed):
@@ -356,7 +356,7 @@ def test_plans_that_describe(seeds):
         policy = some_policy(rng)
         check_operator(pipeline, elements, seed=seed, punctuate=policy, threads=some_threads(rng))
 
-    each(seeds, case)
+    each(range(TOGETHER), case)
 
 
 def test_describe_by_hand(seeds):
@@ -381,7 +381,7 @@ def test_describe_by_hand(seeds):
     each(seeds, case)
 
 
-def test_windows_behind_a_describe_by_hand(seeds):
+def test_windows_behind_a_describe_by_hand():
     def case(rng, seed):
         elements = fuzz.random_stream(rng, TIMES["int64"], right=True)
         every, by = rng.choice([None, 3, 5]), rng.choice(["link", ()])
@@ -391,4 +391,4 @@ def test_windows_behind_a_describe_by_hand(seeds):
 
         check_operator(pipeline, elements, seed=seed, threads=some_threads(rng))
 
-    each(seeds, case)
+    each(range(TOGETHER), case)
