@@ -19,45 +19,45 @@ from oop.kernels.reference_user import failed
 from oop.kernels.user import KINDS, Fold, Functions, Result, UserLoops, check_parts, part_names, say_state
 
 _ADD = """
-def loop(ids, valid, ints, floats, {values}):
+def loop(ids, valid, counts, {parts}, {values}):
     for i in range(len(ids)):
         if len(valid) and not valid[i]:
             continue
         group = ids[i]
         made = incr({state}, {row})
         {store}
-        ints[group, 0] += 1
+        counts[group] += 1
 """
 _MERGE = """
-def loop(ids, ints_in, floats_in, ints, floats):
+def loop(ids, counts_in, {parts_in}, counts, {parts}):
     for i in range(len(ids)):
-        if ints_in[i, 0]:
+        if counts_in[i]:
             group = ids[i]
-            if ints[group, 0]:
+            if counts[group]:
                 made = merge({state}, {state_in})
                 {store}
             else:
-                for word in range(1, ints.shape[1]):
-                    ints[group, word] = ints_in[i, word]
-            ints[group, 0] += ints_in[i, 0]
+                {take}
+            counts[group] += counts_in[i]
 """
 _FINISH = """
-def loop(ints, floats, starts, ends, {outs}):
-    for group in range(len(ints)):
-        if ints[group, 0]:
+def loop(counts, {parts}, starts, ends, {outs}):
+    for group in range(len(counts)):
+        if counts[group]:
             made = final({state}, {edges})
             {store}
 """
 _ADVICE = "use numbers, tuples, math and NumPy as Numba has them; what a name from outside stands for is fixed"
+_NO_COUNTS = np.zeros(0, np.int64)
 
 
 class CompiledLoops(UserLoops):
     def __init__(self, fold: Fold) -> None:
         super().__init__(fold)
         functions = fold.functions
-        self.state = np.zeros((0, len(functions.zero)), np.int64)
-        values = [np.zeros(0, KINDS[kind]) for kind in fold.values]
-        self._add_loop = self._make_add(values)
+        self._parts = _names("part", len(functions.states))
+        self._outer = {"State": type(functions.init)}
+        self._add_loop = self._make_add()
         self._merge_loop = None if functions.merge is None else self._make_merge(functions.merge)
         kind = KINDS[fold.edges or "int"]
         self._no_edges = np.zeros(0, kind), np.zeros(0, kind)
@@ -67,78 +67,78 @@ class CompiledLoops(UserLoops):
         else:
             self._finish_loop = self._make_finish(functions.final)
 
-    def _make_add(self, values: list[Array]) -> Any:
-        incr, made = _compiled(
-            self.functions, "incr", self.functions.incr, (self.functions.init, *map(_example, self.fold.values))
-        )
-        check_parts("incr", self.functions, made)
-        names = [f"value{i}" for i in range(len(values))]
+    def _make_add(self) -> Any:
+        functions, kinds = self.functions, self.fold.values
+        incr, made = _compiled(functions, "incr", functions.incr, (functions.init, *map(_example, kinds)))
+        check_parts("incr", functions, made)
+        values = _names("value", len(kinds))
         text = _ADD.format(
-            values=", ".join(names),
-            state=self._read("ints", "floats", "group"),
-            row=", ".join(f"{name}[i]" for name in names),
-            store=self._store(8),
+            parts=", ".join(self._parts),
+            values=", ".join(values),
+            state=self._state(self._parts, "group"),
+            row=", ".join(f"{value}[i]" for value in values),
+            store=_store(8, self._parts, "made", functions.is_tuple),
         )
-        arrays = _inputs(NO_ROWS, as_mask(None)), self._words(self.state), _inputs(*values)
-        return compile_text(
-            text, {"incr": incr, "State": type(self.functions.init)}, [a for some in arrays for a in some]
-        )
+        inputs = _inputs(*(np.zeros(0, KINDS[kind]) for kind in kinds))
+        arrays = [NO_ROWS, as_mask(None), _NO_COUNTS, *functions.columns(0), *inputs]
+        return compile_text(text, {"incr": incr, **self._outer}, arrays)
 
     def _make_merge(self, merge: Callable[..., Any]) -> Any:
-        compiled, made = _compiled(self.functions, "merge", merge, (self.functions.init, self.functions.init))
-        check_parts("merge", self.functions, made)
+        functions = self.functions
+        compiled, made = _compiled(functions, "merge", merge, (functions.init, functions.init))
+        check_parts("merge", functions, made)
+        parts_in = _names("theirs", len(self._parts))
         text = _MERGE.format(
-            state=self._read("ints", "floats", "group"),
-            state_in=self._read("ints_in", "floats_in", "i"),
-            store=self._store(16),
+            parts_in=", ".join(parts_in),
+            parts=", ".join(self._parts),
+            state=self._state(self._parts, "group"),
+            state_in=self._state(parts_in, "i"),
+            store=_store(16, self._parts, "made", functions.is_tuple),
+            take=_lines(
+                16, (f"{ours}[group] = {theirs}[i]" for ours, theirs in zip(self._parts, parts_in, strict=True))
+            ),
         )
-        arrays = [NO_ROWS, *_inputs(*self._words(self.state)), *self._words(self.state)]
-        return compile_text(text, {"merge": compiled, "State": type(self.functions.init)}, arrays)
+        arrays = [NO_ROWS, *_inputs(_NO_COUNTS, *functions.columns(0)), _NO_COUNTS, *functions.columns(0)]
+        return compile_text(text, {"merge": compiled, **self._outer}, arrays)
 
     def _make_finish(self, final: Callable[..., Any]) -> Any:
+        functions = self.functions
         edges = [] if self.fold.edges is None else [_example(self.fold.edges)] * 2
-        compiled, self.result = _compiled(self.functions, "final", final, (self.functions.init, *edges))
-        outs = [f"out{i}" for i in range(len(self.result.kinds))]
-        parts = ["made"] if self.result.names is None else [f"made[{i}]" for i in range(len(outs))]
+        compiled, self.result = _compiled(functions, "final", final, (functions.init, *edges))
+        outs = _names("out", len(self.result.kinds))
         text = _FINISH.format(
+            parts=", ".join(self._parts),
             outs=", ".join(outs),
-            state=self._read("ints", "floats", "group"),
+            state=self._state(self._parts, "group"),
             edges="starts[group], ends[group]" if edges else "",
-            store=_lines(12, (f"{out}[group] = {part}" for out, part in zip(outs, parts, strict=True))),
+            store=_store(12, outs, "made", self.result.names is not None),
         )
-        arrays = [*self._words(self.state), *_inputs(*self._no_edges), *self._outs(0)]
-        return compile_text(text, {"final": compiled, "State": type(self.functions.init)}, arrays)
+        arrays = [*_inputs(_NO_COUNTS, *functions.columns(0), *self._no_edges), *self._outs(0)]
+        return compile_text(text, {"final": compiled, **self._outer}, arrays)
 
-    def _read(self, ints: str, floats: str, row: str) -> str:
-        """The state in a row, as the user's functions take it."""
-        words = {"int": f"{ints}[{row}, {{}}]", "bool": f"{ints}[{row}, {{}}] != 0", "float": f"{floats}[{row}, {{}}]"}
-        parts = [words[kind].format(word) for word, kind in enumerate(self.functions.states, 1)]
+    def _state(self, columns: Sequence[str], row: str) -> str:
+        """A group's state, as the user's functions take it."""
+        parts = [f"{column}[{row}]" for column in columns]
         if not self.functions.is_tuple:
             return parts[0]
         return f"{'State' if hasattr(self.functions.init, '_fields') else ''}({', '.join(parts)},)"
 
-    def _store(self, indent: int) -> str:
-        arrays = ["floats" if kind == "float" else "ints" for kind in self.functions.states]
-        parts = [f"made[{i}]" for i in range(len(arrays))] if self.functions.is_tuple else ["made"]
-        pairs = enumerate(zip(arrays, parts, strict=True), 1)
-        return _lines(indent, (f"{array}[group, {word}] = {part}" for word, (array, part) in pairs))
-
-    def _words(self, state: Ints) -> tuple[Array, Array]:
-        """One memory, read as whole numbers and as floats."""
-        return state, state.view(np.float64)
-
     def _outs(self, length: int) -> list[Array]:
         return [np.zeros(length, KINDS[kind]) for kind in self.result.kinds]
 
-    def _add(self, ids: Ints, values: Sequence[Array], valid: Bools | None, state: Ints) -> None:
-        _run("incr", self._add_loop, as_input(ids), as_mask(valid), *self._words(state), *_inputs(*values))
+    def _add(
+        self, ids: Ints, values: Sequence[Array], valid: Bools | None, counts: Ints, state: Sequence[Array]
+    ) -> None:
+        _run("incr", self._add_loop, as_input(ids), as_mask(valid), counts, *state, *_inputs(*values))
 
-    def _merge(self, ids: Ints, state_in: Ints, state: Ints) -> None:
-        _run("merge", self._merge_loop, as_input(ids), *_inputs(*self._words(state_in)), *self._words(state))
+    def _merge(
+        self, ids: Ints, counts_in: Ints, state_in: Sequence[Array], counts: Ints, state: Sequence[Array]
+    ) -> None:
+        _run("merge", self._merge_loop, *_inputs(ids, counts_in, *state_in), counts, *state)
 
-    def _finish(self, state: Ints, edges: tuple[Array, Array] | None) -> list[Array]:
-        outs = self._outs(len(state))
-        _run("final", self._finish_loop, *self._words(state), *_inputs(*(edges or self._no_edges)), *outs)
+    def _finish(self, counts: Ints, state: Sequence[Array], edges: tuple[Array, Array] | None) -> list[Array]:
+        outs = self._outs(len(counts))
+        _run("final", self._finish_loop, *_inputs(counts, *state, *(edges or self._no_edges)), *outs)
         return outs
 
 
@@ -168,6 +168,16 @@ def _example(kind: str) -> Any:
 
 def _inputs(*arrays: Array) -> list[Array]:
     return [as_input(array) for array in arrays]
+
+
+def _names(name: str, count: int) -> list[str]:
+    return [f"{name}{i}" for i in range(count)]
+
+
+def _store(indent: int, columns: Sequence[str], made: str, is_tuple: bool) -> str:
+    """What a function gave, into the columns."""
+    parts = [f"{made}[{i}]" for i in range(len(columns))] if is_tuple else [made]
+    return _lines(indent, (f"{column}[group] = {part}" for column, part in zip(columns, parts, strict=True)))
 
 
 def _lines(indent: int, lines: Iterable[str]) -> str:

@@ -46,39 +46,38 @@ class PlainLoops(UserLoops):
             check_parts("merge", functions, _result("merge", [call("merge", functions.merge, *states[1:])]))
         return states
 
-    def _add(self, ids: Ints, values: Sequence[Array], valid: Bools | None, state: Ints) -> None:
+    def _add(
+        self, ids: Ints, values: Sequence[Array], valid: Bools | None, counts: Ints, state: Sequence[Array]
+    ) -> None:
         rows = zip(ids.tolist(), *(value.tolist() for value in values), strict=True)
         for i, (group, *given) in enumerate(rows):
             if valid is None or valid[i]:
-                self._store(state[group], call("incr", self.functions.incr, self._read(state[group]), *given))
-                state[group, 0] += 1
+                _store(state, group, call("incr", self.functions.incr, self._read(state, group), *given))
+                counts[group] += 1
 
-    def _merge(self, ids: Ints, state_in: Ints, state: Ints) -> None:
+    def _merge(
+        self, ids: Ints, counts_in: Ints, state_in: Sequence[Array], counts: Ints, state: Sequence[Array]
+    ) -> None:
         assert self.functions.merge is not None
         for i, group in enumerate(ids.tolist()):
-            if not state_in[i, 0]:
+            if not counts_in[i]:
                 continue
-            if state[group, 0]:
-                parts = self._read(state[group]), self._read(state_in[i])
-                self._store(state[group], call("merge", self.functions.merge, *parts))
-            else:
-                state[group, 1:] = state_in[i, 1:]
-            state[group, 0] += state_in[i, 0]
+            made = self._read(state_in, i)
+            if counts[group]:
+                made = call("merge", self.functions.merge, self._read(state, group), made)
+            _store(state, group, made)
+            counts[group] += counts_in[i]
 
-    def _finish(self, state: Ints, edges: tuple[Array, Array] | None) -> list[Array]:
+    def _finish(self, counts: Ints, state: Sequence[Array], edges: tuple[Array, Array] | None) -> list[Array]:
         assert self.functions.final is not None
-        out = [np.zeros(len(state), KINDS[kind]) for kind in self.result.kinds]
-        for group in np.flatnonzero(state[:, 0]).tolist():
+        out = [np.zeros(len(counts), KINDS[kind]) for kind in self.result.kinds]
+        for group in np.flatnonzero(counts).tolist():
             window = () if edges is None else (edge[group].item() for edge in edges)
-            made = call("final", self.functions.final, self._read(state[group]), *window)
-            for array, kind, part in zip(out, self.result.kinds, _parts(made), strict=True):
-                array[group] = _wrapped(part) if kind == "int" else part
+            _store(out, group, call("final", self.functions.final, self._read(state, group), *window))
         return out
 
-    def _read(self, row: Ints) -> Any:
-        floats = row.view(np.float64)
-        words = enumerate(self.functions.states, 1)
-        parts = [floats[w].item() if kind == "float" else _TYPES[kind](row[w]) for w, kind in words]
+    def _read(self, state: Sequence[Array], group: int) -> Any:
+        parts = [part[group].item() for part in state]
         return self._as_state(parts) if self.functions.is_tuple else parts[0]
 
     def _as_state(self, made: Any) -> Any:
@@ -88,13 +87,10 @@ class PlainLoops(UserLoops):
         parts = [_TYPES[kind](part) for kind, part in zip(self.functions.states, made, strict=True)]
         return type(self.functions.init)(*parts) if hasattr(self.functions.init, "_fields") else tuple(parts)
 
-    def _store(self, row: Ints, made: Any) -> None:
-        floats = row.view(np.float64)
-        for word, (kind, part) in enumerate(zip(self.functions.states, _parts(made), strict=True), 1):
-            if kind == "float":
-                floats[word] = part
-            else:
-                row[word] = _wrapped(part)
+
+def _store(columns: Sequence[Array], group: int, made: Any) -> None:
+    for column, part in zip(columns, _parts(made), strict=True):
+        column[group] = _wrapped(part) if column.dtype == np.int64 else part
 
 
 _TYPES: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": bool}

@@ -1,9 +1,8 @@
 """Aggregates that users wrote: (init, incr, merge, final), as loops over dense group ids.
 
-A group's state is a row of 8-byte words: how many rows it has taken, then the components of the state, side by side so
-that a group is one place in memory. A float is in its word as its bits, a bool as 0 or 1. The loops are those of
-`reference_user`, in plain Python, or of `jit_user`, compiled by Numba around the user's functions; native kernels use
-the latter, since C knows no Python.
+What is kept of groups are columns: how many rows each has taken, then a column for each component of the state. So a
+result that is a component needs no copy. The loops are those of `reference_user`, in plain Python, or of `jit_user`,
+compiled by Numba around the user's functions; native kernels use the latter, since C knows no Python.
 """
 
 from __future__ import annotations
@@ -43,23 +42,20 @@ class Functions:
     @cached_property
     def states(self) -> tuple[str, ...]:
         """The kinds of the state's components."""
-        return tuple(type(part).__name__ for part in self._parts)
-
-    @cached_property
-    def zero(self) -> Ints:
-        """The row of a group that has taken nothing."""
-        words = np.zeros(1 + len(self.states), np.int64)
-        for word, part in enumerate(self._parts, 1):
-            words.view(np.float64 if isinstance(part, float) else np.int64)[word] = part
-        return words
+        return tuple(type(part).__name__ for part in self.parts)
 
     @property
     def is_tuple(self) -> bool:
         return isinstance(self.init, tuple)
 
     @property
-    def _parts(self) -> tuple[Any, ...]:
+    def parts(self) -> tuple[Any, ...]:
+        """The components of init."""
         return self.init if isinstance(self.init, tuple) else (self.init,)
+
+    def columns(self, size: int) -> list[Array]:
+        """The state of so many groups that have taken nothing."""
+        return [np.full(size, part, KINDS[kind]) for part, kind in zip(self.parts, self.states, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +87,7 @@ class Result:
 
 
 class UserLoops(ABC):
-    """``result`` is what `finish` gives, one array for each part."""
+    """``result`` is what `finish` gives, one array for each part. ``counts`` and ``state`` are what is kept."""
 
     result: Result
 
@@ -99,68 +95,74 @@ class UserLoops(ABC):
         self.fold = fold
         self.functions = fold.functions
 
-    def add(self, ids: Ints, values: Sequence[Array], valid: Bools | None, state: Ints) -> None:
+    def add(
+        self, ids: Ints, values: Sequence[Array], valid: Bools | None, counts: Ints, state: Sequence[Array]
+    ) -> None:
         """Row i goes into group ids[i], if it is valid."""
-        self._check(ids, state)
+        self._check(counts, state)
+        check_ids(ids, len(counts))
         for kind, value in zip(self.fold.values, values, strict=True):
             check_array("values", value, KINDS[kind], len(ids))
-        self._add(ids, values, check_valid(valid, len(ids)), state)
+        self._add(ids, values, check_valid(valid, len(ids)), counts, state)
 
-    def merge(self, ids: Ints, state_in: Ints, state: Ints) -> None:
-        """Group i of ``state_in`` goes into group ids[i]. One that has taken nothing becomes what comes: this needs no
+    def merge(
+        self, ids: Ints, counts_in: Ints, state_in: Sequence[Array], counts: Ints, state: Sequence[Array]
+    ) -> None:
+        """Group i of what comes goes into group ids[i]. One that has taken nothing becomes what comes: this needs no
         `merge`, so groups that only change their place never do."""
-        self._check(ids, state)
-        if state_in.shape != (len(ids), state.shape[1]) or state_in.dtype != np.int64:
-            raise KernelError(f"partial states must be int64 in {len(ids)} rows of {state.shape[1]} words")
+        self._check(counts, state)
+        check_ids(ids, len(counts))
+        self._check(counts_in, state_in, len(ids))
         if self.functions.merge is not None:
-            self._merge(ids, state_in, state)
+            self._merge(ids, counts_in, state_in, counts, state)
             return
-        taken = np.flatnonzero(state_in[:, 0])
+        taken = np.flatnonzero(counts_in)
         places = ids[taken]
-        if state[places, 0].any() or len(np.unique(places)) < len(places):
+        if counts[places].any() or len(np.unique(places)) < len(places):
             raise KernelError("an aggregate without merge= was asked to merge")
-        state[places] = state_in[taken]
+        for ours, theirs in zip((counts, *state), (counts_in, *state_in), strict=True):
+            ours[places] = theirs[taken]
 
-    def finish(self, state: Ints, edges: tuple[Array, Array] | None = None) -> list[Array]:
-        """The results of all groups; of those that have taken nothing it has zeros."""
-        self._check(np.zeros(0, np.int64), state)
+    def finish(self, counts: Ints, state: Sequence[Array], edges: tuple[Array, Array] | None = None) -> list[Array]:
+        """The results of all groups, whatever they are for those that have taken nothing; without `final` the state."""
+        self._check(counts, state)
         if self.fold.edges is not None:
             if edges is None:
                 raise KernelError("final= takes the window's start and end, and there is no window")
             for edge in edges:
-                check_array("edges", edge, KINDS[self.fold.edges], len(state))
+                check_array("edges", edge, KINDS[self.fold.edges], len(counts))
         if self.functions.final is None:
-            return [_part(state, word, kind) for word, kind in enumerate(self.functions.states, 1)]
-        return self._finish(state, edges if self.fold.edges is not None else None)
+            return list(state)
+        return self._finish(counts, state, edges if self.fold.edges is not None else None)
 
-    def _check(self, ids: Ints, state: Ints) -> None:
-        words = len(self.functions.zero)
-        if state.dtype != np.int64 or state.ndim != 2 or state.shape[1] != words or not state.flags.c_contiguous:
-            raise KernelError(f"state must be contiguous int64 in rows of {words} words")
-        check_ids(ids, len(state))
-
-    @abstractmethod
-    def _add(self, ids: Ints, values: Sequence[Array], valid: Bools | None, state: Ints) -> None: ...
+    def _check(self, counts: Ints, state: Sequence[Array], size: int | None = None) -> None:
+        check_array("counts", counts, np.int64, size)
+        for kind, part in zip(self.functions.states, state, strict=True):
+            check_array("state", part, KINDS[kind], len(counts))
 
     @abstractmethod
-    def _merge(self, ids: Ints, state_in: Ints, state: Ints) -> None: ...
+    def _add(
+        self, ids: Ints, values: Sequence[Array], valid: Bools | None, counts: Ints, state: Sequence[Array]
+    ) -> None: ...
 
     @abstractmethod
-    def _finish(self, state: Ints, edges: tuple[Array, Array] | None) -> list[Array]: ...
+    def _merge(
+        self, ids: Ints, counts_in: Ints, state_in: Sequence[Array], counts: Ints, state: Sequence[Array]
+    ) -> None: ...
 
-
-def _part(state: Ints, word: int, kind: str) -> Array:
-    return state.view(np.float64 if kind == "float" else np.int64)[:, word].astype(KINDS[kind])
+    @abstractmethod
+    def _finish(self, counts: Ints, state: Sequence[Array], edges: tuple[Array, Array] | None) -> list[Array]: ...
 
 
 def user_loops(fold: Fold, name: str | None = None) -> UserLoops:
     """The loops of a fold on one implementation of the kernels; compiled at once, so that errors come early.
 
     >>> total = Functions(0, lambda state, value: state + value)
-    >>> state = np.array([total.zero, total.zero])
-    >>> user_loops(Fold(total, ("int",)), "reference").add(np.array([0, 1, 0]), [np.array([5, 6, 7])], None, state)
-    >>> state.tolist()
-    [[2, 12], [1, 6]]
+    >>> counts, state = np.zeros(2, np.int64), total.columns(2)
+    >>> loops = user_loops(Fold(total, ("int",)), "reference")
+    >>> loops.add(np.array([0, 1, 0]), [np.array([5, 6, 7])], None, counts, state)
+    >>> counts, state
+    (array([2, 1]), [array([12,  6])])
     """
     return _load(fold, name or dispatch.kernels().name)
 

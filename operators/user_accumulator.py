@@ -1,4 +1,4 @@
-"""What a user-defined aggregate keeps: rows of words, as `oop.kernels.user` has them."""
+"""What a user-defined aggregate keeps: a count, and columns of the state (see `oop.kernels.user`)."""
 
 from __future__ import annotations
 
@@ -29,16 +29,15 @@ class Values:
 
 
 class UserAccumulator(Accumulator):
-    """``state`` has a row of words for each group (see `oop.kernels.user`); the first is how many rows it has taken."""
-
-    fields = (("state", np.int64),)
+    """Its arrays are as many as the state has components: ``part0``, ``part1``, … beside ``counts``."""
 
     def __init__(self, loops: UserLoops) -> None:
         made = loops.result
         types = [_TYPES[kind] for kind in made.kinds]
         super().__init__(pa.null(), types[0] if made.names is None else pa.struct(zip(made.names, types, strict=True)))
         self.loops = loops
-        self._arrays = {"state": np.zeros((0, len(loops.functions.zero)), np.int64)}
+        parts = enumerate(loops.functions.columns(0))
+        self._arrays = {"counts": np.zeros(0, np.int64), **{f"part{i}": column for i, column in parts}}
 
     @property
     def kept(self) -> tuple[object, ...]:
@@ -46,7 +45,11 @@ class UserAccumulator(Accumulator):
 
     @property
     def saved_columns(self) -> int:
-        return len(self.loops.functions.zero)
+        return len(self._arrays)
+
+    @property
+    def state(self) -> list[np.ndarray]:
+        return [array[: self.size] for name, array in self._arrays.items() if name != "counts"]
 
     def empty(self) -> Accumulator:
         out = super().empty()
@@ -55,11 +58,19 @@ class UserAccumulator(Accumulator):
         return out
 
     def grow(self, size: int, expected: int = 0) -> None:
-        held = len(self._arrays["state"])
+        held = len(self._arrays["counts"])
         super().grow(size, expected)
-        state, zero = self._arrays["state"], self.loops.functions.zero
-        if len(state) > held and zero.any():
-            state[held:] = zero
+        for i, part in enumerate(self.loops.functions.parts):
+            array = self._arrays[f"part{i}"]
+            if len(array) > held and array.dtype.type(part).tobytes().strip(b"\0"):  # zeros are there already
+                array[held:] = part
+
+    @classmethod
+    def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
+        out = parts[0].empty()
+        out.size = sum(p.size for p in parts)
+        out._arrays = {n: np.concatenate([getattr(p, n) for p in parts]) for n in out._arrays}
+        return out
 
     def prepare(self, values: pa.Array | None) -> Any:
         columns = [] if values is None else [values]
@@ -73,10 +84,11 @@ class UserAccumulator(Accumulator):
         return Values(arrays, valid)
 
     def update(self, ids: Ids, values: Any) -> None:
-        self.loops.add(ids, values.arrays, values.valid, self.state)
+        self.loops.add(ids, values.arrays, values.valid, self.counts, self.state)
 
     def merge(self, ids: Ids, other: Accumulator) -> None:
-        self.loops.merge(ids, other.state, self.state)
+        assert isinstance(other, UserAccumulator)
+        self.loops.merge(ids, other.counts, other.state, self.counts, self.state)
 
     def result(self) -> pa.Array:
         return self._result(None)
@@ -86,29 +98,20 @@ class UserAccumulator(Accumulator):
 
     def _result(self, edges: tuple[np.ndarray, np.ndarray] | None) -> pa.Array:
         """Null for a group that has taken no row, as the built-in ones have it."""
-        parts = self.loops.finish(self.state, edges)
-        none = self.state[:, 0] == 0
+        parts = self.loops.finish(self.counts, self.state, edges)
+        none = self.counts == 0
         names = self.loops.result.names
         if names is None:
             return pa.array(parts[0], mask=none)
         return pa.StructArray.from_arrays([pa.array(p) for p in parts], list(names), mask=pa.array(none))
 
     def to_arrow(self) -> list[pa.Array]:
-        """The count, then the components; floats as such."""
-        floats = self.state.view(np.float64)
-        parts = [(floats if kind == "float" else self.state)[:, word] for word, kind in self._words()]
-        return [pa.array(part.copy()) for part in (self.state[:, 0], *parts)]
+        return [self._to_arrow(name) for name in self._arrays]
 
     def load_arrow(self, columns: Sequence[pa.Array]) -> None:
         self.size = len(columns[0])
-        state = np.zeros((self.size, self.saved_columns), np.int64)
-        state[:, 0] = views.column(columns[0]).data
-        for word, kind in self._words():
-            state.view(np.float64 if kind == "float" else np.int64)[:, word] = views.column(columns[word]).data
-        self._arrays["state"] = state
-
-    def _words(self) -> list[tuple[int, str]]:
-        return list(enumerate(self.loops.functions.states, 1))
+        for (name, array), column in zip(list(self._arrays.items()), columns, strict=True):
+            self._arrays[name] = views.column(column).data.astype(array.dtype)
 
 
 def _numbers(kind: str, column: views.Column) -> np.ndarray:

@@ -68,32 +68,22 @@ def values_of(kind: str, rng: np.random.Generator, count: int) -> np.ndarray:
     return rng.random(count) < 0.5
 
 
-def parts(fold: Fold, state: np.ndarray) -> list[np.ndarray]:
-    """Counts and components; a NaN is one, whatever its bits."""
-    floats = [kind == "float" for kind in ("int", *fold.functions.states)]
-    return [state.view(np.float64 if is_float else np.int64)[:, word] for word, is_float in enumerate(floats)]
-
-
 def run(name: str, fold: Fold, count: int) -> list[Any]:
     """Rows into groups, some of them not valid; those into others; and what comes out of both."""
     rng = np.random.default_rng(3)
-    loops, zero = user_loops(fold, name), fold.functions.zero
+    loops, functions = user_loops(fold, name), fold.functions
     edges = None
     if fold.edges is not None:
         edges = np.arange(9, dtype=KINDS[fold.edges]), np.arange(9, dtype=KINDS[fold.edges]) + 4
-    state, other = np.tile(zero, (9, 1)), np.tile(zero, (9, 1))
+    (counts, state), (others, other) = ((np.zeros(9, np.int64), functions.columns(9)) for _ in range(2))
     for valid in (None, rng.random(count) < 0.7):
-        loops.add(rng.integers(0, 8, count), [values_of(kind, rng, count) for kind in fold.values], valid, state)
-    loops.merge(np.arange(9)[::-1].copy(), state, other)
-    if fold.functions.merge is not None:
-        loops.merge(rng.integers(0, 9, 9), state, other)
-    return [
-        loops.result,
-        *parts(fold, state),
-        *parts(fold, other),
-        *loops.finish(state, edges),
-        *loops.finish(other, edges),
-    ]
+        values = [values_of(kind, rng, count) for kind in fold.values]
+        loops.add(rng.integers(0, 8, count), values, valid, counts, state)
+    loops.merge(np.arange(9)[::-1].copy(), counts, state, others, other)
+    if functions.merge is not None:
+        loops.merge(rng.integers(0, 9, 9), counts, state, others, other)
+    results = loops.finish(counts, state, edges), loops.finish(others, other, edges)
+    return [loops.result, counts, *state, others, *other, *results[0], *results[1]]
 
 
 @pytest.mark.parametrize("count", [0, 1, 300])
@@ -110,30 +100,32 @@ def test_compiled_equals_plain(fold: Fold, count: int) -> None:
 @pytest.mark.parametrize("name", ["reference", "jit"])
 def test_without_merge_groups_may_move_but_not_meet(name: str) -> None:
     fold = FOLDS["rows"]
-    loops, state = user_loops(fold, name), np.tile(fold.functions.zero, (3, 1))
-    loops.add(np.array([0, 0, 1]), [], None, state)
-    moved = np.tile(fold.functions.zero, (3, 1))
-    loops.merge(np.array([2, 0, 0]), state, moved)  # the last has taken nothing
-    assert moved.tolist() == [[1, 8], [0, 7], [2, 9]]
+    loops, counts, state = user_loops(fold, name), np.zeros(3, np.int64), fold.functions.columns(3)
+    loops.add(np.array([0, 0, 1]), [], None, counts, state)
+    places, moved = np.zeros(3, np.int64), fold.functions.columns(3)
+    loops.merge(np.array([2, 0, 0]), counts, state, places, moved)  # the last has taken nothing
+    assert (places.tolist(), moved[0].tolist()) == ([1, 0, 2], [8, 7, 9])
     for ids in ([2, 1, 1], [1, 1, 1]):
         with pytest.raises(KernelError, match="without merge= was asked to merge"):
-            loops.merge(np.array(ids), state, moved)
+            loops.merge(np.array(ids), counts, state, places, moved)
 
 
 @pytest.mark.parametrize("name", ["reference", "jit"])
 def test_sizes_are_checked(name: str) -> None:
     loops = user_loops(FOLDS["sum"], name)
-    state = np.zeros((2, 2), np.int64)
+    counts, state = np.zeros(2, np.int64), [np.zeros(2, np.int64)]
     with pytest.raises(KernelError, match="ids must be from 0 to 1"):
-        loops.add(np.array([2]), [np.array([1])], None, state)
+        loops.add(np.array([2]), [np.array([1])], None, counts, state)
     with pytest.raises(KernelError, match="values has 2 rows, not 1"):
-        loops.add(np.array([0]), [np.array([1, 2])], None, state)
-    with pytest.raises(KernelError, match="rows of 2 words"):
-        loops.add(np.array([0]), [np.array([1])], None, np.zeros((2, 3), np.int64))
-    with pytest.raises(KernelError, match="1 rows of 2 words"):
-        loops.merge(np.array([0]), state, state)
+        loops.add(np.array([0]), [np.array([1, 2])], None, counts, state)
+    with pytest.raises(KernelError, match="state has 3 rows, not 2"):
+        loops.add(np.array([0]), [np.array([1])], None, counts, [np.zeros(3, np.int64)])
+    with pytest.raises(KernelError, match="state must be a one-dimensional int64"):
+        loops.finish(counts, [np.zeros(2)])
+    with pytest.raises(KernelError, match="counts has 2 rows, not 1"):
+        loops.merge(np.array([0]), counts, state, counts, state)
     with pytest.raises(KernelError, match="there is no window"):
-        user_loops(FOLDS["windows"], name).finish(state)
+        user_loops(FOLDS["windows"], name).finish(counts, state)
 
 
 @pytest.mark.parametrize("name", ["reference", "jit"])
@@ -145,12 +137,12 @@ def test_an_error_of_the_users_says_where(name: str, role: str) -> None:
         (lambda a, b: a // (b - 9)) if role == "merge" else None,
         (lambda s: s // (s - 9)) if role == "final" else None,
     )
-    loops, state = user_loops(Fold(functions, ("int",)), name), np.zeros((1, 2), np.int64)
+    loops, counts, state = user_loops(Fold(functions, ("int",)), name), np.zeros(1, np.int64), functions.columns(1)
     with pytest.raises(OopError, match=f"{role} of a user-defined aggregate failed: ZeroDivisionError"):
-        loops.add(np.array([0]), [np.array([9])], None, state)
+        loops.add(np.array([0]), [np.array([9])], None, counts, state)
         if role == "merge":
-            loops.merge(np.array([0]), np.array([[1, 9]]), state)
-        loops.finish(state)
+            loops.merge(np.array([0]), np.array([1]), [np.array([9])], counts, state)
+        loops.finish(counts, state)
 
 
 def test_equal_functions_are_compiled_once() -> None:
