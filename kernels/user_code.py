@@ -15,7 +15,8 @@ import dis
 import hashlib
 import math
 from collections.abc import Iterator
-from types import CodeType, FunctionType, ModuleType
+from functools import partial
+from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,14 @@ def _say(value: Any, seen: set[int]) -> Iterator[str]:
             return
         seen.add(id(value))
         yield from _say_code(value.__code__, seen)
-        yield from _say((value.__defaults__, tuple(_bound(value))), seen)
+        named = tuple(sorted((value.__kwdefaults__ or {}).items()))
+        yield from _say((value.__defaults__, named, tuple(_bound(value))), seen)
+    elif isinstance(value, MethodType):
+        yield from _say((value.__func__, vars(value.__self__) if hasattr(value.__self__, "__dict__") else ()), seen)
+    elif isinstance(value, partial):
+        yield from _say((value.func, value.args, tuple(sorted(value.keywords.items()))), seen)
+    elif isinstance(value, dict):
+        yield from _say(tuple(sorted(value.items(), key=repr)), seen)
     elif isinstance(value, CodeType):
         yield from _say_code(value, seen)
     elif isinstance(value, tuple | list):
@@ -74,7 +82,13 @@ def _bound(function: FunctionType) -> Iterator[Any]:
         except ValueError:  # not set yet
             yield "empty"
     for name in sorted(_globals_of(code)):
-        yield function.__globals__.get(name, f"builtin {name}")
+        found = function.__globals__.get(name, f"builtin {name}")
+        yield found
+        if isinstance(found, ModuleType):  # of what the code may read there, what is no function or class
+            for inner in sorted(set(code.co_names)):
+                value = getattr(found, inner, None)
+                if not callable(value) and not isinstance(value, ModuleType):
+                    yield inner, value
 
 
 def _globals_of(code: CodeType) -> set[str]:

@@ -43,9 +43,20 @@ def ranked(stream: Stream, time: str) -> Stream:
     return marked._then(Number(time, (SEQ,)), ".number()", time=stream.time)
 
 
-def check_numbers(node: Node, sources: bool = False) -> None:
+def check_numbers(root: Node, sources: bool = False) -> None:
     """SchemaMismatch if rows have no number there, with the operator that loses it; ``sources``: behind a union they
     have that of their source."""
+    waiting, seen = [root], {id(root)}
+    while waiting:
+        node = waiting.pop()
+        _check_number(node, sources)
+        if not node.spec.numbers_rows:
+            above = [edge.node for edge in node.inputs if id(edge.node) not in seen]
+            waiting += above
+            seen.update(map(id, above))
+
+
+def _check_number(node: Node, sources: bool) -> None:
     with_number(node.schema)  # refuses a column of the user's that has the name
     through = sources and isinstance(node.spec, Union)
     if not through and node.spec.with_number() is None:
@@ -58,9 +69,6 @@ def check_numbers(node: Node, sources: bool = False) -> None:
             f"the rows of {node.call} at {node.site} come through several channels, each with an order of its own",
             hint="leave channel= out: the rows of a source as a whole are counted as Spark's tasks bring them",
         )
-    if not node.spec.numbers_rows:
-        for edge in node.inputs:
-            check_numbers(edge.node, sources)
 
 
 def resolved(root: Node) -> Node:
@@ -118,11 +126,12 @@ def _of_sources(node: Node, inputs: Sequence[Edge]) -> list[Edge]:
     return found
 
 
-def _sources_of(node: Node) -> int:
-    """How many sources the numbers there tell apart."""
-    if node.spec.numbers_rows:
-        return 1
-    return sum(_sources_of(edge.node) for edge in node.inputs)
+def _sources_of(root: Node) -> int:
+    """How many sources the numbers there tell apart; one that is read twice counts twice."""
+    found: dict[int, int] = {}
+    for node in walk(root):
+        found[id(node)] = 1 if node.spec.numbers_rows else sum(found[id(edge.node)] for edge in node.inputs)
+    return found[id(root)]
 
 
 def _gives_the_same(node: Node, inputs: Sequence[Edge]) -> bool:

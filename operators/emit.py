@@ -28,8 +28,9 @@ from oop.operators.base import (
     read_text,
     text_part,
 )
+from oop.operators.coverage import covered
 from oop.operators.holding import unique_schema
-from oop.operators.marks import is_partial
+from oop.operators.marks import is_partial, keep_late, mark_late
 from oop.operators.shown import Shown
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
@@ -144,8 +145,11 @@ class EmitOperator:
         if self.spec.is_early and self._is_due(batch):
             for results in self.of.open_results():
                 news = self.shown.news(results)
-                if news.num_rows:
-                    yield self._said(news, PARTIAL)
+                # what begins before what was promised does so by an admitted late row: it is outside the law
+                late = covered(self.ports.out, news)
+                for part in (news.filter(pa.array(~late)), mark_late(news.filter(pa.array(late)))):
+                    if part.num_rows:
+                        yield self._said(part, PARTIAL)
 
     def _is_due(self, batch: pa.RecordBatch) -> bool:
         """After every batch, or when rows have reached a new step of time."""
@@ -155,9 +159,11 @@ class EmitOperator:
         times = batch.column(self.on).drop_null()
         if not len(times):
             return False
-        step = int(views.times(times).max() // self.spec.every)
-        before, self.step = self.step, step if self.step is None else max(step, self.step)
-        return before is not None and self.step > before
+        moments = views.times(times)
+        step = int(moments.max() // self.spec.every)
+        before = int(moments.min() // self.spec.every) if self.step is None else self.step
+        self.step = max(step, before)
+        return self.step > before
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         return self.process_punctuations([punct], port)
@@ -172,11 +178,15 @@ class EmitOperator:
 
     def _final(self, elements: Iterable[Element]) -> Iterator[Element]:
         for element in elements:
-            yield element if isinstance(element, Punctuation) else self._said(element, FINAL)
+            if isinstance(element, Punctuation):
+                yield element
+            else:
+                self.shown.close(element)
+                yield self._said(element, FINAL)
 
     def _said(self, batch: pa.RecordBatch, what: str) -> pa.RecordBatch:
         column = pa.repeat(pa.scalar(what), batch.num_rows)
-        return pa.RecordBatch.from_arrays([*batch.columns, column], schema=self.output)
+        return keep_late(pa.RecordBatch.from_arrays([*batch.columns, column], schema=self.output), batch)
 
     def save(self) -> Iterator[Part]:
         yield from self.of.save()

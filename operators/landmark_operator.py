@@ -183,6 +183,9 @@ class LandmarkOperator(AggregateOperator):
             so_far = self._table()
             so_far.absorb(*filter(len, [self.running, *(self.store.tables[pane] for pane in panes)]))
             still = self._bounds(self.ports.frontiers[0], so_far) <= panes[-1]
+            if self.changes:  # no others will be put out for this step
+                last = self.store.tables[panes[-1]]
+                still &= np.isin(np.arange(len(so_far)), so_far.keys.map(last.key_columns(), len(last)))
             yield self._batch(_at(so_far.select(np.flatnonzero(still)), panes[-1]))
 
     def save(self) -> Iterator[Part]:

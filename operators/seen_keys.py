@@ -15,7 +15,7 @@ import pyarrow as pa
 from oop.kernels import dispatch, views
 from oop.operators import time_slices
 from oop.operators.base import Part, read_text, text_part
-from oop.operators.coverage import as_int64, covered
+from oop.operators.coverage import covered
 from oop.operators.held_rows import HeldRows, as_type, plain_type
 from oop.operators.keys import KeyTable, read_key
 from oop.operators.ordering import order_rows
@@ -178,7 +178,7 @@ class SeenKeys:
         if frontier.ended or not frontier.is_linear or set(linear) != {self.on}:
             yield from ((number, frontier.ended) for number in sorted(self._slices))
             return
-        (bound,) = map(as_int64, linear.values())
+        (bound,) = linear.values()  # not rounded: a slot of float times reaches up to the next whole number
         for number in sorted(self._slices):
             if number << self._shift < bound:
                 # what is far from 0 or has no value stands in one slot, whatever it is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from oop.operators.coverage import covered
 from oop.operators.keys import KeyTable, read_key
 from oop.punctuation import Frontier
 
+_GONE = -1
 _SLACK = 1024  # rows that may be outdated before they are worth clearing away
 
 
@@ -36,11 +38,11 @@ class Shown:
     def _clear(self) -> None:
         self.keys = KeyTable([views.key_kind(self.schema.field(n).type) for n in self.identity])
         self.log = self.schema.empty_table()
-        self.latest = np.zeros(0, np.int64)  # by id: the row of the log
+        self.latest = np.zeros(0, np.int64)  # by id: the row of the log; _GONE: it will not be shown again
         self.changed = True
 
     def __len__(self) -> int:
-        return len(self.latest)
+        return int((self.latest != _GONE).sum())
 
     @property
     def nbytes(self) -> int:
@@ -49,7 +51,7 @@ class Shown:
     def news(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows that were not shown before as they are now; they count as shown then. No row comes twice in it."""
         ids = self._ids(batch)
-        known = ids < len(self.latest)
+        known = self.latest[ids] != _GONE
         differs = ~known
         if known.any():
             rows = np.flatnonzero(known)
@@ -61,40 +63,49 @@ class Shown:
         return found
 
     def _ids(self, batch: pa.RecordBatch) -> np.ndarray:
-        return self.keys.map([read_key(batch.column(n)) for n in self.identity], batch.num_rows)
+        ids = self.keys.map([read_key(batch.column(n)) for n in self.identity], batch.num_rows)
+        if len(self.keys) > len(self.latest):
+            self.latest = np.concatenate([self.latest, np.full(len(self.keys) - len(self.latest), _GONE)])
+        return ids
 
     def _note(self, ids: np.ndarray, batch: pa.RecordBatch) -> None:
-        room = int(ids.max()) + 1
-        if room > len(self.latest):
-            self.latest = np.concatenate([self.latest, np.zeros(room - len(self.latest), np.int64)])
         self.latest[ids] = self.log.num_rows + np.arange(batch.num_rows)
         self.log = pa.concat_tables([self.log, pa.Table.from_batches([batch.replace_schema_metadata(None)])])
         self.changed = True
         if self.log.num_rows > 2 * len(self.latest) + _SLACK:
-            self.log = self.log.take(pa.array(self.latest)).combine_chunks()
-            self.latest = np.arange(len(self.latest))
+            self._keep(self.rows())
+
+    def close(self, batch: pa.RecordBatch) -> None:
+        """These are final."""
+        if len(self.latest):
+            self.latest[self._ids(batch)] = _GONE
+            self.changed = True
+            if len(self.latest) > 2 * len(self) + _SLACK:
+                self._keep(self.rows())
 
     def forget(self, promised: Frontier) -> None:
         """Rows that match what is promised will not be shown again."""
         if not len(self):
+            if len(self.latest):
+                self._clear()
             return
         rows = self.rows()
         gone = covered(promised, rows)
         if gone.any():
-            self._clear()
-            kept = rows.filter(pa.array(~gone))
-            if kept.num_rows:
-                self._note(self._ids(kept), kept)
+            self._keep(rows.filter(pa.array(~gone)))
 
-    def rows(self) -> pa.RecordBatch:
-        """The last version of each."""
-        table = self.log.take(pa.array(self.latest)).combine_chunks()
-        return table.to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], schema=self.schema)
-
-    def load(self, rows: pa.RecordBatch) -> None:
+    def _keep(self, rows: pa.RecordBatch) -> None:
         self._clear()
         if rows.num_rows:
             self._note(self._ids(rows), rows)
+
+    def rows(self) -> pa.RecordBatch:
+        """The last version of each."""
+        table = self.log.take(pa.array(self.latest[self.latest != _GONE])).combine_chunks()
+        return table.to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], schema=self.schema)
+
+    def load(self, rows: pa.RecordBatch) -> None:
+        self._keep(rows)
         self.changed = False
 
 
@@ -103,11 +114,21 @@ def _differ(now: pa.RecordBatch, before: pa.Table, names: Sequence[str]) -> np.n
     differs = np.zeros(now.num_rows, bool)
     for name in names:
         new, old = now.column(name), before.column(name).combine_chunks()
-        if pa.types.is_float64(new.type):  # as bits, so that NaN is NaN
-            new, old = new.view(pa.int64()), old.view(pa.int64())
         if pa.types.is_nested(new.type):
-            differs |= np.array([a != b for a, b in zip(new.to_pylist(), old.to_pylist(), strict=True)], bool)
+            pairs = zip(new.to_pylist(), old.to_pylist(), strict=True)
+            differs |= np.array([not _same(a, b) for a, b in pairs], bool)
             continue
+        if pa.types.is_floating(new.type):  # as bits, so that NaN is NaN
+            bits = {16: pa.int16(), 32: pa.int32(), 64: pa.int64()}[new.type.bit_width]
+            new, old = new.view(bits), old.view(bits)
         nulls = pc.not_equal(new.is_null(), old.is_null())
         differs |= views.booleans(pc.or_kleene(pc.fill_null(pc.not_equal(new, old), False), nulls))
     return differs
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same(a[k], b[k]) for k in a)
+    return bool(a == b or (a != a and b != b))

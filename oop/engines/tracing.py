@@ -16,6 +16,7 @@ from oop.engines.stamps import Stamps
 from oop.errors import TimeError
 from oop.operators.base import Held, Holds
 from oop.operators.input import Input, InputOperator
+from oop.operators.numbers import SEQ
 from oop.operators.times import is_time_type, is_whole, show_time, unit_of
 from oop.plan import Node, frontiers, sources, walk
 from oop.punctuation import END, Equal, Frontier, NotIn, Punctuation
@@ -206,7 +207,8 @@ def _attributes(spec: object) -> list[str]:
     """What a source promises about; one that promises nothing before its end, nothing."""
     assert isinstance(spec, Input)
     policies = [(a, p) for a, p in spec.policies if not isinstance(p, AtEnd)]
-    return list(dict.fromkeys(n for a, p in policies for n in p.attributes or (a,)))
+    counted = [SEQ] if spec.numbers else []
+    return list(dict.fromkeys([*(n for a, p in policies for n in p.attributes or (a,)), *counted]))
 
 
 def _show_group(box: Box, attribute: str, column: str | None, pattern: GroupPattern | None) -> str | None:

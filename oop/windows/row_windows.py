@@ -104,6 +104,7 @@ def _count(name: str, value: int, least: int) -> int:
             f"the {name} of a window of rows is a whole number, not {value!r}; windows of time are oop.tumbling(…) "
             "and oop.sliding(…)"
         )
-    if not least <= value < _MOST_ROWS:
-        raise ValueError(f"the {name} of a window of rows must be {'1 or more' if least == 1 else 'less'}, not {value}")
+    if value < least or value >= _MOST_ROWS:
+        limit = f"at least {least}" if value < least else "less than 2**62"
+        raise ValueError(f"the {name} of a window of rows must be {limit}, not {value}")
     return int(value)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from functools import partial
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -189,3 +191,27 @@ def test_without_numba_it_says_so() -> None:
     code += "try: user_loops(Fold(Functions(0, lambda s: s + 1), ()), 'native')\nexcept KernelError as e: print(e)"
     said = run_python("-c", code).stdout
     assert "compiled by Numba, which cannot be imported" in said and "pip install numba" in said
+
+
+SETTINGS = ModuleType("settings")
+SETTINGS.width = 2
+
+
+def test_functions_are_told_apart_by_all_that_they_read():
+    def step(state, value, *, width):
+        return state + width * value
+
+    def keyword(width):
+        def incr(state, value, *, by=width):
+            return state + by * value
+
+        return incr
+
+    def reads(state, value):
+        return state + SETTINGS.width * value
+
+    assert fingerprint(partial(step, width=2)) != fingerprint(partial(step, width=3))
+    assert fingerprint(keyword(2)) != fingerprint(keyword(3))
+    before = fingerprint(reads)
+    SETTINGS.width = 3
+    assert fingerprint(reads) != before

@@ -353,3 +353,23 @@ def test_what_dedup_holds_is_named():
     h.push({"ts": [5, 3], "k": ["a", "b"], "v": [1, 2]})
     held = operator(h, "Dedup").oldest()
     assert (held.what, held.release) == ("the row with ts = 3", oop.Punctuation({"ts": 4}))
+
+
+@pytest.mark.parametrize("keep", ["any", "first", "last"])
+def test_a_bound_between_two_whole_numbers_covers_no_more_than_it_says(keep):
+    h = Harness(lambda s: s.dedup(keep=keep), {"ts": "double"})
+    h.push({"ts": [2.9]})
+    h.promise(ts=2.7)
+    h.push({"ts": [2.9, 2.8]})
+    h.end()
+    assert sorted(r["ts"] for r in h.rows()) == [2.8, 2.9]
+
+
+@pytest.mark.parametrize(("keep", "kept"), [("first", [2.8]), ("last", [2.9])])
+def test_a_span_of_float_times_begins_with_its_first_row(keep, kept):
+    h = Harness(lambda s: s.dedup("id", within=1.0, keep=keep), {"ts": "double", "id": "int64"})
+    h.push({"ts": [2.9], "id": [1]})
+    h.promise(ts=2.7)
+    h.push({"ts": [2.8], "id": [1]})
+    h.end()
+    assert [r["ts"] for r in h.rows()] == kept

@@ -103,6 +103,52 @@ def test_every_is_a_step_of_stream_time():
     assert [(r["n"], r["emit"]) for r in h.rows()] == [(7, "final")]
 
 
+def test_a_first_batch_that_reaches_a_step_is_shown():
+    h = Harness(lambda s: s.window(oop.tumbling(100)).agg(n=oop.count()).emit(every=10), {"ts": "int64"})
+    h.push({"ts": [1, 12]})
+    assert [(r["n"], r["emit"]) for r in h.rows()] == [(2, "partial")]
+
+
+@pytest.mark.parametrize("when", ["on_change", "on_close"])
+def test_sessions_that_begin_with_an_admitted_row_are_marked(when):
+    def plan(s):
+        return s.window(oop.session(5)).group_by("k").agg(n=oop.count()).emit(when)
+
+    h = Harness(plan, {"ts": "int64", "k": "string"}, late="admit")
+    h.push({"ts": [30], "k": ["a"]})
+    h.promise(ts=20)
+    h.push({"ts": [17], "k": ["a"]})
+    h.end()
+    final = [(r["window_start"], r["n"]) for r in h.rows() if r["emit"] == "final"]
+    assert sorted(final) == [(17, 1), (30, 1)]
+
+
+def test_of_steps_that_show_changes_only_changed_groups_are_shown():
+    def plan(s):
+        return s.window(oop.landmark(0, every=10, changes=True)).group_by("k").agg(n=oop.count()).emit("on_change")
+
+    h = Harness(plan, {"ts": "int64", "k": "string"})
+    for ts, k in ((1, "a"), (2, "b"), (12, "a"), (25, "a")):
+        h.push({"ts": [ts], "k": [k]})
+    h.end()
+    rows = h.rows()
+    final = {(r["window_end"], r["k"]) for r in rows if r["emit"] == "final"}
+    assert {(r["window_end"], r["k"]) for r in rows if r["emit"] == "partial"} <= final
+
+
+def test_what_is_final_is_forgotten_without_a_promise():
+    """Windows of partitions are final without one."""
+    h = Harness(
+        lambda s: s.window(oop.rows(2, by="k")).agg(n=oop.count()).emit("on_change"),
+        {"ts": "int64", "k": "int64"},
+        punctuate=oop.ordered(),
+    )
+    (emit,) = [box.operator for box in h.run._boxes if hasattr(box.operator, "shown")]
+    for ts in range(40):
+        h.push({"ts": [ts], "k": [ts // 2]})
+    assert len(emit.shown) <= 1
+
+
 def test_late_rows_that_are_admitted_are_shown_too():
     h = Harness(
         lambda s: s.window(oop.tumbling(10)).agg(n=oop.count()).emit("on_change"), {"ts": "int64"}, late="admit"
@@ -116,7 +162,8 @@ def test_late_rows_that_are_admitted_are_shown_too():
 def test_lists_and_nan_are_compared_as_values():
     batches = [{"ts": [1], "x": [float("nan")]}, {"ts": [12], "x": [1.0]}, {"ts": [2], "x": [float("nan")]}]
     h = Harness(
-        lambda s: s.window(oop.tumbling(10)).agg(x=oop.max("x")).emit("on_change"), {"ts": "int64", "x": "double"}
+        lambda s: s.window(oop.tumbling(10)).agg(x=oop.max("x"), t=oop.top("x", 1)).emit("on_change"),
+        {"ts": "int64", "x": "float"},
     )
     found = []
     for batch in batches:
