@@ -15,6 +15,7 @@ from oop.operators.base import LATE_UNUSED, Columns, Element, Held, Part, Ports,
 from oop.operators.held_rows import as_type, take_column
 from oop.operators.marks import is_late
 from oop.operators.seen_keys import BestRows, SeenKeys
+from oop.operators.times import show_time
 from oop.punctuation import END, Frontier, Punctuation
 
 if TYPE_CHECKING:
@@ -169,4 +170,4 @@ def held_first(rows: SeenKeys, on: str | None) -> Held | None:
     column = first.column(on).drop_null()
     least = views.times(column).min().item()
     above = least + 1 if isinstance(least, int) else float(np.nextafter(least, math.inf))
-    return Held(f"the row with {on} = {least}", 0, Punctuation({on: above}))
+    return Held(f"the row with {on} = {show_time(least, column.type)}", 0, Punctuation({on: above}))

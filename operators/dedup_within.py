@@ -21,7 +21,7 @@ from oop.operators.dedup_operator import DedupOperator, held_first
 from oop.operators.keyed_times import KeyedTimes
 from oop.operators.seen_keys import BestRows
 from oop.operators.times import is_whole
-from oop.punctuation import Punctuation
+from oop.punctuation import END, Punctuation
 
 _MANY = 65_536  # rows that are put into spans together
 _ANYWHERE = Reach(-math.inf, math.inf)
@@ -157,7 +157,8 @@ class KeepInSpan(Within):
             self.times.remove(open_)
 
     def oldest(self) -> Held | None:
-        return held_first(self.waiting, self.time)
+        held = held_first(self.waiting, self.time)
+        return Held("spans that may still get a row", 0, END) if held is None and self.buffered_rows else held
 
     def save_state(self) -> Iterator[Part]:
         yield from self.waiting.save("waiting/")

@@ -67,4 +67,6 @@ def _sortable(column: pa.Array) -> pa.Array:
         return _sortable(column.storage)
     if pa.types.is_dictionary(column.type):
         return _sortable(column.dictionary_decode())
+    if pa.types.is_decimal(column.type) and column.type.bit_width < 128:
+        return column.cast(pa.decimal128(column.type.precision, column.type.scale))
     return column.cast(pa.float32()) if pa.types.is_float16(column.type) else column

@@ -17,6 +17,7 @@ from oop.operators.base import LATE_UNUSED, Columns, Element, Held, Part, Ports,
 from oop.operators.held_rows import check_takeable
 from oop.operators.marks import is_late
 from oop.operators.ordering import order_by_time, order_rows
+from oop.operators.times import show_time
 from oop.operators.waiting import WaitingRows
 from oop.punctuation import END, Frontier, Interest, Punctuation
 from oop.punctuation.translate import carry, carry_promise
@@ -131,7 +132,8 @@ class ReleasingOperator(ABC):
         if least is None:
             return Held("rows without a time", 0, END) if len(self.rows) else None
         above = least + 1 if isinstance(least, int) else float(np.nextafter(least, math.inf))
-        return Held(f"the row with {self.spec.on} = {least}", 0, Punctuation({self.spec.on: above}))
+        shown = show_time(least, self.rows.schema.field(self.spec.on).type)
+        return Held(f"the row with {self.spec.on} = {shown}", 0, Punctuation({self.spec.on: above}))
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()

@@ -77,6 +77,10 @@ def _instant_in(value: Instant, time: pa.DataType) -> int | float:
             raise ValueError(f"the time column holds plain numbers, so {value!r} has no meaning; give a number")
         return duration_in(value, time)
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    if pa.types.is_timestamp(time) and time.tz is not None and not isinstance(moment, datetime):
+        raise ValueError(
+            f"the time column has a zone, so the landmark {value!r} needs one: give a datetime with a zone"
+        )
     exact = physical(moment, pa.timestamp("ns", time.tz if pa.types.is_timestamp(time) else None))
     if int(exact) % unit:
         raise ValueError(f"the landmark {value} is not a whole number of the time column's unit")

@@ -373,3 +373,18 @@ def test_a_span_of_float_times_begins_with_its_first_row(keep, kept):
     h.push({"ts": [2.8], "id": [1]})
     h.end()
     assert [r["ts"] for r in h.rows()] == kept
+
+
+def test_small_decimals_have_an_order():
+    table = pa.table({"ts": [1, 1], "d": pa.array([2, 1], pa.decimal32(5, 2))})
+    s = oop.source(table, time="ts", punctuate=oop.ordered())
+    assert [int(v) for v in s.sort("d").run().to_table()["d"].to_pylist()] == [1, 2]
+    assert s.dedup("ts", keep="first").run().to_table().num_rows == 1
+
+
+def test_an_open_span_is_named():
+    h = Harness(lambda s: s.dedup("k", within=5, keep="last"), KV)
+    h.push({"ts": [3], "k": ["a"], "v": [0]})
+    h.promise(ts=5)
+    assert h.buffered_rows == 1
+    assert "span" in str(h.run.blame())

@@ -248,3 +248,10 @@ def test_one_window_without_an_end_is_watched_by_early_results():
         counts.run()
     rows = counts.emit("on_change").run().to_table().to_pylist()
     assert [(r["window_end"], r["n"], r["emit"]) for r in rows] == [(None, 2, "partial"), (None, 2, "final")]
+
+
+def test_a_date_is_no_instant_of_a_column_with_a_zone():
+    times = pa.array([0], pa.timestamp("s", "Europe/Berlin"))
+    s = oop.source(pa.table({"ts": times}), time="ts", punctuate=oop.ordered())
+    with pytest.raises(ValueError, match="zone"):
+        s.window(oop.landmark(date(2024, 1, 1), every="1d"))
