@@ -57,6 +57,8 @@ def check_numbers(root: Node, sources: bool = False) -> None:
 
 
 def _check_number(node: Node, sources: bool) -> None:
+    if isinstance(node.spec, Numbered):
+        return  # they have it there
     with_number(node.schema)  # refuses a column of the user's that has the name
     through = sources and isinstance(node.spec, Union)
     if not through and node.spec.with_number() is None:

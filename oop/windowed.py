@@ -30,7 +30,9 @@ class Windowed:
     def __init__(self, stream: Stream, window: Window, on: str | None) -> None:
         site = user_line()
         if not isinstance(window, Window):
-            raise TypeError(f"a window is oop.tumbling(…), oop.sliding(…) or oop.session(…), not {window!r}")
+            raise TypeError(
+                f"a window is oop.tumbling(…), sliding, session, calendar, landmark or rows, not {window!r}"
+            )
         if window.counts_rows:
             if on not in (None, SEQ):
                 raise SchemaMismatch(
@@ -108,9 +110,9 @@ class Grouped:
         if counted:
             if self.windowed is None or not self.windowed.window.accounts:
                 raise SchemaMismatch(
-                    f"{counted[0]}={aggregates[counted[0]]} counts the rows of a window of time or rows",
+                    f"{counted[0]}={aggregates[counted[0]]} is known for windows of time and rows only",
                     at=site,
-                    hint="put .window(oop.tumbling(…)) or .window(oop.sliding(…)) before it",
+                    hint="not for sessions, landmarks and partitions: take oop.tumbling(…) or oop.sliding(…)",
                 )
             check_accounts(self.stream._node, site)
         call = f".agg({', '.join(f'{n}={a.function}' for n, a in functions)})"

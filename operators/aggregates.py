@@ -250,6 +250,8 @@ _BY_TIME = ("first", "last", "collect")
 
 
 def as_column(of: str | Expr) -> Expr:
+    if not isinstance(of, str | Expr):
+        raise TypeError(f"an aggregate is of a column or an expression such as oop.col('len') * 8, not of {of!r}")
     return col(of) if isinstance(of, str) else of
 
 

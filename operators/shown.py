@@ -78,7 +78,8 @@ class Shown:
     def close(self, batch: pa.RecordBatch) -> None:
         """These are final."""
         if len(self.latest):
-            self.latest[self._ids(batch)] = _GONE
+            ids = self._ids(batch)  # which may be new, and make the array longer
+            self.latest[ids] = _GONE
             self.changed = True
             if len(self.latest) > 2 * len(self) + _SLACK:
                 self._keep(self.rows())

@@ -70,7 +70,8 @@ class PartitionedRowWindow(RowWindow):
 def rows(range: int, every: int | None = None, offset: int = 0, *, by: str | Sequence[str] | None = None) -> RowWindow:
     """Windows of ``range`` rows, one beginning every ``every`` rows (default: side by side).
 
-    ``by`` names the columns of partitions, each of which counts its own rows; they are among the groups of the result.
+    ``by`` names the columns of partitions, each of which counts its own rows, as they reach the window; they are among
+    the groups of the result.
 
     Rows are counted as the source gives them, before filters and with late ones, over all groups: the same answer
     whatever the plan. Windows that reach over the first or the last row come out too, with the rows that they have.

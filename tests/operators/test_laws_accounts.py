@@ -116,7 +116,7 @@ def test_explain_shows_where_such_rows_are_kept_back():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda s: s.group_by("ts").agg(n=oop.late()), "window of time"),
+        (lambda s: s.group_by("ts").agg(n=oop.late()), "windows of time"),
         (
             lambda s: s.window(oop.tumbling(5)).agg(n=oop.count()).window(oop.tumbling(10)).agg(n=oop.seen()),
             "known at the sources",

@@ -215,3 +215,20 @@ def test_what_emit_takes(options):
     s = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.ordered()).window(oop.tumbling(5))
     with pytest.raises(ValueError):
         s.agg(n=oop.count()).emit(**options)
+
+
+def test_final_rows_that_were_never_shown():
+    h = Harness(lambda s: s.window(oop.landmark(0, every=10)).agg(n=oop.count()).emit("on_change"), {"ts": "int64"})
+    h.push({"ts": [1, 12, 25]})
+    h.end()
+    assert [(r["n"], r["emit"]) for r in h.rows()] == [(3, "partial"), (1, "final"), (2, "final"), (3, "final")]
+
+
+def test_small_floats_are_compared():
+    schema = pa.schema([("ts", pa.int64()), ("v", pa.float16())])
+    h = Harness(lambda s: s.window(oop.tumbling(10)).agg(x=oop.max("v")).emit("on_change"), schema)
+    shown = []
+    for value in (1.0, 2.0, 0.5):
+        h.push(pa.RecordBatch.from_arrays([pa.array([1]), pa.array([value], pa.float16())], schema=schema))
+        shown.append(len(h.rows()))
+    assert shown == [1, 1, 0]

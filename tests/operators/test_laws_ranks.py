@@ -142,5 +142,11 @@ def test_partitions_are_columns():
     with pytest.raises(oop.UnknownColumn) as error:
         s.window(oop.rows(3, by="host")).agg(n=oop.count())
     assert "test_laws_ranks.py" in str(error.value)
-    with pytest.raises(SchemaMismatch, match="window of time"):
+    with pytest.raises(SchemaMismatch, match="windows of time"):
         s.with_columns(k=oop.lit(1)).window(oop.rows(3, by="k")).agg(n=oop.late())
+
+
+def test_a_named_rank_is_a_number_too():
+    s = oop.source(pa.table({"ts": [3, 1, 2]}), time="ts", punctuate=oop.slack(5))
+    rows = s.number("rank").window(oop.rows(2)).agg(ts=oop.max("ts"), last=oop.max("rank")).run().to_table()
+    assert [(r["ts"], r["last"]) for r in rows.to_pylist()] == [(2, 1), (3, 2)]
