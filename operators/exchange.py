@@ -18,7 +18,7 @@ from oop.kernels.scratch import new_array
 from oop.kernels.views import Column
 from oop.operators.keys import CODE, Coded, encode_text
 
-_HASHES = 2**31 - 1  # text is parted by its own shard among so many: a hash of it
+HASHES = 2**31 - 1  # text is parted by its own shard among so many: a hash of it
 
 
 def part_batches(batches: Sequence[pa.RecordBatch], columns: Sequence[str], shards: int) -> list[pa.RecordBatch]:
@@ -41,7 +41,7 @@ def part_batches(batches: Sequence[pa.RecordBatch], columns: Sequence[str], shar
         for b, batch in enumerate(batches)
     ]
     fixed = [i for i in range(len(schema)) if all(found[i] is not None for found in values)]
-    hashes = {name: kernels.hash_partition([texts[0].values], _HASHES) for name, texts in coded.items()}
+    hashes = {name: kernels.hash_partition([texts[0].values], HASHES) for name, texts in coded.items()}
     keys = [_keys(batch, b, columns, coded, hashes) for b, batch in enumerate(batches)]
     payloads = [[value for i, value in enumerate(found) if i in fixed and value is not None] for found in values]
     try:  # as much room as even shards need, and somewhat more

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import views
+from oop.kernels import dispatch, views
 from oop.operators.aggregate import WINDOW_START
 from oop.operators.base import LATE_UNUSED, Element, Held, Part, Ports, load_common, text_part
 from oop.operators.coverage import INT64_MAX, as_int64, bounds_of_rows, cells_of, covered, group_columns
 from oop.operators.emitted_ends import EmittedEnds
+from oop.operators.exchange import HASHES
 from oop.operators.groups import Shape
 from oop.operators.keys import read_key
 from oop.operators.marks import is_late, keep_late, mark_late
@@ -41,6 +42,7 @@ class SessionOperator:
         self.parts = SessionParts(self.table)
         self.emitted = EmittedEnds(self.table) if spec.admits else None
         self.late_unused = 0
+        self.saves = False  # is its state kept elsewhere, and may go on from there?
 
     @property
     def buffered_rows(self) -> int:
@@ -129,7 +131,15 @@ class SessionOperator:
     def _batch(self, slots: np.ndarray, records: np.ndarray) -> pa.RecordBatch:
         edges = np.ascontiguousarray(records["start"]), np.ascontiguousarray(records["end"])
         columns = [*(from_physical(edge, self.spec.time) for edge in edges), *self.table.results(slots, records, edges)]
-        return pa.RecordBatch.from_arrays(columns, schema=self.output)
+        batch = pa.RecordBatch.from_arrays(columns, schema=self.output)
+        return batch.take(pa.array(self._order(batch, edges))) if self.saves else batch
+
+    def _order(self, batch: pa.RecordBatch, edges: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        """An order that does not depend on slots: one that was loaded must say the same as the one that was saved."""
+        keys = [views.key_column(batch.column(name)) for name in self.spec.keys]
+        hashes = dispatch.kernels().hash_partition(keys, HASHES, batch.num_rows)
+        found: np.ndarray = np.lexsort((hashes, *edges))
+        return found
 
     def _promises(self) -> Iterator[Punctuation]:
         """A promise about ``window_start`` goes no further than the earliest session that is open."""
@@ -192,6 +202,7 @@ class SessionOperator:
         return Held(shown, 0, Punctuation({self.spec.on: after}, where))
 
     def save(self) -> Iterator[Part]:
+        self.saves = True
         yield self.ports.save()
         yield text_part(LATE_UNUSED, self.late_unused)
         yield from self.parts.save()
@@ -200,6 +211,7 @@ class SessionOperator:
 
     def load(self, parts: Iterable[Part]) -> None:
         found = dict(parts)
+        self.saves = True
         self.late_unused = load_common(found, self.ports)
         self.parts.load(found)
         if self.emitted is not None:

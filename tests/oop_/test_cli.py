@@ -73,7 +73,22 @@ def test_bench_outside_of_a_checkout(
     assert "not part of an installed oop" in capsys.readouterr().err
 
 
-NAMES = ["batches", "disorder", "first_result", "joins", "joint", "peers", "spark", "state", "kernels", "threads"]
+NAMES = [
+    "batches",
+    "dedup",
+    "disorder",
+    "first_result",
+    "joins",
+    "joint",
+    "peers",
+    "row_windows",
+    "sessions",
+    "spark",
+    "state",
+    "kernels",
+    "threads",
+    "user_aggregate",
+]
 
 
 def test_bench_list_and_unknown(capsys: pytest.CaptureFixture[str]) -> None:
