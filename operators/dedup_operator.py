@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from oop.operators.marks import is_late
 from oop.operators.seen_keys import BestRows, SeenKeys
 from oop.operators.times import show_time
 from oop.punctuation import END, Frontier, Punctuation
+from oop.punctuation.search import above
 
 if TYPE_CHECKING:
     from oop.operators.dedup import Dedup
@@ -131,8 +131,7 @@ class PassFirstComer(DedupOperator):
             yield self.leaving(batch, None if len(new) == batch.num_rows else new)
 
     def free(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
-        for _ in self.seen.take_covered(self.covering(promises)):
-            pass  # their rows have left long ago
+        self.seen.drop_covered(self.covering(promises))
         yield from ()
 
     def save_state(self) -> Iterator[Part]:
@@ -169,5 +168,4 @@ def held_first(rows: SeenKeys, on: str | None) -> Held | None:
         return Held("rows that only the end releases", 0, END) if len(rows) else None
     column = first.column(on).drop_null()
     least = views.times(column).min().item()
-    above = least + 1 if isinstance(least, int) else float(np.nextafter(least, math.inf))
-    return Held(f"the row with {on} = {show_time(least, column.type)}", 0, Punctuation({on: above}))
+    return Held(f"the row with {on} = {show_time(least, column.type)}", 0, Punctuation({on: above(least)}))

@@ -6,11 +6,9 @@ for the others. Promises cross as far as that one reaches (DESIGN section 3: "sa
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
-import numpy as np
 import pyarrow as pa
 
 from oop.operators.base import LATE_UNUSED, Columns, Element, Held, Part, Ports, Spec, load_common, text_part
@@ -20,6 +18,7 @@ from oop.operators.ordering import order_by_time, order_rows
 from oop.operators.times import show_time
 from oop.operators.waiting import WaitingRows
 from oop.punctuation import END, Frontier, Interest, Punctuation
+from oop.punctuation.search import above
 from oop.punctuation.translate import carry, carry_promise
 
 _WHOLE_BATCH = 65_536
@@ -131,9 +130,8 @@ class ReleasingOperator(ABC):
         least = self.rows.least()
         if least is None:
             return Held("rows without a time", 0, END) if len(self.rows) else None
-        above = least + 1 if isinstance(least, int) else float(np.nextafter(least, math.inf))
         shown = show_time(least, self.rows.schema.field(self.spec.on).type)
-        return Held(f"the row with {self.spec.on} = {shown}", 0, Punctuation({self.spec.on: above}))
+        return Held(f"the row with {self.spec.on} = {shown}", 0, Punctuation({self.spec.on: above(least)}))
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()

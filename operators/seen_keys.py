@@ -160,17 +160,25 @@ class SeenKeys:
             part = self._slices[number]
             rows = self.batch(part)
             gone = np.ones(len(part), np.bool_) if whole else covered(frontier, rows)
-            if not gone.any():
-                continue
-            del self._slices[number]
-            self._account(number, -len(part), -part.nbytes)
-            if gone.all():
-                self._expected = len(part)
-            else:
-                left = pa.array(~gone)
-                self._merge(number, rows.filter(left))
-                rows = rows.filter(pa.array(gone))
-            yield rows
+            if gone.any():
+                self._remove(number)
+                if not gone.all():
+                    self._merge(number, rows.filter(pa.array(~gone)))
+                    rows = rows.filter(pa.array(gone))
+                yield rows
+
+    def drop_covered(self, frontier: Frontier) -> None:
+        """The same, given to nobody: of whole slices nothing need be made."""
+        for number, whole in list(self._reached(frontier)):
+            if whole:
+                self._remove(number)
+        for _ in self.take_covered(frontier):
+            pass
+
+    def _remove(self, number: int) -> None:
+        part = self._slices.pop(number)
+        self._account(number, -len(part), -part.nbytes)
+        self._expected = len(part)
 
     def _reached(self, frontier: Frontier) -> Iterator[tuple[int, bool]]:
         """The slices that promises may reach, and whether all in them is covered for certain."""

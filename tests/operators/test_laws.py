@@ -14,14 +14,6 @@ from oop.testing import check_operator
 from tests.operators import fuzz
 from tests.operators.fuzz import CASES, TIMES, TOGETHER
 
-PIECES = 5  # each operator's cases in pieces, so that a failure is found soon
-
-
-@pytest.fixture(params=range(PIECES))
-def seeds(request: pytest.FixtureRequest) -> range:
-    piece = request.param
-    return range(piece * CASES // PIECES, (piece + 1) * CASES // PIECES)
-
 
 def each(seeds: range, case: Callable[[random.Random, int], None]) -> None:
     for seed in seeds:

@@ -16,9 +16,7 @@ import oop
 from oop.operators.base import Element
 from oop.testing import Harness, check_operator
 from tests.operators import fuzz
-from tests.operators.test_laws import each, seeds, some_threads
-
-__all__ = ["seeds"]  # a fixture
+from tests.operators.test_laws import each, some_threads
 
 Row = dict[str, Any]
 COLUMNS = ["v", "x", "link", "d", "u", "w", "b", "cat"]

@@ -18,7 +18,7 @@ from oop.testing import check_operator, resplit
 from oop.testing.laws import bag
 from tests.operators import fuzz
 from tests.operators.fuzz import TIMES
-from tests.operators.test_laws import each, seeds, some_threads  # noqa: F401  (a fixture)
+from tests.operators.test_laws import each, some_threads
 
 Row = dict[str, Any]
 Way = tuple[Callable[[oop.Stream], oop.Stream], Callable[[Row], list[Row]]]
@@ -104,7 +104,7 @@ def counted(rng: random.Random, seed: int) -> None:
         assert bag(pipeline(source).run(engine=engine).to_table().to_pylist()) == bag(rows)
 
 
-def test_windows_of_rows(seeds: range) -> None:  # noqa: F811
+def test_windows_of_rows(seeds: range) -> None:
     each(seeds, counted)
 
 

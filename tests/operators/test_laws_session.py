@@ -17,15 +17,8 @@ from oop.testing import check_operator
 from tests.operators import fuzz
 from tests.operators.fuzz import CASES, TIMES
 
-PIECES = 5
 Row = dict[str, Any]
 KEYS = [[], ["link"], ["k"], ["k", "link"]]
-
-
-@pytest.fixture(params=range(PIECES))
-def seeds(request: pytest.FixtureRequest) -> range:
-    piece = request.param
-    return range(piece * CASES // PIECES, (piece + 1) * CASES // PIECES)
 
 
 @pytest.fixture(autouse=True)

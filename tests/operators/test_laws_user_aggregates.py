@@ -13,7 +13,7 @@ import pytest
 import oop
 from oop.testing import check_operator
 from tests.operators import fuzz
-from tests.operators.test_laws import each, seeds, some_threads, some_time  # noqa: F401
+from tests.operators.test_laws import each, some_threads, some_time
 
 LEAST, MOST = -(2**63), 2**63 - 1
 
@@ -167,7 +167,7 @@ def groups(monkeypatch: pytest.MonkeyPatch) -> Callable[[random.Random, int], No
     return case
 
 
-def test_windows_and_groups(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_windows_and_groups(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
     cases = windows(monkeypatch), windows(monkeypatch), groups(monkeypatch)
     each(seeds, lambda rng, seed: cases[seed % 3](rng, seed))
 

@@ -6,21 +6,12 @@ import random
 from collections.abc import Callable
 
 import pyarrow as pa
-import pytest
 
 import oop
 from oop.operators import time_slices
 from oop.testing import Harness, check_operator
 from tests.operators import fuzz
-from tests.operators.fuzz import CASES, TIMES
-
-PIECES = 5
-
-
-@pytest.fixture(params=range(PIECES))
-def seeds(request: pytest.FixtureRequest) -> range:
-    piece = request.param
-    return range(piece * CASES // PIECES, (piece + 1) * CASES // PIECES)
+from tests.operators.fuzz import TIMES
 
 
 def each(seeds: range, case: Callable[[random.Random, int], None]) -> None:

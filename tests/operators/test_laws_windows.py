@@ -16,9 +16,7 @@ from oop.testing import check_operator
 from tests.operators import fuzz
 from tests.operators.fuzz import TIMES
 from tests.operators.test_calendar import window_of
-from tests.operators.test_laws import each, seeds, some_threads, some_time
-
-assert seeds  # a fixture
+from tests.operators.test_laws import each, some_threads, some_time
 
 ZONED = [
     (datetime(2024, 3, 31, 1, tzinfo=UTC), "Europe/Berlin"),
