@@ -54,6 +54,7 @@ class Kernels:
     begin_spans: Callable[..., Bools]
     extend_sessions: Callable[..., Extended]
     drop_sessions: Update
+    sessions_until: Callable[..., tuple[Ints, Number | None]]
     hash_partition: Callable[..., NDArray[Any]]
     exchange_rows: Update
     take_fixed: Callable[..., Array]

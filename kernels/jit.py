@@ -17,7 +17,7 @@ from oop.kernels.jit_late import mark_late, prefix_bounds, prefix_bounds_by, pre
 from oop.kernels.jit_moments import add_moments, merge_moments
 from oop.kernels.jit_repeats import begin_spans, select_new
 from oop.kernels.jit_rows import exchange_rows, hash_partition, take_fixed
-from oop.kernels.jit_sessions import drop_sessions, extend_sessions
+from oop.kernels.jit_sessions import drop_sessions, extend_sessions, sessions_until
 from oop.kernels.jit_summary import add_summary, merge_summary
 from oop.kernels.jit_sums import add_sum_int, merge_sum_int, sum_int_result
 from oop.kernels.jit_windows import order_slots, select_below, select_not_below, wid_ranges
@@ -53,6 +53,7 @@ __all__ = [
     "select_below",
     "select_new",
     "select_not_below",
+    "sessions_until",
     "sum_int_result",
     "take_first",
     "take_fixed",

@@ -25,7 +25,7 @@ from oop.kernels.native_joins import JoinTable
 from oop.kernels.native_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
 from oop.kernels.native_partition import exchange_rows, hash_partition, take_fixed
 from oop.kernels.native_repeats import begin_spans, select_new
-from oop.kernels.native_sessions import drop_sessions, extend_sessions
+from oop.kernels.native_sessions import drop_sessions, extend_sessions, sessions_until
 from oop.kernels.native_windows import order_slots, select_below, select_not_below, wid_ranges
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "select_below",
     "select_new",
     "select_not_below",
+    "sessions_until",
     "sum_int_result",
     "take_first",
     "take_fixed",

@@ -28,7 +28,7 @@ from oop.kernels.reference_groups import GroupTable, exchange_rows, hash_partiti
 from oop.kernels.reference_joins import JoinTable, Reach
 from oop.kernels.reference_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
 from oop.kernels.reference_repeats import begin_spans, select_new
-from oop.kernels.reference_sessions import drop_sessions, extend_sessions
+from oop.kernels.reference_sessions import drop_sessions, extend_sessions, sessions_until
 from oop.kernels.reference_windows import order_slots, select_below, select_not_below, wid_ranges
 
 __all__ = [
@@ -63,6 +63,7 @@ __all__ = [
     "select_below",
     "select_new",
     "select_not_below",
+    "sessions_until",
     "sum_int_result",
     "take_first",
     "take_fixed",

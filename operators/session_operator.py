@@ -102,10 +102,9 @@ class SessionOperator:
             most = -math.inf if bound is None else bound
 
         def gone(records: np.ndarray) -> np.ndarray:
-            bounds = self._bounds(frontier, table.key_arrays(records, grouped) if grouped else {})
-            return _is_below(records["end"], bounds, self.whole)
+            return _is_below(records["end"], self._bounds(frontier, table.key_arrays(records, grouped)), self.whole)
 
-        return table.take_due(most, gone)
+        return table.take_due(most, gone if grouped else None)
 
     def _bounds(self, frontier: Frontier, keys: Mapping[str, pa.Array]) -> int | float | np.ndarray:
         """The bound for each row or session; one number where all share it."""

@@ -713,6 +713,23 @@ def _session_cases() -> Iterator[Case]:
     }
     for label, given in slots.items():
         yield Case("drop_sessions", label, lambda given=given: (np.array(given, np.int64), *open_two()))
+    for last in (6, 7, 8, LEAST, MOST, 7.0, True, None):
+        yield Case("sessions_until", str(last), lambda last=last: (open_two()[1], last))
+    for label, found in {"none": np.zeros(1, session_dtype(np.int64)), "strided": open_two()[1][::2]}.items():
+        yield Case("sessions_until", label, lambda found=found: (found, 5))
+    for last in (0.5, math.inf, -math.inf, 3):
+
+        def floats(last: Any = last) -> tuple[Any, Any]:
+            found = np.zeros(6, session_dtype(np.float64))
+            found[1:5] = [
+                (0.0, 0.5, 0, 0, 0, OPEN),
+                (-1.0, 4.0, 0, 0, 0, 3),
+                (-9.0, 0.25, 0, 0, 0, 4),
+                (2, 4, 0, 0, 0, 1),
+            ]
+            return found, last
+
+        yield Case("sessions_until", f"float-{last}", floats)
     yield Case("drop_sessions", "int32", lambda: (np.array([1], np.int32), *open_two()))
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators import session_table, time_slices
+from oop.operators import session_filed, session_table, time_slices
 from oop.operators.base import Element
 from oop.testing import check_operator
 from tests.operators import fuzz
@@ -24,7 +24,9 @@ KEYS = [[], ["link"], ["k"], ["k", "link"]]
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """What many keys, slots and slices bring about comes about in streams this short, too."""
-    monkeypatch.setattr(session_table, "_SLACK", 2)
+    for module in (session_table, session_filed):
+        monkeypatch.setattr(module, "_SLACK", 2)
+    monkeypatch.setattr(session_table, "_PASSED", 2)  # about as often filed as not
     monkeypatch.setattr(time_slices, "SPREAD", 4)
 
 

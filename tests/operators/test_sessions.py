@@ -311,6 +311,24 @@ def test_keys_are_numbered_anew_when_most_have_no_session():
     assert sorted(r["window_start"] for r in rows if r["user"] == "always") == [10 * at for at in range(20)]
 
 
+def test_sessions_are_filed_while_promises_are_frequent():
+    """Then a promise must not look at all of them; with many rows before it, looking costs less than filing."""
+    schema = pa.schema([("ts", pa.int64()), ("user", pa.int64())])
+    h = Harness(lambda s: s.window(oop.session(1_000)).group_by("user").agg(n=oop.count()), schema)
+    table = operator_of(h).table
+    users = np.arange(20_000)
+    h.push({"ts": users // 100, "user": users})
+    for at in range(1, 200):
+        h.promise(ts=at)
+        h.push({"ts": [at + 1] * 5, "user": [at * 5 + i for i in range(5)]})
+    assert table.filed is not None and len(table) == 20_000
+    h.push({"ts": [300] * 20_000, "user": users})
+    h.promise(ts=300)
+    assert table.filed is None and len(table) == 20_000
+    h.end()
+    assert sum(r["n"] for r in h.rows()) == 40_000 + 199 * 5 and len(table) == 0
+
+
 def test_very_many_open_sessions_of_a_key_cost_no_search_each():
     """In any order, and nothing is promised before the end."""
     rng = np.random.default_rng(5)
