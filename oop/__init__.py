@@ -27,6 +27,7 @@ from oop.errors import (
 )
 from oop.operators.aggregates import aside, count, late, max, mean, min, seen, sum, var
 from oop.operators.expressions import Expr, col, greatest, if_else, least, lit
+from oop.operators.order import Order
 from oop.operators.user_aggregate import aggregate
 from oop.operators.value_aggregates import collect, count_distinct, first, last, median, quantile, top
 from oop.punctuation import (
@@ -60,6 +61,7 @@ __all__ = [
     "MinCost",
     "NeverEmits",
     "OopError",
+    "Order",
     "Punctuation",
     "PunctuationViolated",
     "RoundRobin",

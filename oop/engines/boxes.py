@@ -236,6 +236,11 @@ class Box:
         finally:
             self.seconds += perf_counter() - start
 
+    def tick(self, punct: Punctuation) -> None:
+        """What the clock promises."""
+        self.emit(self.operator.process_punctuation(punct))
+        self.measure()
+
     def measure(self) -> None:
         if self.stateful is not None:
             before, self.held = self.held, self.stateful.buffered_rows

@@ -28,6 +28,7 @@ from oop.engines.sharded import Sharded
 from oop.engines.stamps import Stamps
 from oop.engines.tracing import find_blame
 from oop.errors import OopError
+from oop.operators.arrival import CLOCK, arrives_at
 from oop.operators.base import Element, Narrowing
 from oop.operators.input import InputOperator
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
@@ -123,6 +124,7 @@ class Run:
         self._stopped = False
         self._failure: Exception | None = None
         self._gauge = Gauge()
+        self._clocked: list[Box] = []  # boxes that look at the clock
         threads = engine.threads or _threads_for(root)
         self._pool = Pool(threads) if threads > 1 else None
         if self._pool is not None:
@@ -156,6 +158,9 @@ class Run:
                 for progress in operator.clocked:  # refuses a clock that cannot count in the column's unit
                     self._clock.now(node.schema.field(progress.attribute).type)
                     timers = True
+            if node.spec.clocked:
+                self._clocked.append(box)
+                timers = True
         boxes[id(root)].outputs.append(self._result)
         threaded = engine.readers or (timers and self._clock.live)
         return list(boxes.values()), [self._source(box, threaded) for box in inputs]
@@ -222,7 +227,15 @@ class Run:
                 if data is not None and data.kind == "live":
                     break  # the next element may be long in coming
             self._guarded(source.box, partial(source.tick, self._clock))
+        self._tick()
         return any_read
+
+    def _tick(self) -> None:
+        """Let operators look at the clock; not while rows wait in front of them, which arrived before."""
+        for box in self._clocked:
+            if not box.has_work and not box.failed:
+                punct = arrives_at(self._clock.now(CLOCK))
+                self._guarded(box, partial(box.tick, punct))
 
     def _guarded(self, box: Box, action: Callable[[], Any]) -> Any:
         """Do it; an error is kept, to be raised by _drive once what came before it has left."""

@@ -102,9 +102,10 @@ class Harness:
             given.advance(promised(int(given.bound(SEQ) or 0) + rows))
 
     def tick(self) -> None:
-        """Let timers look at the clock."""
+        """Let timers, and operators that look at it, look at the clock."""
         for source_ in self.run._sources:
             source_.tick(self.run._clock)
+        self.run._tick()
         self.settle()
 
     def settle(self) -> None:
