@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,8 +49,12 @@ def oldest_window(operator: AggregateOperator) -> Held | None:
             found = int(wids[row]), {c: _value(keys[c], row) for c in by}
     if found is None:
         return None
-    wid, group = found
-    grid = operator.grid
+    return held_window(operator, *found)
+
+
+def held_window(operator: AggregateOperator, wid: int, group: Mapping[str, Value] | None = None) -> Held:
+    """A window, of a group."""
+    grid, group = operator.grid, group or {}
     what = f"window {show_window(grid.start(wid), grid.end(wid), operator.time)}{_of(group)}"
     return Held(what, 0, Punctuation({WID_START: wid + 1}, group))
 
@@ -116,7 +120,7 @@ def show_window(start: Bound, end: Bound, type_: pa.DataType) -> str:
     return f"[{show_time(start, type_)}, {show_time(end, type_)})"
 
 
-def _of(group: dict[str, Value]) -> str:
+def _of(group: Mapping[str, Value]) -> str:
     return f" of {', '.join(f'{c} {Equal(v)}' for c, v in group.items())}" if group else ""
 
 

@@ -56,6 +56,8 @@ class Embedded:
     2
     """
 
+    runs_in_order = True
+
     def __init__(
         self,
         *,
