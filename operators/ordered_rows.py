@@ -31,6 +31,7 @@ class OrderedRows:
         self._plain = pa.schema([pa.field(f.name, plain_type(f.type), f.nullable) for f in schema])
         self._batches: deque[tuple[pa.RecordBatch, np.ndarray]] = deque()
         self._rows = 0
+        self._saved = False
         self.nbytes = 0
         self.last: Bound = -math.inf
         """The greatest value that has come: in order, so nothing below it follows."""
@@ -96,12 +97,16 @@ class OrderedRows:
 
     def save(self, key: str) -> Iterator[Part]:
         """All rows as one part: an in-order operator holds few, or all of them move."""
-        yield key, self.held()
+        rows = self.held()
+        if rows is not None or self._saved:
+            yield key, rows
+        self._saved = rows is not None
 
     def load(self, parts: Mapping[str, pa.RecordBatch | None], key: str) -> None:
         self._batches.clear()
         self._rows, self.nbytes, self.last = 0, 0, -math.inf
         part = parts.get(key)
+        self._saved = part is not None
         if part is not None:
             self.add(part)
 

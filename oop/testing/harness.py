@@ -47,6 +47,7 @@ class Harness:
         late: str = "drop",
         clock: Clock | None = None,
         threads: int = 1,
+        order: str = "oop",
     ) -> None:
         self.schemas = [_schema(s) for s in schemas]
         policy = punctuated() if punctuate is None else punctuate
@@ -56,7 +57,7 @@ class Harness:
         ]
         self._admits = late == "admit"
         self.stream = pipeline(*streams)
-        self.root = self.stream._final()
+        self.root = self.stream._final(order)
         check_emits(self.root)
         self.run = Run(self.root, Embedded(check=True, clock=clock, readers=False, threads=threads))
         inputs = {id(s._node.data): i for i, s in enumerate(streams)}  # a plan may have made other nodes of them
