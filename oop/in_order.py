@@ -23,6 +23,7 @@ from oop.operators.group_by import GroupBy
 from oop.operators.in_order import InOrder
 from oop.operators.in_order_join import InOrderJoin
 from oop.operators.input import Input
+from oop.operators.input_sort import InputSort
 from oop.operators.join import Join
 from oop.operators.landmark import LandmarkAggregate
 from oop.operators.numbers import SEQ
@@ -31,7 +32,6 @@ from oop.operators.partition_rows import PartitionRows
 from oop.operators.project import Project
 from oop.operators.releasing import Releasing
 from oop.operators.session import Session
-from oop.operators.sort import Sort
 from oop.operators.union import Union
 from oop.plan import Edge, Node, check_emits, make_node, walk
 from oop.punctuation.policies import Slack
@@ -78,12 +78,12 @@ def _sorted(edge: Edge, above: _Made, on: str | None, node: Node) -> Edge:
     """An input in the order that the operator needs."""
     if on is None or on in above.ordered:
         return edge
-    return Edge(make_node(Sort(on), [edge], node.site, node.call))
+    return Edge(make_node(InputSort(on), [edge], node.site, node.call))
 
 
 def _sorted_if_possible(root: Node, time: str) -> Node:
     """The result in order, unless nothing that is promised could ever release its rows."""
-    found = make_node(Sort(time), [Edge(root)], root.site, root.call)
+    found = make_node(InputSort(time), [Edge(root)], root.site, root.call)
     try:
         check_emits(found)
     except NeverEmits:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +17,9 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.operators.base import Columns, Element, Held, Operator, Part, Ports, load_common
 from oop.operators.ordered_rows import OrderedRows, load_last, save_last
-from oop.operators.times import show_time
+from oop.operators.releasing import held_row
 from oop.operators.union import Union
 from oop.punctuation import Frontier, Interest, Punctuation
-from oop.punctuation.search import above
 from oop.punctuation.translate import carry
 
 _WHOLE_BATCH = 65_536
@@ -121,8 +120,8 @@ class OrderedMergeOperator:
         if not firsts:
             return None
         slowest = min(range(len(self.rows)), key=self._reached)
-        shown = show_time(min(firsts), self.output.field(self.spec.on).type)
-        return Held(f"the row with {self.spec.on} = {shown}", slowest, Punctuation({self.spec.on: above(min(firsts))}))
+        found = held_row(min(firsts), len(self.rows), self.spec.on, self.output)
+        return None if found is None else replace(found, port=slowest)
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()

@@ -225,7 +225,7 @@ def test_disorder_is_held_by_the_sort_at_the_input_alone():
     )
     push(h, [3, 1, 2, 9, 7])
     push(h, [8, 8, 8], k=2)  # filtered before it is sorted
-    assert held(h) == {"Sort": 2, "InOrder": 1}
+    assert held(h) == {"InputSort": 2, "InOrder": 1}
     assert h.rows() == []
 
 
@@ -269,9 +269,9 @@ def test_explain_shows_the_buffers():
         "BufferedAggregate n=count()",
         "Bucket sliding 10 every 5 on ts",
         "OrderedMerge of 2 on ts",
-        "Sort by ts",
+        "InputSort by ts",
         "Source a",
-        "Sort by ts",
+        "InputSort by ts",
         "Source b",
     ]
     assert "holds the rows of inputs that are ahead of the slowest" in shown
