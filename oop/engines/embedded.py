@@ -28,9 +28,11 @@ from oop.engines.sharded import Sharded
 from oop.engines.stamps import Stamps
 from oop.engines.tracing import find_blame
 from oop.errors import OopError
+from oop.latency import measured
 from oop.operators.arrival import CLOCK, arrives_at
 from oop.operators.base import Element, Narrowing
 from oop.operators.input import InputOperator
+from oop.operators.qos import Clocked
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
 from oop.punctuation import END, Punctuation
 from oop.sinks import open_sink
@@ -46,6 +48,9 @@ class Embedded:
     ``threads=n`` spreads the groups of each operator that has keys over n threads; the order of the results is then
     free. Without it there is one thread, unless the inputs are known to have a million rows or more: then there is one
     for each core, up to four.
+
+    ``latency=True`` measures how long each row of the result took since the oldest row that it comes from entered: in
+    ``Run.metrics.latency``. It costs a column on the way.
 
     ``readers=True`` gives every live input a thread that reads it, so that one which is silent does not hold up the
     others; without it, inputs are read in turn (a plan with a timer has such threads anyway).
@@ -66,6 +71,7 @@ class Embedded:
         clock: Clock | None = None,
         readers: bool = False,
         check: bool = False,
+        latency: bool = False,
     ) -> None:
         if threads is not None and (not isinstance(threads, int) or isinstance(threads, bool) or threads < 1):
             raise ValueError(f"threads is a number of at least 1, not {threads!r}")
@@ -74,9 +80,11 @@ class Embedded:
         self.clock = clock or WallClock()
         self.readers = readers
         self.check = check
+        self.latency = latency
 
     def run(self, root: Node, *, to: Any = None) -> Run:
         check_emits(root)
+        root = measured(root) if self.latency else root
         sink = None if to is None else open_sink(to, root.schema)
         try:
             run = Run(root, self)
@@ -160,6 +168,8 @@ class Run:
                 for progress in operator.clocked:  # refuses a clock that cannot count in the column's unit
                     self._clock.now(node.schema.field(progress.attribute).type)
                     timers = True
+            if isinstance(operator, Clocked):
+                operator.now = partial(self._clock.now, CLOCK)
             if node.spec.clocked:
                 self._clocked.append(box)
                 timers = True

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from oop.engines.boxes import Box
+from oop.operators.qos import MonitorOperator, least_of
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,42 @@ class ArcMetrics:
 
 
 @dataclass(frozen=True)
+class Latency:
+    """How long rows of the result took, in the clock's unit (microseconds): from the entry of the oldest row that each
+    comes from. ``counts`` are rows by steps of latency, each given by its least."""
+
+    rows: int
+    mean: float
+    greatest: int
+    counts: tuple[tuple[int, int], ...]
+
+    def quantile(self, share: float) -> int:
+        """No more than this share of the rows took longer than the step that begins here.
+
+        >>> Latency(4, 3.0, 8, ((0, 1), (2, 2), (8, 1))).quantile(0.5)
+        2
+        """
+        passed = 0
+        for least, count in self.counts:
+            passed += count
+            if passed >= share * self.rows:
+                return least
+        return self.greatest
+
+    def __str__(self) -> str:
+        shown = [("mean", self.mean), *((f"{s:.0%}", self.quantile(s)) for s in (0.5, 0.99)), ("max", self.greatest)]
+        return f"latency of {self.rows:,} rows: " + ", ".join(f"{name} {value / 1000:,.1f} ms" for name, value in shown)
+
+
+@dataclass(frozen=True)
 class Metrics:
-    """Boxes in the order of the plan, inputs first; arcs by where they come from."""
+    """Boxes in the order of the plan, inputs first; arcs by where they come from. ``latency`` is there for runs with
+    ``oop.Embedded(latency=True)``."""
 
     boxes: tuple[BoxMetrics, ...]
     arcs: tuple[ArcMetrics, ...]
     peak_rows: int
+    latency: Latency | None = None
 
     def box(self, name: str) -> BoxMetrics:
         """The first box whose description begins with this."""
@@ -94,7 +127,16 @@ def gather(boxes: Sequence[Box], peak_rows: int) -> Metrics:
         for box in boxes
         for arc in box.outputs
     )
-    return Metrics(measured, arcs, peak_rows)
+    return Metrics(measured, arcs, peak_rows, _latency(boxes))
+
+
+def _latency(boxes: Sequence[Box]) -> Latency | None:
+    monitor = boxes[-1].operator
+    if not isinstance(monitor, MonitorOperator):
+        return None
+    rows = int(monitor.counts.sum())
+    counts = tuple((least_of(s), int(monitor.counts[s])) for s in np.flatnonzero(monitor.counts).tolist())
+    return Latency(rows, monitor.total / rows if rows else 0.0, monitor.greatest, counts)
 
 
 def _of(box: Box) -> BoxMetrics:
