@@ -71,6 +71,29 @@ class TimeError(OopError):
     """A time value that cannot be placed: null, NaN, infinite, or too close to the type's limit."""
 
 
+class WrongArgument(OopError, TypeError, ValueError):
+    """An argument that means nothing where it was given. Also a TypeError and a ValueError, for those who expect one.
+
+    >>> str(WrongArgument("a share is a number, not 'most'", at="report.py:9", hint="write 0.99"))
+    "a share is a number, not 'most' (at report.py:9)\\nHint: write 0.99"
+    """
+
+
+class UnknownSource(OopError, KeyError):
+    """A name that none of a run's sources has, with the nearest one that there is. Also a KeyError.
+
+    >>> str(UnknownSource.of("nort", ["north", "south"]))
+    "there is no source 'nort'\\nHint: did you mean 'north'?"
+    """
+
+    @classmethod
+    def of(cls, name: object, known: Iterable[str], at: str | None = None) -> UnknownSource:
+        known = list(known)
+        near = difflib.get_close_matches(str(name), known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"name one that there is: {', '.join(map(repr, known))}"
+        return cls(f"there is no source {name!r}", at=at, hint=hint)
+
+
 class UnknownColumn(OopError):
     """A name that the stream does not have, with the nearest one that it has.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from oop.accounting import check_accounts
-from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn
+from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn, WrongArgument
 from oop.numbering import check_numbers, resolved
 from oop.operators.aggregates import ACCOUNTS
 from oop.operators.aggregates import Aggregate as AggregateFunction
@@ -94,10 +94,16 @@ class Grouped:
 
     def agg(self, **aggregates: AggregateFunction) -> Stream:
         """The aggregates of each group, by the names that their columns get."""
+        site, windowed = user_line(), self.windowed
+        if not aggregates:
+            raise WrongArgument(".agg() was given no aggregate", at=site, hint="name at least one: .agg(n=oop.count())")
         for name, function in aggregates.items():
             if not isinstance(function, AggregateFunction):
-                raise TypeError(f"{name} is not an aggregate such as oop.count(): {function!r}")
-        site, windowed = user_line(), self.windowed
+                raise WrongArgument(
+                    f"{name} is not an aggregate such as oop.count(): {function!r}",
+                    at=site,
+                    hint=f"call it: .agg({name}=…(…))" if callable(function) else "write .agg(n=oop.count())",
+                )
         time = self.stream.time if windowed is None or windowed.window.counts_rows else windowed.on
         edges = None if windowed is None or windowed.window.endless else windowed.type
         try:

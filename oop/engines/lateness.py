@@ -15,12 +15,14 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
+from oop.errors import WrongArgument
 from oop.operators.input import InputOperator
 from oop.operators.late_buckets import Buckets, count_buckets, edges, octaves
 from oop.operators.times import is_whole, show_duration, unit_of
 from oop.punctuation.patterns import Bound
 from oop.punctuation.policies import Policy, Slack
 from oop.punctuation.progress_groups import Grouped
+from oop.site import user_line
 
 SHARES = (0.99, 0.999, 1.0)
 _WIDTH = 40
@@ -54,7 +56,15 @@ class NeededSlack:
 
     def of(self, share: float) -> Need:
         """The need for one of the shares that were asked for."""
-        return next(need for need in self.needs if need.share == share)
+        for need in self.needs:
+            if need.share == share:
+                return need
+        known = ", ".join(str(need.share) for need in self.needs)
+        raise WrongArgument(
+            f"the share {share!r} was not asked for; there are {known}",
+            at=user_line(),
+            hint=f"ask for it: run.late.needed_slack(shares=[{share!r}])",
+        )
 
     def __str__(self) -> str:
         lines = [
@@ -89,8 +99,6 @@ def needed_slack(name: str, source: InputOperator, attribute: str, shares: Seque
     alone = not any(isinstance(p, Grouped) and not p.is_independent for p in source.progress)
     needs = []
     for share in shares:
-        if not 0 < share <= 1:
-            raise ValueError(f"a share is above 0 and at most 1, not {share!r}")
         wanted = math.ceil(Fraction(str(share)) * rows) - (rows - late)  # of the late rows
         more: Bound = each[wanted - 1].item() if wanted > 0 else 0
         if is_whole(type_) and not math.isinf(more):
