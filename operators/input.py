@@ -334,6 +334,7 @@ class InputOperator:
                     progress.restore(state)
                 self.gate.restore(Frontier.from_json(said["passed"]), Frontier.from_json(said["held"]))
                 self.rows_seen = said["rows"]
+                self.guard.resume(self.rows_seen)
 
 
 def _fits_int64(bound: Bound | None) -> bool:

@@ -35,7 +35,7 @@ class Late:
 
     def __len__(self) -> int:
         """How many rows were set aside (with ``late="admit"``: found late)."""
-        return sum(ledger.late + ledger.aside for ledger in self.sources.values())
+        return sum(ledger.late + ledger.without_time for ledger in self.sources.values())
 
     def __contains__(self, source: object) -> bool:
         return source in self.sources
@@ -128,7 +128,7 @@ class Late:
         return source, operator, attribute
 
     def __repr__(self) -> str:
-        return f"<Late {', '.join(f'{n}: {x.late + x.aside}' for n, x in self.sources.items())}>"
+        return f"<Late {', '.join(f'{n}: {x.late + x.without_time}' for n, x in self.sources.items())}>"
 
 
 def _shares(shares: Any) -> list[float]:
