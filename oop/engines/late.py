@@ -47,7 +47,15 @@ class Late:
         return self.sources[source].table()
 
     def to_table(self) -> pa.Table:
-        """The rows of all sources, which must have the same columns; else ask source by source."""
+        """The rows of all sources, which must have the same columns; else ask source by source.
+
+        >>> import oop
+        >>> a, b = (oop.source(pa.table({"ts": t}), time="ts", punctuate=oop.ordered()) for t in ([5, 1], [9, 7]))
+        >>> run = a.union(b).run()
+        >>> _ = run.to_table()
+        >>> run.late.to_table()["broke"].to_pylist()
+        ['ts < 5', 'ts < 9']
+        """
         tables = [ledger.table() for ledger in self.sources.values()]
         if any(t.schema != tables[0].schema for t in tables):
             raise SchemaMismatch(
@@ -59,6 +67,13 @@ class Late:
         """The rows by source, which are then forgotten; for runs without an end.
 
         The counts stay, and of how late each row was a sixteenth is lost.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [5, 1]}), time="ts", punctuate=oop.ordered(), name="north")
+        >>> run = s.run()
+        >>> _ = run.to_table()
+        >>> run.late.drain()["north"].num_rows, run.late.drain()["north"].num_rows, len(run.late)
+        (1, 0, 1)
         """
         return {name: ledger.drain() for name, ledger in self.sources.items()}
 

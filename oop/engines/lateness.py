@@ -37,6 +37,13 @@ class Need:
     ``slack`` is then the slack to declare, if the source has one; with slack by rows, ``rows`` is the number of them.
     It is ``exact``, the smallest there is, unless rows on time decide it (then less may do), promises by group depend
     on each other, rows were drained, or more rows came before a late one than are remembered.
+
+    >>> import oop
+    >>> run = oop.source(pa.table({"ts": [9, 8, 2]}), time="ts", punctuate=oop.slack(rows=1)).run()
+    >>> _ = run.to_table()
+    >>> need = run.late.needed_slack().of(1.0)
+    >>> need.rows, need.exact
+    (2, True)
     """
 
     share: float
@@ -48,7 +55,15 @@ class Need:
 
 @dataclass(frozen=True)
 class NeededSlack:
-    """What `Late.needed_slack` gives: numbers are in the unit of the time column, whose ``type`` is given."""
+    """What `Late.needed_slack` gives: numbers are in the unit of the time column, whose ``type`` is given.
+
+    >>> import oop
+    >>> run = oop.source(pa.table({"ts": [9, 2]}), time="ts", punctuate=oop.slack(1), name="north").run()
+    >>> _ = run.to_table()
+    >>> needed = run.late.needed_slack(shares=[1])
+    >>> needed.source, needed.rows, needed.late, needed.needs[0].slack
+    ('north', 2, 1, 7)
+    """
 
     source: str
     attribute: str
@@ -59,7 +74,14 @@ class NeededSlack:
     needs: tuple[Need, ...]
 
     def of(self, share: float) -> Need:
-        """The need for one of the shares that were asked for."""
+        """The need for one of the shares that were asked for.
+
+        >>> import oop
+        >>> run = oop.source(pa.table({"ts": [9, 2]}), time="ts", punctuate=oop.slack(1)).run()
+        >>> _ = run.to_table()
+        >>> run.late.needed_slack().of(1.0)
+        Need(share=1.0, more=6, slack=7, exact=True, rows=None)
+        """
         for need in self.needs:
             if need.share == share:
                 return need
@@ -148,6 +170,12 @@ class Histogram:
     """What `Late.histogram` gives: ``counts[i]`` rows were late by ``edges[i]`` or more, below ``edges[i + 1]``.
 
     ``unknown`` rows broke a promise that was not about one bound.
+
+    >>> import oop
+    >>> run = oop.source(pa.table({"ts": [9, 2, 7]}), time="ts", punctuate=oop.ordered()).run()
+    >>> _ = run.to_table()
+    >>> run.late.histogram().edges, run.late.histogram().counts
+    ((2, 4, 8), (1, 1))
     """
 
     source: str
@@ -158,7 +186,14 @@ class Histogram:
     unknown: int
 
     def to_table(self) -> pa.Table:
-        """Columns ``at_least``, ``below`` and ``rows``; for a column of times the first two are durations."""
+        """Columns ``at_least``, ``below`` and ``rows``; for a column of times the first two are durations.
+
+        >>> import oop
+        >>> run = oop.source(pa.table({"ts": [9, 2]}), time="ts", punctuate=oop.slack(1)).run()
+        >>> _ = run.to_table()
+        >>> run.late.histogram().to_table().to_pylist()
+        [{'at_least': 4, 'below': 8, 'rows': 1}]
+        """
         at_least, below = (self._durations(e) for e in (self.edges[:-1], self.edges[1:]))
         return pa.table({"at_least": at_least, "below": below, "rows": pa.array(self.counts, pa.int64())})
 
