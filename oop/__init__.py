@@ -24,6 +24,8 @@ from oop.errors import (
     SourceError,
     TimeError,
     UnknownColumn,
+    UnknownSource,
+    WrongArgument,
 )
 from oop.operators.aggregates import aside, count, late, max, mean, min, seen, sum, var
 from oop.operators.expressions import Expr, col, greatest, if_else, least, lit
@@ -72,6 +74,8 @@ __all__ = [
     "Stream",
     "TimeError",
     "UnknownColumn",
+    "UnknownSource",
+    "WrongArgument",
     "aggregate",
     "aside",
     "at_end",

@@ -55,7 +55,13 @@ def set_spark_engine(make: Callable[..., Any]) -> None:
 
 
 class Stream:
-    """A pipeline so far. ``time`` is the attribute that windows are on by default."""
+    """A pipeline so far. ``time`` is the attribute that windows are on by default.
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 2], "len": [40, 60]}), time="ts", punctuate=oop.ordered())
+    >>> s, s.time
+    (<Stream ts, len>, 'ts')
+    """
 
     def __init__(self, node: Node, *, time: str | None = None, route: int | None = None) -> None:
         self._node = node
@@ -248,7 +254,13 @@ class Stream:
         return Grouped(stream, None, (*keys, *named))
 
     def agg(self, **aggregates: AggregateFunction) -> Stream:
-        """One group of all rows; it ends with the stream, so the sources must be declared ``at_end()``."""
+        """One group of all rows; it ends with the stream, so the sources must be declared ``at_end()``.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [3, 1, 2]}), time="ts", punctuate=oop.at_end())
+        >>> s.agg(n=oop.count(), last=oop.max("ts")).run().to_table().to_pylist()
+        [{'n': 3, 'last': 3}]
+        """
         return Grouped(self, None, ()).agg(**aggregates)
 
     def emit(self, when: str | None = None, *, every: Duration | None = None) -> Stream:

@@ -83,6 +83,13 @@ class Embedded:
         self.latency = latency
 
     def run(self, root: Node, *, to: Any = None) -> Run:
+        """What `Stream.run` calls, with the plan.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
+        >>> s.run(oop.Embedded(threads=1)).to_table().num_rows
+        2
+        """
         check_emits(root)
         root = measured(root) if self.latency else root
         sink = None if to is None else open_sink(to, root.schema)
@@ -123,7 +130,13 @@ class _Source:
 
 
 class Run:
-    """One run of a pipeline; reading it drives it. Iterate for batches, `elements` also gives the promises."""
+    """One run of a pipeline; reading it drives it. Iterate for batches, `elements` also gives the promises.
+
+    >>> import oop
+    >>> run = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered()).run()
+    >>> [batch.to_pydict() for batch in run]
+    [{'ts': [1, 2]}]
+    """
 
     def __init__(self, root: Node, engine: Embedded) -> None:
         self._root = root
@@ -307,12 +320,28 @@ class Run:
         return (e for e in self.elements() if isinstance(e, pa.RecordBatch))
 
     def to_table(self) -> pa.Table:
-        """Everything that is still to come, as one table."""
+        """Everything that is still to come, as one table.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
+        >>> s.run().to_table().to_pydict()
+        {'ts': [1, 2]}
+        """
         batches = [b.replace_schema_metadata(None) for b in self]
         return pa.Table.from_batches(batches, schema=self._root.schema.remove_metadata())
 
     def stop(self) -> None:
-        """Stop reading; windows that are still open stay unfinished (this is not the end of the stream)."""
+        """Stop reading; windows that are still open stay unfinished (this is not the end of the stream).
+
+        >>> import itertools, oop
+        >>> endless = (pa.record_batch({"ts": [t]}) for t in itertools.count())
+        >>> run = oop.source(endless, time="ts", punctuate=oop.ordered()).run()
+        >>> for batch in run:
+        ...     if batch["ts"][0].as_py() == 3:
+        ...         run.stop()
+        >>> batch.to_pylist()
+        [{'ts': 3}]
+        """
         self._stopped = True
 
     def _write(self, sink: Any) -> None:
@@ -329,7 +358,14 @@ class Run:
 
     @property
     def late(self) -> Late:
-        """The rows set aside so far, with the promise that each broke."""
+        """The rows set aside so far, with the promise that each broke.
+
+        >>> import oop
+        >>> run = oop.source(pa.table({"ts": [5, 1]}), time="ts", punctuate=oop.ordered(), name="north").run()
+        >>> _ = run.to_table()
+        >>> run.late["north"].to_pylist()
+        [{'ts': 1, 'broke': 'ts < 5', 'late_by': 4.0}]
+        """
         inputs: dict[str, InputOperator] = {}
         for source in self._sources:
             name, n = source.operator.spec.source, 2
@@ -358,7 +394,15 @@ class Run:
 
     @property
     def metrics(self) -> Metrics:
-        """Counts so far, for each box and arc."""
+        """Counts so far, for each box and arc.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2, 12]}), time="ts", punctuate=oop.ordered())
+        >>> run = s.filter(oop.col("ts") > 1).run()
+        >>> _ = run.to_table()
+        >>> [(box.name.split()[0], box.rows_in, box.rows_out) for box in run.metrics.boxes]
+        [('Source', 3, 3), ('Filter', 3, 2)]
+        """
         return gather(self._boxes, self._gauge.peak)
 
 

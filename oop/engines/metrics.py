@@ -33,12 +33,27 @@ class BoxMetrics:
 
     @property
     def selectivity(self) -> float | None:
-        """Rows out for each row in."""
+        """Rows out for each row in.
+
+        >>> import oop, pyarrow as pa
+        >>> s = oop.source(pa.table({"ts": [1, 2, 3, 4]}), time="ts", punctuate=oop.ordered())
+        >>> run = s.filter(oop.col("ts") > 3).run()
+        >>> _ = run.to_table()
+        >>> run.metrics.box("Filter").selectivity
+        0.25
+        """
         return self.rows_out / self.rows_in if self.rows_in else None
 
     @property
     def cost_per_row(self) -> float | None:
-        """Seconds for each row in."""
+        """Seconds for each row in.
+
+        >>> import oop, pyarrow as pa
+        >>> run = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered()).run()
+        >>> _ = run.to_table()
+        >>> run.metrics.box("Source").cost_per_row > 0
+        True
+        """
         return self.seconds / self.rows_in if self.rows_in else None
 
 
@@ -86,7 +101,14 @@ class Latency:
 @dataclass(frozen=True)
 class Metrics:
     """Boxes in the order of the plan, inputs first; arcs by where they come from. ``latency`` is there for runs with
-    ``oop.Embedded(latency=True)``."""
+    ``oop.Embedded(latency=True)``.
+
+    >>> import oop, pyarrow as pa
+    >>> run = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered(), name="north").run()
+    >>> _ = run.to_table()
+    >>> [(arc.source.split()[1], arc.target, arc.rows) for arc in run.metrics.arcs]
+    [('north', 'result', 2)]
+    """
 
     boxes: tuple[BoxMetrics, ...]
     arcs: tuple[ArcMetrics, ...]
@@ -94,7 +116,15 @@ class Metrics:
     latency: Latency | None = None
 
     def box(self, name: str) -> BoxMetrics:
-        """The first box whose description begins with this."""
+        """The first box whose description begins with this.
+
+        >>> import oop, pyarrow as pa
+        >>> s = oop.source(pa.table({"ts": [1, 2, 12]}), time="ts", punctuate=oop.ordered())
+        >>> run = s.window(oop.tumbling(10)).agg(n=oop.count()).run()
+        >>> _ = run.to_table()
+        >>> run.metrics.box("Aggregate").rows_out
+        2
+        """
         for box in self.boxes:
             if box.name.startswith(name):
                 return box

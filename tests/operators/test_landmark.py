@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -164,11 +165,38 @@ def test_errors():
         starts(pa.int64(), 0, 0)
     with pytest.raises(ValueError, match="whole number"):
         starts(pa.timestamp("s"), "2024-01-01T00:00:00.5", 10)
-    with pytest.raises(oop.SchemaMismatch, match="same zone") as wrong:
-        starts(pa.timestamp("s", "Europe/Berlin"), "2024-01-01", 10)
-    assert "test_landmark.py" in str(wrong.value)
+    with pytest.raises(ValueError, match=r"the landmark 1\.5 is not a whole number"):
+        starts(pa.int64(), 1.5, 10)
     with pytest.raises(ValueError, match="every="):
         oop.landmark(0, changes=True)
+
+
+def test_a_landmark_without_a_zone_on_a_column_with_one_is_told_what_to_write():
+    winter, summer = "2024-01-01 00:00", date(2024, 7, 1)
+    for start, zone, written in (
+        (winter, "Europe/Berlin", "2024-01-01T00:00:00+01:00"),
+        ("2024-01-01", "Europe/Berlin", "2024-01-01T00:00:00+01:00"),
+        (datetime(2024, 1, 1), "Europe/Berlin", "2024-01-01T00:00:00+01:00"),
+        (summer, "Europe/Berlin", "2024-07-01T00:00:00+02:00"),
+        (winter, "+05:30", "2024-01-01T00:00:00+05:30"),
+        (winter, "UTC", "2024-01-01T00:00:00+00:00"),
+    ):
+        type_ = pa.timestamp("s", zone)
+        with pytest.raises(oop.WrongArgument, match=f"no zone, and the time column's is {re.escape(zone)}") as wrong:
+            starts(type_, start, 10)
+        assert "bound" not in str(wrong.value) and "test_landmark.py" in str(wrong.value)
+        assert f"oop.landmark({written!r}) is that time in {zone}" in str(wrong.value.hint)
+        assert str(wrong.value.hint).count("oop.landmark(") == (1 if zone == "UTC" else 2)
+        begin = datetime.fromisoformat(written)
+        assert starts(type_, written, "1h", [int(begin.timestamp())]) == [begin]
+
+
+def test_a_landmark_with_a_zone_on_a_column_without_is_told_what_to_write():
+    for type_ in (pa.timestamp("s"), pa.date32()):
+        with pytest.raises(oop.WrongArgument, match=r"has a zone, and a time column of type .* has none") as wrong:
+            starts(type_, "2024-01-01T00:00:00+01:00", 10)
+        assert "oop.landmark('2024-01-01T00:00:00')" in str(wrong.value.hint)
+        assert "oop.landmark('2023-12-31T23:00:00') if its times are UTC" in str(wrong.value.hint)
 
 
 def test_an_aggregate_that_cannot_merge_is_refused():
