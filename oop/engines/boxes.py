@@ -297,7 +297,6 @@ class ShardedBox(Box):
         super().__post_init__()
         assert isinstance(self.operator, Sharded)
         self.sharded = self.operator
-        self.trains = None  # the shards couple promises themselves
 
     @property
     def has_work(self) -> bool:
@@ -312,6 +311,10 @@ class ShardedBox(Box):
             if not ready:
                 break
             for arc in ready:
+                together = arc.take_promises()
+                if together:
+                    self._process_promises(together, arc.port)
+                    continue
                 train, promises = arc.take_past_promises(SHARDED_TRAIN_ROWS)
                 if train:
                     taken += self._process_batches(train, arc.port)
