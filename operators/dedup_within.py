@@ -16,13 +16,16 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.kernels.reference_joins import Reach
+from oop.operators.band import LEFT, Band
 from oop.operators.base import Held, Part
 from oop.operators.compute import compute as pc
-from oop.operators.dedup_operator import DedupOperator, held_first
+from oop.operators.dedup_operator import DedupOperator
+from oop.operators.join_promises import Moved
 from oop.operators.keyed_times import KeyedTimes
+from oop.operators.oldest import oldest_kept, oldest_of, oldest_span
 from oop.operators.seen_keys import BestRows
 from oop.operators.times import is_whole
-from oop.punctuation import END, Punctuation
+from oop.punctuation import Frontier, Punctuation
 
 _MANY = 65_536  # rows that are put into spans together
 _ANYWHERE = Reach(-math.inf, math.inf)
@@ -176,8 +179,14 @@ class KeepInSpan(Within):
             self.times.remove(open_)
 
     def oldest(self) -> Held | None:
-        held = held_first(self.waiting, self.time)
-        return Held("spans that may still get a row", 0, END) if held is None and self.buffered_rows else held
+        """A row that waits, or for last that of a span that may get another."""
+        frontier = self.ports.frontiers[0]
+        row = oldest_kept(self.waiting, self.spec.keys, frontier)
+        return row if row is not None and not self.last else oldest_of([row, self._oldest_span(frontier)])
+
+    def _oldest_span(self, frontier: Frontier) -> Held | None:
+        complete = Moved(Band(0, self.within), LEFT)
+        return oldest_span(self.times, frontier, complete)
 
     def save_state(self) -> Iterator[Part]:
         yield from self.waiting.save("waiting/")
