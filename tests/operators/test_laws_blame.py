@@ -111,3 +111,28 @@ def lesser(release: oop.Punctuation) -> oop.Punctuation | None:
         return None
     ((attribute, bound),) = release.below.items()
     return oop.Punctuation({attribute: bound - (1 if isinstance(bound, int) else 0.125)}, release.where)
+
+
+@pytest.mark.parametrize("options", [{"keys": ["link", "ts"]}, {"keys": ["link"], "within": 3}], ids=["key", "span"])
+@pytest.mark.parametrize("keep", ["first", "last"])
+def test_a_row_that_dedup_holds_waits_for_its_own_group(keep: str, options: dict) -> None:
+    keys = options["keys"]
+    within = options.get("within")
+    h = Harness(lambda s: s.dedup(*keys, keep=keep, within=within), {"ts": "int64", "link": "string"})
+    h.push({"ts": [5, 7], "link": ["A", "B"]})
+    h.promise(where={"link": "A"}, ts=4)
+    h.promise(where={"link": "B"}, ts=2)  # further behind, but the oldest row is not of this group
+    blame = h.run.blame()
+    assert blame is not None and blame.what == "the row with ts = 5 of link = 'A'"
+    assert [(s.group, s.release) for s in blame.sources] == [
+        ("group link = 'A'", oop.Punctuation({"ts": 6}, {"link": "A"}))
+    ]
+    h.promise(where={"link": "A"}, ts=6)
+    after = h.run.blame()
+    assert after is not None and after.what == "the row with ts = 7 of link = 'B'"
+    h.promise(where={"link": "B"}, ts=8)
+    left = h.run.blame()
+    assert (left is None) == (within is None)
+    if left is not None:
+        assert left.what == "the span that began at ts = 5 of link = 'A'"
+        assert [s.release for s in left.sources] == [oop.Punctuation({"ts": 9}, {"link": "A"})]
