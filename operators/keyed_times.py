@@ -79,6 +79,13 @@ class KeyedTimes:
         numbers, times = self._table.read(places)
         return numbers.astype(np.int64), times
 
+    def first(self) -> pa.RecordBatch | None:
+        """The key and the time of one with the least time, as a row of the key's columns and the time."""
+        for number in self._slices.numbers()[:1]:
+            places = self._slices.places(number)
+            return self._named(places[[np.argmin(self.read(places)[1])]], self.time)
+        return None
+
     def rows(self, places: np.ndarray) -> pa.RecordBatch:
         """The rows that are kept in these places."""
         assert self._rows is not None

@@ -55,7 +55,6 @@ class Harness:
             source(list, time=time, punctuate=policy, late=late, schema=s, name=f"input {i}")
             for i, s in enumerate(self.schemas)
         ]
-        self._admits = late == "admit"
         self.stream = pipeline(*streams)
         self.root = self.stream._final(order)
         check_emits(self.root)
@@ -232,7 +231,7 @@ class Harness:
         allowed = self._allowed(lowered=True)
         found, wanted = self.frontier, allowed[id(self.root)]
         held = self._holding_back()
-        if all(box.frontier.is_linear and allowed[id(box.node)].is_linear and not self._admits for box in held):
+        if all(box.frontier.is_linear and allowed[id(box.node)].is_linear for box in held):
             assert found == wanted, f"promises are not prompt: {found!r}, but {wanted!r} is allowed"
             return
         most = self.expected_frontier()
@@ -240,7 +239,7 @@ class Harness:
         assert all(map(most.covers, found.promises())), f"{found!r} is promised, but {most!r} is all that is allowed"
 
     def check_held_back(self) -> None:
-        """What is open breaks, as it is now, no promise that was made; admitted late rows are outside that law.
+        """What is open breaks, as it is now, no promise that was made.
 
         >>> import oop
         >>> h = Harness(lambda s: s.window(oop.session(5)).agg(n=oop.count()), {"ts": "int64"})
@@ -248,7 +247,7 @@ class Harness:
         >>> h.promise(ts=9)
         >>> h.check_held_back()
         """
-        for box in () if self._admits else self._holding_back():
+        for box in self._holding_back():
             for batch in _open_results(box.operator):
                 broken = [str(p) for p, _ in broken_promises(box.frontier, batch)]
                 assert not broken, f"{broken[0]} was promised, but what is open breaks it: {batch.to_pylist()}"

@@ -50,6 +50,33 @@ def test_a_jump_over_many_steps_comes_in_batches():
     assert sum(sizes) == 200_000 and max(sizes) <= 65_536
 
 
+def test_a_jump_over_very_many_steps_waits_for_whoever_reads():
+    """No more of it is made than the queues are meant for, also with an operator between."""
+    jump = [pa.record_batch({"ts": [0]}), oop.Punctuation({"ts": 20_000_000})]
+    stream = oop.source(lambda: iter(jump), time="ts", punctuate=oop.punctuated(), schema=jump[0].schema)
+    counts = stream.window(oop.landmark(0, every=1)).agg(n=oop.count())
+    for plan in (counts, counts.filter(oop.col("n") > 0)):
+        run = plan.run()
+        read = 0
+        for batch in run:
+            read += batch.num_rows
+            assert run.metrics.boxes[2].rows_out <= read + 2_000_000
+            if read > 3_000_000:
+                run.stop()
+
+
+def test_a_jump_into_a_wrong_century_is_refused():
+    """With what to do about it; what came before it has left."""
+    times = pa.array([0, 1, 2, 10**11], pa.int64()).cast(pa.timestamp("s"))
+    stream = oop.source([pa.record_batch({"ts": times})], time="ts", punctuate=oop.ordered())
+    run = stream.window(oop.landmark("1970-01-01", every="1s")).agg(n=oop.count()).run()
+    with pytest.raises(oop.OopError, match="without a change") as refused:
+        run.to_table()
+    assert "changes=True" in refused.value.hint and "test_landmark.py" in str(refused.value)
+    changed = stream.window(oop.landmark("1970-01-01", every="1s", changes=True)).agg(n=oop.count())
+    assert changed.run().to_table()["n"].to_pylist() == [1, 2, 3, 4]
+
+
 def test_nothing_is_put_out_for_steps_before_a_groups_first_row():
     h = running(oop.landmark(0, every=10), "link")
     h.promise(ts=10**15)
