@@ -69,7 +69,14 @@ def settled(schema: pa.Schema, where: str) -> pa.Schema:
     twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
     if twice:
         raise SchemaMismatch(f"{where}: two columns are named {twice[0]!r}", hint="rename one of them")
-    return pa.schema([pa.field(f.name, _settled(f.type)) for f in schema])
+    found = pa.schema([pa.field(f.name, _settled(f.type)) for f in schema])
+    for field in found:
+        if "run_end_encoded<" in str(field.type):
+            raise SchemaMismatch(
+                f"{where}: column {field.name!r} is {field.type}: runs inside of other values cannot be picked apart",
+                hint="decode them first: pyarrow.compute.run_end_decode",
+            )
+    return found
 
 
 def _settled(kind: pa.DataType) -> pa.DataType:
