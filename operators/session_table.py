@@ -54,6 +54,8 @@ class SessionTable:
 
     @property
     def nbytes(self) -> int:
+        if not len(self.keys):  # as it began
+            return 0
         arrays = self.sessions.nbytes + self._heads.nbytes + self._free.nbytes
         lists = self.due.nbytes + self._starts.nbytes
         return self.keys.nbytes + arrays + lists + sum(a.nbytes for a in self.accumulators)
@@ -199,9 +201,7 @@ class SessionTable:
         are to stay. The old ids of those that are left, if they have others now."""
         held = self.count + (0 if keep is None else len(keep))
         if not held and len(self.keys) + len(self.sessions) > _SLACK:
-            changed = self.due.take_changes()
-            self.begin()
-            self.due.changed = set(changed)
+            self.release()
             return np.zeros(0, np.int64)
         if not self.shape.keys or len(self.keys) <= 4 * held + _SLACK:
             return None
@@ -221,6 +221,12 @@ class SessionTable:
         self._heads[: len(old)], self._heads[len(old) :] = heads, 0
         self.keys.map(columns, len(old))
         return old
+
+    def release(self) -> None:
+        """Nothing is open, and no memory is kept for what will be."""
+        changed = self.due.take_changes()
+        self.begin()
+        self.due.changed = set(changed)
 
     def slots(self) -> np.ndarray:
         """All that are open."""
