@@ -51,6 +51,8 @@ class KeyedTimes:
 
     @property
     def nbytes(self) -> int:
+        if not len(self):  # as it began
+            return 0
         rows = 0 if self._rows is None else self._rows.nbytes
         return self._keys.nbytes + self._table.nbytes + self._slices.nbytes + self._places.nbytes + rows
 

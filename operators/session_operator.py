@@ -90,12 +90,19 @@ class SessionOperator:
         closed = self._closed(frontier, new)
         for at in range(0, len(closed), _WHOLE_BATCH):
             yield from self._put_out(closed[at : at + _WHOLE_BATCH])
-        least = frontier.bound(self.spec.on)
-        if self.emitted is None:
+        self._tidy(frontier)
+        yield from self._promises()
+
+    def _tidy(self, frontier: Frontier) -> None:
+        if frontier.ended:
+            self.table.release()
+            if self.emitted is not None:
+                self.emitted.release()
+        elif self.emitted is None:
             self.table.tidy()
         else:
+            least = frontier.bound(self.spec.on)
             self.emitted.tidy(-math.inf if least is None else least - self.spec.gap)
-        yield from self._promises()
 
     def _closed(self, frontier: Frontier, new: Sequence[Punctuation]) -> np.ndarray:
         """The sessions that the promises cover; each group's as far as its own bound reaches (A.1.1)."""

@@ -55,6 +55,8 @@ class SessionTable:
 
     @property
     def nbytes(self) -> int:
+        if not len(self.keys):  # as it began
+            return 0
         arrays = self.sessions.nbytes + self._heads.nbytes + self._free.nbytes
         lists = 0 if self.filed is None else self.filed.nbytes
         return self.keys.nbytes + arrays + lists + sum(a.nbytes for a in self.accumulators)
@@ -180,10 +182,7 @@ class SessionTable:
         are to stay. The old ids of those that are left, if they have others now."""
         held = self.count + (0 if keep is None else len(keep))
         if not held and len(self.keys) + len(self.sessions) > _SLACK:
-            changed = [] if self.filed is None else self.filed.due.take_changes()
-            self.begin()
-            if self.filed is not None:
-                self.filed.due.changed = set(changed)
+            self.release()
             return np.zeros(0, np.int64)
         if not self.shape.keys or len(self.keys) <= 4 * held + _SLACK:
             return None
@@ -203,6 +202,13 @@ class SessionTable:
         self._heads[: len(old)], self._heads[len(old) :] = heads, 0
         self.keys.map(columns, len(old))
         return old
+
+    def release(self) -> None:
+        """Nothing is open, and no memory is kept for what will be."""
+        changed = [] if self.filed is None else self.filed.due.take_changes()
+        self.begin()
+        if self.filed is not None:
+            self.filed.due.changed = set(changed)
 
     def slots(self) -> np.ndarray:
         """All that are open."""

@@ -318,6 +318,12 @@ class Harness:
         """
         return sum(o.buffered_rows for o in self._operators() if isinstance(o, Stateful))
 
+    @property
+    def state_bytes(self) -> int:
+        """Memory held by all operators; not of the late rows that inputs keep for whoever asks, nor of static tables."""
+        boxes = [b for b in self.run._boxes if b.node.inputs and not b.node.spec.passes]
+        return sum(b.operator.state_bytes for b in boxes if isinstance(b.operator, Stateful))
+
     def _operators(self) -> Iterator[Any]:
         return (box.operator for box in self.run._boxes)
 
