@@ -6,6 +6,7 @@ Spark: one local session for all tests of a process.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,16 @@ settings.register_profile("dev", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
+def _worker_python(folder: Path) -> Path:
+    """This Python, with the packages that are here. Spark starts a new one for every stage of a query, with its own zip
+    in front of the path: there all of pyspark would be compiled anew each time, which takes longer than the stage."""
+    script = folder / "python"
+    said = os.pathsep.join([str(Path(__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+    script.write_text(f'#!/bin/sh\nPYTHONPATH={shlex.quote(said)} exec {shlex.quote(sys.executable)} "$@"\n')
+    script.chmod(0o755)
+    return script
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Tasks are retried twice, as on a cluster. A test that lets oop find a session by itself asks for this one, too:
@@ -26,12 +37,11 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from oop.engines.spark.session import check_installed, stderr_to
 
     check_installed()
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    root = str(Path(__file__).parents[1])
-    os.environ["PYTHONPATH"] = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
     from pyspark.sql import SparkSession
 
-    log = tmp_path_factory.mktemp("spark") / "spark.log"
+    folder = tmp_path_factory.mktemp("spark")
+    log = folder / "spark.log"
+    os.environ["PYSPARK_PYTHON"] = str(_worker_python(folder))
     with stderr_to(log):
         session = (
             SparkSession.builder.master("local[2,3]")

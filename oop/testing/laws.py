@@ -73,11 +73,13 @@ def check_operator(
     rng = random.Random(seed)
     schemas = [_schema_of(i) for i in inputs]
 
-    def start(threads: int = threads) -> Harness:
-        return Harness(pipeline, *schemas, time=time, punctuate=punctuate, late=late, threads=threads)
+    first = Harness(pipeline, *schemas, time=time, punctuate=punctuate, late=late)
+
+    def start() -> Harness:
+        return first.again(threads)
 
     shuffled = punctuate is None or isinstance(punctuate, Punctuated)
-    plain = _Trial(lambda: start(1), [list(i) for i in inputs], random.Random(seed), shuffled)
+    plain = _Trial(lambda: first, [list(i) for i in inputs], random.Random(seed), shuffled)
     plain.play()
     if expected is not None:
         _same("the answer is right", plain.rows, bag(expected))
