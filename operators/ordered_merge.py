@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import views
+from oop.kernels import dispatch, views
 from oop.operators.base import Columns, Element, Held, Operator, Part, Ports, load_common
 from oop.operators.ordered_rows import OrderedRows, load_last, save_last
 from oop.operators.releasing import held_row
@@ -110,7 +110,8 @@ class OrderedMergeOperator:
             yield rows.released(found)
         elif runs:
             whole = pa.concat_batches([found for _, found in runs])
-            order = np.argsort(views.times(whole.column(self.spec.on)), kind="stable")
+            starts = np.cumsum([0, *(found.num_rows for _, found in runs)])
+            order = dispatch.kernels().merge_runs(views.times(whole.column(self.spec.on)), starts)
             for start in range(0, len(order), _WHOLE_BATCH):
                 yield self.rows[0].released(whole.take(pa.array(order[start : start + _WHOLE_BATCH])))
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import views
+from oop.kernels import dispatch, views
 from oop.operators.base import Part
 from oop.operators.held_rows import as_type, own_copy, plain_type
 from oop.punctuation.patterns import Bound
@@ -58,7 +58,7 @@ class SortedRuns:
     def take_below(self, bound: Bound) -> pa.RecordBatch | None:
         """Remove and give the rows below a bound, in order; None if there are none. No row is below all of them."""
         if self._least_new < bound:
-            self._runs.append(self._sorted(self._new))
+            self._runs.append(_sort(self._new, self.on))
             self._new, self._least_new = [], math.inf
         heads: list[pa.RecordBatch] = []
         left: list[Run] = []
@@ -71,9 +71,9 @@ class SortedRuns:
         if not heads:
             return None
         self._runs = left
-        found = self._sorted(heads)[0] if len(heads) > 1 else heads[0]
+        found = _merge(heads, self.on)[0]
         self._rows -= found.num_rows
-        self._merge()
+        self._join_runs()
         self.nbytes = sum(rows.nbytes for rows in self._all())
         return found
 
@@ -84,19 +84,11 @@ class SortedRuns:
         self.nbytes -= sum(rows.nbytes for rows in found)
         yield from found
 
-    def _sorted(self, pieces: list[pa.RecordBatch]) -> Run:
-        whole = pieces[0] if len(pieces) == 1 else pa.concat_batches(pieces)
-        times = views.times(whole.column(self.on))
-        if (times[1:] >= times[:-1]).all():
-            return whole, times
-        order = np.argsort(times, kind="stable")
-        return whole.take(pa.array(order)), times[order]
-
-    def _merge(self) -> None:
+    def _join_runs(self) -> None:
         """The shortest with the next, while that is not much longer."""
         while len(self._runs) > 1 and len(self._runs[-2][1]) <= 2 * len(self._runs[-1][1]):
             *self._runs, a, b = self._runs
-            self._runs.append(self._sorted([a[0], b[0]]))
+            self._runs.append(_merge([a[0], b[0]], self.on))
 
     def _all(self) -> list[pa.RecordBatch]:
         return [*(rows for rows, _ in self._runs), *self._new, *self._valueless]
@@ -124,3 +116,35 @@ class SortedRuns:
         self._saved = part is not None
         if part is not None:
             self.add(part)
+
+
+def _sort(pieces: list[pa.RecordBatch], on: str) -> Run:
+    whole = pieces[0] if len(pieces) == 1 else pa.concat_batches(pieces)
+    times = views.times(whole.column(on))
+    if (times[1:] >= times[:-1]).all():
+        return whole, times
+    order = _order(times)
+    return whole.take(pa.array(order)), times[order]
+
+
+def _order(times: np.ndarray) -> np.ndarray:
+    """The rows by time, of equal ones first what came first. Most rows of a stream are in order: only the others are
+    sorted, and merged with those. Of equal ones these came first, or they would not be behind a greater one."""
+    rises = times >= np.maximum.accumulate(times)
+    others = np.flatnonzero(~rises)
+    if 2 * len(others) > len(times):
+        return np.argsort(times, kind="stable")
+    rows = np.concatenate([np.flatnonzero(rises), others[np.argsort(times[others], kind="stable")]])
+    order = dispatch.kernels().merge_runs(times[rows], np.array([0, len(times) - len(others), len(times)]))
+    found: np.ndarray = rows[order]
+    return found
+
+
+def _merge(runs: list[pa.RecordBatch], on: str) -> Run:
+    """Runs that are sorted, the older first, as one."""
+    if len(runs) == 1:
+        return runs[0], views.times(runs[0].column(on))
+    whole = pa.concat_batches(runs)
+    times = views.times(whole.column(on))
+    order = dispatch.kernels().merge_runs(times, np.cumsum([0, *(run.num_rows for run in runs)]))
+    return whole.take(pa.array(order)), times[order]
