@@ -237,7 +237,7 @@ def test_no_row_on_time_is_lost_by_a_late_one(seeds):
 
 
 def test_what_shards_promise_does_not_depend_on_when_they_get_to_it():
-    """Promises of groups, one of which is gone in what follows: coupled or not is decided by who hands them over."""
+    """Promises of groups, one of which is gone in what follows: coupled or not is up to who hands them over."""
     schema = fuzz.schema_of(pa.int64())
     found = []
     for waits in (False, True):
