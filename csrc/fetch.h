@@ -5,4 +5,7 @@
 /* Into the second level: the first has room for few lines that are on their way, and a chunk has many. */
 #define FETCH(address) __builtin_prefetch((address), 0, 2)
 
+/* Into the first level, for what is written a few rows later. */
+#define FETCH_NEAR(address) __builtin_prefetch((address), 1, 3)
+
 #endif

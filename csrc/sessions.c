@@ -2,8 +2,10 @@
 
 #include "fetch.h"
 
-/* Sessions that are dropped are fetched a chunk ahead. Those of rows are not: it was tried, and gained nothing. */
+/* Sessions that are dropped are fetched a chunk ahead; those of rows a few rows ahead, their heads twice as many: a
+   chunk of both is more than the nearest cache holds, and what is fetched must still be there. */
 #define CHUNK 256
+#define AHEAD 12
 
 /* Keys and free slots are checked before any of them is used. */
 static int check_inputs(const int64_t *keys, int64_t n, int64_t size, const uint32_t *free, int64_t frees,
@@ -50,6 +52,8 @@ static void resolve(const oop_session *sessions, int64_t n, oop_extended *out) {
         uint32_t last = 0;                                                                                         \
         out->lowers = out->merges = out->steps = out->made = 0;                                                    \
         for (int64_t i = 0; i < n; i++) {                                                                          \
+            if (i + 2 * AHEAD < n) FETCH_NEAR(&heads[keys[i + 2 * AHEAD]]);                                        \
+            if (i + AHEAD < n) FETCH_NEAR(&sessions[heads[keys[i + AHEAD]]]);                                      \
             const TYPE t = times[i], end = t + gap;                                                                \
             const uint32_t key = (uint32_t)keys[i];                                                                \
             int on = last && keys[i] == keys[i - 1] && t <= times[i - 1];                                          \
@@ -114,3 +118,22 @@ int oop_drop_sessions(const int64_t *slots, int64_t n, uint32_t *heads, oop_sess
     }
     return OOP_OK;
 }
+
+#define UNTIL(NAME, TYPE, FIELD)                                                                                   \
+    int NAME(const oop_session *sessions, int64_t room, TYPE last, int64_t *slots, int64_t *due, int64_t *left,    \
+             TYPE *least) {                                                                                        \
+        int64_t found = 0, others = 0;                                                                             \
+        TYPE first = *least;                                                                                       \
+        for (int64_t i = 1; i < room; i++) {                                                                       \
+            const int open = sessions[i].state & OOP_SESSION_OPEN, ends = open & (sessions[i].end.FIELD <= last);  \
+            slots[found] = i; /* stays only if it ends: a branch could not be foretold */                          \
+            found += ends;                                                                                         \
+            others += open & !ends;                                                                                \
+            first = (open & !ends) && sessions[i].start.FIELD < first ? sessions[i].start.FIELD : first;           \
+        }                                                                                                          \
+        *due = found, *left = others, *least = first;                                                              \
+        return OOP_OK;                                                                                             \
+    }
+
+UNTIL(oop_sessions_until, int64_t, whole)
+UNTIL(oop_sessions_until_float, double, real)

@@ -52,4 +52,11 @@ int oop_extend_sessions_float(const int64_t *keys, const double *times, int64_t 
 int oop_drop_sessions(const int64_t *slots, int64_t n, uint32_t *heads, oop_session *sessions, int64_t room,
                       int64_t *done);
 
+/* The open sessions that end no later than last, in order, and how many are due so; there is room for all. How many are
+   left, and the least of their starts and what *least said. */
+int oop_sessions_until(const oop_session *sessions, int64_t room, int64_t last, int64_t *slots, int64_t *due,
+                       int64_t *left, int64_t *least);
+int oop_sessions_until_float(const oop_session *sessions, int64_t room, double last, int64_t *slots, int64_t *due,
+                             int64_t *left, double *least);
+
 #endif

@@ -50,10 +50,14 @@ class Kernels:
     mark_late: Callable[..., Bools]
     GroupTable: type[reference.GroupTable]
     JoinTable: type[reference.JoinTable]
+    SortBuffers: type[reference.SortBuffers]
+    RowBounds: type[reference.RowBounds]
+    merge_runs: Callable[..., Ints]
     select_new: Callable[..., Ints]
     begin_spans: Callable[..., Bools]
     extend_sessions: Callable[..., Extended]
     drop_sessions: Update
+    sessions_until: Callable[..., tuple[Ints, Number | None]]
     hash_partition: Callable[..., NDArray[Any]]
     exchange_rows: Update
     take_fixed: Callable[..., Array]

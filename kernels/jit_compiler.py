@@ -6,6 +6,7 @@ compiled before it runs, so that errors come early.
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 from collections.abc import Sequence
@@ -55,7 +56,10 @@ class CannotCompile(Exception):
 
 def compile_function(function: Any, examples: Sequence[Any]) -> tuple[Any, Result]:
     """A user's function compiled for arguments like these, and what it gives."""
-    if not isinstance(function, FunctionType | Dispatcher):  # one written in C: Numba knows many, inside a function
+    if isinstance(function, FunctionType) and _takes_more(function, len(examples)):
+        function = numba.njit(nogil=True)(function)
+    # one written in C (Numba knows many, inside a function), or one with parameters that are left to their defaults
+    if not isinstance(function, FunctionType | Dispatcher) or _takes_more(function, len(examples)):
         names = ", ".join(f"a{i}" for i in range(len(examples)))
         function = eval(f"lambda {names}: function({names})", {"function": function})
     compiled = function if isinstance(function, Dispatcher) else numba.njit(nogil=True)(function)
@@ -65,6 +69,12 @@ def compile_function(function: Any, examples: Sequence[Any]) -> tuple[Any, Resul
         raise CannotCompile(_first_words(str(error))) from error
     found = compiled.overloads[tuple(numba.typeof(example) for example in examples)].signature.return_type
     return compiled, _result_of(types.unliteral(found))
+
+
+def _takes_more(function: FunctionType | Dispatcher, count: int) -> bool:
+    """Has it parameters beside the first ``count``: some with a default, or ``*args``?"""
+    code = getattr(function, "py_func", function).__code__
+    return bool(code.co_argcount != count or code.co_flags & inspect.CO_VARARGS)
 
 
 def compile_text(text: str, names: dict[str, Any], examples: Sequence[Array]) -> Any:

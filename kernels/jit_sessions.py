@@ -14,6 +14,7 @@ from oop.kernels.reference_sessions import (
     Slots,
     check_drop,
     check_extend,
+    check_until,
     not_open,
 )
 
@@ -34,6 +35,30 @@ def drop_sessions(slots: Ints, heads: Slots, sessions: Array) -> None:
     check_drop(slots, heads, sessions)
     if drop_slots(as_input(slots), heads, sessions) < len(slots):
         raise not_open()
+
+
+def sessions_until(sessions: Array, last: Number) -> tuple[Ints, Number | None]:
+    """The open sessions that end by then; see `oop.kernels.reference_sessions.sessions_until`."""
+    check_until(sessions, last)
+    slots, time = np.empty(len(sessions), np.int64), sessions["end"].dtype.type
+    due, left, least = find_until(sessions, time(last), slots, time(0))
+    return slots[:due], least if left else None
+
+
+@compile_loop
+def find_until(sessions: Array, last: Number, slots: Ints, least: Number) -> tuple[int, int, Number]:
+    """How many are due, how many are left, and the least start of those."""
+    due, left = 0, 0
+    for i in range(1, len(sessions)):
+        if sessions[i].state & OPEN:
+            if sessions[i].end <= last:
+                slots[due] = i
+                due += 1
+            else:
+                if not left or sessions[i].start < least:
+                    least = sessions[i].start
+                left += 1
+    return due, left, least
 
 
 @compile_loop

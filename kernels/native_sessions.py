@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from oop.kernels.checks import Array, Ints, Number
+from oop.kernels.checks import INT64_MAX, Array, Ints, Number
 from oop.kernels.native_library import check_code, contiguous, ffi, lib, point
-from oop.kernels.reference_sessions import Extended, Slots, check_drop, check_extend, not_open
+from oop.kernels.reference_sessions import Extended, Slots, check_drop, check_extend, check_until, not_open
 from oop.kernels.scratch import new_array
 
 
@@ -35,6 +37,22 @@ def drop_sessions(slots: Ints, heads: Slots, sessions: Array) -> None:
     check_code(code)
 
 
+def sessions_until(sessions: Array, last: Number) -> tuple[Ints, Number | None]:
+    """The open sessions that end by then; see `oop.kernels.reference_sessions.sessions_until`."""
+    check_until(sessions, last)
+    slots = new_array(len(sessions), np.int64)
+    due, left = ffi.new("int64_t *"), ffi.new("int64_t *")
+    if sessions["end"].dtype == np.float64:
+        run, least = lib.oop_sessions_until_float, ffi.new("double *", math.inf)
+    else:
+        run, least = lib.oop_sessions_until, ffi.new("int64_t *", INT64_MAX)
+    check_code(run(_records(sessions), len(sessions), last, point(slots), due, left, least))
+    return slots[: due[0]], least[0] if left[0] else None
+
+
+def _records(sessions: Array) -> object:
+    return ffi.from_buffer("oop_session[]", sessions.view(np.uint8))
+
+
 def _point(heads: Slots, sessions: Array) -> tuple[object, int, object, int]:
-    records = ffi.from_buffer("oop_session[]", sessions.view(np.uint8))
-    return ffi.from_buffer("uint32_t[]", heads), len(heads), records, len(sessions)
+    return ffi.from_buffer("uint32_t[]", heads), len(heads), _records(sessions), len(sessions)

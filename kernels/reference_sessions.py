@@ -115,6 +115,22 @@ def drop_sessions(slots: Ints, heads: Slots, sessions: Array) -> None:
         sessions[slot]["state"] = 0
 
 
+def sessions_until(sessions: Array, last: Number) -> tuple[Ints, Number | None]:
+    """The open sessions that end no later than ``last``, in order; and where the first of the others begins.
+
+    >>> sessions = np.zeros(4, session_dtype(np.int64))
+    >>> sessions[1:] = [(5, 9, 0, 0, 1, OPEN), (6, 8, 0, 0, 0, OPEN), (1, 2, 0, 0, 0, ABSORBED)]
+    >>> slots, least = sessions_until(sessions, 8)
+    >>> slots.tolist(), least
+    ([2], 5)
+    """
+    check_until(sessions, last)
+    open_ = sessions["state"] & OPEN > 0
+    due = open_ & (sessions["end"] <= last)
+    starts = sessions["start"][open_ & ~due]
+    return np.flatnonzero(due), starts.min().item() if len(starts) else None
+
+
 def _unlink(heads: Slots, sessions: Array, slot: int) -> None:
     older, newer = int(sessions[slot]["older"]), int(sessions[slot]["newer"])
     _link_older(heads, sessions, newer, int(sessions[slot]["key"]), older)
@@ -157,6 +173,15 @@ def check_extend(keys: Ints, times: Array, gap: Number, heads: Slots, sessions: 
 def check_drop(slots: Ints, heads: Slots, sessions: Array) -> None:
     check_state(heads, sessions, sessions["start"].dtype)
     check_ids(slots, len(sessions), name="slots")
+
+
+def check_until(sessions: Array, last: Number) -> None:
+    time = sessions["end"].dtype
+    check_array("sessions", sessions, session_dtype(time))
+    if not sessions.flags.c_contiguous:
+        raise KernelError("sessions must be contiguous")
+    if isinstance(last, bool) or not isinstance(last, int if time == np.int64 else (int, float)):
+        raise KernelError(f"the last end must be a number as the ends are; not {last!r}")
 
 
 def check_state(heads: Slots, sessions: Array, time: Any) -> None:

@@ -24,9 +24,12 @@ from oop.errors import (
     SourceError,
     TimeError,
     UnknownColumn,
+    UnknownSource,
+    WrongArgument,
 )
 from oop.operators.aggregates import aside, count, late, max, mean, min, seen, sum, var
 from oop.operators.expressions import Expr, col, greatest, if_else, least, lit
+from oop.operators.order import Order
 from oop.operators.user_aggregate import aggregate
 from oop.operators.value_aggregates import collect, count_distinct, first, last, median, quantile, top
 from oop.punctuation import (
@@ -60,6 +63,7 @@ __all__ = [
     "MinCost",
     "NeverEmits",
     "OopError",
+    "Order",
     "Punctuation",
     "PunctuationViolated",
     "RoundRobin",
@@ -70,6 +74,8 @@ __all__ = [
     "Stream",
     "TimeError",
     "UnknownColumn",
+    "UnknownSource",
+    "WrongArgument",
     "aggregate",
     "aside",
     "at_end",

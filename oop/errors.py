@@ -16,7 +16,12 @@ from collections.abc import Callable, Iterable
 
 
 class OopError(Exception):
-    """The base of all errors that oop raises on purpose."""
+    """The base of all errors that oop raises on purpose.
+
+    >>> wrong = OopError("no such thing", hint="write oop.col('len')")
+    >>> wrong.what, wrong.at, wrong.hint
+    ('no such thing', None, "write oop.col('len')")
+    """
 
     def __init__(self, what: str, *, at: str | None = None, hint: str | None = None) -> None:
         self.what = what
@@ -48,27 +53,93 @@ def _rebuild(kind: type[OopError], what: str, at: str | None, hint: str | None) 
 
 
 class NeverEmits(OopError):
-    """A plan has an operator that nothing its inputs promise could ever unblock."""
+    """A plan has an operator that nothing its inputs promise could ever unblock.
+
+    >>> import oop, pyarrow as pa
+    >>> s = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=None, name="north")
+    >>> s.window(oop.tumbling(5)).agg(n=oop.count()).run()
+    Traceback (most recent call last):
+        ...
+    oop.errors.NeverEmits: .agg(n=count) at ... can never emit: input 'north' makes no promise about 'ts'...
+    """
 
 
 class LateRow(OopError):
-    """A row matches a promise already made for its stream, and the source says ``late="raise"``."""
+    """A row matches a promise already made for its stream, and the source says ``late="raise"``.
+
+    >>> import oop, pyarrow as pa
+    >>> s = oop.source(pa.table({"ts": [5, 1]}), time="ts", punctuate=oop.ordered(), name="north", late="raise")
+    >>> s.run().to_table()
+    Traceback (most recent call last):
+        ...
+    oop.errors.LateRow: source 'north': row 1 breaks the promise ts < 5: ts=1...
+    """
 
 
 class SchemaMismatch(OopError):
-    """Columns are missing, or have types that do not fit together."""
+    """Columns are missing, or have types that do not fit together.
+
+    >>> import oop, pyarrow as pa
+    >>> oop.source(pa.table({"ts": ["now"]}), time="ts", punctuate=oop.ordered())
+    Traceback (most recent call last):
+        ...
+    oop.errors.SchemaMismatch: the time column 'ts' is string; it must be an integer, float, date or timestamp...
+    """
 
 
 class PunctuationViolated(OopError):
-    """An operator of ours broke its own promise: always a bug in the operator."""
+    """An operator of ours broke its own promise: always a bug in the operator.
+
+    It is raised by ``oop.Embedded(check=True)``, which watches every operator.
+
+    >>> issubclass(PunctuationViolated, OopError)
+    True
+    """
 
 
 class SourceError(OopError):
-    """A source could not be read to its end: cut short, unreadable, or already consumed."""
+    """A source could not be read to its end: cut short, unreadable, or already consumed.
+
+    >>> import oop
+    >>> oop.source("no.parquet", time="ts", punctuate=oop.ordered())
+    Traceback (most recent call last):
+        ...
+    oop.errors.SourceError: ...
+    """
 
 
 class TimeError(OopError):
-    """A time value that cannot be placed: null, NaN, infinite, or too close to the type's limit."""
+    """A time value that cannot be placed: null, NaN, infinite, or too close to the type's limit.
+
+    >>> import oop, pyarrow as pa
+    >>> oop.source(pa.table({"ts": [1, None]}), time="ts", punctuate=oop.ordered(), name="north").run().to_table()
+    Traceback (most recent call last):
+        ...
+    oop.errors.TimeError: source 'north': row 1 has no value in its time column 'ts'...
+    """
+
+
+class WrongArgument(OopError, TypeError, ValueError):
+    """An argument that means nothing where it was given. Also a TypeError and a ValueError, for those who expect one.
+
+    >>> str(WrongArgument("a share is a number, not 'most'", at="report.py:9", hint="write 0.99"))
+    "a share is a number, not 'most' (at report.py:9)\\nHint: write 0.99"
+    """
+
+
+class UnknownSource(OopError, KeyError):
+    """A name that none of a run's sources has, with the nearest one that there is. Also a KeyError.
+
+    >>> str(UnknownSource.of("nort", ["north", "south"]))
+    "there is no source 'nort'\\nHint: did you mean 'north'?"
+    """
+
+    @classmethod
+    def of(cls, name: object, known: Iterable[str], at: str | None = None) -> UnknownSource:
+        known = list(known)
+        near = difflib.get_close_matches(str(name), known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"name one that there is: {', '.join(map(repr, known))}"
+        return cls(f"there is no source {name!r}", at=at, hint=hint)
 
 
 class UnknownColumn(OopError):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
+from oop.operators.compute import compute as pc
 
 
 def fit(batch: pa.RecordBatch, schema: pa.Schema, where: str) -> pa.RecordBatch:
@@ -45,6 +46,8 @@ def difference(found: pa.Schema, schema: pa.Schema, whose: str) -> str | None:
 
 
 def _encoded(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if pa.types.is_run_end_encoded(column.type):
+        column = pc.run_end_decode(column)
     if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(column.type):
         column = column.cast(kind.value_type).dictionary_encode()  # cast() alone can do it only for strings
     return column.cast(kind)
@@ -52,7 +55,7 @@ def _encoded(column: pa.Array, kind: pa.DataType) -> pa.Array:
 
 def _decoded(kind: pa.DataType) -> pa.DataType:
     """The type of the values, whatever their encoding and the width of their offsets."""
-    if pa.types.is_dictionary(kind):
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return _decoded(kind.value_type)
     if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return pa.string()
@@ -66,12 +69,21 @@ def settled(schema: pa.Schema, where: str) -> pa.Schema:
     twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
     if twice:
         raise SchemaMismatch(f"{where}: two columns are named {twice[0]!r}", hint="rename one of them")
-    return pa.schema([pa.field(f.name, _settled(f.type)) for f in schema])
+    found = pa.schema([pa.field(f.name, _settled(f.type)) for f in schema])
+    for field in found:
+        if "run_end_encoded<" in str(field.type):
+            raise SchemaMismatch(
+                f"{where}: column {field.name!r} is {field.type}: runs inside of other values cannot be picked apart",
+                hint="decode them first: pyarrow.compute.run_end_decode",
+            )
+    return found
 
 
 def _settled(kind: pa.DataType) -> pa.DataType:
-    # Polars exports its strings as views, which pyarrow can neither filter nor compare. A small dictionary fits its own
-    # batch, not what several batches or a window hold together.
+    # Polars exports its strings as views, which pyarrow can neither filter nor compare; nor can it filter runs. A small
+    # dictionary fits its own batch, not what several batches or a window hold together.
+    if pa.types.is_run_end_encoded(kind):
+        return _settled(kind.value_type)
     if pa.types.is_dictionary(kind):
         return pa.dictionary(pa.int32(), _settled(kind.value_type), kind.ordered)
     return _decoded(kind) if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind) else kind

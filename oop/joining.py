@@ -12,6 +12,7 @@ import pyarrow.types as pt
 from oop.errors import NeverEmits, SchemaMismatch, UnknownColumn
 from oop.inputs import open_input
 from oop.operators.band import Band, SameWindow
+from oop.operators.compute import compute as pc
 from oop.operators.expressions import Expr
 from oop.operators.join import KINDS, Join
 from oop.operators.static_join import KINDS as STATIC_KINDS
@@ -72,7 +73,11 @@ def read_table(data: Any) -> pa.Table:
         read = open_input(data)
         batches = [e for train in read.trains(65_536) for e in train if isinstance(e, pa.RecordBatch)]
         data = pa.Table.from_batches(batches, read.schema)
-    plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}  # Arrow takes no rows of views
+    # Arrow takes no rows of runs, nor of views
+    runs = [i for i, field in enumerate(data.schema) if pa.types.is_run_end_encoded(field.type)]
+    for i in runs:
+        data = data.set_column(i, data.schema.names[i], pc.run_end_decode(data.column(i)))
+    plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
     data = data.cast(pa.schema([f.with_type(plain.get(f.type, f.type)) for f in data.schema]))
     return data.unify_dictionaries().combine_chunks()  # in one piece: operators share it
 

@@ -12,6 +12,7 @@ from oop.accounting import accounted
 from oop.describing import described
 from oop.emitting import emitting, is_early
 from oop.errors import OopError, SchemaMismatch
+from oop.in_order import in_order
 from oop.joining import On, make_join, make_static_join, two
 from oop.numbering import numbered, ranked, resolved
 from oop.operators.aggregates import Aggregate as AggregateFunction
@@ -54,7 +55,13 @@ def set_spark_engine(make: Callable[..., Any]) -> None:
 
 
 class Stream:
-    """A pipeline so far. ``time`` is the attribute that windows are on by default."""
+    """A pipeline so far. ``time`` is the attribute that windows are on by default.
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 2], "len": [40, 60]}), time="ts", punctuate=oop.ordered())
+    >>> s, s.time
+    (<Stream ts, len>, 'ts')
+    """
 
     def __init__(self, node: Node, *, time: str | None = None, route: int | None = None) -> None:
         self._node = node
@@ -247,7 +254,13 @@ class Stream:
         return Grouped(stream, None, (*keys, *named))
 
     def agg(self, **aggregates: AggregateFunction) -> Stream:
-        """One group of all rows; it ends with the stream, so the sources must be declared ``at_end()``."""
+        """One group of all rows; it ends with the stream, so the sources must be declared ``at_end()``.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [3, 1, 2]}), time="ts", punctuate=oop.at_end())
+        >>> s.agg(n=oop.count(), last=oop.max("ts")).run().to_table().to_pylist()
+        [{'n': 3, 'last': 3}]
+        """
         return Grouped(self, None, ()).agg(**aggregates)
 
     def emit(self, when: str | None = None, *, every: Duration | None = None) -> Stream:
@@ -390,12 +403,12 @@ class Stream:
         >>> [batch.num_rows for batch in s.run()]
         [2]
         """
-        if order != "oop":
-            raise ValueError(f"order={order!r}: only the out-of-order operators (order='oop') are available")
         engine = _engine[0]() if engine is None else engine
         if not hasattr(engine, "run"):
             raise TypeError(f"an engine is an object such as oop.Embedded(), not {engine!r}")
-        return engine.run(self._final(), to=to)
+        if order != "oop" and not getattr(engine, "runs_in_order", False):
+            raise ValueError("in-order plans run embedded: engine=oop.Embedded(…)")
+        return engine.run(self._final(order), to=to)
 
     def to_spark(self, session: Any = None, *, batch: bool | None = None, **options: Any) -> Any:
         """The result as a DataFrame of Spark, for any sink: a streaming one, or with ``batch=True`` one of all rows.
@@ -404,16 +417,19 @@ class Stream:
         """
         return _spark[0](session, **options).frame(self._final(), batch=batch)
 
-    def _final(self) -> Node:
+    def _final(self, order: str = "oop") -> Node:
         """The plan as it runs. Its last node is this stream; one output of a split gets a node of its own."""
         node = self._node
         if self._route is not None:
             names = tuple((n, col(n)) for n in self.schema.names)
             node = make_node(Project(names), [self._edge()], node.site, node.call)
-        return described(accounted(resolved(node)))
+        if order not in ("oop", "iop"):
+            raise ValueError(f"order is 'oop' (out of order) or 'iop' (in order), not {order!r}")
+        plan = accounted(resolved(node))
+        return described(plan if order == "oop" else in_order(plan, self.time))
 
-    def explain(self) -> str:
-        """The plan as a tree.
+    def explain(self, order: str = "oop") -> str:
+        """The plan as a tree; of ``order="iop"`` with what in-order operators hold.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.ordered(), name="north")
@@ -421,7 +437,7 @@ class Stream:
         Filter ts > 0                             promises pass
         └─ Source north   ordered   late: drop
         """
-        return explain(self._final())
+        return explain(self._final(order))
 
     def __repr__(self) -> str:
         return f"<Stream {', '.join(self.schema.names)}>"

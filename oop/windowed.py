@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from oop.accounting import check_accounts
-from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn
+from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn, WrongArgument
 from oop.numbering import check_numbers, resolved
 from oop.operators.aggregates import ACCOUNTS
 from oop.operators.aggregates import Aggregate as AggregateFunction
@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 
 
 class Windowed:
-    """A stream with windows, waiting for its groups and aggregates."""
+    """A stream with windows, waiting for its groups and aggregates.
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 2, 12]}), time="ts", punctuate=oop.ordered())
+    >>> s.window(oop.tumbling(10)).agg(n=oop.count()).run().to_table()["n"].to_pylist()
+    [2, 1]
+    """
 
     def __init__(self, stream: Stream, window: Window, on: str | None) -> None:
         site = user_line()
@@ -65,17 +71,36 @@ class Windowed:
         self.stream, self.window, self.on, self.type = stream, window, on, type_
 
     def group_by(self, *keys: str, **named: Expr) -> Grouped:
-        """One result for each window and group; no key: one group."""
+        """One result for each window and group; no key: one group.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2, 3], "len": [40, 90, 60]}), time="ts", punctuate=oop.ordered())
+        >>> sizes = s.window(oop.tumbling(10)).group_by(large=oop.col("len") > 50).agg(n=oop.count())
+        >>> sorted((row["large"], row["n"]) for row in sizes.run().to_table().to_pylist())
+        [(False, 1), (True, 2)]
+        """
         windowed = Windowed(self.stream.with_columns(**named), self.window, self.on) if named else self
         return Grouped(windowed.stream, windowed, (*keys, *named))
 
     def agg(self, **aggregates: AggregateFunction) -> Stream:
-        """One result for each window."""
+        """One result for each window.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2, 12]}), time="ts", punctuate=oop.ordered())
+        >>> s.window(oop.tumbling(10)).agg(n=oop.count(), last=oop.max("ts")).run().to_table().to_pylist()[0]
+        {'window_start': 0, 'window_end': 10, 'n': 2, 'last': 2}
+        """
         return Grouped(self.stream, self, ()).agg(**aggregates)
 
 
 class Grouped:
-    """A stream with groups, waiting for its aggregates."""
+    """A stream with groups, waiting for its aggregates.
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 1, 2]}), time="ts", punctuate=oop.ordered())
+    >>> s.group_by("ts").agg(n=oop.count()).run().to_table()["n"].to_pylist()
+    [2, 1]
+    """
 
     def __init__(self, stream: Stream, windowed: Windowed | None, keys: Sequence[str]) -> None:
         site = user_line()
@@ -89,15 +114,34 @@ class Grouped:
         self.stream, self.windowed, self.keys = stream, windowed, tuple(keys)
 
     def window(self, window: Window, on: str | None = None) -> Grouped:
-        """The same as ``.window(…).group_by(…)``."""
+        """The same as ``.window(…).group_by(…)``.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2], "k": ["a", "a"]}), time="ts", punctuate=oop.ordered())
+        >>> s.group_by("k").window(oop.tumbling(10)).agg(n=oop.count()).run().to_table().to_pylist()
+        [{'window_start': 0, 'window_end': 10, 'k': 'a', 'n': 2}]
+        """
         return Grouped(self.stream, Windowed(self.stream, window, on), self.keys)
 
     def agg(self, **aggregates: AggregateFunction) -> Stream:
-        """The aggregates of each group, by the names that their columns get."""
+        """The aggregates of each group, by the names that their columns get.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2], "len": [40, 60]}), time="ts", punctuate=oop.ordered())
+        >>> sums = s.window(oop.tumbling(10)).group_by().agg(packets=oop.count(), bytes=oop.sum("len"))
+        >>> sums.schema.names
+        ['window_start', 'window_end', 'packets', 'bytes']
+        """
+        site, windowed = user_line(), self.windowed
+        if not aggregates:
+            raise WrongArgument(".agg() was given no aggregate", at=site, hint="name at least one: .agg(n=oop.count())")
         for name, function in aggregates.items():
             if not isinstance(function, AggregateFunction):
-                raise TypeError(f"{name} is not an aggregate such as oop.count(): {function!r}")
-        site, windowed = user_line(), self.windowed
+                raise WrongArgument(
+                    f"{name} is not an aggregate such as oop.count(): {function!r}",
+                    at=site,
+                    hint=f"call it: .agg({name}=…(…))" if callable(function) else "write .agg(n=oop.count())",
+                )
         time = self.stream.time if windowed is None or windowed.window.counts_rows else windowed.on
         edges = None if windowed is None or windowed.window.endless else windowed.type
         try:

@@ -274,34 +274,71 @@ def sum(of: str | Expr) -> Aggregate:
 
 
 def min(of: str | Expr) -> Aggregate:
-    """The least value, of any type that has an order."""
+    """The least value, of any type that has an order.
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 2, 3], "len": [40, 90, 60]}), time="ts", punctuate=oop.ordered())
+    >>> s.window(oop.tumbling(10)).agg(least=oop.min("len")).run().to_table()["least"].to_pylist()
+    [40]
+    """
     return Aggregate("min", as_column(of))
 
 
 def max(of: str | Expr) -> Aggregate:
-    """The greatest value, of any type that has an order."""
+    """The greatest value, of any type that has an order.
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 2, 3], "link": ["b", "c", "a"]}), time="ts", punctuate=oop.ordered())
+    >>> s.window(oop.tumbling(10)).agg(most=oop.max("link")).run().to_table()["most"].to_pylist()
+    ['c']
+    """
     return Aggregate("max", as_column(of))
 
 
 def mean(of: str | Expr) -> Aggregate:
-    """The arithmetic mean, as float64."""
+    """The arithmetic mean, as float64.
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 2, 3], "len": [40, None, 90]}), time="ts", punctuate=oop.ordered())
+    >>> s.window(oop.tumbling(10)).agg(mean=oop.mean("len")).run().to_table()["mean"].to_pylist()
+    [65.0]
+    """
     return Aggregate("mean", as_column(of))
 
 
 def var(of: str | Expr, *, ddof: int = 1) -> Aggregate:
-    """The variance, as float64: of a sample (``ddof=1``, null for one row) or of the population (``ddof=0``)."""
+    """The variance, as float64: of a sample (``ddof=1``, null for one row) or of the population (``ddof=0``).
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 2], "len": [40, 60]}), time="ts", punctuate=oop.ordered())
+    >>> both = s.window(oop.tumbling(10)).agg(sample=oop.var("len"), all=oop.var("len", ddof=0))
+    >>> both.run().to_table().select(["sample", "all"]).to_pylist()
+    [{'sample': 200.0, 'all': 100.0}]
+    """
     if ddof not in (0, 1):
         raise ValueError(f"ddof is 0 or 1, not {ddof!r}")
     return Aggregate("var", as_column(of), ddof)
 
 
 def seen() -> Aggregate:
-    """How many rows came for the window before it went out, whatever became of them."""
+    """How many rows came for the window before it went out, whatever became of them.
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 6, 2, 12]}), time="ts", punctuate=oop.ordered())
+    >>> s.window(oop.tumbling(10)).agg(n=oop.count(), seen=oop.seen()).run().to_table().to_pylist()[0]
+    {'window_start': 0, 'window_end': 10, 'n': 2, 'seen': 3}
+    """
     return Aggregate("seen")
 
 
 def late() -> Aggregate:
-    """How many of the rows that came for the window were late."""
+    """How many of the rows that came for the window were late.
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 6, 2, 12]}), time="ts", punctuate=oop.ordered(), late="admit")
+    >>> s.window(oop.tumbling(10)).agg(n=oop.count(), late=oop.late()).run().to_table().to_pylist()[0]
+    {'window_start': 0, 'window_end': 10, 'n': 3, 'late': 1}
+    """
     return Aggregate("late")
 
 

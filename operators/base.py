@@ -116,6 +116,9 @@ class Spec:
     numbers_rows = False
     """Can it give rows their numbers itself, whatever it is given? As a source can."""
 
+    clocked = False
+    """Does it look at the clock? Then it is given promises on the virtual attribute of `operators/arrival.py`."""
+
     held_back: tuple[str, ...] = ()
     """Output attributes about which a promise goes no further than what is held: then `translate` says how far it may
     go at most, and the running operator how far it goes (DESIGN section 3: what is held back lowers the bound)."""

@@ -84,18 +84,17 @@ def covered(frontier: Frontier, batch: pa.RecordBatch) -> np.ndarray:
 
 
 def broken_promises(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[tuple[Punctuation, np.ndarray]]:
-    """For each promise that rows of the batch match, which rows; a row is named once. Of columns that the batch lacks,
-    because nobody uses them, nothing can be said."""
-    left, names = covered(frontier, batch), set(batch.schema.names)
-    if not left.any():
+    """For each promise that rows of the batch match, which rows. Of columns that the batch lacks, because nobody uses
+    them, nothing can be said."""
+    some, names = covered(frontier, batch), set(batch.schema.names)
+    if not some.any():
         return
     for promise in frontier.promises():
         if not promise.patterns().keys() <= names:
             continue
-        here = left & matching(promise, batch)
+        here = some & matching(promise, batch)
         if here.any():
             yield promise, here
-            left &= ~here
 
 
 def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:

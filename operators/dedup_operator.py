@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import views
 from oop.operators.base import LATE_UNUSED, Columns, Element, Held, Part, Ports, load_common, text_part
 from oop.operators.held_rows import as_type, take_column
 from oop.operators.marks import is_late
+from oop.operators.oldest import oldest_kept
 from oop.operators.seen_keys import BestRows, SeenKeys
-from oop.operators.times import show_time
-from oop.punctuation import END, Frontier, Punctuation
-from oop.punctuation.search import above
+from oop.punctuation import Frontier, Punctuation
 
 if TYPE_CHECKING:
     from oop.operators.dedup import Dedup
@@ -158,14 +156,4 @@ class KeepBest(PassFirstComer):
 
     def oldest(self) -> Held | None:
         """A row of the first slice, by the attribute that keys wait for."""
-        return held_first(self.seen, self.seen.on)
-
-
-def held_first(rows: SeenKeys, on: str | None) -> Held | None:
-    """The least that is held, and the promise that would release it."""
-    first = rows.least() if on is not None else None
-    if on is None or first is None:
-        return Held("rows that only the end releases", 0, END) if len(rows) else None
-    column = first.column(on).drop_null()
-    least = views.times(column).min().item()
-    return Held(f"the row with {on} = {show_time(least, column.type)}", 0, Punctuation({on: above(least)}))
+        return oldest_kept(self.seen, self.spec.keys, self.ports.frontiers[0])

@@ -2,12 +2,13 @@
 
 First and last are decided in order of time, whatever order rows come in: the first row of a key begins a span ``[t0, t0
 + within]``, the rows in it are its duplicates, and the next row behind it begins the next one. For any, a row passes if
-none of its key that is so near has been put out.
+none of its key that is so near has been put out: row by row, as they come, however they are cut into batches.
 """
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -15,13 +16,16 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.kernels.reference_joins import Reach
+from oop.operators.band import LEFT, Band
 from oop.operators.base import Held, Part
 from oop.operators.compute import compute as pc
-from oop.operators.dedup_operator import DedupOperator, held_first
+from oop.operators.dedup_operator import DedupOperator
+from oop.operators.join_promises import Moved
 from oop.operators.keyed_times import KeyedTimes
+from oop.operators.oldest import oldest_kept, oldest_of, oldest_span
 from oop.operators.seen_keys import BestRows
 from oop.operators.times import is_whole
-from oop.punctuation import END, Punctuation
+from oop.punctuation import Frontier, Punctuation
 
 _MANY = 65_536  # rows that are put into spans together
 _ANYWHERE = Reach(-math.inf, math.inf)
@@ -56,7 +60,7 @@ class Within(DedupOperator):
 
 
 class PassOneNear(Within):
-    """keep="any": rows of one batch are taken in order of time."""
+    """keep="any": a row passes, or not, as it comes."""
 
     @property
     def buffered_rows(self) -> int:
@@ -76,11 +80,29 @@ class PassOneNear(Within):
         fresh = np.ones(len(times), np.bool_)
         fresh[self.times.near(numbers, times, Reach(-self.within, self.within))[0]] = False
         left = np.flatnonzero(fresh)
-        order, begins = self.begins(numbers[left], times[left])
-        rows = np.sort(left[order[begins]])
+        rows = left[self._first_comers(numbers[left], times[left])]
         if len(rows):
             self.times.insert(numbers[rows], times[rows])
             yield self.leaving(batch, rows)
+
+    def _first_comers(self, numbers: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Of rows in the order in which they came those that pass.
+
+        Rows of a key that are further apart than the span from all others know nothing of each other. Where they come
+        in order of time, they are spans; where all are near each other, the first passes. Only of others each is asked.
+        """
+        order, begins = self.begins(numbers, times)
+        keys, moments = numbers[order], times[order]
+        apart = np.append(True, (keys[1:] != keys[:-1]) | (_steps(moments) > self.within))[: len(order)]
+        of = np.cumsum(apart) - 1
+        disordered = np.zeros(of[-1] + 1 if len(of) else 0, np.bool_)
+        disordered[of[1:][(order[1:] < order[:-1]) & ~apart[1:]]] = True
+        begins &= ~disordered[of]
+        starts = np.append(np.flatnonzero(apart), len(order))
+        for i in np.flatnonzero(disordered).tolist():
+            here = slice(starts[i], starts[i + 1])
+            begins[starts[i] + _pass_in_turn(order[here], moments[here], self.within)] = True
+        return np.sort(order[begins])
 
     def free(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
         for _ in self.forget(promises):
@@ -157,8 +179,14 @@ class KeepInSpan(Within):
             self.times.remove(open_)
 
     def oldest(self) -> Held | None:
-        held = held_first(self.waiting, self.time)
-        return Held("spans that may still get a row", 0, END) if held is None and self.buffered_rows else held
+        """A row that waits, or for last that of a span that may get another."""
+        frontier = self.ports.frontiers[0]
+        row = oldest_kept(self.waiting, self.spec.keys, frontier)
+        return row if row is not None and not self.last else oldest_of([row, self._oldest_span(frontier)])
+
+    def _oldest_span(self, frontier: Frontier) -> Held | None:
+        complete = Moved(Band(0, self.within), LEFT)
+        return oldest_span(self.times, frontier, complete)
 
     def save_state(self) -> Iterator[Part]:
         yield from self.waiting.save("waiting/")
@@ -167,6 +195,30 @@ class KeepInSpan(Within):
     def load_state(self, parts: dict[str, pa.RecordBatch | None]) -> None:
         self.waiting.load(parts, "waiting/")
         self.times.load(parts, "spans/")
+
+
+def _steps(ascending: np.ndarray) -> np.ndarray:
+    """From each time to the next: never below 0, and as far as two whole numbers can be apart."""
+    return np.diff(ascending.view(np.uint64) if ascending.dtype == np.int64 else ascending)
+
+
+def _pass_in_turn(turns: np.ndarray, times: np.ndarray, within: int | float) -> np.ndarray:
+    """Of rows by ascending time those that pass when each comes in its turn: none that has passed is near.
+
+    >>> _pass_in_turn(np.array([1, 0, 2]), np.array([1, 3, 5]), 2), _pass_in_turn(np.array([0, 2, 1]), np.arange(3), 1)
+    (array([1]), array([0, 2]))
+    """
+    moments = times.tolist()
+    passed: list[int | float] = []
+    found = []
+    for place in np.argsort(turns).tolist():
+        moment = moments[place]
+        at = bisect_left(passed, moment)
+        before = at > 0 and moment - passed[at - 1] <= within
+        if not before and not (at < len(passed) and passed[at] - moment <= within):
+            passed.insert(at, moment)
+            found.append(place)
+    return np.sort(np.array(found, np.int64))
 
 
 def _rows(batch: pa.RecordBatch, rows: np.ndarray) -> pa.RecordBatch:

@@ -28,9 +28,8 @@ from oop.operators.base import (
     read_text,
     text_part,
 )
-from oop.operators.coverage import covered
 from oop.operators.holding import unique_schema
-from oop.operators.marks import is_partial, keep_late, mark_late
+from oop.operators.marks import is_partial, keep_late
 from oop.operators.shown import Shown
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
@@ -145,11 +144,8 @@ class EmitOperator:
         if self.spec.is_early and self._is_due(batch):
             for results in self.of.open_results():
                 news = self.shown.news(results)
-                # what begins before what was promised does so by an admitted late row: it is outside the law
-                late = covered(self.ports.out, news)
-                for part in (news.filter(pa.array(~late)), mark_late(news.filter(pa.array(late)))):
-                    if part.num_rows:
-                        yield self._said(part, PARTIAL)
+                if news.num_rows:
+                    yield self._said(news, PARTIAL)
 
     def _is_due(self, batch: pa.RecordBatch) -> bool:
         """After every batch, or when rows have reached a new step of time."""

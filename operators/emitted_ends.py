@@ -54,6 +54,10 @@ class EmittedEnds:
         if old is not None:
             self._ends = self._ends[old]
 
+    def release(self) -> None:
+        """No late row is taken any more."""
+        self._ends = self._ends[:0].copy()
+
     def save(self) -> Part:
         ids = np.flatnonzero(self._ends > self._nothing)
         columns = [*self.table.keys_of(ids).values(), pa.array(self._ends[ids])]

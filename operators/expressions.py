@@ -33,7 +33,11 @@ from oop.operators.monotone import bound_through, increases_in
 
 
 class Expr(Fluent):
-    """A function of the columns of a row. ``==`` builds an expression; :meth:`same` compares two of them."""
+    """A function of the columns of a row. ``==`` builds an expression; :meth:`same` compares two of them.
+
+    >>> (col("len") * 8 > 400) & (col("link") == "A")
+    (len * 8 > 400) & (link == 'A')
+    """
 
     def evaluate(self, batch: pa.RecordBatch) -> pa.Array:
         """The expression's value for every row.

@@ -37,7 +37,23 @@ def _reflected(function: str) -> Callable[[Fluent, object], Expr]:
 
 
 class Fluent:
-    """All that is written with an operator or a method ends in a call of a named function."""
+    """All that is written with an operator or a method ends in a call of a named function.
+
+    >>> from oop.operators.expressions import col
+    >>> times = pa.array([0, 90], pa.timestamp("s"))
+    >>> batch = pa.record_batch({"x": [-1.5, None], "city": ["Lima", "Cusco"], "ts": times})
+    >>> for e in (abs(col("x")), col("x").floor(), col("x").is_null(), col("x").fill_null(0), col("city").upper(),
+    ...           col("city").length(), col("ts").minute(), -col("x") * 2 >= 3):
+    ...     print(e, e.evaluate(batch).to_pylist())
+    abs(x) [1.5, None]
+    floor(x) [-2.0, None]
+    is_null(x) [False, True]
+    fill_null(x, 0) [-1.5, 0.0]
+    upper(city) ['LIMA', 'CUSCO']
+    length(city) [4, 5]
+    minute(ts) [0, 1]
+    -x * 2 >= 3 [True, None]
+    """
 
     __array_ufunc__ = None  # numpy scalars on the left leave the operator to us
     __hash__ = object.__hash__
@@ -79,7 +95,12 @@ class Fluent:
     fill_null = _binary("fill_null")
 
     def round(self, ndigits: int = 0) -> Expr:
-        """To the nearest, halves to even, as Python's."""
+        """To the nearest, halves to even, as Python's.
+
+        >>> from oop.operators.expressions import col
+        >>> col("x").round(1).evaluate(pa.record_batch({"x": [0.25, 1.87]})).to_pylist()
+        [0.2, 1.9]
+        """
         return self._call("round", self, options=(ndigits,))
 
     def cast(self, kind: pa.DataType | str) -> Expr:
@@ -92,20 +113,48 @@ class Fluent:
         return self._call("cast", self, options=(_kind(kind),))
 
     def between(self, low: object, high: object) -> Expr:
-        """Both ends included."""
+        """Both ends included.
+
+        >>> from oop.operators.expressions import col
+        >>> col("x").between(2, 3).evaluate(pa.record_batch({"x": [1, 2, 3]})).to_pylist()
+        [False, True, True]
+        """
         return (self >= low) & (self <= high)
 
     def isin(self, values: Iterable[object]) -> Expr:
-        """Whether the value is one of these. A null gives null, and None among the values equals nothing."""
+        """Whether the value is one of these. A null gives null, and None among the values equals nothing.
+
+        >>> from oop.operators.expressions import col
+        >>> col("x").isin([1, 3]).evaluate(pa.record_batch({"x": [1, 2, None]})).to_pylist()
+        [True, False, None]
+        """
         return self._call("isin", self, options=(tuple(values),))
 
     def starts_with(self, pattern: str) -> Expr:
+        """Does the text begin so?
+
+        >>> from oop.operators.expressions import col
+        >>> col("city").starts_with("li").evaluate(pa.record_batch({"city": ["lima", "cusco"]})).to_pylist()
+        [True, False]
+        """
         return self._call("starts_with", self, options=(pattern,))
 
     def ends_with(self, pattern: str) -> Expr:
+        """Does the text end so?
+
+        >>> from oop.operators.expressions import col
+        >>> col("city").ends_with("co").evaluate(pa.record_batch({"city": ["lima", "cusco"]})).to_pylist()
+        [False, True]
+        """
         return self._call("ends_with", self, options=(pattern,))
 
     def contains(self, pattern: str) -> Expr:
+        """Is that somewhere in the text?
+
+        >>> from oop.operators.expressions import col
+        >>> col("city").contains("im").evaluate(pa.record_batch({"city": ["lima", "cusco"]})).to_pylist()
+        [True, False]
+        """
         return self._call("contains", self, options=(pattern,))
 
 

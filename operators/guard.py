@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
+from oop.operators.arrivals import Arrivals
 from oop.operators.coverage import broken_promises, encode
 from oop.operators.group_values import of_column
-from oop.operators.ledger import Entry
+from oop.operators.ledger import Breach, Entry
 from oop.operators.train import Helps, helping
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.policies import Slack
@@ -28,6 +29,7 @@ Broken: TypeAlias = tuple[np.ndarray, Entry]
 """Which rows of a batch broke a promise, and the ledger's entry for them."""
 Cut: TypeAlias = tuple[int, Punctuation]
 """A promise that comes due before a row of the batch."""
+Bounds: TypeAlias = tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray] | None]
 
 
 class Guard:
@@ -37,6 +39,12 @@ class Guard:
         self.progress = [p for p in progress if p.judges]
         self.time = time
         self.kernels = dispatch.kernels()
+        self.arrivals: dict[str, Arrivals] = {}
+        self.first_row = 0  # the rows that came before it was started
+
+    def resume(self, rows: int) -> None:
+        """The policies are where they were after so many rows."""
+        self.arrivals, self.first_row = {}, rows
 
     def judge(
         self, batch: pa.RecordBatch, given: Frontier, helps: Helps, ends: Sequence[int] = ()
@@ -49,23 +57,25 @@ class Guard:
         promised = given.ended or any(True for _ in given.promises())
         if not promised and (not self.progress or self._scan(batch, helps, ends)):
             return None, [], []
-        late = np.zeros(batch.num_rows, bool)
-        entries: list[Broken] = []
+        found: list[Breach] = []
         cuts: list[Cut] = []
         for progress in self.progress:
-            below, bounds = self._bounds(progress, batch, cuts)
+            below, bounds, greater = self._bounds(progress, batch, cuts)
             if type(progress) is Linear and progress.every is None and len(ends) > 1:
                 cuts += _due_at_ends(progress, bounds, ends[:-1], helps)
-            new = below & ~late
+            if below.any():
+                found.append(Breach(below, progress.attribute, bounds, None, greater))
+        found += [_breach(promise, rows) for promise, rows in broken_promises(given, batch)]
+        if not found:
+            return None, [], cuts
+        late = np.zeros(batch.num_rows, bool)
+        entries: list[Broken] = []
+        for i, breach in enumerate(found):
+            new = breach.rows & ~late
             if new.any():
-                entries.append((new, Entry(batch.filter(pa.array(new)), progress.attribute, bounds[new])))
+                entries.append((new, breach.entry(batch, new, found[i + 1 :])))
                 late |= new
-        for promise, rows in broken_promises(given, batch):
-            new = rows & ~late
-            if new.any():
-                entries.append((new, _entry(batch, new, promise)))
-                late |= new
-        return (late if late.any() else None), entries, cuts
+        return late, entries, cuts
 
     def _scan(self, batch: pa.RecordBatch, helps: Helps, ends: Sequence[int]) -> bool:
         """One look at the times, which is enough for most batches: no row is late, no promise on the way helps."""
@@ -90,21 +100,38 @@ class Guard:
             progress.promised = bound  # it reached a step, and those before it, to nobody's use
         return True
 
-    def _bounds(self, progress: Progress, batch: pa.RecordBatch, cuts: list[Cut]) -> tuple[np.ndarray, np.ndarray]:
-        """Row by row: is it below the bound that the rows before it imply, and that bound."""
+    def _bounds(self, progress: Progress, batch: pa.RecordBatch, cuts: list[Cut]) -> Bounds:
+        """Row by row: is it below the bound that the rows before it imply, and that bound; of those that are, under
+        slack by rows, at least and at most how many greater ones came before."""
         column = batch.column(progress.attribute)
         counts = _countable(column)
         rows = batch if counts is None else batch.filter(pa.array(counts))
         times = views.times(rows.column(progress.attribute))
+        arrivals = self._arrivals(progress)
         bounds = self._prefix_bounds(progress, times, rows)
         late = self.kernels.mark_late(times, bounds)
+        greater = None
+        if arrivals is not None:
+            places = np.flatnonzero(late)
+            greater = arrivals.greater(times, places) if len(places) else None
+            arrivals.add(times, progress.tracker.greatest)  # type: ignore[attr-defined]
         if counts is None:
             if type(progress) is Linear and progress.every is not None and len(self.progress) == 1:
                 cuts += _due(progress, bounds)
-            return late, bounds
+            return late, bounds, greater
         wide_late, wide_bounds = np.zeros(len(counts), bool), np.full(len(counts), _least(times.dtype), times.dtype)
         wide_late[counts], wide_bounds[counts] = late, bounds
-        return wide_late, wide_bounds
+        return wide_late, wide_bounds, greater
+
+    def _arrivals(self, progress: Progress) -> Arrivals | None:
+        """Where slack is by rows, what tells how many of them a late row needs."""
+        if type(progress) is not Linear or not isinstance(progress.tracker, NthGreatest):
+            return None
+        found = self.arrivals.get(progress.attribute)
+        if found is None:
+            tracker = progress.tracker
+            found = self.arrivals[progress.attribute] = Arrivals(tracker.n, self.first_row, tracker.greatest)
+        return found
 
     def _prefix_bounds(self, progress: Progress, times: np.ndarray, rows: pa.RecordBatch) -> np.ndarray:
         if type(progress) is Linear:
@@ -176,12 +203,11 @@ def _due_at_ends(progress: Linear, bounds: np.ndarray, ends: Sequence[int], help
     return list(helping(progress.attribute, inside, bounds[inside].tolist() if inside else [], helps))
 
 
-def _entry(batch: pa.RecordBatch, rows: np.ndarray, promise: Punctuation) -> Entry:
-    broke = batch.filter(pa.array(rows))
-    if len(promise.below) == 1:
-        ((attribute, bound),) = promise.below.items()
-        return Entry(broke, attribute, np.full(broke.num_rows, bound), str(promise) if promise.where else None)
-    return Entry(broke, None, None, str(promise))
+def _breach(promise: Punctuation, rows: np.ndarray) -> Breach:
+    if len(promise.below) != 1:
+        return Breach(rows, None, None, str(promise))
+    ((attribute, bound),) = promise.below.items()
+    return Breach(rows, attribute, np.full(len(rows), bound), str(promise) if promise.where else None)
 
 
 def _least(dtype: np.dtype) -> int | float:

@@ -334,6 +334,7 @@ class InputOperator:
                     progress.restore(state)
                 self.gate.restore(Frontier.from_json(said["passed"]), Frontier.from_json(said["held"]))
                 self.rows_seen = said["rows"]
+                self.guard.resume(self.rows_seen)
 
 
 def _fits_int64(bound: Bound | None) -> bool:
@@ -372,7 +373,7 @@ def show_row(batch: pa.RecordBatch, row: int) -> str:
     for name, column in zip(batch.schema.names, batch.slice(row, 1).columns, strict=True):
         if pa.types.is_duration(column.type):
             column = column.cast(pa.int64())
-        elif pa.types.is_temporal(column.type):
+        elif pa.types.is_temporal(column.type) and not pa.types.is_interval(column.type):
             column = column.cast(pa.string())
         shown.append(f"{name}={column.to_pylist()[0]!r}")
     return ", ".join(shown)

@@ -159,6 +159,8 @@ class JoinOperator:
         if not new:
             return
         yield from self._free(1 - port)
+        if all(frontier.ended for frontier in self.ports.frontiers):
+            self.words.clear()
         yield from self.ports.promises(new[-1], self._linear())  # what follows from all of them
 
     def _linear(self) -> list[Punctuation] | None:

@@ -97,6 +97,8 @@ class Side:
 
     @property
     def nbytes(self) -> int:
+        if not len(self):  # as it began
+            return 0
         flags = self.matched.nbytes + self.late.nbytes + self.dead.nbytes
         return self.table.nbytes + self.slices.nbytes + self.rows.nbytes + self.places.nbytes + flags
 

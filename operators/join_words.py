@@ -41,7 +41,7 @@ class KeyWords:
 
     @property
     def nbytes(self) -> int:
-        return 0 if self._table is None else self._table.nbytes
+        return 0 if self._table is None or not len(self._table) else self._table.nbytes
 
     def is_crowded(self, rows: int) -> bool:
         """Has the table many more keys than there are rows?"""

@@ -51,6 +51,8 @@ class KeyedTimes:
 
     @property
     def nbytes(self) -> int:
+        if not len(self):  # as it began
+            return 0
         rows = 0 if self._rows is None else self._rows.nbytes
         return self._keys.nbytes + self._table.nbytes + self._slices.nbytes + self._places.nbytes + rows
 
@@ -78,6 +80,13 @@ class KeyedTimes:
         """The numbers and times in these places."""
         numbers, times = self._table.read(places)
         return numbers.astype(np.int64), times
+
+    def first(self) -> pa.RecordBatch | None:
+        """The key and the time of one with the least time, as a row of the key's columns and the time."""
+        for number in self._slices.numbers()[:1]:
+            places = self._slices.places(number)
+            return self._named(places[[np.argmin(self.read(places)[1])]], self.time)
+        return None
 
     def rows(self, places: np.ndarray) -> pa.RecordBatch:
         """The rows that are kept in these places."""

@@ -2,8 +2,10 @@
 
 When ``wid < W`` is promised, the panes below W go into the running partials one after the other, and after each step
 the running results are those of its window (paper 004, section 4.1: panes, merged). A promise may reach many steps
-further without a row between: each of them has a result. At the end there is no last step, so windows go out up to the
-one with the last row; a group whose own end is promised has its last window where its last row is.
+further without a row between: each of them has a result, made when there is room for it downstream; a stretch of far
+too many is refused, for a single row in a wrong century would bring it about. At the end there is no last step, so
+windows go out up to the one with the last row; a group whose own end is promised has its last window where its last row
+is.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from oop.errors import OopError
 from oop.kernels import views
 from oop.operators.aggregate import WINDOW_END, Aggregate, AggregateOperator, _at, _couple, _wid_bound
 from oop.operators.base import Element, Part, read_text, text_part
@@ -21,11 +24,12 @@ from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, int_bounds
 from oop.operators.groups import Table
 from oop.operators.keys import KeyTable
 from oop.operators.marks import is_late, is_partial
-from oop.operators.times import from_physical
+from oop.operators.times import from_physical, show_time
 from oop.punctuation import Frontier, Punctuation
 
 _RUNNING, _LAST = "running", "last"
 _WHOLE_BATCH = 65_536
+_MOST = 100_000_000  # rows that steps without a change may put out
 
 
 class LandmarkOperator(AggregateOperator):
@@ -163,6 +167,8 @@ class LandmarkOperator(AggregateOperator):
         rows = len(table)
         if not rows:
             return
+        if rows * (until - first) > _MOST:
+            self._refuse(rows, first, until)
         if any(a.sees_window for _, a in table.shape.aggregates):
             for table.slot in range(first, until):
                 yield self._batch(table)
@@ -175,6 +181,16 @@ class LandmarkOperator(AggregateOperator):
             wids = np.arange(begin, min(begin + many, until))
             ends = from_physical(np.repeat(self.grid.edges(wids)[1], rows), self.time)
             yield pa.concat_batches([one] * len(wids)).set_column(place, one.schema.field(place), ends)
+
+    def _refuse(self, rows: int, first: int, until: int) -> None:
+        edges = [show_time(self.grid.end(wid), self.time) for wid in (first, until - 1)]
+        of = "the result" if not self.keys else f"results of {rows:,} groups"
+        raise OopError(
+            f"{of} would be put out {until - first:,} times without a change, for windows that end at {edges[0]} up to "
+            f"{edges[1]}: the times of the input, or its promises, jump that far",
+            hint="filter out times that cannot be, take a longer every=, or put out only the groups that had a row: "
+            "oop.landmark(…, changes=True)",
+        )
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
         """What there is so far, as of the last step that has rows; steps before it are in it."""

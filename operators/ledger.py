@@ -6,8 +6,9 @@ Rows that are drained leave their lateness in buckets (`late_buckets`): counts a
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,11 @@ from oop.operators.late_buckets import Buckets, count_buckets
 
 BROKE, LATE_BY = "broke", "late_by"
 WITHOUT_TIME = "a row without a time"
-_ATTRIBUTE = b"oop.attribute"
+_ATTRIBUTE, _BOOKED = b"oop.attribute", b"oop.booked"
+TIME, AT_LEAST, AT_MOST = "time", "rows at least", "rows at most"
+Measure = tuple[str | None, str]
+"""How late, on an attribute: in its unit, or in rows of slack. An attribute of None: on no single bound."""
+_UNKNOWN: Measure = (None, TIME)
 
 
 @dataclass(frozen=True)
@@ -26,7 +31,8 @@ class Entry:
     """Rows that broke a promise on one attribute: ``bounds`` are theirs, one for each row. ``text`` is the promise that
     all of them broke, where it says more than a bound.
 
-    An entry that was saved and loaded has its columns ``said`` already.
+    ``booked`` is how late they were by other measures: on further attributes whose promises they broke, and in rows;
+    NaN for a row that was not. An entry that was saved and loaded has its columns ``said`` already.
     """
 
     rows: pa.RecordBatch
@@ -34,6 +40,7 @@ class Entry:
     bounds: np.ndarray | None
     text: str | None = None
     said: tuple[pa.Array, pa.Array] | None = None
+    booked: Mapping[Measure, np.ndarray] = field(default_factory=dict)
 
     def table(self) -> pa.Table:
         table = pa.Table.from_batches([self.rows.replace_schema_metadata(None)])
@@ -54,11 +61,73 @@ class Entry:
             return self.said[1].to_numpy(zero_copy_only=False)
         if self.bounds is None:
             return np.full(self.rows.num_rows, np.nan)
-        values = views.times(self.rows.column(self.attribute))
-        if values.dtype != np.int64 or self.bounds.dtype != np.int64:
-            return self.bounds.astype(np.float64) - values.astype(np.float64)
-        # nanoseconds of today are more than a float can tell apart, what lies between two of them is not
-        return (self.bounds - values).view(np.uint64).astype(np.float64)
+        return _late_by(self.rows.column(self.attribute), self.bounds)
+
+    def measured(self) -> Iterator[tuple[Measure, np.ndarray]]:
+        """How late rows were by each measure that they were late by. One that also broke a promise which is not about
+        one bound has no other measure: no slack is known to keep it."""
+        unknown = np.full(self.rows.num_rows, self.attribute is None)
+        if _UNKNOWN in self.booked:
+            unknown |= ~np.isnan(self.booked[_UNKNOWN])
+        if unknown.any():
+            yield _UNKNOWN, np.ones(int(unknown.sum()))
+        if unknown.all():
+            return
+        main = (self.attribute, TIME)
+        for measure in {main: None, **self.booked}:
+            found = self.booked.get(measure)
+            if measure == main:
+                found = self.late_by() if found is None else np.fmax(self.late_by(), found)
+            assert found is not None
+            if measure != _UNKNOWN:
+                yield measure, found[~(unknown | np.isnan(found))]
+
+
+@dataclass(frozen=True)
+class Breach:
+    """Which rows of a batch broke a promise, on what attribute, and below what bound each was; ``text`` is what was
+    promised, where it says more. ``greater`` is under slack by rows for each of these rows at least, and at most, how
+    many greater ones came before it."""
+
+    rows: np.ndarray
+    attribute: str | None
+    bounds: np.ndarray | None
+    text: str | None = None
+    greater: tuple[np.ndarray, np.ndarray] | None = None
+
+    def entry(self, batch: pa.RecordBatch, new: np.ndarray, others: Iterable[Breach]) -> Entry:
+        """The entry of some of its rows, ``new`` ones, with what else they broke."""
+        kept = batch.filter(pa.array(new))
+        booked: dict[Measure, np.ndarray] = {}
+        for breach in (self, *others):
+            both = breach.rows & new
+            if not both.any():
+                continue
+            for measure, late in breach._measured(batch, both):
+                wide = np.full(len(new), np.nan)
+                wide[both] = late
+                if breach is not self or measure != (self.attribute, TIME):
+                    booked[measure] = np.fmax(booked[measure], wide[new]) if measure in booked else wide[new]
+        bounds = None if self.bounds is None else self.bounds[new]
+        return Entry(kept, self.attribute, bounds, self.text, booked=booked)
+
+    def _measured(self, batch: pa.RecordBatch, some: np.ndarray) -> Iterator[tuple[Measure, np.ndarray]]:
+        if self.bounds is None:
+            yield _UNKNOWN, np.ones(int(some.sum()))
+            return
+        yield (self.attribute, TIME), _late_by(batch.column(self.attribute).filter(pa.array(some)), self.bounds[some])
+        if self.greater is not None:
+            chosen = some[self.rows]
+            yield (self.attribute, AT_LEAST), self.greater[0][chosen]
+            yield (self.attribute, AT_MOST), self.greater[1][chosen]
+
+
+def _late_by(column: pa.Array, bounds: np.ndarray) -> np.ndarray:
+    values = views.times(column)
+    if values.dtype != np.int64 or bounds.dtype != np.int64:
+        return bounds.astype(np.float64) - values.astype(np.float64)
+    # nanoseconds of today are more than a float can tell apart, what lies between two of them is not
+    return (bounds - values).view(np.uint64).astype(np.float64)
 
 
 def free_names(schema: pa.Schema) -> tuple[str, str]:
@@ -74,16 +143,16 @@ def free_names(schema: pa.Schema) -> tuple[str, str]:
 class Ledger:
     """Rows set aside, in the order in which they came.
 
-    ``late`` counts rows that broke a promise (whether dropped or admitted), ``aside`` rows without a time.
+    ``late`` counts rows that broke a promise (whether dropped or admitted), ``without_time`` those that have no time.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
         self.entries: list[Entry] = []
         self.late = 0
-        self.aside = 0
+        self.without_time = 0
         self.nbytes = 0  # kept as a total: it is asked for after every round
-        self.drained: dict[str | None, Buckets] = {}  # by attribute; None: rows that broke no single bound
+        self.drained: dict[Measure, Buckets] = {}
         self._saved = 0  # entries that are saved, the next number, and numbers of saved ones that are drained
         self._next = 0
         self._gone: list[int] = []
@@ -91,8 +160,9 @@ class Ledger:
     def add(self, entry: Entry) -> None:
         self.entries.append(entry)
         self.nbytes += entry.rows.nbytes + (0 if entry.bounds is None else entry.bounds.nbytes)
+        self.nbytes += sum(array.nbytes for array in entry.booked.values())
         if entry.text == WITHOUT_TIME:
-            self.aside += entry.rows.num_rows
+            self.without_time += entry.rows.num_rows
         else:
             self.late += entry.rows.num_rows
 
@@ -108,35 +178,43 @@ class Ledger:
         schema = pa.schema(fields)
         return pa.concat_tables([t.cast(schema) for t in tables]) if tables else schema.empty_table()
 
-    def late_by(self, attribute: str) -> tuple[np.ndarray, int]:
+    def late_by(self, attribute: str, unit: str = TIME) -> tuple[np.ndarray, int]:
         """How late the rows are that broke a promise on an attribute and are still here; and how many others broke a
         promise that was not about one bound."""
-        late = [e for e in self.entries if e.text != WITHOUT_TIME]
-        found = [e.late_by() for e in late if e.attribute == attribute]
-        unknown = sum(e.rows.num_rows for e in late if e.attribute is None) + self.drained.get(None, Buckets()).total()
-        return np.concatenate(found) if found else np.zeros(0), unknown
+        found, unknown = [np.zeros(0)], self.drained.get(_UNKNOWN, Buckets()).total()
+        for measure, late in self._measured():
+            if measure == (attribute, unit):
+                found.append(late)
+            elif measure == _UNKNOWN:
+                unknown += len(late)
+        return np.concatenate(found), unknown
+
+    def _measured(self) -> Iterator[tuple[Measure, np.ndarray]]:
+        return (pair for e in self.entries if e.text != WITHOUT_TIME for pair in e.measured())
 
     def drain(self) -> pa.Table:
         """The rows so far, which it then forgets; the counts stay, also of how late they were."""
         table = self.table()
-        for entry in self.entries:
-            if entry.text != WITHOUT_TIME:
-                new = Buckets({0: entry.rows.num_rows}) if entry.attribute is None else count_buckets(entry.late_by())
-                self.drained[entry.attribute] = self.drained.get(entry.attribute, Buckets()) + new
+        for measure, late in self._measured():
+            self.drained[measure] = self.drained.get(measure, Buckets()) + count_buckets(late)
         self._gone += range(self._next - self._saved, self._next)
         self.entries, self.nbytes, self._saved = [], 0, 0
         return table
 
     def save(self) -> Iterator[Part]:
         """The entries since the last save, each as a part, and the counts."""
-        drained = [[attribute, *pair] for attribute, counts in self.drained.items() for pair in counts.items()]
-        yield text_part("late", {"late": self.late, "aside": self.aside, "drained": drained})
+        drained = [[*measure, *pair] for measure, counts in self.drained.items() for pair in counts.items()]
+        yield text_part("late", {"late": self.late, "without_time": self.without_time, "drained": drained})
         for number in self._gone:
             yield f"late/{number}", None
         self._gone = []
         for entry in self.entries[self._saved :]:
-            part = entry.table().combine_chunks().to_batches()[0]
-            yield f"late/{self._next}", part.replace_schema_metadata({_ATTRIBUTE: entry.attribute or ""})
+            table = entry.table()
+            for array in entry.booked.values():
+                table = table.append_column("booked", pa.array(array))
+            part = table.combine_chunks().to_batches()[0]
+            said = {_ATTRIBUTE: entry.attribute or "", _BOOKED: json.dumps(list(entry.booked))}
+            yield f"late/{self._next}", part.replace_schema_metadata(said)
             self._next += 1
         self._saved = len(self.entries)
 
@@ -148,15 +226,18 @@ class Ledger:
         numbers = sorted(int(k.removeprefix("late/")) for k in found if k.startswith("late/"))
         for number in numbers:
             part = found[f"late/{number}"]
-            said = tuple(part.columns[-2:])
-            attribute = (part.schema.metadata or {}).get(_ATTRIBUTE, b"").decode() or None
+            known = len(self.schema)
+            said = tuple(part.columns[known : known + 2])
+            attribute = part.schema.metadata[_ATTRIBUTE].decode() or None
             text = WITHOUT_TIME if part.num_rows and said[0][0].as_py() == WITHOUT_TIME else None
-            self.add(Entry(part.select(self.schema.names), attribute, None, text, said))
+            arrays = [array.to_numpy() for array in part.columns[known + 2 :]]
+            booked = dict(zip(map(tuple, json.loads(part.schema.metadata[_BOOKED])), arrays, strict=True))
+            self.add(Entry(part.select(list(range(known))), attribute, None, text, said, booked))
         counts = read_text(found["late"])
         assert isinstance(counts, Mapping)
-        self.late, self.aside = counts["late"], counts["aside"]
+        self.late, self.without_time = counts["late"], counts["without_time"]
         self.drained = {}
-        for attribute, bucket, count in counts.get("drained", ()):
-            self.drained.setdefault(attribute, Buckets())[bucket] = count
+        for attribute, unit, bucket, count in counts["drained"]:
+            self.drained.setdefault((attribute, unit), Buckets())[bucket] = count
         self._saved = len(self.entries)
         self._next = numbers[-1] + 1 if numbers else 0

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,7 @@ from oop.operators.coverage import as_int64, group_columns
 from oop.operators.group_values import of_column
 from oop.operators.input import show_row
 from oop.operators.times import is_whole, show_time
-from oop.punctuation import END, Punctuation
+from oop.punctuation import END, Frontier, Punctuation
 from oop.punctuation.patterns import Bound, Equal, Value
 from oop.punctuation.search import above, least_bound
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from oop.operators.aggregate import AggregateOperator
     from oop.operators.group_by import GroupByOperator
     from oop.operators.join_operator import JoinOperator
+    from oop.operators.keyed_times import KeyedTimes
+    from oop.operators.seen_keys import SeenKeys
 
 
 def oldest_window(operator: AggregateOperator) -> Held | None:
@@ -49,8 +51,12 @@ def oldest_window(operator: AggregateOperator) -> Held | None:
             found = int(wids[row]), {c: _value(keys[c], row) for c in by}
     if found is None:
         return None
-    wid, group = found
-    grid = operator.grid
+    return held_window(operator, *found)
+
+
+def held_window(operator: AggregateOperator, wid: int, group: Mapping[str, Value] | None = None) -> Held:
+    """A window, of a group."""
+    grid, group = operator.grid, group or {}
     what = f"window {show_window(grid.start(wid), grid.end(wid), operator.time)}{_of(group)}"
     return Held(what, 0, Punctuation({WID_START: wid + 1}, group))
 
@@ -106,6 +112,44 @@ def oldest_row(operator: JoinOperator) -> Held | None:
     return Held(what + _of(group), other, Punctuation({operator.spec.times[other]: bound}, group))
 
 
+def oldest_kept(rows: SeenKeys, keys: Sequence[str], frontier: Frontier) -> Held | None:
+    """Of the rows that dedup keeps the one with the least of what they wait for, as far as its group needs."""
+    first = rows.least() if rows.on is not None else None
+    times = [] if first is None else _times(first.column(rows.on))
+    at = min((i for i, t in enumerate(times) if t is not None), key=lambda i: times[i] or 0, default=None)
+    if at is None or first is None:
+        return Held("rows that only the end releases", 0, END) if len(rows) else None
+    least = times[at]
+    assert least is not None and rows.on is not None
+    group = _group(first, at, keys, rows.on, frontier)
+    what = f"the row with {rows.on} = {show_time(least, first.schema.field(rows.on).type)}{_of(group)}"
+    return Held(what, 0, Punctuation({rows.on: above(least)}, group))
+
+
+def oldest_span(times: KeyedTimes, frontier: Frontier, complete: Callable[[Bound], Bound | None]) -> Held | None:
+    """Of the spans that are open the one that began first; ``complete`` says of a bound before which time a span began
+    that gets no row any more."""
+    first = times.first()
+    if first is None:
+        return None
+    began = _times(first.column(times.time))[0]
+    assert began is not None
+
+    def frees(bound: Bound) -> bool:
+        moved = complete(bound)
+        return moved is not None and moved > began
+
+    bound = least_bound(frees, began)
+    group = _group(first, 0, times.names, times.time, frontier)
+    what = f"the span that began at {times.time} = {show_time(began, times.time_type)}{_of(group)}"
+    return Held(what, 0, END if bound is None or bound == float("inf") else Punctuation({times.time: bound}, group))
+
+
+def _group(rows: pa.RecordBatch, row: int, keys: Sequence[str], on: str, frontier: Frontier) -> dict[str, Value]:
+    """Of a row the keys by which there are promises of groups."""
+    return {c: _value(rows.column(c), row) for c in group_columns(frontier) if c in keys and c != on}
+
+
 def oldest_of(found: Sequence[Held | None]) -> Held | None:
     """Of what several operators of one spec hold, what would be released first."""
     held = [h for h in found if h is not None]
@@ -116,7 +160,7 @@ def show_window(start: Bound, end: Bound, type_: pa.DataType) -> str:
     return f"[{show_time(start, type_)}, {show_time(end, type_)})"
 
 
-def _of(group: dict[str, Value]) -> str:
+def _of(group: Mapping[str, Value]) -> str:
     return f" of {', '.join(f'{c} {Equal(v)}' for c, v in group.items())}" if group else ""
 
 

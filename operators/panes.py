@@ -77,6 +77,7 @@ class PaneTree:
         self.code = code
         self.nodes: dict[tuple[int, int], Table] = {}
         self.nbytes = 0
+        self._sizes: dict[tuple[int, int], int] = {}  # as they were counted: a node may settle what it holds later
         self._slots: list[int] | None = None
 
     def touched(self, slots: list[int]) -> None:
@@ -86,14 +87,18 @@ class PaneTree:
             top = max(level for level, _ in self.nodes) + 1
             for slot in slots:
                 for level in range(1, top):
-                    node = self.nodes.pop((level, slot >> level), None)
-                    self.nbytes -= 0 if node is None else node.nbytes
+                    if (level, slot >> level) in self.nodes:
+                        self._forget(level, slot >> level)
 
     def forget_below(self, slot: int) -> None:
         """Panes below the slot are gone, and every merge with one of them is of no further use."""
         self._slots = None
         for level, index in [(k, i) for k, i in self.nodes if i << k < slot]:
-            self.nbytes -= self.nodes.pop((level, index)).nbytes
+            self._forget(level, index)
+
+    def _forget(self, level: int, index: int) -> None:
+        del self.nodes[level, index]
+        self.nbytes -= self._sizes.pop((level, index))
 
     def slots(self) -> list[int]:
         if self._slots is None:
@@ -162,5 +167,6 @@ class PaneTree:
                 return left or right
             node = self.nodes[level, index] = Table(self.store.shape, False, index << level)
             node.absorb(left, right)
-            self.nbytes += node.nbytes
+            self._sizes[level, index] = node.nbytes
+            self.nbytes += self._sizes[level, index]
         return node

@@ -18,6 +18,7 @@ from oop.operators.ordering import order_by_time, order_rows
 from oop.operators.times import show_time
 from oop.operators.waiting import WaitingRows
 from oop.punctuation import END, Frontier, Interest, Punctuation
+from oop.punctuation.patterns import Bound
 from oop.punctuation.search import above
 from oop.punctuation.translate import carry, carry_promise
 
@@ -127,11 +128,7 @@ class ReleasingOperator(ABC):
 
     def oldest(self) -> Held | None:
         """The row that will leave next."""
-        least = self.rows.least()
-        if least is None:
-            return Held("rows without a time", 0, END) if len(self.rows) else None
-        shown = show_time(least, self.rows.schema.field(self.spec.on).type)
-        return Held(f"the row with {self.spec.on} = {shown}", 0, Punctuation({self.spec.on: above(least)}))
+        return held_row(self.rows.least(), len(self.rows), self.spec.on, self.rows.schema)
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()
@@ -142,3 +139,10 @@ class ReleasingOperator(ABC):
         found = dict(parts)
         self.late_unused = load_common(found, self.ports)
         self.rows.load(found)
+
+
+def held_row(least: Bound | None, count: int, on: str, schema: pa.Schema) -> Held | None:
+    """The row with the least time, of so many that are held."""
+    if least is None:
+        return Held("rows without a time", 0, END) if count else None
+    return Held(f"the row with {on} = {show_time(least, schema.field(on).type)}", 0, Punctuation({on: above(least)}))

@@ -12,12 +12,12 @@ import pyarrow as pa
 from oop.kernels import dispatch, views
 from oop.operators.aggregate import WINDOW_START
 from oop.operators.base import LATE_UNUSED, Element, Held, Part, Ports, load_common, text_part
-from oop.operators.coverage import INT64_MAX, as_int64, bounds_of_rows, cells_of, covered, group_columns
+from oop.operators.coverage import INT64_MAX, as_int64, bounds_of_rows, cells_of, group_columns
 from oop.operators.emitted_ends import EmittedEnds
 from oop.operators.exchange import HASHES
 from oop.operators.groups import Shape
 from oop.operators.keys import read_key
-from oop.operators.marks import is_late, keep_late, mark_late
+from oop.operators.marks import is_late, keep_late
 from oop.operators.session_parts import SessionParts
 from oop.operators.session_table import SessionTable
 from oop.operators.times import from_physical
@@ -32,7 +32,8 @@ Least = Callable[[Mapping[str, GroupPattern]], Bound | None]
 
 
 class SessionOperator:
-    """``late_unused`` counts admitted late rows that came too late, or would have touched what had gone out."""
+    """``late_unused`` counts admitted late rows that came too late, would have touched what had gone out, or would have
+    begun a session before what has been promised about ``window_start``."""
 
     def __init__(self, spec: Session, inputs: Sequence[pa.Schema], whole: bool) -> None:
         self.spec, self.whole = spec, whole
@@ -64,10 +65,15 @@ class SessionOperator:
         yield from ()
 
     def _usable(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Late rows whose session would still be open, and touches none that went out (DESIGN section 3, late rows)."""
+        """Late rows whose session would still be open, and touches none that went out (DESIGN section 3, late rows).
+
+        And begins at no time of which it was promised that no session begins there any more: rows on time would be in
+        it, and whoever is behind us could not take them. So what is open keeps every promise, as without late rows.
+        """
         times = views.times(batch.column(self.spec.on))
-        bounds = self._bounds(self.ports.frontiers[0], {k: batch.column(k) for k in self.spec.keys})
-        usable = ~_is_below(times + self.spec.gap, bounds, self.whole)
+        keys = {k: batch.column(k) for k in self.spec.keys}
+        usable = ~_is_below(times + self.spec.gap, self._bounds(self.ports.frontiers[0], keys), self.whole)
+        usable &= times >= self._bounds(self.ports.out, keys, WINDOW_START)
         ids = self.table.map([read_key(batch.column(k)) for k in self.spec.keys], batch.num_rows)
         usable &= False if self.emitted is None else self.emitted.are_before(ids, times)
         self.late_unused += int(batch.num_rows - usable.sum())
@@ -84,12 +90,19 @@ class SessionOperator:
         closed = self._closed(frontier, new)
         for at in range(0, len(closed), _WHOLE_BATCH):
             yield from self._put_out(closed[at : at + _WHOLE_BATCH])
-        least = frontier.bound(self.spec.on)
-        if self.emitted is None:
+        self._tidy(frontier)
+        yield from self._promises()
+
+    def _tidy(self, frontier: Frontier) -> None:
+        if frontier.ended:
+            self.table.release()
+            if self.emitted is not None:
+                self.emitted.release()
+        elif self.emitted is None:
             self.table.tidy()
         else:
+            least = frontier.bound(self.spec.on)
             self.emitted.tidy(-math.inf if least is None else least - self.spec.gap)
-        yield from self._promises()
 
     def _closed(self, frontier: Frontier, new: Sequence[Punctuation]) -> np.ndarray:
         """The sessions that the promises cover; each group's as far as its own bound reaches (A.1.1)."""
@@ -102,15 +115,16 @@ class SessionOperator:
             most = -math.inf if bound is None else bound
 
         def gone(records: np.ndarray) -> np.ndarray:
-            bounds = self._bounds(frontier, table.key_arrays(records, grouped) if grouped else {})
-            return _is_below(records["end"], bounds, self.whole)
+            return _is_below(records["end"], self._bounds(frontier, table.key_arrays(records, grouped)), self.whole)
 
-        return table.take_due(most, gone)
+        return table.take_due(most, gone if grouped else None)
 
-    def _bounds(self, frontier: Frontier, keys: Mapping[str, pa.Array]) -> int | float | np.ndarray:
-        """The bound for each row or session; one number where all share it."""
+    def _bounds(
+        self, frontier: Frontier, keys: Mapping[str, pa.Array], on: str | None = None
+    ) -> int | float | np.ndarray:
+        """The bound on the time, or another attribute, for each row or session; one number where all share it."""
         convert = as_int64 if self.whole else _as_float
-        found: int | float | np.ndarray = bounds_of_rows(frontier, self.spec.on, keys, convert)
+        found: int | float | np.ndarray = bounds_of_rows(frontier, on or self.spec.on, keys, convert)
         return found
 
     def _put_out(self, slots: np.ndarray) -> Iterator[pa.RecordBatch]:
@@ -119,14 +133,7 @@ class SessionOperator:
         if self.emitted is not None:
             self.emitted.note(records)
         self.table.drop(slots)
-        if self.emitted is None:
-            yield batch
-            return
-        # what begins before what was promised does so by a late row: it is outside the law
-        late = covered(self.ports.out, batch)
-        for part in (batch.filter(pa.array(~late)), mark_late(batch.filter(pa.array(late)))):
-            if part.num_rows:
-                yield part
+        yield batch
 
     def _batch(self, slots: np.ndarray, records: np.ndarray) -> pa.RecordBatch:
         edges = np.ascontiguousarray(records["start"]), np.ascontiguousarray(records["end"])

@@ -25,12 +25,12 @@ class SessionParts:
 
     def save(self) -> Iterator[Part]:
         """The slices that changed since the last time."""
-        table = self.table
-        table.sweep()
-        yield text_part("shift", table.due.shift)
-        for number in table.due.take_changes():
-            if number in table.due:
-                slots = table.filed(number)
+        table, filed = self.table, self.table.keep_filed()
+        filed.refresh()
+        yield text_part("shift", filed.due.shift)
+        for number in filed.due.take_changes():
+            if number in filed.due:
+                slots = filed.places(number)
                 table.sessions["state"][slots] = OPEN
                 yield f"{_SLICE}{number}", self._part(slots)
                 self._saved.add(number)
@@ -45,21 +45,21 @@ class SessionParts:
         return pa.RecordBatch.from_arrays(columns, names=[str(i) for i in range(len(columns))])
 
     def load(self, parts: Mapping[str, pa.RecordBatch | None]) -> None:
-        table = self.table
-        table.begin()
+        self.table.begin()
+        due = self.table.keep_filed().due
         self._saved = set()
         said = parts.get("shift")
         if said is None:
             return
         shift = read_text(said)
         assert isinstance(shift, int)
-        table.due.shift = shift
+        due.shift = shift
         for key, part in parts.items():
             if part is not None and key.startswith(_SLICE):
                 self._load(part)
                 self._saved.add(int(key.removeprefix(_SLICE)))
-        if table.due.shift == shift:
-            table.due.take_changes()  # they are as they were saved
+        if due.shift == shift:
+            due.take_changes()  # they are as they were saved
 
     def _load(self, part: pa.RecordBatch) -> None:
         width = len(self.table.shape.keys)

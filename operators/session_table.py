@@ -1,30 +1,31 @@
-"""The open sessions of all groups: their intervals, their partial aggregates, and when each is due.
+"""The open sessions of all groups: their intervals, their partial aggregates, and which of them are due.
 
 A session has a *slot*, under which all arrays have something of it; slots are used again. A group's sessions are found
-by the dense id of its key (`KeyTable`, then the kernels' chains). *Due* are slices of time, by the end that a session
-had when it was filed: a promise looks into the slices below it alone, and files anew what has grown since.
+by the dense id of its key (`KeyTable`, then the kernels' chains). What a promise closes is found in one pass over all
+sessions, as long as enough rows came between promises to pay for it; else sessions are filed by their ends.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.kernels.reference_sessions import ABSORBED, CHANGED, OPEN, Extended, session_dtype
+from oop.kernels.reference_sessions import OPEN, session_dtype
 from oop.kernels.scratch import growing_array, longer_array
 from oop.operators.accumulators import Accumulator, Prepared
+from oop.operators.coverage import INT64_MAX, as_int64
 from oop.operators.groups import Edges, Shape
 from oop.operators.keys import Key, KeyTable
-from oop.operators.session_starts import Starts
-from oop.operators.time_slices import TimeSlices
+from oop.operators.session_filed import FiledSessions
 
-_FINE = 32  # slices are a good deal shorter than the gap: the one at the bound is looked into at every promise
-_SLACK = 4_096  # keys without a session, slots and entries of absorbed ones that there may be in any case
-_DENSE = 64  # slots for each of those that are put in order
+_SLACK = 4_096  # keys without a session, and slots, that there may be in any case
 _CROWDED = 4  # sessions that a row may look at in vain; then rows come sorted
+_PASSED = 8  # sessions that are passed over in the time of one row
+Gone = Callable[[np.ndarray], np.ndarray]
 
 
 class SessionTable:
@@ -32,11 +33,11 @@ class SessionTable:
 
     def __init__(self, shape: Shape, gap: int | float, whole: bool) -> None:
         self.shape, self.gap, self.whole = shape, gap, whole
+        self._keeps_filed = False
         self.begin()
 
     def begin(self) -> None:
         """Nothing is open."""
-        span = max(self.gap // _FINE, 1) if self.whole else self.gap / _FINE
         self.keys = KeyTable(self.shape.kinds)
         self.accumulators = self.shape.accumulators()
         self._heads = np.zeros(1, np.uint32)  # by key: its newest session
@@ -44,22 +45,25 @@ class SessionTable:
         self._free = np.zeros(1, np.uint32)
         self._frees = 0
         self.count = 0
-        self._absorbed = 0  # slots that are still in a slice of due
         self._sorts = False
-        self.due = TimeSlices(span, self.whole)
-        self._starts = Starts(span, self.whole)
+        self._rows = self._credit = 0  # rows since the last promise; and those that no pass was made for yet
+        self._least: int | float | None = None  # where the first session began when a pass was made
+        self.filed = FiledSessions(self) if self._keeps_filed else None
 
     def __len__(self) -> int:
         return self.count
 
     @property
     def nbytes(self) -> int:
+        if not len(self.keys):  # as it began
+            return 0
         arrays = self.sessions.nbytes + self._heads.nbytes + self._free.nbytes
-        lists = self.due.nbytes + self._starts.nbytes
+        lists = 0 if self.filed is None else self.filed.nbytes
         return self.keys.nbytes + arrays + lists + sum(a.nbytes for a in self.accumulators)
 
     def add(self, keys: Sequence[Key], times: np.ndarray, values: Sequence[Prepared]) -> None:
         """Take rows in."""
+        self._rows += len(times)
         slots = self._extend(self.map(keys, len(times)), times)
         for accumulator, value in zip(self.accumulators, values, strict=True):
             accumulator.update(slots, value)
@@ -88,25 +92,12 @@ class SessionTable:
             for accumulator in self.accumulators:
                 accumulator.merge(found.survivors, accumulator.take(found.absorbed))
                 accumulator.clear(found.absorbed)
-        self._file(found)
+        self.give(found.absorbed if self.filed is None else self.filed.extend(found))
         if order is None:
             return found.slots
         slots = np.empty_like(found.slots)
         slots[order] = found.slots
         return slots
-
-    def _file(self, found: Extended) -> None:
-        made, lowered = found.made, found.lowered
-        if len(found.absorbed):
-            open_ = self.sessions["state"][made] & OPEN > 0
-            self._give(made[~open_])  # made and absorbed by this batch
-            self._absorbed += len(found.absorbed) - int((~open_).sum())
-            made, lowered = made[open_], lowered[self.sessions["state"][lowered] & OPEN > 0]
-        self._file_due(made)
-        self._starts.add(np.concatenate([made, lowered]) if len(lowered) else made, self.sessions)
-        if self._absorbed > self.count + _SLACK:
-            for number in self.due.numbers():
-                self.filed(number)
 
     def _make_room(self, more: int) -> None:
         """Free slots for so many."""
@@ -117,59 +108,60 @@ class SessionTable:
         self.sessions = longer_array(self.sessions, grown)
         self.sessions.view(np.uint8)[room * self.sessions.itemsize :] = 0
         self._free = longer_array(self._free, grown, self._frees)
-        self._give(np.arange(grown - 1, room - 1, -1))
+        self.give(np.arange(grown - 1, room - 1, -1))
         for accumulator in self.accumulators:
             accumulator.grow(grown)
 
-    def _give(self, slots: np.ndarray) -> None:
+    def give(self, slots: np.ndarray) -> None:
+        """Slots that are free again."""
         self.sessions["state"][slots] = 0
         self._free[self._frees : self._frees + len(slots)] = slots
         self._frees += len(slots)
 
-    def filed(self, number: int) -> np.ndarray:
-        """The open sessions of a slice of due; the slots of absorbed ones are free from now on."""
-        slots = self.due.places(number)
-        if not self._absorbed:
-            return slots
-        gone = self.sessions["state"][slots] & ABSORBED > 0
-        if not gone.any():
-            return slots
-        self._free_absorbed(slots[gone])
-        slots = slots[~gone]
-        self.due.replace(number, slots)
-        return slots
+    def keep_filed(self) -> FiledSessions:
+        """File sessions by their ends from now on, as who saves them needs it."""
+        self._keeps_filed = True
+        if self.filed is None:
+            self.filed = FiledSessions(self)
+        return self.filed
 
-    def take_due(self, bound: int | float, gone: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """Of the sessions that may end below a bound those for which ``gone`` says so, given their records, taken out
-        of their slices. What has grown since it was filed is filed anew."""
-        slices = [(number, self.due.places(number)) for number, _ in self.due.below(bound)]
-        slots = np.concatenate([np.zeros(0, np.int64), *(found for _, found in slices)])
+    def take_due(self, bound: int | float, gone: Gone | None = None) -> np.ndarray:
+        """The sessions that end below a bound, and of which ``gone``, given their records, says so; those that are
+        filed are not any more."""
+        if bound == -math.inf:
+            return np.zeros(0, np.int64)
+        last = self._last(bound)
+        self._choose()
+        if self.filed is not None:
+            return self.filed.take_due(last, gone)
+        slots, self._least = self.shape.kernels.sessions_until(self.sessions, last)
+        if gone is None or not len(slots):
+            return slots
         records = self.read(slots)
-        numbers, sizes = [number for number, _ in slices], [len(found) for _, found in slices]
-        leave, absorbed = gone(records), records["state"] == ABSORBED
-        leave &= ~absorbed
-        stay = self.due.numbers_of(records["end"]) == np.repeat(np.array(numbers, np.int64), sizes)
-        stay &= ~(leave | absorbed)
-        at = 0
-        for number, found in slices:
-            here = stay[at : at + len(found)]
-            at += len(found)
-            if not here.all():
-                self.due.replace(number, found[here])
-        moved = ~(leave | absorbed | stay)
-        if moved.any():
-            self.due.add(slots[moved], records["end"][moved])
-        if absorbed.any():
-            self._free_absorbed(slots[absorbed])
-        return self._in_order(slots[leave])
+        leave = gone(records)
+        if not leave.all():
+            first = records["start"][~leave].min().item()
+            self._least = first if self._least is None else min(self._least, first)
+        return slots[leave]
 
-    def _in_order(self, slots: np.ndarray) -> np.ndarray:
-        """Many slots in ascending order: near one another in memory, now and when they are used again."""
-        if len(slots) * _DENSE < len(self.sessions):
-            return slots
-        there = np.zeros(len(self.sessions), np.bool_)
-        there[slots] = True
-        return np.flatnonzero(there)
+    def _last(self, bound: int | float) -> int | float:
+        """The greatest end below a bound; the end of all time is above all."""
+        if not self.whole:
+            return bound if bound == math.inf else math.nextafter(bound, -math.inf)
+        whole = as_int64(bound)
+        return whole if whole == INT64_MAX else whole - 1
+
+    def _choose(self) -> None:
+        """Shall this promise look at all sessions, or are they to be filed? Either costs a row no more than so much."""
+        rows, cost = self._rows, len(self.sessions) // _PASSED
+        self._rows, self._credit = 0, min(self._credit + rows, len(self.sessions))
+        if self.filed is None:
+            if self._credit < cost and len(self.sessions) > _SLACK:
+                self.filed = FiledSessions(self)
+            self._credit = max(self._credit - cost, 0)
+        elif rows >= 2 * cost and not self._keeps_filed:
+            self.filed.free_all_absorbed()
+            self.filed = None
 
     def read(self, slots: np.ndarray) -> np.ndarray:
         """The records of sessions. As rows of words: NumPy takes records themselves many times slower."""
@@ -177,21 +169,12 @@ class SessionTable:
         taken = self.sessions.view(np.int64).reshape(-1, words).take(slots, axis=0)
         return taken.reshape(-1).view(self.sessions.dtype)
 
-    def _file_due(self, slots: np.ndarray) -> None:
-        """By their ends as they are now."""
-        if len(slots):
-            self.due.add(slots, self.sessions["end"][slots])
-
-    def _free_absorbed(self, slots: np.ndarray) -> None:
-        self._absorbed -= len(slots)
-        self._give(slots)
-
     def drop(self, slots: np.ndarray) -> None:
         """Sessions that have gone out, after they were taken out of their slices."""
         self.shape.kernels.drop_sessions(slots, self._heads, self.sessions)
         for accumulator in self.accumulators:
             accumulator.clear(slots)
-        self._give(slots)
+        self.give(slots)
         self.count -= len(slots)
 
     def tidy(self, keep: np.ndarray | None = None) -> np.ndarray | None:
@@ -199,9 +182,7 @@ class SessionTable:
         are to stay. The old ids of those that are left, if they have others now."""
         held = self.count + (0 if keep is None else len(keep))
         if not held and len(self.keys) + len(self.sessions) > _SLACK:
-            changed = self.due.take_changes()
-            self.begin()
-            self.due.changed = set(changed)
+            self.release()
             return np.zeros(0, np.int64)
         if not self.shape.keys or len(self.keys) <= 4 * held + _SLACK:
             return None
@@ -222,12 +203,20 @@ class SessionTable:
         self.keys.map(columns, len(old))
         return old
 
+    def release(self) -> None:
+        """Nothing is open, and no memory is kept for what will be."""
+        changed = [] if self.filed is None else self.filed.due.take_changes()
+        self.begin()
+        if self.filed is not None:
+            self.filed.due.changed = set(changed)
+
     def slots(self) -> np.ndarray:
         """All that are open."""
         return np.flatnonzero(self.sessions["state"] & OPEN)
 
     def least_start(self) -> int | float | None:
-        return self._starts.least(self.sessions, self.count)
+        """Where the first open session begins, right behind `take_due`."""
+        return self._least if self.filed is None else self.filed.least_start()
 
     def key_arrays(self, records: np.ndarray, names: Iterable[str] | None = None) -> dict[str, pa.Array]:
         """The keys of sessions, or some of their columns."""
@@ -243,14 +232,6 @@ class SessionTable:
         taken = [a.take(slots) for a in self.accumulators]
         return [*self.key_arrays(records).values(), *self.shape.results(taken, edges)]
 
-    def sweep(self) -> None:
-        """File what changed by its end as it is now."""
-        for number in self.due.numbers():
-            slots = self.filed(number)
-            if (self.sessions["state"][slots] & CHANGED).any():
-                self.due.replace(number, slots[:0])
-                self._file_due(slots)
-
     def restore(
         self, keys: Sequence[Key], starts: np.ndarray, ends: np.ndarray, partials: Sequence[Accumulator]
     ) -> None:
@@ -265,5 +246,5 @@ class SessionTable:
         self.sessions["state"][slots] = OPEN
         for ours, theirs in zip(self.accumulators, partials, strict=True):
             ours.merge(slots, theirs)
-        self._file_due(slots)
-        self._starts.add(slots, self.sessions)
+        if self.filed is not None:
+            self.filed.add(slots)

@@ -46,7 +46,7 @@ class Shown:
 
     @property
     def nbytes(self) -> int:
-        return int(self.log.nbytes + self.keys.nbytes + self.latest.nbytes)
+        return int(self.log.nbytes + self.keys.nbytes + self.latest.nbytes) if len(self.latest) else 0
 
     def news(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """The rows that were not shown before as they are now; they count as shown then. No row comes twice in it."""

@@ -15,14 +15,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from oop.errors import SchemaMismatch
+from oop.errors import SchemaMismatch, WrongArgument
 from oop.kernels import views
 from oop.kernels.checks import INT64_MAX, INT64_MIN
+from oop.kernels.reference_user import failed
 from oop.kernels.user import Fold, Functions, user_loops
 from oop.operators.accumulators import Accumulator
-from oop.operators.aggregates import Aggregate
-from oop.operators.expressions import Expr, col
+from oop.operators.aggregates import Aggregate, as_column
+from oop.operators.expressions import Expr
 from oop.operators.user_accumulator import UserAccumulator
+from oop.site import user_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +36,13 @@ class UserFunctions(Functions):
 
     def __call__(self, *columns: str | Expr) -> UserAggregate:
         if not _takes(self.incr, 1 + len(columns)):
-            raise TypeError(
+            raise WrongArgument(
                 f"incr of {self.name} is given the state and {len(columns)} values, one for each column; "
-                f"it takes {inspect.signature(self.incr)}"
+                f"it takes {inspect.signature(self.incr)}",
+                at=user_line(),
+                hint="call the aggregate with as many columns as incr takes values behind the state",
             )
-        exprs = tuple(col(c) if isinstance(c, str) else c for c in columns)
+        exprs = tuple(map(as_column, columns))
         return UserAggregate(self.name, exprs[0] if len(exprs) == 1 else None, exprs=exprs, functions=self)
 
 
@@ -138,41 +142,94 @@ def aggregate(
         if function is None and role != "incr":
             continue
         if not callable(function):
-            raise TypeError(f"{role} is a function, not {function!r}")
+            raise WrongArgument(f"{role} is a function, not {function!r}", at=user_line(), hint=_SHAPES[role])
+        _check_kind(role, function)
         if given is not None and not any(_takes(function, n) for n in given):
-            raise TypeError(f"{role} takes {' or '.join(map(str, given))} arguments, not {inspect.signature(function)}")
+            what = f"{role} takes {' or '.join(map(str, given))} arguments, not {inspect.signature(function)}"
+            raise WrongArgument(what, at=user_line(), hint=_SHAPES[role])
     plain = str(name or getattr(incr, "__name__", "aggregate"))
     takes_window = final is not None and not _takes(final, 1)
     return UserFunctions(_state(init), incr, merge, final, "aggregate" if "<" in plain else plain, takes_window)
 
 
+_SHAPES = {
+    "init": "init is 0, (0, 0.0), or a function without arguments that gives such a state",
+    "incr": "write it as incr(state, value), with one value for each column",
+    "merge": "write it as merge(a, b): the state of all rows behind two states",
+    "final": "write it as final(state), or final(state, start, end) to be given the window's edges",
+}
+_PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+
+
+def _check_kind(role: str, function: Any) -> None:
+    """It gives its result when it is called, and all that it takes it takes by place: so it can be compiled."""
+    function = getattr(function, "py_func", function)
+    for is_, what in (
+        (inspect.iscoroutinefunction, "an async function: calling it gives a coroutine"),
+        (inspect.isasyncgenfunction, "an async generator: calling it gives no value"),
+        (inspect.isgeneratorfunction, "a generator (it has a yield): calling it gives no value"),
+    ):
+        if is_(function):
+            raise WrongArgument(
+                f"{role} is {what}", at=user_line(), hint=f"{role} gives its result by return; {_SHAPES[role]}"
+            )
+    signature = _signature(function) if inspect.isfunction(function) and role != "init" else None
+    named = [p for p in signature.parameters.values() if p.kind not in _PLACED] if signature else []
+    if named:
+        raise WrongArgument(
+            f"{role} takes {', '.join(p.name for p in named)} by name, and is given all by place: it takes {signature}",
+            at=user_line(),
+            hint=f"make it a parameter by place with a default, {named[0].name}=…, or use a name from outside",
+        )
+
+
+def _signature(function: Any) -> inspect.Signature | None:
+    try:
+        return inspect.signature(getattr(function, "py_func", function))
+    except ValueError:  # some functions written in C do not say
+        return None
+
+
 def _takes(function: Any, count: int) -> bool:
     """Can it be called with so many arguments?"""
+    signature = _signature(function)
     try:
-        signature = inspect.signature(getattr(function, "py_func", function))
-    except ValueError:  # some functions written in C do not say
-        return True
-    try:
-        signature.bind(*range(count))
+        if signature is not None:
+            signature.bind(*range(count))
     except TypeError:
         return False
     return True
 
 
 def _state(init: Any) -> Any:
-    value = init() if callable(init) else init
+    value = _started(init) if callable(init) else init
     if not isinstance(value, tuple):
         return _part(value)
     if not value:
-        raise TypeError("the state needs at least one component")
+        raise WrongArgument("the state needs at least one component", at=user_line(), hint=_SHAPES["init"])
     parts = [_part(part) for part in value]
     return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+
+
+def _started(init: Callable[[], Any]) -> Any:
+    _check_kind("init", init)
+    if not _takes(init, 0):
+        what = f"init takes no arguments, not {_signature(init)}"
+        raise WrongArgument(what, at=user_line(), hint=_SHAPES["init"])
+    try:
+        return init()
+    except Exception as error:
+        wrong = failed("init", error)
+        wrong.hint = _SHAPES["init"]
+        raise wrong.located(user_line()) from error
 
 
 def _part(value: Any) -> Any:
     value = value.item() if isinstance(value, np.generic) else value
     if type(value) not in (int, float, bool):
-        raise TypeError(f"the state is a number, a bool, or a tuple of these, not {value!r}")
+        what = f"the state is a number, a bool, or a tuple of these, not {value!r}"
+        raise WrongArgument(what, at=user_line(), hint=_SHAPES["init"])
     if isinstance(value, int) and not INT64_MIN <= value <= INT64_MAX:
-        raise ValueError(f"{value} does not fit 64 bits; whole numbers of a state are int64")
+        what = f"{value} does not fit 64 bits; whole numbers of a state are int64"
+        raise WrongArgument(what, at=user_line(), hint="write it as a float: 0.0 instead of 0")
     return value

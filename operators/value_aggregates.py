@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Real
 
+from oop.errors import WrongArgument
 from oop.operators.aggregates import Aggregate, as_column
 from oop.operators.expressions import Expr
+from oop.site import user_line
 
 
 def _by(by: str | Expr | None) -> Expr | None:
@@ -66,13 +69,17 @@ def quantile(of: str | Expr, q: float | Sequence[float], *, k: int = 200) -> Agg
     >>> s.window(oop.tumbling(10)).agg(ms=oop.quantile("ms", [0.5, 0.99])).run().to_table()["ms"].to_pylist()
     [[8.0, 9.0]]
     """
-    several = not isinstance(q, (int, float))
-    asked = tuple(float(part) for part in q) if not isinstance(q, (int, float)) else (float(q),)
-    if not asked or not all(0 <= part <= 1 for part in asked):
-        raise ValueError(f"q is a number from 0 to 1, or several, not {q!r}")
+    several = isinstance(q, Iterable) and not isinstance(q, str)
+    asked = tuple(q) if isinstance(q, Iterable) and not isinstance(q, str) else (q,)
+    if not asked or not all(isinstance(part, Real) and not isinstance(part, bool) and 0 <= part <= 1 for part in asked):
+        raise WrongArgument(
+            f"q is a number from 0 to 1, or several, not {q!r}",
+            at=user_line(),
+            hint="write q=0.5 for the median, q=[0.5, 0.99] for a list of both",
+        )
     if not 8 <= _whole("k", k) <= 65_535:
         raise ValueError(f"k is from 8 to 65535, not {k!r}")
-    return Aggregate("quantile", as_column(of), k=k, q=asked if several else asked[0])
+    return Aggregate("quantile", as_column(of), k=k, q=tuple(map(float, asked)) if several else float(asked[0]))
 
 
 def median(of: str | Expr, *, k: int = 200) -> Aggregate:

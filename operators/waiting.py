@@ -75,10 +75,12 @@ class WaitingRows:
         while self.slicing.shift < WIDEST and (len(numbers) > time_slices.SPREAD or len(self._slices) > MOST):
             self._widen()
             numbers, order, starts = order_slots(slots, self.slicing.shift)
-        if order is not None:
-            batch = _taken(batch, order)
+        if order is None:
+            self._append(int(numbers[0]), batch)
+            return
+        batch = _taken(batch, order)
         for number, start, end in zip(numbers.tolist(), starts[:-1].tolist(), starts[1:].tolist(), strict=True):
-            self._append(number, batch.slice(start, end - start))
+            self._append(number, batch.slice(start, end - start), view=True)
 
     def times(self, batch: pa.RecordBatch) -> np.ndarray:
         """The attribute of rows that have it."""
@@ -89,16 +91,21 @@ class WaitingRows:
         columns = [as_type(own_copy(batch.column(f.name)), f.type) for f in self._plain]
         return pa.RecordBatch.from_arrays(columns, schema=self._plain)
 
-    def _append(self, number: int | None, batch: pa.RecordBatch) -> None:
+    def _append(self, number: int | None, batch: pa.RecordBatch, view: bool = False) -> None:
+        """``view``: it is a piece of something larger, and gets memory of its own. If it stays, it must not keep alive
+        what has left."""
         pieces = self._valueless if number is None else self._slices.setdefault(number, [])
         self._changed.add(number)
         self._rows += batch.num_rows
         # a short batch is joined with one that is not much longer: there are never many, and no row is copied often
-        while pieces and pieces[-1].num_rows <= 2 * batch.num_rows:
-            self.nbytes -= pieces[-1].nbytes
-            batch = pa.concat_batches([pieces.pop(), batch])
+        together, rows = [batch], batch.num_rows
+        while pieces and pieces[-1].num_rows <= 2 * rows:
+            self.nbytes -= _size(pieces[-1])
+            together.append(pieces.pop())
+            rows += together[-1].num_rows
+        batch = pa.concat_batches(together[::-1]) if view or len(together) > 1 else batch
         pieces.append(batch)
-        self.nbytes += batch.nbytes
+        self.nbytes += _size(batch)
 
     def _widen(self) -> None:
         """Slices four times as long. Rows of one time were in one slice, so they stay in their order."""
@@ -149,9 +156,9 @@ class WaitingRows:
         """All rows of a slice as one batch."""
         pieces = self._valueless if number is None else self._slices[number]
         if len(pieces) > 1:
-            self.nbytes -= sum(piece.nbytes for piece in pieces)
+            self.nbytes -= sum(map(_size, pieces))
             pieces[:] = [pa.concat_batches(pieces)]
-            self.nbytes += pieces[0].nbytes
+            self.nbytes += _size(pieces[0])
         return pieces[0]
 
     def _remove(self, number: int | None, rows: pa.RecordBatch, gone: np.ndarray | None) -> Iterator[pa.RecordBatch]:
@@ -163,7 +170,7 @@ class WaitingRows:
         leaving = rows if whole or gone is None else _taken(rows, np.flatnonzero(gone))
         self._changed.add(number)
         self._rows -= leaving.num_rows
-        self.nbytes += (0 if left is None else left.nbytes) - rows.nbytes
+        self.nbytes += (0 if left is None else _size(left)) - _size(rows)
         if number is None:
             self._valueless = [] if left is None else [left]
         elif left is None:
@@ -222,6 +229,11 @@ class WaitingRows:
                 self._append(number, self._held(part))
                 self._saved.add(number)
         self._changed = set()
+
+
+def _size(batch: pa.RecordBatch) -> int:
+    """Of the memory that it keeps alive, which may be more than its rows need."""
+    return int(batch.get_total_buffer_size())
 
 
 def _taken(batch: pa.RecordBatch, rows: np.ndarray) -> pa.RecordBatch:

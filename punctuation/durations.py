@@ -15,6 +15,8 @@ import re
 from datetime import timedelta
 from fractions import Fraction
 
+from oop.errors import WrongArgument
+
 Duration = str | int | float | timedelta
 
 NANOSECONDS = {
@@ -54,7 +56,7 @@ def in_units(duration: Duration, unit: int | None, *, whole: bool = True) -> int
     if not isinstance(duration, str | int | float | timedelta) and hasattr(duration, "item"):
         duration = duration.item()  # a number or a timedelta of NumPy's
     if isinstance(duration, bool):
-        raise ValueError(f"not a duration: {duration!r}")
+        raise no_duration(duration)
     if isinstance(duration, str | timedelta):
         if unit is None:
             raise ValueError(
@@ -70,11 +72,23 @@ def in_units(duration: Duration, unit: int | None, *, whole: bool = True) -> int
             if not duration.is_integer():
                 raise ValueError(f"the duration {duration!r} is not a whole number of the time column's unit")
             return int(duration)
-        return operator.index(duration)
-    value = float(duration)
+        try:
+            return operator.index(duration)
+        except TypeError:
+            raise no_duration(duration) from None
+    try:
+        value = float(duration)
+    except (TypeError, ValueError):
+        raise no_duration(duration) from None
     if value != value or value in (float("inf"), float("-inf")):
-        raise ValueError(f"not a duration: {duration!r}")
+        raise no_duration(duration)
     return value
+
+
+def no_duration(value: object, name: str | None = None, at: str | None = None) -> WrongArgument:
+    """The error for what is none: ``name`` is the argument that it was given as."""
+    what = f"not a duration: {value!r}" if name is None else f"{name} is a duration, not {value!r}"
+    return WrongArgument(what, at=at, hint="write '250ms', '5s', '1min', a timedelta, or a number in the column's unit")
 
 
 def show(duration: Duration | None) -> str:

@@ -45,7 +45,14 @@ OTHER = object()  # stands for every value of a group column that no promise nam
 
 class Frontier:
     """Three kinds of promises, each where it is cheap to ask for: ``all`` rows (linear and joint corners), groups of
-    one column (`Grouping`), and the rare conjunctions over several group columns (a plain list)."""
+    one column (`Grouping`), and the rare conjunctions over several group columns (a plain list).
+
+    >>> f = Frontier()
+    >>> f.advance(Punctuation({"ts": 5})), f.advance(Punctuation({"ts": 9}, {"link": "A"}))
+    (True, True)
+    >>> f
+    Frontier(ts < 5; link = 'A': ts < 9)
+    """
 
     __slots__ = ("all", "by", "several")
 
@@ -56,6 +63,11 @@ class Frontier:
 
     @classmethod
     def of(cls, *promises: Punctuation) -> Frontier:
+        """A stream that has promised these.
+
+        >>> Frontier.of(Punctuation({"ts": 5}), Punctuation({"end": 7}))
+        Frontier(ts < 5; end < 7)
+        """
         frontier = cls()
         for promise in promises:
             frontier.advance(promise)
@@ -63,15 +75,29 @@ class Frontier:
 
     @property
     def ended(self) -> bool:
+        """Has the end been promised?
+
+        >>> Frontier.of(Punctuation()).ended
+        True
+        """
         return self.all.ended
 
     @property
     def is_linear(self) -> bool:
-        """No joint and no group-wise promise: the kind most streams need."""
+        """No joint and no group-wise promise: the kind most streams need.
+
+        >>> Frontier.of(Punctuation({"ts": 5})).is_linear, Frontier.of(Punctuation({"ts": 5, "end": 9})).is_linear
+        (True, False)
+        """
         return not self.by and not self.several and not self.all.joint
 
     def advance(self, promise: Punctuation) -> bool:
-        """Take a promise in; True if the frontier did not imply it before."""
+        """Take a promise in; True if the frontier did not imply it before.
+
+        >>> f = Frontier()
+        >>> f.advance(Punctuation({"ts": 5})), f.advance(Punctuation({"ts": 4}))
+        (True, False)
+        """
         if not promise.where and self.is_linear:
             if not self.all.add(promise.below):
                 return False
@@ -106,7 +132,12 @@ class Frontier:
             self.several = [p for p in self.several if not simple.covers(p)]
 
     def covers(self, promise: Punctuation) -> bool:
-        """Is the promise implied? Decided cell by cell: each combination of named (or other) groups it speaks of."""
+        """Is the promise implied? Decided cell by cell: each combination of named (or other) groups it speaks of.
+
+        >>> f = Frontier.of(Punctuation({"ts": 5}))
+        >>> f.covers(Punctuation({"ts": 4}, {"link": "A"})), f.covers(Punctuation({"ts": 6}))
+        (True, False)
+        """
         if self.all.covers(promise.below, _point(promise)):
             return True
         columns = {*promise.where, *self.by, *(c for p in self.several for c in p.where)}
@@ -129,7 +160,11 @@ class Frontier:
         return [OTHER, *named]
 
     def named(self, column: str) -> set[Value]:
-        """The groups of a column that some promise names."""
+        """The groups of a column that some promise names.
+
+        >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A"})).named("link")
+        {'A'}
+        """
         named: set[Value] = set(self.by[column].groups) if column in self.by else set()
         for p in self.several:
             theirs = p.where.get(column)
@@ -151,24 +186,43 @@ class Frontier:
         return any(_cell_matches(p, cell) and _as_corners(p).covers(corner, point) for p in self.several)
 
     def covers_row(self, row: Mapping[str, Value]) -> bool:
-        """Does the row match a promise already made, that is: is it late?"""
+        """Does the row match a promise already made, that is: is it late?
+
+        >>> f = Frontier.of(Punctuation({"ts": 5}))
+        >>> f.covers_row({"ts": 4}), f.covers_row({"ts": 5})
+        (True, False)
+        """
         return any(p.matches(row) for p in self.promises())
 
     def bound(self, attribute: str, where: Mapping[str, Value] | None = None) -> Bound | None:
         """The bound on an attribute for rows of these groups; for all rows when no group is given.
 
         None: nothing is promised; infinity: the end.
+
+        >>> f = Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A"}))
+        >>> f.bound("ts"), f.bound("ts", {"link": "A"}), f.bound("end")
+        (5, 9, None)
         """
         if not self.by and not self.several:
             return self.all.bound(attribute)
         return self.at(where or {}).bound(attribute)
 
     def bounds(self, attribute: str, column: str, values: Sequence[Value]) -> list[Bound | None]:
-        """The bound for each of these groups, so that a kernel can compare a whole batch."""
+        """The bound for each of these groups, so that a kernel can compare a whole batch.
+
+        >>> f = Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A"}))
+        >>> f.bounds("ts", "link", ["A", "B"])
+        [9, 5]
+        """
         return [self.bound(attribute, {column: v}) for v in values]
 
     def at(self, where: Mapping[str, Value]) -> Corners:
-        """What holds for the rows with these values in the group columns; a column not given may have any value."""
+        """What holds for the rows with these values in the group columns; a column not given may have any value.
+
+        >>> f = Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A"}))
+        >>> f.at({"link": "A"}).bound("ts")
+        9
+        """
         where = {c: group_value(v) for c, v in where.items()}
         if not self.several:
             return self._at(where)
@@ -192,7 +246,11 @@ class Frontier:
                 yield from corner
 
     def promises(self) -> Iterator[Punctuation]:
-        """The strongest promises; advancing an empty frontier by them gives this one again."""
+        """The strongest promises; advancing an empty frontier by them gives this one again.
+
+        >>> list(Frontier.of(Punctuation({"ts": 3}), Punctuation({"ts": 5})).promises())
+        [Punctuation(ts < 5)]
+        """
         for corner in self.all:
             yield Punctuation._made(dict(corner), {})
         for column, grouping in self.by.items():
@@ -205,20 +263,35 @@ class Frontier:
         yield from self.several
 
     def advance_to(self, other: Frontier) -> Iterator[Punctuation]:
-        """Advance to what the other promises, yielding just what is new."""
+        """Advance to what the other promises, yielding just what is new.
+
+        >>> f = Frontier.of(Punctuation({"ts": 5}))
+        >>> list(f.advance_to(Frontier.of(Punctuation({"ts": 4}), Punctuation({"end": 7}))))
+        [Punctuation(end < 7)]
+        """
         for promise in other.promises():
             if self.advance(promise):
                 yield promise
 
     @staticmethod
     def meet(frontiers: Iterable[Frontier]) -> Frontier:
-        """What holds on all ports together."""
+        """What holds on all ports together.
+
+        >>> Frontier.meet([Frontier.of(Punctuation({"ts": 5})), Frontier.of(Punctuation({"ts": 3}))])
+        Frontier(ts < 3)
+        """
         frontiers = list(frontiers)
         if not frontiers:
             raise ValueError("a meet needs at least one frontier")
         return reduce(_meet, frontiers[1:], frontiers[0].copy())
 
     def copy(self) -> Frontier:
+        """Another with the same promises, which goes on by itself.
+
+        >>> f = Frontier.of(Punctuation({"ts": 5}))
+        >>> f.copy().advance(Punctuation({"ts": 7})), f
+        (True, Frontier(ts < 5))
+        """
         out = Frontier()
         out.all = self.all.copy()
         out.by = {c: g.copy() for c, g in self.by.items()}
@@ -245,6 +318,11 @@ class Frontier:
 
     @classmethod
     def from_json(cls, said: Iterable[str]) -> Frontier:
+        """Read what `to_json` gave.
+
+        >>> Frontier.from_json(['{"below": {"ts": 5}}'])
+        Frontier(ts < 5)
+        """
         return cls.of(*map(Punctuation.from_json, said))
 
     def __reduce__(self) -> tuple[Any, ...]:

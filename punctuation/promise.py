@@ -34,7 +34,11 @@ _set = object.__setattr__
 
 
 class Punctuation:
-    """``below`` gives strict upper bounds, ``where`` names groups: a value, or `not_in(...)` for the rest."""
+    """``below`` gives strict upper bounds, ``where`` names groups: a value, or `not_in(...)` for the rest.
+
+    >>> Punctuation(below={"ts": 5}), Punctuation(below={"ts": 5}, where={"link": "A"})
+    (Punctuation(ts < 5), Punctuation(ts < 5, link = 'A'))
+    """
 
     __slots__ = ("below", "where")
 
@@ -70,24 +74,46 @@ class Punctuation:
 
     @property
     def is_end(self) -> bool:
-        """Does it end the stream? Only the promise without patterns does."""
+        """Does it end the stream? Only the promise without patterns does.
+
+        >>> END.is_end, Punctuation({"ts": 5}).is_end
+        (True, False)
+        """
         return not self.below and not self.where
 
     def pattern(self, attribute: str) -> Pattern | None:
-        """What it says of the attribute; None is a wildcard."""
+        """What it says of the attribute; None is a wildcard.
+
+        >>> promise = Punctuation({"ts": 5})
+        >>> str(promise.pattern("ts")), promise.pattern("link")
+        ('< 5', None)
+        """
         if attribute in self.below:
             return Below(self.below[attribute])
         return self.where.get(attribute)
 
     def patterns(self) -> dict[str, Pattern]:
+        """What it says of each attribute that it names.
+
+        >>> {name: str(pattern) for name, pattern in Punctuation({"ts": 5}, {"link": "A"}).patterns().items()}
+        {'ts': '< 5', 'link': "= 'A'"}
+        """
         return {**{a: Below(b) for a, b in self.below.items()}, **self.where}
 
     def matches(self, row: Mapping[str, Value]) -> bool:
-        """Would this row, coming later, break the promise?"""
+        """Would this row, coming later, break the promise?
+
+        >>> Punctuation({"ts": 5}).matches({"ts": 4}), Punctuation({"ts": 5}).matches({"ts": 5})
+        (True, False)
+        """
         return all(p.matches(row.get(a)) for a, p in self.patterns().items())
 
     def covers(self, other: Punctuation) -> bool:
-        """Does this promise imply the other?"""
+        """Does this promise imply the other?
+
+        >>> Punctuation({"ts": 5}).covers(Punctuation({"ts": 4})), Punctuation({"ts": 5}).covers(Punctuation({"ts": 6}))
+        (True, False)
+        """
         theirs = other.patterns()
         return all(a in theirs and contains(p, theirs[a]) for a, p in self.patterns().items())
 

@@ -140,7 +140,10 @@ class Notes(Protocol):
 
 @dataclass(eq=False)
 class Box:
-    """A running operator with what it reads and feeds. ``check`` watches that it keeps its own promises."""
+    """A running operator with what it reads and feeds. ``check`` watches that it keeps its own promises.
+
+    One element may give very many: when a queue behind it is full, what is left of them stays ``pending``, unmade.
+    """
 
     node: Node
     operator: Operator
@@ -161,6 +164,7 @@ class Box:
     held: int = 0
     failed: bool = False
     stamps: Notes | None = None  # of a source: when it promised
+    pending: Iterator[Element] | None = None
 
     def __post_init__(self) -> None:
         self.stateful = self.operator if isinstance(self.operator, Stateful) else None
@@ -168,7 +172,12 @@ class Box:
 
     @property
     def has_work(self) -> bool:
-        return not self.failed and any(arc.queue for arc in self.inputs)
+        return not self.failed and (self.pending is not None or any(arc.queue for arc in self.inputs))
+
+    @property
+    def is_full(self) -> bool:
+        """Does a queue behind it, also that of whoever reads the result, have as much as it is meant for?"""
+        return any(a.queued_rows >= CAPACITY_ROWS for a in self.outputs if a.target is None or not a.target.failed)
 
     @property
     def is_pushed_back(self) -> bool:
@@ -178,11 +187,16 @@ class Box:
     def run(self, rows: int | None) -> bool:
         """Take up to this many rows (None: all that wait) from the ports in turn; True if there was anything."""
         taken, worked = 0, False
-        while rows is None or taken < rows:
+        if self.pending is not None:
+            self._go_on(self.pending)
+            worked = True
+        while self.pending is None and (rows is None or taken < rows):
             ready = [arc for arc in self.inputs if arc.queue]
             if not ready:
                 break
             for arc in ready:
+                if self.pending is not None:
+                    break
                 promises = arc.take_promises() if self.trains is not None else []
                 if promises:
                     self._process_promises(promises, arc.port)
@@ -198,11 +212,11 @@ class Box:
         if isinstance(element, pa.RecordBatch):
             self.rows_in += element.num_rows
             self.batches_in += 1
-            self.emit(self.operator.process_batch(element, port))
+            self._go_on(self.operator.process_batch(element, port))
         else:
             self.measure()  # a promise is about to free what has been taken: this is where a peak is
             self.promises_in += 1
-            self.emit(self.operator.process_punctuation(element, port))
+            self._go_on(self.operator.process_punctuation(element, port))
 
     def process_train(self, elements: list[Element]) -> int:
         """What an input box takes in one go; the number of rows."""
@@ -220,14 +234,22 @@ class Box:
         assert self.trains is not None
         self.measure()
         self.promises_in += len(promises)
-        self.emit(self.trains.process_punctuations(promises, port))
+        self._go_on(self.trains.process_punctuations(promises, port))
 
-    def emit(self, elements: Iterator[Element]) -> None:
+    def _go_on(self, elements: Iterator[Element]) -> None:
+        """Put out what comes, until a queue behind it is full."""
+        self.pending = None
+        self.emit(elements, pausing=True)
+
+    def emit(self, elements: Iterator[Element], pausing: bool = False) -> None:
         """Put what comes out on every arc; an error from the operator gets the user's line."""
         start = perf_counter()
         try:
             for element in elements:
                 self._put(element)
+                if pausing and self.is_full:
+                    self.pending = elements
+                    break
         except OopError as wrong:
             raise wrong.located(self.node.site) from wrong.__cause__
         except Exception as wrong:
@@ -235,6 +257,11 @@ class Box:
             raise
         finally:
             self.seconds += perf_counter() - start
+
+    def tick(self, punct: Punctuation) -> None:
+        """What the clock promises."""
+        self.emit(self.operator.process_punctuation(punct))
+        self.measure()
 
     def measure(self) -> None:
         if self.stateful is not None:
@@ -275,7 +302,6 @@ class ShardedBox(Box):
         super().__post_init__()
         assert isinstance(self.operator, Sharded)
         self.sharded = self.operator
-        self.trains = None  # the shards couple promises themselves
 
     @property
     def has_work(self) -> bool:
@@ -290,6 +316,10 @@ class ShardedBox(Box):
             if not ready:
                 break
             for arc in ready:
+                together = arc.take_promises()
+                if together:
+                    self._process_promises(together, arc.port)
+                    continue
                 train, promises = arc.take_past_promises(SHARDED_TRAIN_ROWS)
                 if train:
                     taken += self._process_batches(train, arc.port)
@@ -298,6 +328,9 @@ class ShardedBox(Box):
         self.emit(self.sharded.ready())
         self.measure()
         return True
+
+    def _go_on(self, elements: Iterator[Element]) -> None:
+        self.emit(elements)  # it comes from threads, which do not wait
 
     def _process_batches(self, train: list[pa.RecordBatch], port: int) -> int:
         rows = sum(batch.num_rows for batch in train)

@@ -28,8 +28,11 @@ from oop.engines.sharded import Sharded
 from oop.engines.stamps import Stamps
 from oop.engines.tracing import find_blame
 from oop.errors import OopError
+from oop.latency import measured
+from oop.operators.arrival import CLOCK, arrives_at
 from oop.operators.base import Element, Narrowing
 from oop.operators.input import InputOperator
+from oop.operators.qos import Clocked
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
 from oop.punctuation import END, Punctuation
 from oop.sinks import open_sink
@@ -46,6 +49,9 @@ class Embedded:
     free. Without it there is one thread, unless the inputs are known to have a million rows or more: then there is one
     for each core, up to four.
 
+    ``latency=True`` measures how long each row of the result took since the oldest row that it comes from entered: in
+    ``Run.metrics.latency``. It costs a column on the way.
+
     ``readers=True`` gives every live input a thread that reads it, so that one which is silent does not hold up the
     others; without it, inputs are read in turn (a plan with a timer has such threads anyway).
 
@@ -55,6 +61,8 @@ class Embedded:
     2
     """
 
+    runs_in_order = True
+
     def __init__(
         self,
         *,
@@ -63,6 +71,7 @@ class Embedded:
         clock: Clock | None = None,
         readers: bool = False,
         check: bool = False,
+        latency: bool = False,
     ) -> None:
         if threads is not None and (not isinstance(threads, int) or isinstance(threads, bool) or threads < 1):
             raise ValueError(f"threads is a number of at least 1, not {threads!r}")
@@ -71,9 +80,18 @@ class Embedded:
         self.clock = clock or WallClock()
         self.readers = readers
         self.check = check
+        self.latency = latency
 
     def run(self, root: Node, *, to: Any = None) -> Run:
+        """What `Stream.run` calls, with the plan.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
+        >>> s.run(oop.Embedded(threads=1)).to_table().num_rows
+        2
+        """
         check_emits(root)
+        root = measured(root) if self.latency else root
         sink = None if to is None else open_sink(to, root.schema)
         try:
             run = Run(root, self)
@@ -112,7 +130,13 @@ class _Source:
 
 
 class Run:
-    """One run of a pipeline; reading it drives it. Iterate for batches, `elements` also gives the promises."""
+    """One run of a pipeline; reading it drives it. Iterate for batches, `elements` also gives the promises.
+
+    >>> import oop
+    >>> run = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered()).run()
+    >>> [batch.to_pydict() for batch in run]
+    [{'ts': [1, 2]}]
+    """
 
     def __init__(self, root: Node, engine: Embedded) -> None:
         self._root = root
@@ -123,6 +147,7 @@ class Run:
         self._stopped = False
         self._failure: Exception | None = None
         self._gauge = Gauge()
+        self._clocked: list[Box] = []  # boxes that look at the clock
         threads = engine.threads or _threads_for(root)
         self._pool = Pool(threads) if threads > 1 else None
         if self._pool is not None:
@@ -156,6 +181,11 @@ class Run:
                 for progress in operator.clocked:  # refuses a clock that cannot count in the column's unit
                     self._clock.now(node.schema.field(progress.attribute).type)
                     timers = True
+            if isinstance(operator, Clocked):
+                operator.now = partial(self._clock.now, CLOCK)
+            if node.spec.clocked:
+                self._clocked.append(box)
+                timers = True
         boxes[id(root)].outputs.append(self._result)
         threaded = engine.readers or (timers and self._clock.live)
         return list(boxes.values()), [self._source(box, threaded) for box in inputs]
@@ -222,7 +252,15 @@ class Run:
                 if data is not None and data.kind == "live":
                     break  # the next element may be long in coming
             self._guarded(source.box, partial(source.tick, self._clock))
+        self._tick()
         return any_read
+
+    def _tick(self) -> None:
+        """Let operators look at the clock; not while rows wait in front of them, which arrived before."""
+        for box in self._clocked:
+            if not box.has_work and not box.failed:
+                punct = arrives_at(self._clock.now(CLOCK))
+                self._guarded(box, partial(box.tick, punct))
 
     def _guarded(self, box: Box, action: Callable[[], Any]) -> Any:
         """Do it; an error is kept, to be raised by _drive once what came before it has left."""
@@ -282,12 +320,28 @@ class Run:
         return (e for e in self.elements() if isinstance(e, pa.RecordBatch))
 
     def to_table(self) -> pa.Table:
-        """Everything that is still to come, as one table."""
+        """Everything that is still to come, as one table.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
+        >>> s.run().to_table().to_pydict()
+        {'ts': [1, 2]}
+        """
         batches = [b.replace_schema_metadata(None) for b in self]
         return pa.Table.from_batches(batches, schema=self._root.schema.remove_metadata())
 
     def stop(self) -> None:
-        """Stop reading; windows that are still open stay unfinished (this is not the end of the stream)."""
+        """Stop reading; windows that are still open stay unfinished (this is not the end of the stream).
+
+        >>> import itertools, oop
+        >>> endless = (pa.record_batch({"ts": [t]}) for t in itertools.count())
+        >>> run = oop.source(endless, time="ts", punctuate=oop.ordered()).run()
+        >>> for batch in run:
+        ...     if batch["ts"][0].as_py() == 3:
+        ...         run.stop()
+        >>> batch.to_pylist()
+        [{'ts': 3}]
+        """
         self._stopped = True
 
     def _write(self, sink: Any) -> None:
@@ -304,7 +358,14 @@ class Run:
 
     @property
     def late(self) -> Late:
-        """The rows set aside so far, with the promise that each broke."""
+        """The rows set aside so far, with the promise that each broke.
+
+        >>> import oop
+        >>> run = oop.source(pa.table({"ts": [5, 1]}), time="ts", punctuate=oop.ordered(), name="north").run()
+        >>> _ = run.to_table()
+        >>> run.late["north"].to_pylist()
+        [{'ts': 1, 'broke': 'ts < 5', 'late_by': 4.0}]
+        """
         inputs: dict[str, InputOperator] = {}
         for source in self._sources:
             name, n = source.operator.spec.source, 2
@@ -333,7 +394,15 @@ class Run:
 
     @property
     def metrics(self) -> Metrics:
-        """Counts so far, for each box and arc."""
+        """Counts so far, for each box and arc.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2, 12]}), time="ts", punctuate=oop.ordered())
+        >>> run = s.filter(oop.col("ts") > 1).run()
+        >>> _ = run.to_table()
+        >>> [(box.name.split()[0], box.rows_in, box.rows_out) for box in run.metrics.boxes]
+        [('Source', 3, 3), ('Filter', 3, 2)]
+        """
         return gather(self._boxes, self._gauge.peak)
 
 

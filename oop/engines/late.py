@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any
 
 import pyarrow as pa
 
 from oop.engines.lateness import SHARES, Histogram, NeededSlack, histogram, needed_slack
-from oop.errors import OopError, SchemaMismatch, UnknownColumn
+from oop.errors import OopError, SchemaMismatch, UnknownColumn, UnknownSource, WrongArgument
 from oop.operators.input import InputOperator
 from oop.operators.ledger import Ledger
 from oop.operators.times import duration_in
 from oop.punctuation.durations import Duration
+from oop.site import user_line
 
 
 class Late:
@@ -32,17 +35,27 @@ class Late:
 
     def __len__(self) -> int:
         """How many rows were set aside (with ``late="admit"``: found late)."""
-        return sum(ledger.late + ledger.aside for ledger in self.sources.values())
+        return sum(ledger.late + ledger.without_time for ledger in self.sources.values())
 
     def __contains__(self, source: object) -> bool:
         return source in self.sources
 
     def __getitem__(self, source: str) -> pa.Table:
         """The rows of one source with ``broke``, the promise, and ``late_by``, in the attribute's unit."""
+        if source not in self.sources:
+            raise UnknownSource.of(source, self.sources, at=user_line())
         return self.sources[source].table()
 
     def to_table(self) -> pa.Table:
-        """The rows of all sources, which must have the same columns; else ask source by source."""
+        """The rows of all sources, which must have the same columns; else ask source by source.
+
+        >>> import oop
+        >>> a, b = (oop.source(pa.table({"ts": t}), time="ts", punctuate=oop.ordered()) for t in ([5, 1], [9, 7]))
+        >>> run = a.union(b).run()
+        >>> _ = run.to_table()
+        >>> run.late.to_table()["broke"].to_pylist()
+        ['ts < 5', 'ts < 9']
+        """
         tables = [ledger.table() for ledger in self.sources.values()]
         if any(t.schema != tables[0].schema for t in tables):
             raise SchemaMismatch(
@@ -54,6 +67,13 @@ class Late:
         """The rows by source, which are then forgotten; for runs without an end.
 
         The counts stay, and of how late each row was a sixteenth is lost.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [5, 1]}), time="ts", punctuate=oop.ordered(), name="north")
+        >>> run = s.run()
+        >>> _ = run.to_table()
+        >>> run.late.drain()["north"].num_rows, run.late.drain()["north"].num_rows, len(run.late)
+        (1, 0, 1)
         """
         return {name: ledger.drain() for name, ledger in self.sources.items()}
 
@@ -76,10 +96,19 @@ class Late:
         """
         name, operator, attribute = self._one(source, on)
         type_ = operator.output.field(attribute).type
-        return histogram(name, operator, attribute, None if bins is None else [duration_in(b, type_) for b in bins])
+        if bins is None:
+            return histogram(name, operator, attribute, None)
+        if isinstance(bins, str) or not isinstance(bins, Iterable):
+            raise WrongArgument(
+                f"bins are at least two edges that grow, not {bins!r}", at=user_line(), hint="write bins=[0, 10, 100]"
+            )
+        try:
+            return histogram(name, operator, attribute, [duration_in(b, type_) for b in bins])
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
 
     def needed_slack(
-        self, source: str | None = None, shares: Sequence[float] = SHARES, *, on: str | None = None
+        self, source: str | None = None, shares: Sequence[float] | float = SHARES, *, on: str | None = None
     ) -> NeededSlack:
         """The smallest slack that would have kept 99 %, 99.9 % and all rows of a source, those on time included.
 
@@ -97,21 +126,34 @@ class Late:
           to keep all     slack 8
         """
         name, operator, attribute = self._one(source, on)
-        return needed_slack(name, operator, attribute, shares)
+        return needed_slack(name, operator, attribute, _shares(shares))
 
     def _one(self, source: str | None, on: str | None) -> tuple[str, InputOperator, str]:
-        names = ", ".join(map(repr, self.inputs))
         if source is None:
             if len(self.inputs) != 1:
-                raise OopError("there are several sources", hint=f"name one: {names}")
+                names = ", ".join(map(repr, self.inputs))
+                raise OopError("there are several sources", at=user_line(), hint=f"name one: {names}")
             (source,) = self.inputs
         if source not in self.inputs:
-            raise OopError(f"there is no source {source!r}", hint=f"there are {names}")
+            raise UnknownSource.of(source, self.inputs, at=user_line())
         operator = self.inputs[source]
         attribute = operator.spec.time if on is None else on
         if attribute not in operator.output.names:
-            raise UnknownColumn.of(attribute, operator.output.names)
+            raise UnknownColumn.of(attribute, operator.output.names, at=user_line())
         return source, operator, attribute
 
     def __repr__(self) -> str:
-        return f"<Late {', '.join(f'{n}: {x.late + x.aside}' for n, x in self.sources.items())}>"
+        return f"<Late {', '.join(f'{n}: {x.late + x.without_time}' for n, x in self.sources.items())}>"
+
+
+def _shares(shares: Any) -> list[float]:
+    """Parts of all rows; one alone may be given as it is."""
+    asked = list(shares) if isinstance(shares, Iterable) and not isinstance(shares, str) else [shares]
+    for share in asked:
+        if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) <= 1:
+            raise WrongArgument(
+                f"a share is a number above 0 and at most 1, not {share!r}",
+                at=user_line(),
+                hint="write shares=[0.99, 1] for 99 % and all rows",
+            )
+    return [float(share) for share in asked]

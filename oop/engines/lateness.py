@@ -3,24 +3,28 @@
 A slack s keeps a row iff its time is no less than the greatest time before it, less s. So the slack that keeps a share
 of all rows, those on time included, is that quantile of how far rows are behind the greatest. A late row is behind by
 the present slack and what it is late by; of a row on time it is only known that it is behind by no more than the slack.
+A slack of n rows keeps a row iff at most n greater ones came before it: the same, counted in rows.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 
+from oop.errors import WrongArgument
 from oop.operators.input import InputOperator
 from oop.operators.late_buckets import Buckets, count_buckets, edges, octaves
+from oop.operators.ledger import AT_LEAST, AT_MOST, TIME, Ledger
 from oop.operators.times import is_whole, show_duration, unit_of
 from oop.punctuation.patterns import Bound
-from oop.punctuation.policies import Policy, Slack
+from oop.punctuation.policies import Policy, Slack, SlackRows
 from oop.punctuation.progress_groups import Grouped
+from oop.site import user_line
 
 SHARES = (0.99, 0.999, 1.0)
 _WIDTH = 40
@@ -30,19 +34,36 @@ _WIDTH = 40
 class Need:
     """To keep this share of the rows, every promise would have had to be ``more`` later (0: they were late enough).
 
-    ``slack`` is then the slack to declare, if the source has one. It is ``exact``, the smallest there is, unless rows
-    on time decide it (then less may do), promises by group depend on each other, or rows were drained.
+    ``slack`` is then the slack to declare, if the source has one; with slack by rows, ``rows`` is the number of them.
+    It is ``exact``, the smallest there is, unless rows on time decide it (then less may do), promises by group depend
+    on each other, rows were drained, or more rows came before a late one than are remembered.
+
+    >>> import oop
+    >>> run = oop.source(pa.table({"ts": [9, 8, 2]}), time="ts", punctuate=oop.slack(rows=1)).run()
+    >>> _ = run.to_table()
+    >>> need = run.late.needed_slack().of(1.0)
+    >>> need.rows, need.exact
+    (2, True)
     """
 
     share: float
     more: Bound
     slack: Bound | None
     exact: bool
+    rows: int | None = None
 
 
 @dataclass(frozen=True)
 class NeededSlack:
-    """What `Late.needed_slack` gives: numbers are in the unit of the time column, whose ``type`` is given."""
+    """What `Late.needed_slack` gives: numbers are in the unit of the time column, whose ``type`` is given.
+
+    >>> import oop
+    >>> run = oop.source(pa.table({"ts": [9, 2]}), time="ts", punctuate=oop.slack(1), name="north").run()
+    >>> _ = run.to_table()
+    >>> needed = run.late.needed_slack(shares=[1])
+    >>> needed.source, needed.rows, needed.late, needed.needs[0].slack
+    ('north', 2, 1, 7)
+    """
 
     source: str
     attribute: str
@@ -53,8 +74,23 @@ class NeededSlack:
     needs: tuple[Need, ...]
 
     def of(self, share: float) -> Need:
-        """The need for one of the shares that were asked for."""
-        return next(need for need in self.needs if need.share == share)
+        """The need for one of the shares that were asked for.
+
+        >>> import oop
+        >>> run = oop.source(pa.table({"ts": [9, 2]}), time="ts", punctuate=oop.slack(1)).run()
+        >>> _ = run.to_table()
+        >>> run.late.needed_slack().of(1.0)
+        Need(share=1.0, more=6, slack=7, exact=True, rows=None)
+        """
+        for need in self.needs:
+            if need.share == share:
+                return need
+        known = ", ".join(str(need.share) for need in self.needs)
+        raise WrongArgument(
+            f"the share {share!r} was not asked for; there are {known}",
+            at=user_line(),
+            hint=f"ask for it: run.late.needed_slack(shares=[{share!r}])",
+        )
 
     def __str__(self) -> str:
         lines = [
@@ -69,6 +105,8 @@ class NeededSlack:
         if math.isinf(need.more):
             return "no bound is known that would do"
         about = "" if need.exact else "at most "
+        if need.rows is not None:
+            return f"{about}slack {need.rows} rows"
         if need.slack is not None:
             return f"{about}slack {show_duration(need.slack, self.type)}"
         more = show_duration(need.more, self.type)
@@ -77,27 +115,43 @@ class NeededSlack:
 
 def needed_slack(name: str, source: InputOperator, attribute: str, shares: Sequence[float]) -> NeededSlack:
     ledger, policy = source.ledger, _policy(source, attribute)
-    values, unknown = ledger.late_by(attribute)
-    drained = ledger.drained.get(attribute, Buckets())
     type_ = source.output.field(attribute).type
-    rows = source.rows_seen - ledger.aside
-    late = len(values) + drained.total() + unknown
-    # what was drained is known by its bucket: it is late by less than where that ends
-    upper = [(_reach(edges(number)[1], type_), count) for number, count in drained.items()]
-    each = np.concatenate([values, *(np.full(count, most) for most, count in upper), np.full(unknown, math.inf)])
-    each.sort()
+    _, most = _late(ledger, attribute, TIME, is_whole(type_))
+    rows, late = source.rows_seen - ledger.without_time, len(most)
+    by_rows = None
+    if isinstance(policy, SlackRows) and policy.by is None:
+        by_rows = _late(ledger, attribute, AT_LEAST, True)[0], _late(ledger, attribute, AT_MOST, True)[1]
     alone = not any(isinstance(p, Grouped) and not p.is_independent for p in source.progress)
+    drained = (attribute, TIME) in ledger.drained
     needs = []
     for share in shares:
-        if not 0 < share <= 1:
-            raise ValueError(f"a share is above 0 and at most 1, not {share!r}")
         wanted = math.ceil(Fraction(str(share)) * rows) - (rows - late)  # of the late rows
-        more: Bound = each[wanted - 1].item() if wanted > 0 else 0
+        more: Bound = most[wanted - 1].item() if wanted > 0 else 0
         if is_whole(type_) and not math.isinf(more):
             more = math.ceil(more)
         slack = more + _number(policy.bound) if isinstance(policy, Slack) else None
-        needs.append(Need(share, more, slack, exact=alone and wanted > 0 and not drained))
+        need = Need(share, more, slack, exact=alone and wanted > 0 and not drained)
+        needs.append(need if by_rows is None else _in_rows(need, wanted, policy.rows, *by_rows))  # type: ignore[union-attr]
     return NeededSlack(name, attribute, source.spec.text or str(policy), type_, rows, late, tuple(needs))
+
+
+def _in_rows(need: Need, wanted: int, present: int, least: np.ndarray, most: np.ndarray) -> Need:
+    """The need of a source with slack by rows; of each late row it is known how many it needs at least, and at most."""
+    if wanted <= 0:
+        return replace(need, rows=present)
+    rows = most[wanted - 1]
+    return replace(need, exact=bool(least[wanted - 1] == rows), rows=None if math.isinf(rows) else int(rows))
+
+
+def _late(ledger: Ledger, attribute: str, unit: str, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+    """How late rows were, at least and at most, each in order: of what was drained the bucket is known."""
+    values, unknown = ledger.late_by(attribute, unit)
+    drained = ledger.drained.get((attribute, unit), Buckets())
+    places = [(*edges(number), count) for number, count in drained.items()]
+    beyond = np.full(unknown, math.inf)
+    least = [np.full(count, math.ceil(start) if whole else start) for start, _, count in places]
+    most = [np.full(count, math.ceil(end) - 1 if whole else end) for _, end, count in places]
+    return np.sort(np.concatenate([values, *least, beyond])), np.sort(np.concatenate([values, *most, beyond]))
 
 
 def _policy(source: InputOperator, attribute: str) -> Policy | None:
@@ -111,16 +165,17 @@ def _number(duration: object) -> Bound:
     return duration
 
 
-def _reach(end: float, type_: pa.DataType) -> float:
-    """The greatest lateness in a bucket that ends there."""
-    return math.ceil(end) - 1 if is_whole(type_) else end
-
-
 @dataclass(frozen=True)
 class Histogram:
     """What `Late.histogram` gives: ``counts[i]`` rows were late by ``edges[i]`` or more, below ``edges[i + 1]``.
 
     ``unknown`` rows broke a promise that was not about one bound.
+
+    >>> import oop
+    >>> run = oop.source(pa.table({"ts": [9, 2, 7]}), time="ts", punctuate=oop.ordered()).run()
+    >>> _ = run.to_table()
+    >>> run.late.histogram().edges, run.late.histogram().counts
+    ((2, 4, 8), (1, 1))
     """
 
     source: str
@@ -131,7 +186,14 @@ class Histogram:
     unknown: int
 
     def to_table(self) -> pa.Table:
-        """Columns ``at_least``, ``below`` and ``rows``; for a column of times the first two are durations."""
+        """Columns ``at_least``, ``below`` and ``rows``; for a column of times the first two are durations.
+
+        >>> import oop
+        >>> run = oop.source(pa.table({"ts": [9, 2]}), time="ts", punctuate=oop.slack(1)).run()
+        >>> _ = run.to_table()
+        >>> run.late.histogram().to_table().to_pylist()
+        [{'at_least': 4, 'below': 8, 'rows': 1}]
+        """
         at_least, below = (self._durations(e) for e in (self.edges[:-1], self.edges[1:]))
         return pa.table({"at_least": at_least, "below": below, "rows": pa.array(self.counts, pa.int64())})
 
@@ -161,7 +223,7 @@ def histogram(name: str, source: InputOperator, attribute: str, bins: Sequence[B
     begins."""
     type_ = source.output.field(attribute).type
     values, unknown = source.ledger.late_by(attribute)
-    drained = source.ledger.drained.get(attribute, Buckets())
+    drained = source.ledger.drained.get((attribute, TIME), Buckets())
     if bins is not None:
         places = np.asarray(bins, np.float64)
         if len(places) < 2 or not (np.diff(places) > 0).all():

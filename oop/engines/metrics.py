@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from oop.engines.boxes import Box
+from oop.operators.qos import MonitorOperator, least_of
 
 
 @dataclass(frozen=True)
@@ -30,12 +33,27 @@ class BoxMetrics:
 
     @property
     def selectivity(self) -> float | None:
-        """Rows out for each row in."""
+        """Rows out for each row in.
+
+        >>> import oop, pyarrow as pa
+        >>> s = oop.source(pa.table({"ts": [1, 2, 3, 4]}), time="ts", punctuate=oop.ordered())
+        >>> run = s.filter(oop.col("ts") > 3).run()
+        >>> _ = run.to_table()
+        >>> run.metrics.box("Filter").selectivity
+        0.25
+        """
         return self.rows_out / self.rows_in if self.rows_in else None
 
     @property
     def cost_per_row(self) -> float | None:
-        """Seconds for each row in."""
+        """Seconds for each row in.
+
+        >>> import oop, pyarrow as pa
+        >>> run = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered()).run()
+        >>> _ = run.to_table()
+        >>> run.metrics.box("Source").cost_per_row > 0
+        True
+        """
         return self.seconds / self.rows_in if self.rows_in else None
 
 
@@ -53,15 +71,60 @@ class ArcMetrics:
 
 
 @dataclass(frozen=True)
+class Latency:
+    """How long rows of the result took, in the clock's unit (microseconds): from the entry of the oldest row that each
+    comes from. ``counts`` are rows by steps of latency, each given by its least."""
+
+    rows: int
+    mean: float
+    greatest: int
+    counts: tuple[tuple[int, int], ...]
+
+    def quantile(self, share: float) -> int:
+        """No more than this share of the rows took longer than the step that begins here.
+
+        >>> Latency(4, 3.0, 8, ((0, 1), (2, 2), (8, 1))).quantile(0.5)
+        2
+        """
+        passed = 0
+        for least, count in self.counts:
+            passed += count
+            if passed >= share * self.rows:
+                return least
+        return self.greatest
+
+    def __str__(self) -> str:
+        shown = [("mean", self.mean), *((f"{s:.0%}", self.quantile(s)) for s in (0.5, 0.99)), ("max", self.greatest)]
+        return f"latency of {self.rows:,} rows: " + ", ".join(f"{name} {value / 1000:,.1f} ms" for name, value in shown)
+
+
+@dataclass(frozen=True)
 class Metrics:
-    """Boxes in the order of the plan, inputs first; arcs by where they come from."""
+    """Boxes in the order of the plan, inputs first; arcs by where they come from. ``latency`` is there for runs with
+    ``oop.Embedded(latency=True)``.
+
+    >>> import oop, pyarrow as pa
+    >>> run = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered(), name="north").run()
+    >>> _ = run.to_table()
+    >>> [(arc.source.split()[1], arc.target, arc.rows) for arc in run.metrics.arcs]
+    [('north', 'result', 2)]
+    """
 
     boxes: tuple[BoxMetrics, ...]
     arcs: tuple[ArcMetrics, ...]
     peak_rows: int
+    latency: Latency | None = None
 
     def box(self, name: str) -> BoxMetrics:
-        """The first box whose description begins with this."""
+        """The first box whose description begins with this.
+
+        >>> import oop, pyarrow as pa
+        >>> s = oop.source(pa.table({"ts": [1, 2, 12]}), time="ts", punctuate=oop.ordered())
+        >>> run = s.window(oop.tumbling(10)).agg(n=oop.count()).run()
+        >>> _ = run.to_table()
+        >>> run.metrics.box("Aggregate").rows_out
+        2
+        """
         for box in self.boxes:
             if box.name.startswith(name):
                 return box
@@ -94,7 +157,16 @@ def gather(boxes: Sequence[Box], peak_rows: int) -> Metrics:
         for box in boxes
         for arc in box.outputs
     )
-    return Metrics(measured, arcs, peak_rows)
+    return Metrics(measured, arcs, peak_rows, _latency(boxes))
+
+
+def _latency(boxes: Sequence[Box]) -> Latency | None:
+    monitor = boxes[-1].operator
+    if not isinstance(monitor, MonitorOperator):
+        return None
+    rows = int(monitor.counts.sum())
+    counts = tuple((least_of(s), int(monitor.counts[s])) for s in np.flatnonzero(monitor.counts).tolist())
+    return Latency(rows, monitor.total / rows if rows else 0.0, monitor.greatest, counts)
 
 
 def _of(box: Box) -> BoxMetrics:

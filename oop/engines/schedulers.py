@@ -28,6 +28,11 @@ class MinCost:
     """
 
     def turn(self, boxes: Sequence[Box]) -> Iterator[tuple[Box, int | None]]:
+        """One round: every box takes all that waits.
+
+        >>> list(MinCost().turn(["source", "filter"]))
+        [('source', None), ('filter', None)]
+        """
         for box in boxes:
             yield box, None
 
@@ -49,6 +54,12 @@ class RoundRobin:
         self._first = 0
 
     def turn(self, boxes: Sequence[Box]) -> Iterator[tuple[Box, int | None]]:
+        """One round: every box takes a train.
+
+        >>> rounds = RoundRobin(train=10)
+        >>> list(rounds.turn(["source", "filter"])), list(rounds.turn(["source", "filter"]))
+        ([('source', 10), ('filter', 10)], [('filter', 10), ('source', 10)])
+        """
         # the round begins one box further each time, so that none is always last
         for i in range(len(boxes)):
             yield boxes[(self._first + i) % len(boxes)], self.train

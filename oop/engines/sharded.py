@@ -52,14 +52,15 @@ class Item:
         self.port = port
 
 
-class Promise(Item):
-    """A promise for every shard."""
+class Promises(Item):
+    """Promises for every shard, each of which takes them together (see `TakesTrains`). What is coupled is said when
+    they are handed over: if shards took what happens to wait, what they promise would depend on the threads."""
 
-    __slots__ = ("punct",)
+    __slots__ = ("train",)
 
-    def __init__(self, number: int, port: int, punct: Punctuation) -> None:
+    def __init__(self, number: int, port: int, train: Sequence[Punctuation]) -> None:
         super().__init__(number, port)
-        self.punct = punct
+        self.train = train
 
 
 class Ticket(Item):
@@ -135,8 +136,11 @@ class Sharded:
         return self.ready()
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        return self.process_punctuations([punct], port)
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
         with self._lock:
-            self._append(Promise(next(self._numbers), port, punct), len(self.shards))
+            self._append(Promises(next(self._numbers), port, train), len(train) * len(self.shards))
             self._wake(self.shards)
         return self.ready()
 
@@ -197,36 +201,35 @@ class Sharded:
         """Take what waits next for a shard, and come back for more: a thread that lends a hand must not get stuck."""
         start = perf_counter()
         with self._lock:
-            items = _take(shard)
+            item = shard.queue.popleft()
             # what came after a failure is only cleared away; what came before it is still worked off
-            items_left = [item for item in items if item.number < self._failed_at]
+            counts = item.number < self._failed_at
         try:
-            if items_left:
-                self._process(shard, items_left)
+            if counts:
+                self._process(shard, item)
         except BaseException as error:
-            self._fail(error, items_left[0].number)
+            self._fail(error, item.number)
         with self._lock:
-            self._unfinished -= len(items)
-            self.waiting_rows -= sum(_weight(item, shard) for item in items)
+            self._unfinished -= 1
+            self.waiting_rows -= _weight(item, shard)
             self.seconds += perf_counter() - start
             shard.busy = False
             self._wake([shard])
 
-    def _process(self, shard: Shard, items: list[Item]) -> None:
-        first = items[0]
-        if isinstance(first, Ticket):
-            assert first.parts is not None
-            part = first.parts[shard.number]
+    def _process(self, shard: Shard, item: Item) -> None:
+        if isinstance(item, Ticket):
+            assert item.parts is not None
+            part = item.parts[shard.number]
             if part.num_rows:
-                self._emit(shard, shard.operator.process_batch(part, first.port))
+                self._emit(shard, shard.operator.process_batch(part, item.port))
             return
+        assert isinstance(item, Promises)
         self._note_peak()  # a promise is about to free what has been taken
-        promises = [item.punct for item in items if isinstance(item, Promise)]
         if isinstance(shard.operator, TakesTrains):
-            self._emit(shard, shard.operator.process_punctuations(promises, first.port))
+            self._emit(shard, shard.operator.process_punctuations(item.train, item.port))
         else:
-            for promise in promises:
-                self._emit(shard, shard.operator.process_punctuation(promise, first.port))
+            for promise in item.train:
+                self._emit(shard, shard.operator.process_punctuation(promise, item.port))
 
     def _emit(self, shard: Shard, elements: Iterator[Element]) -> None:
         for element in elements:
@@ -293,23 +296,7 @@ def _can_go_on(shard: Shard) -> bool:
     return not isinstance(first, Ticket) or first.parts is not None
 
 
-def _take(shard: Shard) -> list[Item]:
-    """The next item; promises about groups that stand in a row come together (see `TakesTrains`)."""
-    items = [shard.queue.popleft()]
-    first = items[0]
-    while shard.queue and _is_of_groups(first):
-        following = shard.queue[0]
-        if not _is_of_groups(following) or following.port != first.port:
-            break
-        items.append(shard.queue.popleft())
-    return items
-
-
-def _is_of_groups(item: Item) -> bool:
-    return isinstance(item, Promise) and bool(item.punct.where)
-
-
 def _weight(item: Item, shard: Shard) -> int:
     if isinstance(item, Ticket):
         return item.parts[shard.number].num_rows if item.parts else 0
-    return 1
+    return len(item.train) if isinstance(item, Promises) else 0

@@ -26,8 +26,19 @@ class ManualClock:
         self._now: Any = now
 
     def now(self, type_: pa.DataType) -> Bound:
+        """What it shows, in the unit of a time column.
+
+        >>> ManualClock(datetime(1970, 1, 2)).now(pa.date32())
+        1
+        """
         return physical(self._now, type_)
 
     def advance(self, by: Bound | timedelta) -> None:
-        """Move by a number of units, or by a timedelta if the clock shows a datetime."""
+        """Move by a number of units, or by a timedelta if the clock shows a datetime.
+
+        >>> clock = ManualClock(datetime(1970, 1, 1))
+        >>> clock.advance(timedelta(seconds=5))
+        >>> clock.now(pa.timestamp("ms"))
+        5000
+        """
         self._now += by

@@ -48,6 +48,7 @@ class Harness:
         late: str = "drop",
         clock: Clock | None = None,
         threads: int = 1,
+        order: str = "oop",
     ) -> None:
         self.schemas = [_schema(s) for s in schemas]
         policy = punctuated() if punctuate is None else punctuate
@@ -55,11 +56,10 @@ class Harness:
             source(list, time=time, punctuate=policy, late=late, schema=s, name=f"input {i}")
             for i, s in enumerate(self.schemas)
         ]
-        self._admits = late == "admit"
         self._clock = clock
         self._inputs = {id(s._node.data): i for i, s in enumerate(streams)}  # a plan may have made other nodes of them
         self.stream = pipeline(*streams)
-        self.root = self.stream._final()
+        self.root = self.stream._final(order)
         check_emits(self.root)
         self._start(threads)
 
@@ -73,13 +73,26 @@ class Harness:
         self._out: list[Element] = []
 
     def again(self, threads: int = 1) -> Harness:
-        """The same plan from its beginning, beside this one: making a plan takes longer than a short run of it."""
+        """The same plan from its beginning, beside this one: making a plan takes longer than a short run of it.
+
+        >>> h = Harness(lambda s: s, {"ts": "int64"})
+        >>> h.push({"ts": [1]})
+        >>> len(h.again().rows()), len(h.rows())
+        (0, 1)
+        """
         other = copy(self)
         other._start(threads)
         return other
 
     def push(self, rows: pa.RecordBatch | Mapping[str, Sequence[Any]] | Sequence[Mapping], port: int = 0) -> None:
-        """Rows, as a batch, as columns, or as a list of dicts."""
+        """Rows, as a batch, as columns, or as a list of dicts.
+
+        >>> h = Harness(lambda s: s, {"ts": "int64"})
+        >>> h.push({"ts": [1, 2]})
+        >>> h.push([{"ts": 3}])
+        >>> [row["ts"] for row in h.rows()]
+        [1, 2, 3]
+        """
         if isinstance(rows, Mapping):
             rows = pa.RecordBatch.from_pydict(dict(rows), schema=self.schemas[port])
         elif not isinstance(rows, pa.RecordBatch):
@@ -87,16 +100,37 @@ class Harness:
         self.feed(rows, port=port)
 
     def promise(self, port: int = 0, where: Mapping[str, Any] | None = None, **below: Any) -> None:
-        """``promise(ts=5)`` is the promise ``ts < 5``."""
+        """``promise(ts=5)`` is the promise ``ts < 5``.
+
+        >>> h = Harness(lambda s: s, {"ts": "int64", "link": "string"})
+        >>> h.promise(ts=5)
+        >>> h.promise(ts=9, where={"link": "A"})
+        >>> h.frontier
+        Frontier(ts < 5; link = 'A': ts < 9)
+        """
         self.feed(Punctuation(below, where), port=port)
 
     def end(self, port: int | None = None) -> None:
-        """The end of one input, or of all."""
+        """The end of one input, or of all.
+
+        >>> import oop
+        >>> h = Harness(lambda s: s.window(oop.tumbling(10)).agg(n=oop.count()), {"ts": "int64"})
+        >>> h.push({"ts": [1, 2]})
+        >>> h.end()
+        >>> h.rows()
+        [{'window_start': 0, 'window_end': 10, 'n': 2}]
+        """
         for i in self.sources if port is None else [port]:
             self.feed(END, port=i)
 
     def feed(self, *elements: Element, port: int = 0) -> None:
-        """Push elements, several together as a train, and let the pipeline come to rest."""
+        """Push elements, several together as a train, and let the pipeline come to rest.
+
+        >>> h = Harness(lambda s: s, {"ts": "int64"})
+        >>> h.feed(pa.record_batch({"ts": [7]}), Punctuation({"ts": 5}))
+        >>> h.rows(), h.promises()
+        ([{'ts': 7}], [Punctuation(ts < 5)])
+        """
         for element in elements:
             if isinstance(element, Punctuation):
                 self.given[port].advance(normalise(element, self.schemas[port]))
@@ -113,12 +147,30 @@ class Harness:
             given.advance(promised(int(given.bound(SEQ) or 0) + rows))
 
     def tick(self) -> None:
-        """Let timers look at the clock."""
+        """Let timers, and operators that look at it, look at the clock.
+
+        >>> import oop
+        >>> from oop.testing import ManualClock
+        >>> clock = ManualClock(0)
+        >>> h = Harness(lambda s: s, {"ts": "int64"}, punctuate=oop.timer(1, lull=5), clock=clock)
+        >>> clock.advance(8)
+        >>> h.tick()
+        >>> h.promises()
+        [Punctuation(ts < 3)]
+        """
         for source_ in self.run._sources:
             source_.tick(self.run._clock)
+        self.run._tick()
         self.settle()
 
     def settle(self) -> None:
+        """Let every operator take what waits for it; whoever feeds it has no need to.
+
+        >>> h = Harness(lambda s: s, {"ts": "int64"})
+        >>> h.settle()
+        >>> h.out()
+        []
+        """
         while self.run._step():
             pass
         if self.run._failure is not None:
@@ -126,39 +178,77 @@ class Harness:
         self._out.extend(self.run._results())
 
     def out(self) -> list[Element]:
-        """What came out since the last look."""
+        """What came out since the last look.
+
+        >>> h = Harness(lambda s: s, {"ts": "int64"})
+        >>> h.push({"ts": [7]})
+        >>> h.promise(ts=5)
+        >>> [e if isinstance(e, Punctuation) else e.to_pylist() for e in h.out()], h.out()
+        ([[{'ts': 7}], Punctuation(ts < 5)], [])
+        """
         out, self._out = self._out, []
         return out
 
     def rows(self) -> list[dict[str, Any]]:
-        """The rows that came out since the last look; promises are left for `promises`."""
+        """The rows that came out since the last look; promises are left for `promises`.
+
+        >>> h = Harness(lambda s: s, {"ts": "int64"})
+        >>> h.push({"ts": [7]})
+        >>> h.rows(), h.rows()
+        ([{'ts': 7}], [])
+        """
         rows = [r for e in self._out if isinstance(e, pa.RecordBatch) for r in e.to_pylist()]
         self._out = [e for e in self._out if isinstance(e, Punctuation)]
         return rows
 
     def promises(self) -> list[Punctuation]:
-        """The promises that came out since the last look; rows are left for `rows`."""
+        """The promises that came out since the last look; rows are left for `rows`.
+
+        >>> h = Harness(lambda s: s, {"ts": "int64"})
+        >>> h.promise(ts=5)
+        >>> h.promises(), h.promises()
+        ([Punctuation(ts < 5)], [])
+        """
         promises = [e for e in self._out if isinstance(e, Punctuation)]
         self._out = [e for e in self._out if not isinstance(e, Punctuation)]
         return promises
 
     @property
     def frontier(self) -> Frontier:
-        """All that the output has promised."""
+        """All that the output has promised.
+
+        >>> h = Harness(lambda s: s, {"ts": "int64"})
+        >>> h.promise(ts=5)
+        >>> h.promise(ts=8)
+        >>> h.frontier
+        Frontier(ts < 8)
+        """
         return self.run._boxes[-1].frontier
 
     def expected_frontier(self) -> Frontier:
-        """What the plan's translations allow for what the inputs were given, and for the steps the user asked for."""
+        """What the plan's translations allow for what the inputs were given, and for the steps the user asked for.
+
+        >>> import oop
+        >>> h = Harness(lambda s: s.window(oop.tumbling(10)).agg(n=oop.count()), {"ts": "int64"})
+        >>> h.promise(ts=25)
+        >>> h.expected_frontier().bound("window_start")
+        20
+        """
         return self._allowed()[id(self.root)]
 
     def check_prompt(self) -> None:
         """Promises are exactly what translate allows. Behind an operator that holds some back it is what its open
         results allow (DESIGN section 3: what is held back lowers the bound), or more: what was said of groups earlier
-        may be finer. But never more than translate allows, and never what an open result would break."""
+        may be finer. But never more than translate allows, and never what an open result would break.
+
+        >>> h = Harness(lambda s: s.sort(), {"ts": "int64"})
+        >>> h.promise(ts=5)
+        >>> h.check_prompt()
+        """
         allowed = self._allowed(lowered=True)
         found, wanted = self.frontier, allowed[id(self.root)]
         held = self._holding_back()
-        if all(box.frontier.is_linear and allowed[id(box.node)].is_linear and not self._admits for box in held):
+        if all(box.frontier.is_linear and allowed[id(box.node)].is_linear for box in held):
             assert found == wanted, f"promises are not prompt: {found!r}, but {wanted!r} is allowed"
             return
         most = self.expected_frontier()
@@ -166,8 +256,15 @@ class Harness:
         assert all(map(most.covers, found.promises())), f"{found!r} is promised, but {most!r} is all that is allowed"
 
     def check_held_back(self) -> None:
-        """What is open breaks, as it is now, no promise that was made; admitted late rows are outside that law."""
-        for box in () if self._admits else self._holding_back():
+        """What is open breaks, as it is now, no promise that was made.
+
+        >>> import oop
+        >>> h = Harness(lambda s: s.window(oop.session(5)).agg(n=oop.count()), {"ts": "int64"})
+        >>> h.push({"ts": [7]})
+        >>> h.promise(ts=9)
+        >>> h.check_held_back()
+        """
+        for box in self._holding_back():
             for batch in _open_results(box.operator):
                 broken = [str(p) for p, _ in broken_promises(box.frontier, batch)]
                 assert not broken, f"{broken[0]} was promised, but what is open breaks it: {batch.to_pylist()}"
@@ -176,7 +273,12 @@ class Harness:
         return [box for box in self.run._boxes if box.node.spec.held_back]
 
     def check_steps(self) -> None:
-        """What a describe in steps lets through depends on what came before; it is prompt step by step."""
+        """What a describe in steps lets through depends on what came before; it is prompt step by step.
+
+        >>> h = Harness(lambda s: s.describe("ts", every=10), {"ts": "int64"})
+        >>> h.promise(ts=14)
+        >>> h.check_steps()
+        """
         if not self._in_steps() and not self._counting():
             return
         allowed = self._allowed()
@@ -213,18 +315,48 @@ class Harness:
 
     @property
     def late(self) -> Late:
+        """The late rows of all inputs.
+
+        >>> h = Harness(lambda s: s, {"ts": "int64"})
+        >>> h.promise(ts=5)
+        >>> h.push({"ts": [4, 7]})
+        >>> h.late["input 0"].to_pylist(), h.rows()
+        ([{'ts': 4, 'broke': 'ts < 5', 'late_by': 1.0}], [{'ts': 7}])
+        """
         return self.run.late
 
     @property
     def buffered_rows(self) -> int:
-        """Rows or groups held by all operators."""
+        """Rows or groups held by all operators.
+
+        >>> h = Harness(lambda s: s.sort(), {"ts": "int64"})
+        >>> h.push({"ts": [7, 3]})
+        >>> h.promise(ts=5)
+        >>> h.buffered_rows
+        1
+        """
         return sum(o.buffered_rows for o in self._operators() if isinstance(o, Stateful))
+
+    @property
+    def state_bytes(self) -> int:
+        """Memory held by all operators; not of late rows that inputs keep for whoever asks, nor of static tables."""
+        boxes = [b for b in self.run._boxes if b.node.inputs and not b.node.spec.passes]
+        return sum(b.operator.state_bytes for b in boxes if isinstance(b.operator, Stateful))
 
     def _operators(self) -> Iterator[Any]:
         return (box.operator for box in self.run._boxes)
 
     def save(self, into: Snapshot | None = None) -> Snapshot:
-        """The parts of every operator; given an earlier snapshot, only what changed is written into it."""
+        """The parts of every operator; given an earlier snapshot, only what changed is written into it.
+
+        >>> h = Harness(lambda s: s.sort(), {"ts": "int64"})
+        >>> h.push({"ts": [7, 3]})
+        >>> other = Harness(lambda s: s.sort(), {"ts": "int64"})
+        >>> other.load(h.save(), h.given)
+        >>> other.end()
+        >>> [row["ts"] for row in other.rows()]
+        [3, 7]
+        """
         snapshot = into if into is not None else [{} for _ in self.run._boxes]
         for operator, parts in zip(self._operators(), snapshot, strict=True):
             for key, part in operator.save():
@@ -236,7 +368,14 @@ class Harness:
         return snapshot
 
     def load(self, snapshot: Snapshot, given: Sequence[Frontier]) -> None:
-        """Continue where a snapshot was taken; ``given`` are the inputs' frontiers then."""
+        """Continue where a snapshot was taken; ``given`` are the inputs' frontiers then.
+
+        >>> h, other = (Harness(lambda s: s.sort(), {"ts": "int64"}) for _ in range(2))
+        >>> h.push({"ts": [7]})
+        >>> other.load(h.save(), h.given)
+        >>> other.buffered_rows
+        1
+        """
         for operator, parts in zip(self._operators(), snapshot, strict=True):
             items: list[Part] = list(parts.items())
             operator.load(items)

@@ -128,6 +128,7 @@ class _Trial:
         for batch, rows in self.given:
             _same("what has been put out does not change", bag(batch.to_pylist()), rows)
         assert self.harness.buffered_rows == 0, f"state is not empty after the end: {self.harness.buffered_rows}"
+        assert self.harness.state_bytes == 0, f"memory is not released at the end: {self.harness.state_bytes} bytes"
 
     def _watch(self, quiet: bool) -> None:
         for element in self.harness.out():

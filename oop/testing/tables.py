@@ -39,6 +39,14 @@ def elements(text: str, types: Mapping[str, str | pa.DataType] | None = None) ->
     """The batches and promises of a text table. Cells are Python literals or bare words; an empty one is null.
 
     ``types`` gives columns types other than those that Arrow infers over the whole table.
+
+    >>> batch, promise = elements('''
+    ...     ts | k
+    ...     1  | a
+    ...     -- ts < 10
+    ... ''', types={"ts": "int32"})
+    >>> batch.schema.field("ts").type, batch.to_pylist(), promise
+    (DataType(int32), [{'ts': 1, 'k': 'a'}], Punctuation(ts < 10))
     """
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     names = [n.strip() for n in lines[0].split("|")]

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
-from oop.errors import SchemaMismatch
+from oop.errors import SchemaMismatch, WrongArgument
 from oop.operators.calendar import UNITS, Calendar
 from oop.operators.holding import Named
 from oop.operators.kinds import UTC
 from oop.operators.zones import zone_of
+from oop.site import user_line
 from oop.windows.window import Window, aggregate
 
 if TYPE_CHECKING:
@@ -74,10 +75,17 @@ def calendar(unit: str, tz: str | None = None, every: int = 1) -> CalendarWindow
     1970-01-01 1970-02-01 1
     1970-02-01 1970-03-01 2
     """
-    if unit not in UNITS:
+    if not isinstance(unit, str) or unit not in UNITS:
         raise ValueError(f"a unit of the calendar is one of {', '.join(UNITS)}, not {unit!r}")
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise ValueError(f"every is a whole number of units, at least 1, not {every!r}")
     if tz is not None:
+        if not isinstance(tz, str):
+            name = getattr(tz, "key", None)  # a ZoneInfo knows its name
+            raise WrongArgument(
+                f"tz is the name of a time zone, not {tz!r}",
+                at=user_line(),
+                hint=f"write tz={name!r}" if isinstance(name, str) else "write tz='Europe/Berlin' or tz='+05:30'",
+            )
         zone_of(tz)
     return CalendarWindow(unit, every, tz)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime
+from numbers import Real
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
-from oop.errors import SchemaMismatch
+from oop.errors import SchemaMismatch, WrongArgument
 from oop.operators.bucket import Bucket
 from oop.operators.holding import Named
 from oop.operators.landmark import Landmark, LandmarkAggregate
-from oop.operators.times import duration_in, physical, unit_of
+from oop.operators.times import duration_in, is_whole, physical, unit_of
+from oop.operators.zones import zone_of
 from oop.punctuation.durations import Duration, show
 from oop.site import user_line
-from oop.windows.window import Window, edge_type
+from oop.windows.window import Window, duration, edge_type
 
 if TYPE_CHECKING:
     from oop.stream import Stream
@@ -69,22 +73,62 @@ class LandmarkWindow(Window):
         return f"landmark {self.begin}{every}{' changes' if self.changes else ''}"
 
 
+_WRITE = "write '2024-01-01', '2024-01-01T12:30', a date, a datetime, or a number in the column's unit"
+
+
+def _instant(value: Instant) -> Instant:
+    """What was given as a point in time, if it is one at all; whether it suits a column is known only there."""
+    if isinstance(value, np.generic):
+        value = value.astype("M8[us]").item() if isinstance(value, np.datetime64) else value.item()
+    known = isinstance(value, str | date) or (isinstance(value, Real) and math.isfinite(value))
+    if isinstance(value, bool) or not known:
+        raise WrongArgument(f"a landmark is a point in time, not {value!r}", at=user_line(), hint=_WRITE)
+    if isinstance(value, str):
+        try:
+            datetime.fromisoformat(value)
+        except ValueError:
+            what = f"the landmark {value!r} is no date or time as ISO 8601 writes them"
+            raise WrongArgument(what, at=user_line(), hint=_WRITE) from None
+    return value
+
+
 def _instant_in(value: Instant, time: pa.DataType) -> int | float:
     """A point in time as the physical number of a column of this type; ValueError if it falls between two."""
     unit = unit_of(time)
     if isinstance(value, int | float) or unit is None:
         if isinstance(value, str | date):
             raise ValueError(f"the time column holds plain numbers, so {value!r} has no meaning; give a number")
+        if is_whole(time) and value != math.floor(value):
+            raise ValueError(f"the landmark {value} is not a whole number of the time column's unit")
         return duration_in(value, time)
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-    if pa.types.is_timestamp(time) and time.tz is not None and not isinstance(moment, datetime):
-        raise ValueError(
-            f"the time column has a zone, so the landmark {value!r} needs one: give a datetime with a zone"
-        )
-    exact = physical(moment, pa.timestamp("ns", time.tz if pa.types.is_timestamp(time) else None))
+    if not isinstance(moment, datetime):
+        moment = datetime(moment.year, moment.month, moment.day)
+    zone = time.tz if pa.types.is_timestamp(time) else None
+    if (moment.tzinfo is None) != (zone is None):
+        raise _zones_differ(value, moment, time)
+    exact = physical(moment, pa.timestamp("ns", zone))
     if int(exact) % unit:
         raise ValueError(f"the landmark {value} is not a whole number of the time column's unit")
     return int(exact) // unit
+
+
+def _zones_differ(value: Instant, moment: datetime, time: pa.DataType) -> WrongArgument:
+    """One of landmark and column has a zone and the other has none: what could be meant, ready to be written."""
+    shown = repr(value) if isinstance(value, str) else str(value)
+    if moment.tzinfo is not None:
+        local, utc = (m.replace(tzinfo=None).isoformat() for m in (moment, moment.astimezone(UTC)))
+        either = f"oop.landmark({local!r})" + (
+            "" if local == utc else f", or oop.landmark({utc!r}) if its times are UTC"
+        )
+        what = f"the landmark {shown} has a zone, and a time column of type {time} has none"
+        return WrongArgument(what, hint=f"leave the zone out: {either}")
+    there, utc = (moment.replace(tzinfo=z).isoformat() for z in (zone_of(time.tz), UTC))
+    either = f"oop.landmark({there!r}) is that time in {time.tz}"
+    if there != utc:
+        either += f", oop.landmark({utc!r}) in UTC"
+    what = f"the landmark {shown} has no zone, and the time column's is {time.tz}: it could be meant there or in UTC"
+    return WrongArgument(what, hint=f"say which: {either}")
 
 
 def landmark(start: Instant, every: Duration | None = None, *, changes: bool = False) -> LandmarkWindow:
@@ -107,4 +151,5 @@ def landmark(start: Instant, every: Duration | None = None, *, changes: bool = F
     """
     if changes and every is None:
         raise ValueError("changes=True says which groups a step puts out: it needs every=")
-    return LandmarkWindow(start, every, changes)
+    every = None if every is None else duration("every", every)
+    return LandmarkWindow(_instant(start), every, changes)

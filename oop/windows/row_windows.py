@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
-from oop.errors import UnknownColumn
+from oop.errors import UnknownColumn, WrongArgument
 from oop.numbering import numbered
 from oop.operators.aggregate import Aggregate
 from oop.operators.bucket import Bucket, Grid
@@ -89,9 +89,13 @@ def rows(range: int, every: int | None = None, offset: int = 0, *, by: str | Seq
     counts = _count("range", range, 1), _count("every", every, 1), _count("offset", offset, 1 - _MOST_ROWS)
     if by is None:
         return RowWindow(*counts)
-    columns = (by,) if isinstance(by, str) else tuple(by)
+    columns = (by,) if isinstance(by, str) else tuple(by) if isinstance(by, Iterable) else ()
     if not columns or not all(isinstance(name, str) for name in columns) or len(set(columns)) < len(columns):
-        raise ValueError(f"by= names the columns of partitions, each once, not {by!r}")
+        raise WrongArgument(
+            f"by= names the columns of partitions, each once, not {by!r}",
+            at=user_line(),
+            hint="write by='host' or by=['host', 'port']; an expression gets a name first: .with_columns(name=…)",
+        )
     return PartitionedRowWindow(*counts, columns)
 
 

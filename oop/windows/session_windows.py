@@ -16,7 +16,7 @@ from oop.plan import sources
 from oop.punctuation.durations import Duration, show
 from oop.punctuation.patterns import Bound
 from oop.site import user_line
-from oop.windows.window import Window, edge_type
+from oop.windows.window import Window, duration, edge_type
 
 if TYPE_CHECKING:
     from oop.stream import Stream
@@ -66,4 +66,4 @@ def session(gap: Duration) -> SessionWindow:
     >>> s.window(oop.session(3)).group_by("user").agg(n=oop.count()).run().to_table().to_pylist()[0]
     {'window_start': 1, 'window_end': 10, 'user': 'ann', 'n': 3}
     """
-    return SessionWindow(gap)
+    return SessionWindow(duration("the gap of a session", gap))

@@ -17,7 +17,7 @@ from oop.operators.bucket import Grid
 from oop.operators.holding import Named
 from oop.operators.times import duration_in
 from oop.punctuation.durations import Duration, show
-from oop.windows.window import Window, aggregate
+from oop.windows.window import Window, aggregate, duration
 
 if TYPE_CHECKING:
     from oop.stream import Stream
@@ -59,7 +59,8 @@ def tumbling(range: Duration, offset: Duration = 0) -> TimeWindow:
     >>> str(tumbling("1min"))
     'tumbling 1min'
     """
-    return TimeWindow(range, range, offset, "tumbling")
+    duration("the range of a window", range)
+    return TimeWindow(range, range, duration("offset", offset), "tumbling")
 
 
 def sliding(range: Duration, every: Duration, offset: Duration = 0) -> TimeWindow:
@@ -68,4 +69,5 @@ def sliding(range: Duration, every: Duration, offset: Duration = 0) -> TimeWindo
     >>> str(sliding(10, every=5))
     'sliding 10 every 5'
     """
-    return TimeWindow(range, every, offset)
+    duration("the range of a window", range)
+    return TimeWindow(range, duration("every", every), duration("offset", offset))

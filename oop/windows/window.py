@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from datetime import timedelta
+from numbers import Real
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 import pyarrow as pa
 
 from oop.operators.aggregate import Aggregate
 from oop.operators.bucket import Bucket
 from oop.operators.holding import Named
 from oop.operators.wids import Windows
+from oop.punctuation.durations import Duration, no_duration
+from oop.site import user_line
 
 if TYPE_CHECKING:
     from oop.stream import Stream
@@ -45,6 +50,13 @@ def aggregate(
     time = stream.schema.field(on).type
     bucketed = stream._then(Bucket(on, windows, str(window)), f".window({window})", time=on)
     return bucketed._then(Aggregate(keys, functions, windows, on, edge_type(time)), call, time="window_start")
+
+
+def duration(name: str, value: Duration) -> Duration:
+    """What was given as a duration, if it is one at all; whether it suits a column is known only there."""
+    if isinstance(value, bool) or not isinstance(value, str | Real | timedelta | np.generic):
+        raise no_duration(value, name, user_line())
+    return value
 
 
 def edge_type(time: pa.DataType) -> pa.DataType:

@@ -57,8 +57,10 @@ def test_ticks_keep_every_row_and_their_promises(links: dict[str, packets.Arriva
 
 
 def test_ways(results: list[demo.Measured]) -> None:
-    exact, small, enough, ample = results
-    assert [r.lost > 0 for r in results] == [False, True, False, False]
+    exact, in_order, small, enough, ample = results
+    assert [r.lost > 0 for r in results] == [False, False, True, False, False]
+    assert in_order.held > 10 * exact.held  # rows, where the others hold a partial aggregate for each window
+    assert in_order.answer.equals(exact.answer.sort_by("window_start"))
     assert exact.first_stream < enough.first_stream < ample.first_stream
     assert exact.held <= enough.held < ample.held
     assert exact.answer.sort_by("window_start").equals(ample.answer.sort_by("window_start"))

@@ -15,6 +15,7 @@ import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
@@ -336,6 +337,8 @@ def test_what_differs_is_said(columns: dict[str, Any], said: str) -> None:
         {"ts": [1], "k": pa.array(["a"], pa.large_string())},
         {"ts": [1], "k": pa.array(["a"], pa.string_view())},
         {"ts": pa.array([1]).dictionary_encode(), "k": ["a"]},
+        {"ts": [1], "k": pc.run_end_encode(pa.array(["a"]))},
+        {"ts": pc.run_end_encode(pa.array([1])), "k": pc.run_end_encode(pa.array(["a"]))},
     ],
 )
 def test_order_and_encoding_may_differ(other: dict[str, Any]) -> None:
@@ -353,6 +356,33 @@ def test_a_small_dictionary_is_widened() -> None:
     given = open_input([many], schema=schema)
     assert given.schema.field("k").type == pa.dictionary(pa.int32(), pa.string())
     assert len(rows_of(given)) == 1000
+
+
+@pytest.mark.parametrize("late", ["drop", "admit", "raise"])
+@pytest.mark.parametrize("encode", [pc.run_end_encode, pc.dictionary_encode])
+def test_encoded_columns_and_late_rows(encode: Callable[[pa.Array], pa.Array], late: str) -> None:
+    """pyarrow cannot filter runs, and a late row is filtered out."""
+    times, keys = [5, 9, 2, None, 12, 3], ["a", "a", "b", "b", None, "b"]
+    table = pa.table({"ts": times, "k": encode(pa.array(keys)), "n": encode(pa.array([1, 1, 1, 2, None, 2]))})
+    options: dict[str, Any] = {"time": "ts", "name": "s", "late": late, "nulls": "aside"}
+    for data in (table, [b for i in (0, 2, 4) for b in table.slice(i, 2).to_batches()]):
+        stream = oop.source(data, punctuate=oop.ordered(), **options).filter(oop.col("k") != "x")
+        run = stream.window(oop.tumbling(10)).group_by("k").agg(n=oop.sum("n")).run()
+        if late == "raise":
+            with pytest.raises(oop.LateRow, match=r"ts=2, k='b', n=1"):
+                run.to_table()
+            continue
+        found = {(r["window_start"], r["k"]): r["n"] for r in run.to_table().to_pylist()}
+        assert found == {"admit": {(0, "a"): 2, (0, "b"): 3}, "drop": {(0, "a"): 2}}[late]
+        assert [(r["ts"], r["k"], r["n"]) for r in run.late["s"].to_pylist() if r["ts"]] == [(2, "b", 1), (3, "b", 2)]
+        assert [(r["k"], r["n"]) for r in run.late["s"].to_pylist() if not r["ts"]] == [("b", 2)]
+
+
+def test_a_time_in_runs_is_a_time() -> None:
+    times = pc.run_end_encode(pa.array([5, 5, 3, 20]))
+    run = oop.source(pa.table({"ts": times}), time="ts", punctuate=oop.ordered()).run()
+    assert run.to_table().to_pydict() == {"ts": [5, 5, 20]}
+    assert len(run.late) == 1
 
 
 def test_metadata_and_nullability_are_ignored() -> None:

@@ -456,8 +456,12 @@ def test_columns_of_which_rows_cannot_be_picked() -> None:
     odd = pa.array([1, 1]).dictionary_encode()
     runs = pa.RunEndEncodedArray.from_arrays(pa.array([2], pa.int32()), pa.array([7]))
     assert len(rows(stream(ts=[1, 2], k=odd).join(stream(ts=[1, 2], k=odd), on="k", within=(0, 0)))) == 2
-    with pytest.raises((oop.SchemaMismatch, oop.SourceError), match="r"):
-        rows(stream(ts=[1, 2], r=runs).join(stream(ts=[1, 2]), within=(0, 0)))
+    decoded = [{"ts": 1, "r": 7}, {"ts": 2, "r": 7}]
+    assert rows(stream(ts=[1, 2], r=runs).join(stream(ts=[1, 2]), within=(0, 0)).select("ts", "r")) == decoded
+    assert rows(stream(ts=[1, 2]).join(pa.table({"ts": [1, 2], "r": runs}), on="ts").select("ts", "r")) == decoded
+    with pytest.raises(oop.SchemaMismatch, match=r"column 'r' is struct<x: run_end_encoded.*runs inside") as wrong:
+        stream(ts=[1, 2], r=pa.StructArray.from_arrays([runs], ["x"]))
+    assert "test_joins.py" in str(wrong.value) and "run_end_decode" in str(wrong.value)
 
 
 @pytest.mark.parametrize(

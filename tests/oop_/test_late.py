@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import oop
+from oop.operators import arrivals
 from oop.operators.input import Input, InputOperator
 from tests.operators.fuzz import CASES
 
@@ -84,10 +85,148 @@ def test_other_policies_are_told_how_much_later_to_promise() -> None:
     assert "to keep all     promise 5 later" in str(found)
     assert len(run_of(elements(12 - 3), oop.punctuated()).late) == 1
     assert len(run_of(elements(12 - 5), oop.punctuated()).late) == 0
-    by_rows = run_of(pa.table({"ts": [20, 7, 9, 15]}), oop.slack(rows=0)).late.needed_slack()
-    assert (by_rows.of(1.0).more, by_rows.of(1.0).slack) == (13, None)
     at_end = run_of(pa.table({"ts": [20, 7]}), oop.at_end()).late.needed_slack()
     assert "to keep all     what is promised will do" in str(at_end)
+
+
+def check_needed_rows(table: Any, data: Any, n: int) -> bool:
+    """The advised number of rows keeps the share; where it is exact, one row less does not."""
+    found = run_of(data, oop.slack(rows=n)).late.needed_slack(shares=SHARES)
+    assert (found.rows, found.late) == (table.num_rows, late_share(table, oop.slack(rows=n)))
+    for need in found.needs:
+        wanted = math.ceil(Fraction(str(need.share)) * found.rows)
+        assert need.rows is not None and need.slack is None
+        assert found.rows - late_share(table, oop.slack(rows=need.rows)) >= wanted
+        if need.exact:
+            assert need.more > 0 and found.rows - late_share(table, oop.slack(rows=need.rows - 1)) < wanted
+        assert need.rows == n or need.more > 0
+    return all(need.exact or need.more == 0 for need in found.needs)
+
+
+@pytest.mark.parametrize("span", [arrivals.SPAN, 6])
+def test_slack_by_rows_is_told_how_many_rows_it_needs(span: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where more rows came in between than are remembered: then it is enough, if not the smallest."""
+    monkeypatch.setattr(arrivals, "SPAN", span)
+    monkeypatch.setattr(arrivals, "_PIECES", 3)
+    monkeypatch.setattr(arrivals, "_MARKS", 8)
+    sure = []
+    for seed in range(CASES // 10):
+        rng = random.Random(seed)
+        table, n = random_table(rng), rng.choice([0, 1, 4])
+        size = rng.choice([1, 3, 50, 1000])
+        data = rng.choice([table, [b for i in range(0, len(table), size) for b in table.slice(i, size).to_batches()]])
+        sure.append(check_needed_rows(table, data, n))
+    assert all(sure) == (span > 1000)
+    assert any(sure)
+
+
+def test_slack_by_rows_says_so() -> None:
+    late = run_of(pa.table({"ts": [20, 21, 22, 7, 23, 19]}), oop.slack(rows=1)).late
+    assert [need.rows for need in late.needed_slack(shares=(0.5, 0.8, 1)).needs] == [1, 3, 4]
+    assert str(late.needed_slack(shares=(0.5, 0.8, 1))).splitlines()[1:] == [
+        "  to keep 50 %    at most slack 1 rows",
+        "  to keep 80 %    slack 3 rows",
+        "  to keep all     slack 4 rows",
+    ]
+    late.drain()
+    assert [(need.rows, need.exact) for need in late.needed_slack(shares=(0.5, 1)).needs] == [(1, False), (4, True)]
+    by_group = run_of(pa.table({"ts": [20, 7, 9], "link": ["A"] * 3}), oop.slack(rows=0, by="link")).late
+    assert (by_group.needed_slack().of(1.0).more, by_group.needed_slack().of(1.0).rows) == (13, None)
+
+
+def test_rows_without_a_value_are_not_among_the_greater_ones() -> None:
+    times = pa.array([9.0, math.nan, None, math.inf, 8.0, 3.0])
+    table = pa.table({"ts": [0] * 6, "x": times})
+    late = run_of(table, {"ts": oop.ordered(), "x": oop.slack(rows=0)}).late
+    assert late.needed_slack(on="x").of(1.0).rows == 2
+
+
+def test_what_is_drained_and_what_was_loaded_is_enough_rows() -> None:
+    rng = random.Random(5)
+    tables = [random_table(rng).select(["ts"]).cast(pa.schema([("ts", pa.int64())])) for _ in range(6)]
+    spec = Input("north", "ts", (("ts", oop.slack(rows=1)),))
+    plain, saved = InputOperator(spec, [tables[0].schema]), InputOperator(spec, [tables[0].schema])
+    parts: dict[str, Any] = {}
+    for i, table in enumerate(tables):
+        for operator in (plain, saved):
+            for batch in table.to_batches():
+                list(operator.process_batch(batch))
+        if i % 2:
+            saved.ledger.drain()
+        for key, part in saved.save():
+            parts = {k: p for k, p in {**parts, key: part}.items() if p is not None}
+        saved = InputOperator(spec, [tables[0].schema])
+        saved.load(parts.items())
+    exact, rough = (oop.Late({"north": o}).needed_slack(shares=SHARES) for o in (plain, saved))
+    assert exact.late == rough.late > 20
+    for one, other in zip(exact.needs, rough.needs, strict=True):
+        assert one.rows is not None and other.rows is not None and one.rows <= other.rows
+        assert not other.exact or one.rows == other.rows
+
+
+def both_late(rng: random.Random) -> tuple[pa.Table, dict[str, Any]]:
+    table = random_table(rng)
+    starts = [t.as_py() - rng.randint(0, 30) for t in table["ts"]]
+    policies = {"ts": oop.slack(rng.choice([0, 3])), "start": rng.choice([oop.slack(5), oop.slack(rows=2)])}
+    return table.append_column("start", pa.array(starts)), policies
+
+
+def test_a_row_is_booked_on_every_attribute_whose_promise_it_broke() -> None:
+    """As if the source had promised about that attribute alone."""
+    several = 0
+    for seed in range(CASES // 10):
+        table, policies = both_late(random.Random(seed))
+        late = run_of(table, policies).late
+        counts = []
+        for attribute, policy in policies.items():
+            alone = run_of(table, {attribute: policy}).late
+            assert late.histogram(on=attribute) == alone.histogram(on=attribute)
+            found, wanted = (x.needed_slack(on=attribute, shares=SHARES) for x in (late, alone))
+            assert (found.rows, found.late, found.needs) == (wanted.rows, wanted.late, wanted.needs)
+            counts.append(found.late)
+        several += sum(counts) > len(late)
+        assert max(counts) <= len(late) == late["north"].num_rows <= sum(counts), "a row is kept once"
+    assert several
+
+
+def test_what_is_booked_survives_saving_and_draining() -> None:
+    table, policies = both_late(random.Random(3))
+    table = table.select(["ts", "start"]).cast(pa.schema([("ts", pa.int64()), ("start", pa.int64())]))
+    spec = Input("north", "ts", tuple({**policies, "start": oop.slack(rows=2)}.items()))
+    first, second = (InputOperator(spec, [table.schema]) for _ in range(2))
+    for batch in table.to_batches():
+        list(first.process_batch(batch))
+    second.load(list(first.save()))
+    for on in ("ts", "start"):
+        one, other = (oop.Late({"north": operator}) for operator in (first, second))
+        assert one.histogram(on=on) == other.histogram(on=on)
+        assert one.needed_slack(on=on) == other.needed_slack(on=on)
+    assert first.ledger.table().equals(second.ledger.table())
+    second.ledger.drain()
+    third = InputOperator(spec, [table.schema])
+    third.load(list(second.save()))
+    for on in ("ts", "start"):
+        one, other = (oop.Late({"north": operator}) for operator in (first, third))
+        assert one.histogram(on=on) == other.histogram(on=on)
+        assert one.needed_slack(on=on).late == other.needed_slack(on=on).late > 0
+
+
+def test_promises_of_the_data_are_booked_by_attribute_too() -> None:
+    rows = pa.record_batch({"ts": [5, 1, 9, 5], "start": [1, 9, 0, 8], "link": ["A", "A", "B", "A"]})
+    promises = [
+        oop.Punctuation({"ts": 4}),
+        oop.Punctuation({"start": 3}),
+        oop.Punctuation({"ts": 6}, {"link": "A"}),
+        oop.Punctuation({"start": 7}, {"link": "B"}),
+    ]
+    late = run_of([*promises, rows], oop.punctuated(on=["ts", "start"], by="link")).late
+    assert len(late) == 4
+    assert sum(late.histogram(on="ts").counts) == 3 and sum(late.histogram(on="start").counts) == 2
+    assert late.needed_slack(on="ts").of(1.0).more == 5, "the strongest promise that was broken counts"
+    assert late.needed_slack(on="start").of(1.0).more == 7
+    joint = [oop.Punctuation({"ts": 4}), oop.Punctuation({"ts": 9, "start": 9})]
+    late = run_of([*joint, rows.slice(1)], oop.punctuated(on=["ts", "start"])).late
+    assert (late.histogram().unknown, sum(late.histogram().counts)) == (1, 1)
 
 
 def test_durations_are_those_of_the_column() -> None:
@@ -167,7 +306,7 @@ def test_the_ledger_loaded_again_says_the_same() -> None:
     second.load(list(first.save()))
     for name in ("histogram", "needed_slack"):
         assert getattr(oop.Late({"north": first}), name)() == getattr(oop.Late({"north": second}), name)()
-    assert second.ledger.aside == 1
+    assert second.ledger.without_time == 1
     second.ledger.drain()
     assert oop.Late({"north": second}).histogram().counts == (2,), "a row without a time is not late"
 

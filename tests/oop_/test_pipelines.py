@@ -359,7 +359,7 @@ def test_rows_without_time_are_counted_beside_late_ones() -> None:
     assert run.to_table().column("v").to_pylist() == [1, 4]
     assert sorted(run.late.to_table().column("v").to_pylist()) == [2, 3, 5]
     ledger = run.late.sources["table"]
-    assert (ledger.late, ledger.aside) == (1, 2)
+    assert (ledger.late, ledger.without_time) == (1, 2)
 
 
 def test_rows_are_numbered_as_they_came() -> None:

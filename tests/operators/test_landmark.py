@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
@@ -47,6 +48,33 @@ def test_a_jump_over_many_steps_comes_in_batches():
     h.promise(ts=200_000)
     sizes = [e.num_rows for e in h.out() if isinstance(e, pa.RecordBatch)]
     assert sum(sizes) == 200_000 and max(sizes) <= 65_536
+
+
+def test_a_jump_over_very_many_steps_waits_for_whoever_reads():
+    """No more of it is made than the queues are meant for, also with an operator between."""
+    jump = [pa.record_batch({"ts": [0]}), oop.Punctuation({"ts": 20_000_000})]
+    stream = oop.source(lambda: iter(jump), time="ts", punctuate=oop.punctuated(), schema=jump[0].schema)
+    counts = stream.window(oop.landmark(0, every=1)).agg(n=oop.count())
+    for plan in (counts, counts.filter(oop.col("n") > 0)):
+        run = plan.run()
+        read = 0
+        for batch in run:
+            read += batch.num_rows
+            assert run.metrics.boxes[2].rows_out <= read + 2_000_000
+            if read > 3_000_000:
+                run.stop()
+
+
+def test_a_jump_into_a_wrong_century_is_refused():
+    """With what to do about it; what came before it has left."""
+    times = pa.array([0, 1, 2, 10**11], pa.int64()).cast(pa.timestamp("s"))
+    stream = oop.source([pa.record_batch({"ts": times})], time="ts", punctuate=oop.ordered())
+    run = stream.window(oop.landmark("1970-01-01", every="1s")).agg(n=oop.count()).run()
+    with pytest.raises(oop.OopError, match="without a change") as refused:
+        run.to_table()
+    assert "changes=True" in refused.value.hint and "test_landmark.py" in str(refused.value)
+    changed = stream.window(oop.landmark("1970-01-01", every="1s", changes=True)).agg(n=oop.count())
+    assert changed.run().to_table()["n"].to_pylist() == [1, 2, 3, 4]
 
 
 def test_nothing_is_put_out_for_steps_before_a_groups_first_row():
@@ -164,11 +192,38 @@ def test_errors():
         starts(pa.int64(), 0, 0)
     with pytest.raises(ValueError, match="whole number"):
         starts(pa.timestamp("s"), "2024-01-01T00:00:00.5", 10)
-    with pytest.raises(oop.SchemaMismatch, match="same zone") as wrong:
-        starts(pa.timestamp("s", "Europe/Berlin"), "2024-01-01", 10)
-    assert "test_landmark.py" in str(wrong.value)
+    with pytest.raises(ValueError, match=r"the landmark 1\.5 is not a whole number"):
+        starts(pa.int64(), 1.5, 10)
     with pytest.raises(ValueError, match="every="):
         oop.landmark(0, changes=True)
+
+
+def test_a_landmark_without_a_zone_on_a_column_with_one_is_told_what_to_write():
+    winter, summer = "2024-01-01 00:00", date(2024, 7, 1)
+    for start, zone, written in (
+        (winter, "Europe/Berlin", "2024-01-01T00:00:00+01:00"),
+        ("2024-01-01", "Europe/Berlin", "2024-01-01T00:00:00+01:00"),
+        (datetime(2024, 1, 1), "Europe/Berlin", "2024-01-01T00:00:00+01:00"),
+        (summer, "Europe/Berlin", "2024-07-01T00:00:00+02:00"),
+        (winter, "+05:30", "2024-01-01T00:00:00+05:30"),
+        (winter, "UTC", "2024-01-01T00:00:00+00:00"),
+    ):
+        type_ = pa.timestamp("s", zone)
+        with pytest.raises(oop.WrongArgument, match=f"no zone, and the time column's is {re.escape(zone)}") as wrong:
+            starts(type_, start, 10)
+        assert "bound" not in str(wrong.value) and "test_landmark.py" in str(wrong.value)
+        assert f"oop.landmark({written!r}) is that time in {zone}" in str(wrong.value.hint)
+        assert str(wrong.value.hint).count("oop.landmark(") == (1 if zone == "UTC" else 2)
+        begin = datetime.fromisoformat(written)
+        assert starts(type_, written, "1h", [int(begin.timestamp())]) == [begin]
+
+
+def test_a_landmark_with_a_zone_on_a_column_without_is_told_what_to_write():
+    for type_ in (pa.timestamp("s"), pa.date32()):
+        with pytest.raises(oop.WrongArgument, match=r"has a zone, and a time column of type .* has none") as wrong:
+            starts(type_, "2024-01-01T00:00:00+01:00", 10)
+        assert "oop.landmark('2024-01-01T00:00:00')" in str(wrong.value.hint)
+        assert "oop.landmark('2023-12-31T23:00:00') if its times are UTC" in str(wrong.value.hint)
 
 
 def test_an_aggregate_that_cannot_merge_is_refused():

@@ -32,10 +32,15 @@ ONE: list[Callable[..., oop.Stream]] = [
     lambda s: s.window(oop.sliding(2, every=5)).group_by("k").agg(n=oop.count()),
     lambda s: s.group_by("ts", "link").agg(n=oop.count()),
     lambda s: s.filter(oop.col("k") == 1).window(oop.tumbling(4)).agg(n=oop.count()),
+    lambda s: s.dedup("ts", "link", keep="first"),
+    lambda s: s.dedup("link", "ts", "k", keep="last"),
+    lambda s: s.dedup("link", "k", keep="first", within=3),
+    lambda s: s.dedup("link", keep="last", within=4),
     lambda s: (
         s.window(oop.tumbling(5)).group_by("link").agg(n=oop.count()).window(oop.tumbling(10)).agg(n=oop.sum("n"))
     ),
 ]
+SPANS = ONE[7:9]  # in the units of whole numbers
 TWO: list[Callable[..., oop.Stream]] = [
     lambda a, b: oop.union(a, b).window(oop.tumbling(5)).group_by("link").agg(n=oop.count()),
     lambda a, b: a.join(b, on="link", within=(-3, 4)),
@@ -48,7 +53,8 @@ TWO: list[Callable[..., oop.Stream]] = [
 def test_blame_names_what_holds_it_back(seeds: range) -> None:
     def case(rng: random.Random, seed: int) -> None:
         pipeline = rng.choice([*ONE, *TWO])
-        time = TIMES[rng.choice(["int64"] * 5 + ["timestamp", "float64", "date"])]
+        times = ["int64"] if pipeline in SPANS else ["int64"] * 5 + ["timestamp", "float64", "date"]
+        time = TIMES[rng.choice(times)]
         streams = [fuzz.random_stream(rng, time) for _ in range(1 if pipeline in ONE else 2)]
         given = [[*elements, oop.END] if rng.random() < 0.2 else elements for elements in streams]
         _check(pipeline, given, time, threads=2 if rng.random() < 0.1 else 1)
@@ -105,3 +111,28 @@ def lesser(release: oop.Punctuation) -> oop.Punctuation | None:
         return None
     ((attribute, bound),) = release.below.items()
     return oop.Punctuation({attribute: bound - (1 if isinstance(bound, int) else 0.125)}, release.where)
+
+
+@pytest.mark.parametrize("options", [{"keys": ["link", "ts"]}, {"keys": ["link"], "within": 3}], ids=["key", "span"])
+@pytest.mark.parametrize("keep", ["first", "last"])
+def test_a_row_that_dedup_holds_waits_for_its_own_group(keep: str, options: dict) -> None:
+    keys = options["keys"]
+    within = options.get("within")
+    h = Harness(lambda s: s.dedup(*keys, keep=keep, within=within), {"ts": "int64", "link": "string"})
+    h.push({"ts": [5, 7], "link": ["A", "B"]})
+    h.promise(where={"link": "A"}, ts=4)
+    h.promise(where={"link": "B"}, ts=2)  # further behind, but the oldest row is not of this group
+    blame = h.run.blame()
+    assert blame is not None and blame.what == "the row with ts = 5 of link = 'A'"
+    assert [(s.group, s.release) for s in blame.sources] == [
+        ("group link = 'A'", oop.Punctuation({"ts": 6}, {"link": "A"}))
+    ]
+    h.promise(where={"link": "A"}, ts=6)
+    after = h.run.blame()
+    assert after is not None and after.what == "the row with ts = 7 of link = 'B'"
+    h.promise(where={"link": "B"}, ts=8)
+    left = h.run.blame()
+    assert (left is None) == (within is None)
+    if left is not None:
+        assert left.what == "the span that began at ts = 5 of link = 'A'"
+        assert [s.release for s in left.sources] == [oop.Punctuation({"ts": 9}, {"link": "A"})]

@@ -110,17 +110,18 @@ def test_a_first_batch_that_reaches_a_step_is_shown():
 
 
 @pytest.mark.parametrize("when", ["on_change", "on_close"])
-def test_sessions_that_begin_with_an_admitted_row_are_marked(when):
+def test_sessions_with_an_admitted_row_keep_their_promises(when):
     def plan(s):
         return s.window(oop.session(5)).group_by("k").agg(n=oop.count()).emit(when)
 
     h = Harness(plan, {"ts": "int64", "k": "string"}, late="admit")
-    h.push({"ts": [30], "k": ["a"]})
+    h.push({"ts": [30, 15], "k": ["a", "a"]})
     h.promise(ts=20)
     h.push({"ts": [17], "k": ["a"]})
+    h.push({"ts": [14], "k": ["a"]})  # before what was promised: of no use
     h.end()
     final = [(r["window_start"], r["n"]) for r in h.rows() if r["emit"] == "final"]
-    assert sorted(final) == [(17, 1), (30, 1)]
+    assert sorted(final) == [(15, 2), (30, 1)]
 
 
 def test_of_steps_that_show_changes_only_changed_groups_are_shown():

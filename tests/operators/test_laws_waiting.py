@@ -9,7 +9,7 @@ import pyarrow as pa
 
 import oop
 from oop.operators import time_slices
-from oop.testing import Harness, check_operator
+from oop.testing import Harness, bag, check_operator, resplit
 from tests.operators import fuzz
 from tests.operators.fuzz import TIMES
 
@@ -167,6 +167,39 @@ def any_within(rng, seed):
 
     expected = [dict(zip([*keys, "event"], event, strict=True)) for event in events]
     check_operator(pipeline, elements, seed=seed, threads=some_threads(rng), expected=expected)
+
+
+def test_any_within_a_span_goes_row_by_row(seeds):
+    """Whatever the rows: as they come, and not by how they are cut into batches, coupled, or spread over threads."""
+
+    def case(rng, seed):
+        time = TIMES[rng.choice(["int64", "float64"])]
+        elements = fuzz.random_stream(rng, time)
+        keys, within = rng.choice([["k"], ["link"], ["link", "k"]]), rng.choice([0, 1, 3, 8])
+        passed = []
+        for row in fuzz.on_time(elements):
+            same = [p["ts"] for p in passed if all(p[k] == row[k] for k in keys)]
+            if all(abs(row["ts"] - ts) > within for ts in same):
+                passed.append(row)
+        schema = fuzz.schema_of(time)
+        for cut in (elements, resplit(elements, seed), resplit(elements, seed, largest=1000)):
+            harness = Harness(lambda s: s.dedup(*keys, within=within), schema, threads=some_threads(rng))
+            if rng.random() < 0.5:
+                harness.feed(*cut)
+            else:
+                for element in cut:
+                    harness.feed(element)
+            harness.end()
+            assert bag(harness.rows()) == bag(passed)
+
+    each(seeds, case)
+
+
+def test_any_within_a_span_of_times_that_are_far_apart():
+    times = [2**63 - 1, -(2**63), 5, 2**63 - 2, -(2**63) + 1, 4]
+    h = Harness(lambda s: s.dedup("k", within=1), {"ts": "int64", "k": "int64"})
+    h.push({"ts": times, "k": [1] * 6})
+    assert [r["ts"] for r in h.rows()] == times[:3]
 
 
 def span_in(within, time):

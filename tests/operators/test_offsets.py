@@ -70,7 +70,7 @@ def test_plain_numbers():
         with pytest.raises(ValueError, match="plain numbers"):
             windows(pa.int64(), [0], oop.tumbling(5, offset=wrong))
     for wrong in (0.5, True, "yesterday"):
-        with pytest.raises(ValueError, match=r"whole number|not a duration|plain numbers"):
+        with pytest.raises(ValueError, match=r"whole number|is a duration, not True|plain numbers"):
             windows(pa.int64(), [0], oop.tumbling(5, offset=wrong))
 
 

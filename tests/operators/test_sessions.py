@@ -311,6 +311,24 @@ def test_keys_are_numbered_anew_when_most_have_no_session():
     assert sorted(r["window_start"] for r in rows if r["user"] == "always") == [10 * at for at in range(20)]
 
 
+def test_sessions_are_filed_while_promises_are_frequent():
+    """Then a promise must not look at all of them; with many rows before it, looking costs less than filing."""
+    schema = pa.schema([("ts", pa.int64()), ("user", pa.int64())])
+    h = Harness(lambda s: s.window(oop.session(1_000)).group_by("user").agg(n=oop.count()), schema)
+    table = operator_of(h).table
+    users = np.arange(20_000)
+    h.push({"ts": users // 100, "user": users})
+    for at in range(1, 200):
+        h.promise(ts=at)
+        h.push({"ts": [at + 1] * 5, "user": [at * 5 + i for i in range(5)]})
+    assert table.filed is not None and len(table) == 20_000
+    h.push({"ts": [300] * 20_000, "user": users})
+    h.promise(ts=300)
+    assert table.filed is None and len(table) == 20_000
+    h.end()
+    assert sum(r["n"] for r in h.rows()) == 40_000 + 199 * 5 and len(table) == 0
+
+
 def test_very_many_open_sessions_of_a_key_cost_no_search_each():
     """In any order, and nothing is promised before the end."""
     rng = np.random.default_rng(5)
@@ -326,18 +344,39 @@ def test_very_many_open_sessions_of_a_key_cost_no_search_each():
     assert operator_of(h).table._sorts
 
 
-def test_a_session_that_a_late_row_began_is_marked_late():
+def unused(h):
+    return sum(b.late_unused for b in h.run.metrics.boxes)
+
+
+def test_a_late_row_is_used_where_no_promise_says_that_no_session_begins():
     h = harness(3, late="admit")
+    push(h, 5)
+    h.promise(ts=7)  # window_start < 5, for that session is open
+    push(h, 6)  # late, and in it
+    push(h, 3)  # late: it would move its start before what was promised
+    assert unused(h) == 1
     h.promise(ts=10)
-    push(h, 8)  # late, and nothing went out that it touches: 8 + 3 >= 10
-    push(h, 6)  # its session would be over
-    h.promise(ts=12)
-    assert h.rows() == [row(8, 11, 1)]
-    push(h, 11)  # late, and it would touch what went out
-    assert sum(b.late_unused for b in h.run.metrics.boxes) == 2
-    push(h, 12)
+    assert h.rows() == [row(5, 9, 2)]
+    push(h, 9)  # late, and it would touch what went out
+    push(h, 8)  # and this one, too
+    assert unused(h) == 3
     h.end()
-    assert h.rows() == [row(12, 15, 1)]
+    assert h.rows() == []
+
+
+def test_rows_on_time_keep_the_session_that_a_late_row_would_reach():
+    """It would have been marked late as a whole, and a window behind it would have dropped it."""
+    sessions = counted(3)
+    h = Harness(
+        lambda s: sessions(s).window(oop.tumbling(10)).agg(n=oop.sum("n")),
+        {"ts": "int64", "user": "string"},
+        late="admit",
+    )
+    h.promise(ts=10)
+    push(h, 11)  # on time
+    push(h, 9)  # late, and in reach of it
+    h.end()
+    assert [r["n"] for r in h.rows()] == [1] and unused(h) == 1
 
 
 def test_late_rows_are_remembered_for_by_every_way_of_admitting_them():

@@ -41,6 +41,26 @@ def some_rows(rng, floats):
     ]
 
 
+def pieces_of(rows):
+    return [b for pieces in [*rows._slices.values(), rows._valueless] for b in pieces]
+
+
+def test_rows_that_stay_keep_none_alive_that_have_left():
+    """One batch over many slices: what is left of it is accounted for, and is all that is kept."""
+    schema = pa.schema([("ts", pa.int64()), ("text", pa.string())])
+    rows = WaitingRows(schema, "ts")
+    for _ in range(3):
+        times = list(range(640))
+        rows.add(pa.record_batch({"ts": times, "text": ["x" * 1000] * 640}, schema=schema))
+    most = rows.nbytes
+    assert most >= 3 * 640 * 1000
+    left = 640 - 16
+    assert sum(b.num_rows for b in rows.take_below(left)) == 3 * left
+    assert rows.nbytes < most / 20
+    held = {b.address: b.size for piece in pieces_of(rows) for c in piece.columns for b in c.buffers() if b is not None}
+    assert sum(held.values()) <= rows.nbytes
+
+
 @pytest.mark.parametrize("floats", [False, True])
 def test_rows_leave_as_a_list_would_let_them(floats, monkeypatch):
     """Below bounds, by group, saved in pieces and loaded at any point; what is accounted for is what is there."""
@@ -63,7 +83,7 @@ def test_rows_leave_as_a_list_would_let_them(floats, monkeypatch):
             assert len(rows) == len(model)
             held = [r["ts"] for r in model if r["ts"] is not None and not math.isnan(r["ts"])]
             assert rows.least() == min(held, default=None)
-            assert rows.nbytes == sum(b.nbytes for pieces in [*rows._slices.values(), rows._valueless] for b in pieces)
+            assert rows.nbytes == sum(b.get_total_buffer_size() for b in pieces_of(rows))
             if rng.random() < 0.4:
                 for key, part in rows.save():
                     if part is None:

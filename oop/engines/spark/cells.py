@@ -17,7 +17,7 @@ from oop.punctuation.encoding import dumps, loads
 
 ROWS, PROMISES, METRIC, TICK = range(4)
 """A batch; a list of promises; a count for the query's progress; the time on the driver's clock."""
-LATE, ASIDE, FRONTIER, HELD, BYTES = range(5)
+LATE, WITHOUT_TIME, FRONTIER, HELD, BYTES = range(5)
 """What a METRIC counts, in `number`."""
 
 CELLS = pa.schema(

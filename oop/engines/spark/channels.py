@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.engines.spark.cells import ASIDE, FRONTIER, LATE, ROWS, TICK, Cell
+from oop.engines.spark.cells import FRONTIER, LATE, ROWS, TICK, WITHOUT_TIME, Cell
 from oop.engines.spark.failures import located
 from oop.engines.spark.late_files import write_late
 from oop.engines.spark.passage import Passage
@@ -112,18 +112,18 @@ class InputRunner:
             self.promised[WHOLE] = Frontier.of(END)
 
     def _metrics(self, passage: Passage) -> Iterator[Cell]:
-        late = aside = 0
+        late = without_time = 0
         for channel, operator in self.channels.items():
             ledger = operator.ledger
             if ledger.entries and self.late_to is not None:
                 piece = f"{self.batches:012}-{hashlib.sha256(channel.encode()).hexdigest()[:8]}"
                 write_late(self.late_to, self.stages.name(self.number), piece, ledger.table())
-            late, aside = late + ledger.late, aside + ledger.aside
+            late, without_time = late + ledger.late, without_time + ledger.without_time
             operator.ledger = Ledger(operator.output)
         if late:
             yield passage.metric(LATE, late)
-        if aside:
-            yield passage.metric(ASIDE, aside)
+        if without_time:
+            yield passage.metric(WITHOUT_TIME, without_time)
         bound = main_bound(self.out)
         if bound is not None:
             yield passage.metric(FRONTIER, bound)

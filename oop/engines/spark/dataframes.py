@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from oop.engines.spark.blocks import Files
 from oop.engines.spark.cells import (
-    ASIDE,
     BYTES,
     CELLS,
     DDL,
@@ -28,6 +27,7 @@ from oop.engines.spark.cells import (
     LATE,
     METRIC,
     ROWS,
+    WITHOUT_TIME,
     Cell,
     batches,
     decode,
@@ -190,16 +190,16 @@ class Built:
             source, where = number in self.data, self.stages.name(number)
             for what, name, gather in (
                 (LATE, "late", f.sum),
-                (ASIDE, "aside", f.sum),
+                (WITHOUT_TIME, "without_time", f.sum),
                 (FRONTIER, "frontier", f.min),
                 (HELD, "held", f.sum),
                 (BYTES, "bytes", f.sum),
             ):
-                if (source and what in (HELD, BYTES)) or (not source and what in (LATE, ASIDE)):
+                if (source and what in (HELD, BYTES)) or (not source and what in (LATE, WITHOUT_TIME)):
                     continue
                 mine = (f.col("kind") == METRIC) & (f.col("sender") == number) & (f.col("number") == what)
                 value = gather(f.when(mine, f.col("value")))
-                if what in (LATE, ASIDE):
+                if what in (LATE, WITHOUT_TIME):
                     value = f.coalesce(value, f.lit(0))
                 named.append(value.alias(f"{name} {where}"))
         return cells if self.batch else cells.observe(self.metrics, *named)

@@ -88,5 +88,5 @@ class Query(StreamingQuery):
                 what, _, where = name.partition(" ")
                 if value is not None:
                     known = found.setdefault(where, {})
-                    known[what] = known.get(what, 0) + value if what in ("late", "aside") else value
+                    known[what] = known.get(what, 0) + value if what in ("late", "without_time") else value
         return found

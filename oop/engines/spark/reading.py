@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from oop.clocks import Clock
 from oop.engines.spark.blocks import Block, Files, Listing, Position, following, read_block
-from oop.engines.spark.cells import ASIDE, FRONTIER, LATE, Cell
+from oop.engines.spark.cells import FRONTIER, LATE, WITHOUT_TIME, Cell
 from oop.engines.spark.failures import located
 from oop.engines.spark.identity import check_identity
 from oop.engines.spark.late_files import write_late
@@ -208,8 +208,8 @@ def read_split(reading: Reading, split: Split) -> Iterator[Cell]:
     yield from passage.promise([Punctuation.from_json(p) for p in split.promises])
     if ledger.late:
         yield passage.metric(LATE, ledger.late)
-    if ledger.aside:
-        yield passage.metric(ASIDE, ledger.aside)
+    if ledger.without_time:
+        yield passage.metric(WITHOUT_TIME, ledger.without_time)
     if split.bound is not None:
         yield passage.metric(FRONTIER, split.bound)
 

@@ -297,6 +297,7 @@ static void run_repeats(const int64_t *times, const double *real_times) {
 static void run_sessions(void) {
     const int64_t size = 2 * ROWS + 1, *keys = numbers(KEYS);
     int64_t *triples = room(ROWS, 8), *times = room(ROWS, 8), *bridging = room(ROWS, 8), *open = room(ROWS, 8), done;
+    int64_t *open_too = room(size, 8);
     double *real_times = room(ROWS, 8);
     uint32_t *unused = room(size, 4);
     oop_extended out = {.slots = room(ROWS, 8), .lowered = room(ROWS, 8), .absorbed = room(ROWS, 8)};
@@ -315,6 +316,8 @@ static void run_sessions(void) {
              oop_extend_sessions(keys, times, ROWS, 60, heads, ROWS, sessions, size, unused, size - 1, &out));
     end_call("extend_sessions again",
              oop_extend_sessions(keys, times, ROWS, 60, heads, ROWS, sessions, size, unused, ROWS, &out));
+    int64_t left, first = 0;
+    end_call("sessions_until", oop_sessions_until(sessions, size, 100 * ROWS / 2, open_too, &done, &left, &first));
     end_call("drop_sessions", oop_drop_sessions(open, ROWS, heads, sessions, size, &done));
     heads = room(ROWS, 4);
     end_call("extend_sessions bridged",

@@ -167,7 +167,7 @@ def test_late_rows_are_kept_and_counted(spark: Any, tmp_path: Path) -> None:
     late = tmp_path / "late"
     query = source.select("ts", "k").run(engine=oop.Spark(spark, shards=1, late_to=late))
     assert bag(query.to_table(), "k") == Counter(["('a',)", "('b',)", "('d',)"])
-    assert query.counts["north"] == {"late": 2, "aside": 0}
+    assert query.counts["north"] == {"late": 2, "without_time": 0}
     found = [(r["k"], r["broke"], r["late_by"]) for r in pq.read_table(late / "north").to_pylist()]
     assert found == [("c", "ts < 45", 42.0), ("e", "ts < 55", 51.0)]
 

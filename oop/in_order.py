@@ -1,0 +1,183 @@
+"""`run(order="iop")`: the same logical plan with the physical operators of an in-order system (paper 004, section 2).
+
+Every operator that is sensitive to order says what its inputs must be in order of. Where a stream is not, it is sorted
+right there, by what its sources promise; so filters and projections come before the sort. A union becomes an ordered
+merge, a sliding aggregate buffers its rows, a join waits until its output is in order; other operators go by the order
+of their rows (`operators/in_order.py`). All of it runs on one thread: several would mix up the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+from oop.errors import NeverEmits, SchemaMismatch
+from oop.operators.aggregate import WINDOW_END, WINDOW_START, Aggregate
+from oop.operators.aggregates import ACCOUNTS
+from oop.operators.base import Spec
+from oop.operators.bucket import WID_START, Bucket
+from oop.operators.buffered_aggregate import BufferedAggregate
+from oop.operators.dedup import Dedup
+from oop.operators.emit import Emit
+from oop.operators.group_by import GroupBy
+from oop.operators.in_order import InOrder
+from oop.operators.in_order_join import InOrderJoin
+from oop.operators.input import Input
+from oop.operators.input_sort import InputSort
+from oop.operators.join import Join
+from oop.operators.landmark import LandmarkAggregate
+from oop.operators.numbers import SEQ
+from oop.operators.ordered_merge import OrderedMerge
+from oop.operators.partition_rows import PartitionRows
+from oop.operators.project import Project
+from oop.operators.releasing import Releasing
+from oop.operators.session import Session
+from oop.operators.union import Union
+from oop.plan import Edge, Node, check_emits, make_node, walk
+from oop.punctuation.policies import Slack
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A node of the new plan: its time, and the attributes that its rows are in order of."""
+
+    node: Node
+    time: str | None
+    ordered: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What becomes of an operator: what each input must be in order of (None: of nothing), and as in `_Made`."""
+
+    spec: Spec
+    needs: Sequence[str | None]
+    time: str | None
+    ordered: frozenset[str] = frozenset()
+
+
+def in_order(root: Node, time: str | None = None) -> Node:
+    """The plan as an in-order system runs it; its rows in order of ``time``, where that can be."""
+    made: dict[int, _Made] = {}
+    for node in walk(root):
+        given = [made[id(edge.node)] for edge in node.inputs]
+        step = _step(node, given)
+        edges = [
+            _sorted(Edge(above.node, edge.route), above, on, node)
+            for above, on, edge in zip(given, step.needs, node.inputs, strict=True)
+        ]
+        new = make_node(step.spec, edges, node.site, node.call, node.data)
+        made[id(node)] = _Made(new, step.time, step.ordered)
+    last = made[id(root)]
+    if time is None or time not in last.node.schema.names or time in last.ordered:
+        return last.node
+    return _sorted_if_possible(last.node, time)
+
+
+def _sorted(edge: Edge, above: _Made, on: str | None, node: Node) -> Edge:
+    """An input in the order that the operator needs."""
+    if on is None or on in above.ordered:
+        return edge
+    return Edge(make_node(InputSort(on), [edge], node.site, node.call))
+
+
+def _sorted_if_possible(root: Node, time: str) -> Node:
+    """The result in order, unless nothing that is promised could ever release its rows."""
+    found = make_node(InputSort(time), [Edge(root)], root.site, root.call)
+    try:
+        check_emits(found)
+    except NeverEmits:
+        return root
+    return found
+
+
+def _step(node: Node, given: Sequence[_Made]) -> _Step:
+    spec = node.spec
+    if isinstance(spec, Input):
+        return _input(spec, node.site)
+    if isinstance(spec, Union):
+        times = {above.time for above in given}
+        time = times.pop() if len(times) == 1 else None
+        if time is None:  # of nothing that all could be in order of
+            return _Step(spec, [None] * len(given), None)
+        return _Step(OrderedMerge(spec.ports, time), [time] * len(given), time, frozenset({time}))
+    if isinstance(spec, Join):
+        return _join(spec, node)
+    if isinstance(spec, Releasing):  # it sorts by itself, unless that is done already
+        released = {spec.on, *((SEQ,) if SEQ in node.schema.names else ())}
+        sorted_ = spec.on in given[0].ordered
+        note = f"holds the rows of the last {spec.on}"
+        return _Step(InOrder(spec, spec.on, spec.on, note) if sorted_ else spec, [None], spec.on, frozenset(released))
+    if isinstance(spec, Aggregate | GroupBy | Session | Dedup | Emit):
+        return _grouped(spec, node.site)
+    return _passing(node, given)
+
+
+def _input(spec: Input, site: str) -> _Step:
+    if spec.late == "admit":
+        raise SchemaMismatch(
+            'in-order operators take no late rows: order="iop" and late="admit" exclude each other',
+            at=site,
+            hint='pass late="drop", or run it with order="oop"',
+        )
+    # rows behind the greatest so far are late, and do not pass the guard
+    ordered = {a for a, policy in spec.policies if isinstance(policy, Slack) and not policy.bound and policy.by is None}
+    return _Step(spec, [], spec.time, frozenset(ordered | ({SEQ} if spec.numbers else set())))
+
+
+def _join(spec: Join, node: Node) -> _Step:
+    if spec.unbounded or spec.how == "full":  # nothing tells when the last match has come, or there is no one time
+        needs = [None, None] if spec.unbounded else list(spec.times)
+        return _Step(spec, needs, spec.times[0] if spec.how != "full" else None)
+    join = InOrderJoin(**{f.name: getattr(spec, f.name) for f in fields(spec)})
+    time = join.names(node.input_schemas()).outputs[join.lead][spec.times[join.lead]]
+    return _Step(join, list(spec.times), time, frozenset({time}))
+
+
+def _grouped(spec: Aggregate | GroupBy | Session | Dedup | Emit, site: str) -> _Step:
+    of = spec.of if isinstance(spec, Emit) else spec
+    if isinstance(of, Aggregate) and any(f.function in ACCOUNTS for _, f in of.aggregates):
+        raise SchemaMismatch(
+            'in-order operators keep no account of late rows: oop.seen(), late() and aside() need order="oop"', at=site
+        )
+    if isinstance(of, PartitionRows):
+        return _driven(spec, SEQ, SEQ, None, None, "holds one open window of each partition")
+    if isinstance(of, LandmarkAggregate):
+        if of.endless:
+            return _Step(spec, [None], None)
+        return _driven(spec, of.on, WID_START, WINDOW_END, WINDOW_END, "holds the groups since the landmark")
+    if isinstance(of, Aggregate):
+        if of.grid.overlaps and of is spec:
+            buffered = BufferedAggregate(of.keys, of.aggregates, of.grid, of.on, of.time)
+            return _Step(buffered, [of.on], WINDOW_START, frozenset({WINDOW_START, WINDOW_END}))
+        return _driven(spec, of.on, WID_START, WINDOW_START, WINDOW_START, "holds one open window")
+    if isinstance(of, Session):
+        return _driven(spec, of.on, of.on, WINDOW_END, WINDOW_START, "holds one session of each key")
+    on = (of.time if of.within is not None else next(iter(of.on), None)) if isinstance(of, Dedup) else _first(of)
+    if on is None:
+        return _Step(spec, [None], None)
+    return _driven(spec, on, on, on, on, f"holds what has the last {on}")
+
+
+def _first(spec: Spec) -> str | None:
+    return spec.on[0] if isinstance(spec, GroupBy) and spec.on else None
+
+
+def _driven(spec: Spec, needs: str, on: str, out: str | None, time: str | None, note: str) -> _Step:
+    """An operator that goes by the order of its rows; early results have none."""
+    out = None if isinstance(spec, Emit) else out
+    return _Step(InOrder(spec, on, out, note), [needs], time, frozenset() if out is None else frozenset({out}))
+
+
+def _passing(node: Node, given: Sequence[_Made]) -> _Step:
+    """What passes rows passes their order, under the names that columns have behind it."""
+    above, spec = given[0], node.spec
+    if isinstance(spec, Bucket):
+        return _Step(spec, [spec.on], above.time, above.ordered | {spec.on})
+    if isinstance(spec, Project):
+        images = spec.crossing(node.input_schemas()[0]).attributes
+        ordered = frozenset(name for on in above.ordered for name, _ in images.get(on, ()))
+        names = [] if above.time is None else [name for name, f in images.get(above.time, ()) if f is None]
+        return _Step(spec, [None], above.time if above.time in names else next(iter(names), None), ordered)
+    kept = frozenset(above.ordered & set(node.schema.names))
+    return _Step(spec, [None] * len(given), above.time, kept if spec.passes else frozenset())

@@ -1,0 +1,63 @@
+"""Latency of results: the plan with Aurora's QoS timestamp on every row, for whoever asks (`operators/qos.py`).
+
+A row that an operator makes has the timestamp of the oldest row that it comes from (papers/000, footnote 3): an
+aggregate takes the least, a join the lesser of two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+from oop.operators.aggregates import Aggregate as AggregateFunction
+from oop.operators.aggregates import min as least_value
+from oop.operators.base import Spec
+from oop.operators.expressions import col, if_else, least
+from oop.operators.input import Input
+from oop.operators.join import SUFFIX, Join
+from oop.operators.project import Project
+from oop.operators.qos import ENTERED, Enter, Monitor
+from oop.plan import Edge, Node, make_node, rebuilt
+
+
+def measured(root: Node) -> Node:
+    """The plan with a monitor behind it. Behind an operator that cannot carry the timestamp rows enter anew."""
+    last = rebuilt(root, _stamped)
+    return make_node(Monitor(), [Edge(last)], root.site, root.call)
+
+
+def _stamped(node: Node, inputs: tuple[Edge, ...]) -> Node:
+    if isinstance(node.spec, Input):
+        return make_node(Enter(), [Edge(node)], node.site, node.call)
+    if isinstance(node.spec, Join):
+        return _joined(node, inputs)
+    carrying = _carrying(node.spec)
+    found = make_node(carrying, inputs, node.site, node.call, node.data)
+    if ENTERED in found.schema.names:
+        return found
+    return make_node(Enter(), [Edge(found)], node.site, node.call)
+
+
+def _carrying(spec: Spec) -> Any:
+    """The spec that also gives the oldest of its rows' timestamps."""
+    if isinstance(spec, Project):
+        return Project((*spec.columns, (ENTERED, col(ENTERED))))
+    names = {field.name for field in fields(spec)}  # type: ignore[arg-type]
+    found: Any = spec
+    if "of" in names and isinstance(found.of, Spec):
+        return replace(found, of=_carrying(found.of))
+    if "aggregates" in names:
+        taken: tuple[tuple[str, AggregateFunction], ...] = found.aggregates
+        return replace(found, aggregates=(*taken, (ENTERED, least_value(ENTERED))))
+    return spec
+
+
+def _joined(node: Node, inputs: tuple[Edge, ...]) -> Node:
+    """Both sides bring one; of a row that goes out alone the other is null."""
+    found = make_node(node.spec, inputs, node.site, node.call)
+    ours, theirs = col(ENTERED), col(ENTERED + SUFFIX)
+    if theirs.name not in found.schema.names:
+        return found
+    lesser = if_else(ours.is_null(), theirs, if_else(theirs.is_null(), ours, least(ours, theirs)))
+    columns = [(name, col(name)) for name in node.schema.names]
+    return make_node(Project((*columns, (ENTERED, lesser))), [Edge(found)], node.site, node.call)

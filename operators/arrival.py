@@ -1,0 +1,45 @@
+"""The virtual arrival attribute: how the clock reaches operators that look at it (Aurora's Timeout and WSort).
+
+Nothing but promises comes in by the second hook, and the clock is one: "no later row arrives before now". The engine
+makes it from its clock for the boxes whose spec is ``clocked``, when no row waits in front of them, and gives it to
+their first port. It crosses no arc: an operator must take it out (`arrival_of`) before it looks at other promises.
+
+>>> from oop.punctuation import Punctuation
+>>> arrival_of(arrives_at(7)), arrival_of(Punctuation({"ts": 5}))
+(7, None)
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from oop.operators.times import duration_in
+from oop.punctuation import Punctuation
+from oop.punctuation.durations import Duration
+from oop.punctuation.patterns import Bound
+
+ARRIVAL = "__arrival"
+CLOCK = pa.timestamp("us")
+"""What arrival is counted in. A clock that a test moves counts as it likes."""
+
+
+def arrives_at(now: Bound) -> Punctuation:
+    """All that is still to come arrives at this time or later."""
+    return Punctuation({ARRIVAL: now})
+
+
+def arrival_of(punct: Punctuation) -> Bound | None:
+    """What the clock shows, if this is its promise."""
+    return punct.below.get(ARRIVAL)
+
+
+def timeout_in(timeout: Duration) -> int:
+    """A timeout in the clock's unit; ValueError if it is not one.
+
+    >>> timeout_in("250ms")
+    250000
+    """
+    found = duration_in(timeout, CLOCK)
+    if found <= 0:
+        raise ValueError(f"a timeout is a span of time, not {timeout!r}")
+    return int(found)

@@ -1,0 +1,160 @@
+"""The buffered sliding aggregate of in-order systems (paper 004, sections 4.1 and 5.5).
+
+Rows come in order, and wait until the last of their windows is complete. A window is aggregated as a whole when the
+first row behind it, or a promise, completes it: its rows stand side by side. So a row is looked at once for each window
+that it is in, where panes would look at it once; and what is held are rows, not partial aggregates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.operators.aggregate import Aggregate, AggregateOperator
+from oop.operators.base import Columns, Element, Held, Operator, Part, Reducer, load_common, read_text, text_part
+from oop.operators.bucket import WID_END, WID_START
+from oop.operators.coverage import INT64_MIN, as_int64
+from oop.operators.groups import Table
+from oop.operators.keys import read_key
+from oop.operators.oldest import held_window
+from oop.operators.ordered_rows import OrderedRows, load_last, save_last
+from oop.punctuation import Punctuation
+
+_ROWS, _WINDOWS = "rows", "windows"
+_AT_ONCE = 65_536  # rows, each as often as it is in a window, that are aggregated together
+
+
+@dataclass(frozen=True, eq=False)
+class BufferedAggregate(Aggregate):
+    name = "BufferedAggregate"
+
+    def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
+        return None  # what comes out is in order
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        (columns,) = super().needs(wanted, inputs)
+        assert columns is not None
+        return [columns | {WID_START, WID_END}]
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return BufferedAggregateOperator(self, inputs)
+
+    def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
+        return None
+
+    def describe(self) -> str:
+        return super().describe().replace("Aggregate", "BufferedAggregate", 1)
+
+    def promise_note(self) -> str:
+        return "holds the rows of windows that are open; a row behind a window, or a promise, completes it"
+
+
+class BufferedAggregateOperator(AggregateOperator):
+    """``closed`` is the least window that has not gone out."""
+
+    def __init__(self, spec: BufferedAggregate, inputs: Sequence[pa.Schema]) -> None:
+        super().__init__(spec, inputs)
+        (needed,) = spec.needs(None, inputs)
+        assert needed is not None
+        self.names = [name for name in inputs[0].names if name in needed]
+        self.rows = OrderedRows(pa.schema([inputs[0].field(name) for name in self.names]), WID_END)
+        self.reached = INT64_MIN  # the first window of the last row
+        self.closed = INT64_MIN
+
+    @property
+    def buffered_rows(self) -> int:
+        return len(self.rows)
+
+    @property
+    def state_bytes(self) -> int:
+        return self.rows.nbytes
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if batch.num_rows:
+            self.rows.add(batch.select(self.names))
+            self.reached = int(views.column(batch.column(WID_START)).data[-1])
+            yield from self._close()
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+        new = [p for p in train if self.ports.advance(p, port)]
+        if new:
+            yield from self._close()
+        for punct in new:
+            yield from self.ports.promises(punct)
+
+    def _close(self) -> Iterator[pa.RecordBatch]:
+        """Windows below the first one that may still get a row go out."""
+        bound = max(self.reached, as_int64(self.ports.frontiers[0].bound(WID_START)))
+        if bound > self.closed:
+            yield from self._batches(self._windows(self.closed, bound))
+            self.rows.take_until(bound, closed=False)  # by their last window
+            self.closed = bound
+
+    def _windows(self, least: int, bound: int) -> Iterator[Table]:
+        """The windows from the least up to a bound, as many together as are small."""
+        rows = self.rows.held()
+        if rows is None:
+            return
+        first, last = (views.column(rows.column(name)).data for name in (WID_START, WID_END))
+        wids = _wids_between(first, last, least, bound)
+        # rows are in order, so those of a window stand side by side
+        starts, ends = np.searchsorted(last, wids), np.searchsorted(first, wids, "right")
+        sizes = ends - starts
+        pieces = np.concatenate([[0], np.flatnonzero(np.diff(np.cumsum(sizes) // _AT_ONCE)) + 1, [len(wids)]])
+        for begin, end in zip(pieces[:-1].tolist(), pieces[1:].tolist(), strict=True):
+            if sizes[begin:end].any():
+                yield self._table(rows, wids[begin:end], starts[begin:end], sizes[begin:end])
+
+    def _table(self, rows: pa.RecordBatch, wids: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> Table:
+        if len(wids) == 1:
+            taken, slotted = rows.slice(int(starts[0]), int(sizes[0])), False
+        else:
+            before = np.cumsum(sizes) - sizes
+            places = np.arange(int(sizes.sum())) - np.repeat(before, sizes) + np.repeat(starts, sizes)
+            taken, slotted = rows.take(pa.array(places)), True
+        table = Table(self.store.shape, slotted, int(wids[0]), 0)
+        keys = [read_key(taken.column(k)) for k in self.keys]
+        table.update(np.repeat(wids, sizes), keys, self.store.shape.prepare(taken), None)
+        return table
+
+    def _batch(self, table: Table) -> pa.RecordBatch:
+        batch = super()._batch(table)
+        if not table.slotted:
+            return batch
+        return batch.take(pa.array(np.argsort(views.times(batch.column(0)), kind="stable")))
+
+    def oldest(self) -> Held | None:
+        rows = self.rows.held()
+        return None if rows is None else held_window(self, max(self.closed, rows.column(WID_START)[0].as_py()))
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        yield save_last([self.rows])
+        yield text_part(_WINDOWS, [self.closed, self.reached])
+        yield from self.rows.save(_ROWS)
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        load_common(found, self.ports)
+        self.rows.load(found, _ROWS)
+        load_last(found, [self.rows])
+        said = found.get(_WINDOWS)
+        windows = [INT64_MIN, INT64_MIN] if said is None else read_text(said)
+        assert isinstance(windows, list)
+        self.closed, self.reached = windows
+
+
+def _wids_between(first: np.ndarray, last: np.ndarray, least: int, bound: int) -> np.ndarray:
+    """The windows from the least up to a bound that have rows: there may be gaps that are very long."""
+    begins, ends = np.maximum(first, least), np.minimum(last, bound - 1)
+    # rows are in order: each adds the windows behind those of the rows before it
+    reached = np.concatenate([[begins[0] - 1], np.maximum.accumulate(ends)[:-1]])
+    begins = np.maximum(begins, reached + 1)
+    counts = np.maximum(ends - begins + 1, 0)
+    before = np.cumsum(counts) - counts
+    found: np.ndarray = np.arange(int(counts.sum())) - np.repeat(before, counts) + np.repeat(begins, counts)
+    return found

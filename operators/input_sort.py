@@ -1,0 +1,86 @@
+"""Input sort: what an in-order plan has where rows may come out of order (paper 004, section 2).
+
+A row leaves, in order, when the source promises that nothing before it follows: the source's policy decides how long
+rows wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from oop.operators.base import Element, Held, Operator, Part, Ports, load_common
+from oop.operators.releasing import held_row
+from oop.operators.sort import Sort
+from oop.operators.sorted_runs import SortedRuns
+from oop.punctuation import Punctuation
+
+_ROWS = "rows"
+_WHOLE_BATCH = 65_536
+
+
+@dataclass(frozen=True, eq=False)
+class InputSort(Sort):
+    name = "InputSort"
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return InputSortOperator(self, inputs)
+
+    def describe(self) -> str:
+        return f"InputSort by {self.on}"
+
+    def promise_note(self) -> str:
+        return f"holds a row until {self.on} < t is promised"
+
+
+class InputSortOperator:
+    def __init__(self, spec: InputSort, inputs: Sequence[pa.Schema]) -> None:
+        self.spec = spec
+        self.ports = Ports(spec, inputs)
+        self._use(inputs[0])
+
+    def narrow(self, wanted: frozenset[str]) -> None:
+        (schema,) = self.ports.inputs
+        self._use(pa.schema([f for f in schema if f.name in wanted | {self.spec.on}]))
+
+    def _use(self, schema: pa.Schema) -> None:
+        self.rows = SortedRuns(schema.remove_metadata(), self.spec.on)
+
+    @property
+    def buffered_rows(self) -> int:
+        return len(self.rows)
+
+    @property
+    def state_bytes(self) -> int:
+        return self.rows.nbytes
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        self.rows.add(batch)
+        yield from ()
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        if not self.ports.advance(punct, port):
+            return
+        frontier = self.ports.frontiers[0]
+        bound = frontier.bound(self.spec.on)
+        found = None if bound is None else self.rows.take_below(bound)
+        if found is not None:
+            for start in range(0, found.num_rows, _WHOLE_BATCH):
+                yield self.rows.released(found.slice(start, _WHOLE_BATCH))
+        if frontier.ended:
+            yield from map(self.rows.released, self.rows.take_valueless())
+        yield from self.ports.promises(punct)
+
+    def oldest(self) -> Held | None:
+        return held_row(self.rows.least(), len(self.rows), self.spec.on, self.rows.schema)
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        yield from self.rows.save(_ROWS)
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        load_common(found, self.ports)
+        self.rows.load(found, _ROWS)

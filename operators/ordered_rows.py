@@ -1,0 +1,135 @@
+"""Rows that wait in the order of an attribute in which they came: what in-order operators buffer.
+
+They are held as record batches, first in, first out; no search, no slices. Rows without a value there are not held: in
+an order they have no place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from oop.errors import PunctuationViolated
+from oop.kernels import views
+from oop.operators.base import Part, read_text, text_part
+from oop.operators.held_rows import as_type, own_copy, plain_type
+from oop.punctuation.patterns import Bound
+
+_LAST = "last"
+
+
+class OrderedRows:
+    """Rows in ascending order of ``on``."""
+
+    def __init__(self, schema: pa.Schema, on: str) -> None:
+        self.schema, self.on = schema, on
+        # dictionaries are decoded, for those of several batches cannot be joined
+        self._plain = pa.schema([pa.field(f.name, plain_type(f.type), f.nullable) for f in schema])
+        self._batches: deque[tuple[pa.RecordBatch, np.ndarray]] = deque()
+        self._rows = 0
+        self._saved = False
+        self.nbytes = 0
+        self.last: Bound = -math.inf
+        """The greatest value that has come: in order, so nothing below it follows."""
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Rows that have a value, none below the last."""
+        if not batch.num_rows:
+            return
+        columns = [as_type(own_copy(batch.column(f.name)), f.type) for f in self._plain]
+        held = pa.RecordBatch.from_arrays(columns, schema=self._plain)
+        values = views.times(held.column(self.on))
+        self.last = check_order(values, self.last, self.on)
+        self._batches.append((held, values))
+        self._rows += held.num_rows
+        self.nbytes += held.nbytes
+
+    def held(self) -> pa.RecordBatch | None:
+        """All rows as one batch; None if there are none."""
+        if len(self._batches) > 1:
+            whole = pa.concat_batches([batch for batch, _ in self._batches])
+            self._batches = deque([(whole, views.times(whole.column(self.on)))])
+            self.nbytes = whole.nbytes
+        return self._batches[0][0] if self._batches else None
+
+    def first(self) -> Bound | None:
+        """The least value that is held."""
+        if not self._batches:
+            return None
+        value: Bound = self._batches[0][1][0].item()
+        return value
+
+    def take_until(self, limit: Bound, closed: bool = True) -> pa.RecordBatch | None:
+        """Remove and give the rows up to a value (not closed: below it), in order; None if there are none."""
+        found: list[pa.RecordBatch] = []
+        while self._batches:
+            batch, values = self._batches[0]
+            count = len(values)
+            if limit < math.inf:
+                count = int(np.searchsorted(values, limit, "right" if closed else "left"))
+            if not count:
+                break
+            self._batches.popleft()
+            self.nbytes -= batch.nbytes
+            found.append(batch.slice(0, count))
+            if count < batch.num_rows:
+                left = batch.slice(count)
+                self._batches.appendleft((left, values[count:]))
+                self.nbytes += left.nbytes
+                break
+        if not found:
+            return None
+        rows = found[0] if len(found) == 1 else pa.concat_batches(found)
+        self._rows -= rows.num_rows
+        return rows
+
+    def released(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows that were taken, in their own types."""
+        columns = [as_type(c, f.type) for c, f in zip(rows.columns, self.schema, strict=True)]
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def save(self, key: str) -> Iterator[Part]:
+        """All rows as one part: an in-order operator holds few, or all of them move."""
+        rows = self.held()
+        if rows is not None or self._saved:
+            yield key, rows
+        self._saved = rows is not None
+
+    def load(self, parts: Mapping[str, pa.RecordBatch | None], key: str) -> None:
+        self._batches.clear()
+        self._rows, self.nbytes, self.last = 0, 0, -math.inf
+        part = parts.get(key)
+        self._saved = part is not None
+        if part is not None:
+            self.add(part)
+
+
+def load_last(parts: Mapping[str, pa.RecordBatch | None], ports: Sequence[OrderedRows]) -> None:
+    """How far each input had come, as `save_last` says it: rows that have left count as well."""
+    said = parts.get(_LAST)
+    lasts = [None] * len(ports) if said is None else read_text(said)
+    assert isinstance(lasts, list)
+    for rows, last in zip(ports, lasts, strict=True):
+        rows.last = -math.inf if last is None else last
+
+
+def save_last(ports: Sequence[OrderedRows]) -> Part:
+    return text_part(_LAST, [None if math.isinf(rows.last) else rows.last for rows in ports])
+
+
+def check_order(values: np.ndarray, last: Bound, on: str) -> Bound:
+    """The last of values that are in order, and not below what came before them."""
+    if values[0] < last or (values[1:] < values[:-1]).any():
+        raise PunctuationViolated(
+            f"rows came out of order of {on!r} to an in-order operator",
+            hint="this is a bug in the in-order plan: please report it with the plan and the input",
+        )
+    found: Bound = values[-1].item()
+    return found

@@ -1,0 +1,150 @@
+"""Rows that wait to leave in order of time, as sorted runs: what sorts at the input of an in-order plan.
+
+Rows that have come since the last release are sorted when it is their turn, not one by one. What is then left of them
+is a run; runs of like size are merged, so there are few, and a row is merged a few times only. A release takes the head
+of every run.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import dispatch, views
+from oop.operators.base import Part
+from oop.operators.held_rows import as_type, own_copy, plain_type
+from oop.punctuation.patterns import Bound
+
+Run = tuple[pa.RecordBatch, np.ndarray]
+
+
+class SortedRuns:
+    """Rows by ``on``; of equal ones first what came first. Rows without a value stand apart, and leave last."""
+
+    def __init__(self, schema: pa.Schema, on: str) -> None:
+        self.schema, self.on = schema, on
+        # dictionaries are decoded, for those of several batches cannot be joined
+        self._plain = pa.schema([pa.field(f.name, plain_type(f.type), f.nullable) for f in schema])
+        self._start()
+
+    def _start(self) -> None:
+        self._new: list[pa.RecordBatch] = []
+        self._least_new: Bound = math.inf
+        self._runs: list[Run] = []  # the older first, and each much longer than the next
+        self._valueless: list[pa.RecordBatch] = []
+        self._rows = 0
+        self._saved = False
+        self.nbytes = 0
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        columns = [as_type(own_copy(batch.column(f.name)), f.type) for f in self._plain]
+        held = pa.RecordBatch.from_arrays(columns, schema=self._plain)
+        self._rows += held.num_rows
+        self.nbytes += held.nbytes
+        times = held.column(self.on)
+        if times.null_count:
+            self._valueless.append(held.filter(times.is_null()))
+            held = held.filter(times.is_valid())
+        if held.num_rows:
+            self._new.append(held)
+            self._least_new = min(self._least_new, views.times(held.column(self.on)).min().item())
+
+    def take_below(self, bound: Bound) -> pa.RecordBatch | None:
+        """Remove and give the rows below a bound, in order; None if there are none. No row is below all of them."""
+        if self._least_new < bound:
+            self._runs.append(_sort(self._new, self.on))
+            self._new, self._least_new = [], math.inf
+        heads: list[pa.RecordBatch] = []
+        left: list[Run] = []
+        for rows, times in self._runs:
+            count = len(times) if bound == math.inf else int(np.searchsorted(times, bound))
+            if count:
+                heads.append(rows.slice(0, count))
+            if count < len(times):
+                left.append((rows.slice(count), times[count:]))
+        if not heads:
+            return None
+        self._runs = left
+        found = _merge(heads, self.on)[0]
+        self._rows -= found.num_rows
+        self._join_runs()
+        self.nbytes = sum(rows.nbytes for rows in self._all())
+        return found
+
+    def take_valueless(self) -> Iterator[pa.RecordBatch]:
+        """Remove and give the rows without a value."""
+        found, self._valueless = self._valueless, []
+        self._rows -= sum(rows.num_rows for rows in found)
+        self.nbytes -= sum(rows.nbytes for rows in found)
+        yield from found
+
+    def _join_runs(self) -> None:
+        """The shortest with the next, while that is not much longer."""
+        while len(self._runs) > 1 and len(self._runs[-2][1]) <= 2 * len(self._runs[-1][1]):
+            *self._runs, a, b = self._runs
+            self._runs.append(_merge([a[0], b[0]], self.on))
+
+    def _all(self) -> list[pa.RecordBatch]:
+        return [*(rows for rows, _ in self._runs), *self._new, *self._valueless]
+
+    def least(self) -> Bound | None:
+        """The least value that is held."""
+        found = min([self._least_new, *(times[0].item() for _, times in self._runs)])
+        return None if found == math.inf else found
+
+    def released(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """Rows that were taken, in their own types."""
+        columns = [as_type(c, f.type) for c, f in zip(rows.columns, self.schema, strict=True)]
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def save(self, key: str) -> Iterator[Part]:
+        """All rows as one part, in an order that keeps that of equal ones."""
+        pieces = self._all()
+        if pieces or self._saved:
+            yield key, pa.concat_batches(pieces) if pieces else None
+        self._saved = bool(pieces)
+
+    def load(self, parts: Mapping[str, pa.RecordBatch | None], key: str) -> None:
+        self._start()
+        part = parts.get(key)
+        self._saved = part is not None
+        if part is not None:
+            self.add(part)
+
+
+def _sort(pieces: list[pa.RecordBatch], on: str) -> Run:
+    whole = pieces[0] if len(pieces) == 1 else pa.concat_batches(pieces)
+    times = views.times(whole.column(on))
+    if (times[1:] >= times[:-1]).all():
+        return whole, times
+    order = _order(times)
+    return whole.take(pa.array(order)), times[order]
+
+
+def _order(times: np.ndarray) -> np.ndarray:
+    """The rows by time, of equal ones first what came first. Most rows of a stream are in order: only the others are
+    sorted, and merged with those. Of equal ones these came first, or they would not be behind a greater one."""
+    rises = times >= np.maximum.accumulate(times)
+    others = np.flatnonzero(~rises)
+    if 2 * len(others) > len(times):
+        return np.argsort(times, kind="stable")
+    rows = np.concatenate([np.flatnonzero(rises), others[np.argsort(times[others], kind="stable")]])
+    order = dispatch.kernels().merge_runs(times[rows], np.array([0, len(times) - len(others), len(times)]))
+    found: np.ndarray = rows[order]
+    return found
+
+
+def _merge(runs: list[pa.RecordBatch], on: str) -> Run:
+    """Runs that are sorted, the older first, as one."""
+    if len(runs) == 1:
+        return runs[0], views.times(runs[0].column(on))
+    whole = pa.concat_batches(runs)
+    times = views.times(whole.column(on))
+    order = dispatch.kernels().merge_runs(times, np.cumsum([0, *(run.num_rows for run in runs)]))
+    return whole.take(pa.array(order)), times[order]

@@ -1,0 +1,285 @@
+"""`run(order="iop")`: the same answer as out of order for every plan, in order, and rows held where in-order systems
+hold them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import oop
+from oop.engines.metrics import BoxMetrics
+from oop.operators import buffered_aggregate, in_order_join
+from oop.testing import Harness
+from tests.operators import fuzz
+
+Row = dict[str, Any]
+Plan = Callable[..., oop.Stream]
+N = {"n": oop.count(), "v": oop.min("v"), "x": oop.max("x")}
+
+
+def twice(plan: Callable[[oop.Stream], oop.Stream]) -> Plan:
+    return lambda a, b: plan(a)
+
+
+PLANS: dict[str, Plan] = {
+    "filter": twice(lambda a: a.filter(oop.col("v") >= 0)),
+    "tumbling": twice(lambda a: a.window(oop.tumbling(7, offset=2)).group_by("link", "k").agg(**N)),
+    "gaps": twice(lambda a: a.window(oop.sliding(3, every=7)).group_by("k").agg(**N)),
+    "sliding": twice(lambda a: a.window(oop.sliding(9, every=4)).group_by("link").agg(**N)),
+    "sliding that does not divide": twice(lambda a: a.window(oop.sliding(7, every=3)).agg(**N)),
+    "user": twice(lambda a: a.window(oop.sliding(6, every=2)).agg(n=oop.aggregate(0, lambda s, v: s + v % 7)("v"))),
+    "window on window": twice(
+        lambda a: (
+            a.window(oop.sliding(6, every=2))
+            .group_by("k")
+            .agg(n=oop.count())
+            .window(oop.tumbling(8))
+            .agg(m=oop.max("n"), s=oop.sum("n"))
+        )
+    ),
+    "session": twice(lambda a: a.window(oop.session(3)).group_by("k").agg(**N)),
+    "session and window": twice(
+        lambda a: a.window(oop.session(2)).group_by("k").agg(n=oop.count()).window(oop.tumbling(9)).agg(s=oop.sum("n"))
+    ),
+    "landmark": twice(lambda a: a.window(oop.landmark(-60, every=20)).group_by("k").agg(n=oop.count())),
+    "group by time": twice(lambda a: a.group_by("ts", "k").agg(**N)),
+    "rows": twice(lambda a: a.window(oop.rows(5, every=2)).agg(**N)),
+    "rows of partitions": twice(lambda a: a.window(oop.rows(3, by="k")).agg(**N)),
+    "dedup": twice(lambda a: a.select("ts", "k").dedup()),
+    "dedup last": twice(lambda a: a.dedup("ts", "k", keep="last")),
+    "dedup within": twice(lambda a: a.dedup("k", within=4, keep="first")),
+    "sort": twice(lambda a: a.sort("k", "link", "v", "x")),
+    "early": twice(
+        lambda a: (
+            a.window(oop.sliding(9, every=4)).agg(n=oop.count()).emit("on_change").filter(oop.col("emit") == "final")
+        )
+    ),
+    "split": twice(lambda a: oop.union(*a.split(oop.col("k") == 1)).window(oop.tumbling(6)).agg(n=oop.count())),
+    "projected": twice(
+        lambda a: a.select(t=oop.col("ts"), k=oop.col("k")).window(oop.tumbling(5), on="t").agg(n=oop.count())
+    ),
+    "union": lambda a, b: a.union(b),
+    "union and window": lambda a, b: a.union(b).window(oop.sliding(8, every=4)).group_by("k").agg(**N),
+    "numbers": lambda a, b: a.union(b).number().window(oop.rows(4)).agg(**N),
+    "diamond": lambda a, b: a.union(a.filter(oop.col("k") == 1), b).window(oop.tumbling(6)).agg(n=oop.count()),
+    **{
+        how: lambda a, b, how=how: a.join(b.filter(oop.col("v") != 0), on="link", within=(-2, 3), how=how)
+        for how in ("inner", "left", "right", "full", "semi", "anti")
+    },
+    "join and window": lambda a, b: (
+        a.join(b, on="k", within=(0, 4)).window(oop.tumbling(5)).group_by("link").agg(n=oop.count())
+    ),
+    "right join and window": lambda a, b: (
+        a.join(b, on="k", within=(0, 4), how="right").window(oop.tumbling(5)).agg(n=oop.count())
+    ),
+    "band alone": lambda a, b: a.join(b, within=(1, 2)),
+    "open band": lambda a, b: a.join(b, on="k", within=(-2, 2), closed="neither", where=oop.col("v") >= 0),
+    "window join": lambda a, b: a.join(b, on="k", window=oop.tumbling(4), how="left"),
+    "join of a join": lambda a, b: a.join(b, on="k", within=(0, 2)).select("ts", "k").join(b, on="k", within=(-2, 2)),
+    "groups of pairs": lambda a, b: a.join(b, on="k", within=(-1, 3)).group_by("ts", "ts_right").agg(n=oop.count()),
+    "grown": lambda a, b: a.join(b, on="link", unbounded=True).select("ts", "ts_right", "link"),
+}
+
+UNORDERED = [PLANS["grown"], PLANS["rows of partitions"]]
+"""Nothing tells when their order is known: state grows, or each partition counts for itself."""
+
+
+def bag(rows: list[Row]) -> Counter[str]:
+    return Counter(str(sorted(row.items())) for row in rows)
+
+
+def answer(plan: Plan, streams: list[list[Any]], time: pa.DataType, order: str, policy: Any) -> list[Row]:
+    sources = [
+        oop.source(lambda e=e: iter(e), time="ts", punctuate=policy, schema=fuzz.schema_of(time), name=f"s{i}")
+        for i, e in enumerate(streams)
+    ]
+    stream = plan(*sources)
+    found = stream.run(order=order, engine=oop.Embedded(check=True, threads=1)).to_table()
+    rows: list[Row] = found.to_pylist()
+    times = [] if stream.time is None else [r[stream.time] for r in rows if r[stream.time] is not None]
+    if order == "iop" and plan not in UNORDERED:
+        assert times == sorted(times), f"not in order of {stream.time}"
+    return rows
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_in_order_gives_the_same_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buffered_aggregate, "_AT_ONCE", 7)
+    monkeypatch.setattr(in_order_join, "_AT_ONCE", 3)
+    for seed in range(max(fuzz.CASES // 10, 5)):
+        rng = random.Random(seed)
+        time = rng.choice([pa.int64(), pa.int32(), pa.float64()])
+        policy = rng.choice([oop.punctuated(), oop.slack(12), oop.slack(rows=4), oop.ordered(), oop.at_end()])
+        streams = [fuzz.random_stream(rng, time, grouped=False) for _ in range(2)]
+        if policy != oop.punctuated():
+            streams = [[e for e in s if isinstance(e, pa.RecordBatch)] for s in streams]
+        expected, found = (answer(PLANS[name], streams, time, order, policy) for order in ("oop", "iop"))
+        assert bag(found) == bag(expected), f"seed {seed}, {policy}"
+
+
+@pytest.mark.parametrize("name", ["tumbling", "sliding", "union and window", "left", "window join", "dedup last"])
+def test_saved_anywhere_it_goes_on(name: str) -> None:
+    """In-order operators are saved and loaded as all others are."""
+    for seed in range(20):
+        rng = random.Random(seed)
+        streams = [fuzz.random_stream(rng, pa.int64(), grouped=False, late=False) for _ in range(2)]
+        ports = [port for port, stream in enumerate(streams) for _ in stream]
+        rng.shuffle(ports)
+        queues = [iter(stream) for stream in streams]
+        whole, cut = start(name), start(name)
+        at = rng.randint(0, len(ports))
+        found: list[Row] = []
+        for number, port in enumerate(ports):
+            if number == at:
+                found += cut.rows()
+                snapshot, given = cut.save(), cut.given
+                cut = start(name)
+                cut.load(snapshot, given)
+            element = next(queues[port])
+            whole.feed(element, port=port)
+            cut.feed(element, port=port)
+        whole.end()
+        cut.end()
+        assert bag(found + cut.rows()) == bag(whole.rows())
+        assert cut.buffered_rows == 0
+
+
+def start(name: str) -> Harness:
+    return Harness(PLANS[name], *[fuzz.schema_of(pa.int64())] * 2, order="iop")
+
+
+SCHEMA = {"ts": "int64", "k": "int64"}
+
+
+def held(h: Harness) -> dict[str, int]:
+    """Rows that are held now, by operator."""
+    return {box.node.spec.name: box.held for box in h.run._boxes if box.held}
+
+
+def push(h: Harness, times: list[int], port: int = 0, k: int = 1) -> None:
+    h.push({"ts": times, "k": [k] * len(times)}, port=port)
+
+
+def test_skew_fills_the_merge_and_nothing_else():
+    plan = lambda a, b: a.union(b).window(oop.tumbling(10)).agg(n=oop.count())  # noqa: E731
+    h = Harness(plan, SCHEMA, SCHEMA, punctuate=oop.ordered(), order="iop")
+    push(h, list(range(100)))
+    assert held(h) == {"OrderedMerge": 100}
+    push(h, [35], port=1)  # what is not above 35 leaves
+    assert held(h) == {"OrderedMerge": 64, "InOrder": 1}
+    assert [(r["window_start"], r["n"]) for r in h.rows()] == [(0, 10), (10, 10), (20, 10)]
+    oop_h = Harness(plan, SCHEMA, SCHEMA, punctuate=oop.ordered())
+    push(oop_h, list(range(100)))
+    assert held(oop_h) == {"Aggregate": 10}  # ten windows with one partial aggregate each
+
+
+def test_a_heartbeat_advances_the_merge_in_a_lull():
+    h = Harness(lambda a, b: a.union(b), SCHEMA, SCHEMA, punctuate=oop.punctuated(), order="iop")
+    push(h, [1, 2, 3])
+    h.promise(ts=5)
+    assert held(h) == {"OrderedMerge": 3}
+    h.promise(1, ts=3)  # no row came on it
+    assert [r["ts"] for r in h.rows()] == [1, 2, 3]
+    assert held(h) == {}
+
+
+def test_synchronised_and_ordered_input_is_not_held():
+    """Beyond what an operator needs: a window's groups, the rows of a sliding window, the band of a join."""
+    h = Harness(lambda a, b: a.union(b), SCHEMA, SCHEMA, punctuate=oop.ordered(), order="iop")
+    for at in range(50):
+        push(h, [at])
+        push(h, [at], port=1)
+        assert held(h) == {}
+    tumbling = Harness(
+        lambda a: a.window(oop.tumbling(10)).group_by("k").agg(n=oop.count()),
+        SCHEMA,
+        punctuate=oop.ordered(),
+        order="iop",
+    )
+    sliding = Harness(
+        lambda a: a.window(oop.sliding(10, every=2)).agg(n=oop.count()), SCHEMA, punctuate=oop.ordered(), order="iop"
+    )
+    for at in range(50):
+        push(tumbling, [at])
+        push(sliding, [at])
+        assert held(tumbling) == {"InOrder": 1}
+        assert held(sliding)["BufferedAggregate"] <= 12
+    join = Harness(lambda a, b: a.join(b, on="k", within=(0, 3)), SCHEMA, SCHEMA, punctuate=oop.ordered(), order="iop")
+    for at in range(50):
+        push(join, [at])
+        push(join, [at], port=1)
+        assert sum(held(join).values()) <= 4 + 5  # left rows that may meet one still, and right rows they may meet
+
+
+def test_disorder_is_held_by_the_sort_at_the_input_alone():
+    h = Harness(
+        lambda a: a.filter(oop.col("k") == 1).window(oop.tumbling(10)).agg(n=oop.count()),
+        SCHEMA,
+        punctuate=oop.slack(5),
+        order="iop",
+    )
+    push(h, [3, 1, 2, 9, 7])
+    push(h, [8, 8, 8], k=2)  # filtered before it is sorted
+    assert held(h) == {"InputSort": 2, "InOrder": 1}
+    assert h.rows() == []
+
+
+def test_what_order_excludes_is_refused():
+    s = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.ordered(), late="admit")
+    with pytest.raises(oop.SchemaMismatch, match="take no late rows") as raised:
+        s.run(order="iop")
+    assert "test_in_order.py" in str(raised.value)
+    accounted = s.late("drop").window(oop.tumbling(5)).agg(late=oop.late())
+    with pytest.raises(oop.SchemaMismatch, match="no account of late rows"):
+        accounted.run(order="iop")
+    with pytest.raises(ValueError, match="order is 'oop'"):
+        s.run(order="sorted")
+    with pytest.raises(ValueError, match="order is 'oop'"):
+        s.explain(order="both")
+    with pytest.raises(ValueError, match="run embedded"):
+        s.late("drop").run(engine=oop.Spark(), order="iop")
+
+
+def test_groups_alone_never_release_an_order():
+    by_group = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.slack(3, by="k"))
+    counts = by_group.window(oop.tumbling(5)).group_by("k").agg(n=oop.count())
+    assert counts.run().to_table().num_rows == 1
+    with pytest.raises(oop.NeverEmits):
+        counts.run(order="iop")
+
+
+def test_late_rows_are_the_same():
+    rows = pa.table({"ts": [5, 9, 2, 14, 3, 30]})
+    for order in ("oop", "iop"):
+        run = oop.source(rows, time="ts", punctuate=oop.slack(4), name="s").window(oop.tumbling(5)).agg(n=oop.count())
+        found = run.run(order=order)
+        found.to_table()
+        assert found.late["s"]["ts"].to_pylist() == [2, 3]
+
+
+def test_explain_shows_the_buffers():
+    a, b = (oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.slack(5), name=name) for name in "ab")
+    shown = a.union(b).window(oop.sliding(10, every=5)).agg(n=oop.count()).explain(order="iop")
+    assert [line.strip(" │├└─").split("   ")[0] for line in shown.splitlines()] == [
+        "BufferedAggregate n=count()",
+        "Bucket sliding 10 every 5 on ts",
+        "OrderedMerge of 2 on ts",
+        "InputSort by ts",
+        "Source a",
+        "InputSort by ts",
+        "Source b",
+    ]
+    assert "holds the rows of inputs that are ahead of the slowest" in shown
+
+
+def test_metrics_name_the_in_order_operators():
+    s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
+    run = s.window(oop.tumbling(5)).agg(n=oop.count()).run(order="iop")
+    run.to_table()
+    boxes: list[BoxMetrics] = list(run.metrics.boxes)
+    assert any(box.name.startswith("in order: Aggregate") for box in boxes)

@@ -1,0 +1,101 @@
+"""Aurora's QoS timestamp: each result has the entry of the oldest row that it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import oop
+from oop.latency import measured
+from oop.operators.qos import ENTERED, least_of, steps_of
+from oop.testing import ManualClock
+from tests.oop_.test_in_order import PLANS
+
+Plan = Callable[..., oop.Stream]
+WAIT = 100
+
+
+def arrivals(clock: ManualClock, times: list[int], offset: int = 0) -> Iterator[pa.RecordBatch]:
+    """A row each; the clock moves on before the next is given."""
+    for ts in times:
+        clock.advance(WAIT)
+        yield pa.record_batch({"ts": [ts], "k": [ts % 2], "v": [offset + ts]})
+
+
+def run(plan: Plan, times: list[int], order: str = "oop") -> Any:
+    clock = ManualClock(0)
+    schema = pa.schema([("ts", pa.int64()), ("k", pa.int64()), ("v", pa.int64())])
+    source = oop.source(lambda: arrivals(clock, times), time="ts", punctuate=oop.ordered(), schema=schema)
+    found = plan(source).run(engine=oop.Embedded(clock=clock, latency=True, threads=1), order=order)
+    table = found.to_table()
+    assert ENTERED not in table.schema.names
+    return table, found.metrics.latency
+
+
+@pytest.mark.parametrize("order", ["oop", "iop"])
+def test_a_window_has_waited_since_its_first_row(order):
+    table, latency = run(lambda s: s.window(oop.tumbling(10)).agg(n=oop.count()), [1, 3, 11], order)
+    assert table.to_pylist() == [
+        {"window_start": 0, "window_end": 10, "n": 2},
+        {"window_start": 10, "window_end": 20, "n": 1},
+    ]
+    # the first row entered at 100 and the window left with the third, at 300; the other left when it had come
+    assert (latency.rows, latency.greatest, latency.mean) == (2, 200, 100)
+
+
+def test_what_passes_has_waited_for_nothing():
+    _, latency = run(lambda s: s.filter(oop.col("ts") > 1).select("v"), [1, 2, 3])
+    assert (latency.rows, latency.greatest) == (2, 0)
+
+
+def test_a_pair_is_as_old_as_the_older_of_its_rows():
+    join = lambda s: s.filter(oop.col("k") == 0).join(s.filter(oop.col("k") == 1), within=(1, 1))  # noqa: E731
+    table, latency = run(join, [2, 3, 6])
+    assert table.num_rows == 1 and latency.greatest == WAIT
+
+
+def test_a_row_that_goes_out_alone_has_its_own():
+    join = lambda s: s.join(s.filter(oop.col("k") == 5), within=(0, 1), how="left")  # noqa: E731
+    table, latency = run(join, [1, 2, 9])
+    assert table.num_rows == 3 and (latency.rows, latency.greatest) == (3, 2 * WAIT)
+
+
+@pytest.mark.parametrize("order", ["oop", "iop"])
+@pytest.mark.parametrize("name", PLANS)
+def test_every_plan_can_be_measured_and_answers_the_same(name, order):
+    rows = pa.table(
+        {
+            "ts": [1, 2, 2, 5, 9, 14, 15, 15, 30, 31],
+            "link": ["A", "B", None, "A", "A", "B", "C", "A", "B", "A"],
+            "k": [1, 2, None, 1, 1, 2, 2, 1, 1, 2],
+            "v": [5, 0, 3, None, 7, 5, 5, 1, 0, 2],
+            "x": [0.5, 1.5, None, 2.0, 1.0, 0.25, 4.0, 2.5, 1.0, 3.0],
+        }
+    )
+    sources = [oop.source(rows, time="ts", punctuate=oop.ordered(), name=n) for n in "ab"]
+    plain, found = (
+        PLANS[name](*sources).run(engine=oop.Embedded(latency=latency, check=True, threads=1), order=order)
+        for latency in (False, True)
+    )
+    expected, answer = plain.to_table(), found.to_table()
+    assert sorted(map(str, answer.to_pylist())) == sorted(map(str, expected.to_pylist()))
+    assert answer.schema.equals(expected.schema)
+    assert found.metrics.latency.rows == expected.num_rows and plain.metrics.latency is None
+    assert str(found.metrics.latency).startswith(f"latency of {expected.num_rows} rows: mean ")
+
+
+def test_a_column_of_that_name_is_refused():
+    s = oop.source(pa.table({"ts": [1], ENTERED: [2]}), time="ts", punctuate=oop.ordered())
+    with pytest.raises(oop.SchemaMismatch, match=f"may not be called {ENTERED}"):
+        measured(s._final())
+
+
+def test_steps_cover_everything():
+    powers = 2 ** np.arange(3, 53)  # of microseconds: some 140 years
+    values = np.concatenate([np.arange(5_000), powers, powers - 1])
+    steps = steps_of(values)
+    assert all(least_of(s) <= v < least_of(s + 1) for v, s in zip(values.tolist(), steps.tolist(), strict=True))
