@@ -77,8 +77,15 @@ class Corners:
         """
         if self.ended:
             return True
-        if any(_within(corner, {a: b}, point) for a, b in self.linear.items()):
-            return True
+        for attribute, bound in self.linear.items():
+            below = corner.get(attribute)
+            if below is not None:
+                if below <= bound:
+                    return True
+            elif point:
+                value = point.get(attribute)
+                if value is not None and value < bound:
+                    return True
         return any(_within(corner, j, point) for j in self.joint)
 
     def bound(self, attribute: str) -> Bound | None:

@@ -224,6 +224,8 @@ class Frontier:
         9
         """
         where = {c: group_value(v) for c, v in where.items()}
+        if not self.several:
+            return self._at(where)
         free = sorted({c for p in self.several for c in p.where} - where.keys())
         cells = itertools.product(*([OTHER, *self.named(c)] for c in free))
         return reduce(Corners.meet, (self._at({**where, **dict(zip(free, c, strict=True))}) for c in cells))
@@ -250,12 +252,14 @@ class Frontier:
         [Punctuation(ts < 5)]
         """
         for corner in self.all:
-            yield Punctuation(corner)
+            yield Punctuation._made(dict(corner), {})
         for column, grouping in self.by.items():
             for pattern, corners in grouping.items():
+                where = {column: pattern}
                 for corner in corners:
                     if not self.all.covers(corner):
-                        yield Punctuation(corner, {column: pattern})
+                        known = grouping.groups and column not in corner  # else it may be no promise as it stands
+                        yield Punctuation._made(dict(corner), where) if known else Punctuation(corner, where)
         yield from self.several
 
     def advance_to(self, other: Frontier) -> Iterator[Punctuation]:
@@ -292,6 +296,16 @@ class Frontier:
         out.all = self.all.copy()
         out.by = {c: g.copy() for c, g in self.by.items()}
         out.several = list(self.several)
+        return out
+
+    def rolled_up(self) -> Frontier:
+        """The same, with what holds for every group of a column and the rest said of all rows."""
+        out = self.copy()
+        if out.by:
+            out.all = self.at({})
+            for grouping in out.by.values():
+                grouping.drop_covered(out.all)
+            out._fold()
         return out
 
     def to_json(self) -> list[str]:

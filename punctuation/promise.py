@@ -30,7 +30,7 @@ from oop.punctuation.patterns import (
     intersect,
 )
 
-_ANY = NotIn(())  # says nothing: a wildcard
+_set = object.__setattr__
 
 
 class Punctuation:
@@ -48,14 +48,26 @@ class Punctuation:
     def __init__(self, below: Mapping[str, Bound] | None = None, where: Mapping[str, Value] | None = None) -> None:
         bounds = dict(below or {})
         for bound in bounds.values():
-            Below(bound)  # refuses None and NaN
-        groups = {k: v if isinstance(v, Equal | NotIn) else Equal(v) for k, v in (where or {}).items()}
-        groups = {k: p for k, p in groups.items() if p != _ANY}
+            if bound is None or bound != bound or isinstance(bound, bool):
+                Below(bound)  # refuses it
+        groups: dict[str, GroupPattern] = {}
+        for column, value in (where or {}).items():
+            pattern = value if isinstance(value, (Equal, NotIn)) else Equal(value)
+            if not isinstance(pattern, NotIn) or pattern.values:  # else it says nothing: a wildcard
+                groups[column] = pattern
         both = bounds.keys() & groups.keys()
         if both:
             raise ValueError(f"one pattern for each attribute: {sorted(both)} stand in below and in where")
-        object.__setattr__(self, "below", bounds)
-        object.__setattr__(self, "where", groups)
+        _set(self, "below", bounds)
+        _set(self, "where", groups)
+
+    @classmethod
+    def _made(cls, below: Mapping[str, Bound], where: Mapping[str, GroupPattern]) -> Punctuation:
+        """From parts of a promise that was made before, and so has been looked at; they are not changed any more."""
+        made = cls.__new__(cls)
+        _set(made, "below", below)
+        _set(made, "where", where)
+        return made
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a promise cannot be changed")

@@ -58,6 +58,8 @@ def roll_up(frontier: Frontier, columns: Container[str]) -> Frontier:
     >>> roll_up(f, {"link"}) == f, roll_up(f, ())
     (True, Frontier(ts < 7))
     """
+    if not frontier.several and all(c in columns for c in frontier.by):
+        return frontier.rolled_up()
     out = Frontier()
     out.all = frontier.at({})
     mixed: set[str] = set()
