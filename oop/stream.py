@@ -28,6 +28,7 @@ from oop.operators.union import Union
 from oop.plan import Edge, Node, explain, make_node, rebuilt
 from oop.punctuation.durations import Duration
 from oop.site import user_line
+from oop.sorting import make_bsort
 from oop.waiting import make_dedup, make_sort, time_of
 from oop.windowed import Grouped, Windowed
 from oop.windows import Window
@@ -283,6 +284,26 @@ class Stream:
         except OopError as wrong:
             raise wrong.located(user_line()) from None
         return self._then(spec, f".sort({', '.join(ties)})", time=self.time)
+
+    def bsort(self, slack: int, by: str | Sequence[str] | None = None, on: str | None = None) -> Stream:
+        """Rows sorted as well as a buffer of ``slack`` rows can: with each row that comes to a full buffer the least
+        one leaves (Aurora's BSort: the same as so many passes of a bubble sort). No row is set aside.
+
+        ``by`` gives each group a buffer of its own, ``on`` names another attribute than the stream's time. Of equal
+        rows the first that came leaves first; NaN is greater than every number, and null than every value. Rows leave
+        by their number alone, and the rest in order at the end; a promise goes no further than the least row that is
+        held. Admitted late rows pass at once.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"A": [1, 3, 1, 2, 4, 4, 8, 3, 4, 4]}), time="A", punctuate=oop.at_end())
+        >>> s.bsort(slack=2).run().to_table()["A"].to_pylist()
+        [1, 1, 2, 3, 4, 3, 4, 4, 4, 8]
+        """
+        try:
+            spec = make_bsort(self, slack, by, on)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        return self._then(spec, f".bsort(slack={slack})", time=self.time)
 
     def dedup(self, *keys: str, keep: str = "any", within: Duration | None = None) -> Stream:
         """Of the rows with equal keys one; no keys: all columns (with ``within``: all but the time).

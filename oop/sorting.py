@@ -1,0 +1,20 @@
+"""Aurora's sorts, from what a user writes: `Stream.bsort`, `Stream.wsort`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from oop.operators.bsort import BSort
+from oop.operators.order import Order
+from oop.waiting import check_columns, time_of
+
+if TYPE_CHECKING:
+    from oop.stream import Stream
+
+
+def make_bsort(stream: Stream, slack: int, by: str | Iterable[str] | None, on: str | None) -> BSort:
+    time = time_of(stream, on, "say .bsort(…, on=…)")
+    order = Order(time, slack, () if by is None else by)  # refuses what is no slack
+    check_columns(stream, order.group_by)
+    return BSort(order.on, order.slack, order.group_by)
