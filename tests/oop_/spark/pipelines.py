@@ -110,6 +110,8 @@ ONE: dict[str, Pipeline] = {
     "dedup": lambda a: a.dedup("ts", "link").select("ts", "link"),
     "the last within a span": lambda a: a.dedup("link", keep="last", within=3),
     "sorted": lambda a: a.sort("v").window(oop.tumbling(5)).agg(n=oop.count()),
+    "bsort": lambda a: a.bsort(3, by="link"),
+    "windows of bsort": lambda a: _counted(a.bsort(2)),
     "self-join": lambda a: a.select("ts", "link").join(a.filter(oop.col("k") == 1), on="link", within=(0, 5)),
 }
 TWO: dict[str, Pipeline] = {
