@@ -28,7 +28,7 @@ from oop.operators.union import Union
 from oop.plan import Edge, Node, explain, make_node, rebuilt
 from oop.punctuation.durations import Duration
 from oop.site import user_line
-from oop.sorting import make_bsort
+from oop.sorting import make_bsort, make_wsort
 from oop.waiting import make_dedup, make_sort, time_of
 from oop.windowed import Grouped, Windowed
 from oop.windows import Window
@@ -304,6 +304,26 @@ class Stream:
         except OopError as wrong:
             raise wrong.located(user_line()) from None
         return self._then(spec, f".bsort(slack={slack})", time=self.time)
+
+    def wsort(self, *columns: str, timeout: Duration) -> Stream:
+        """Rows in ascending order of some columns (default: the stream's time), none of which waits long (Aurora's
+        WSort).
+
+        Once a timeout has passed since rows last left, or since the oldest came, all that have waited so long leave,
+        with those that sort before them. A row that then comes behind one that follows it is set aside: it is in
+        ``run.late["WSort"]``. Rows that are promised to be the least leave sooner. NaN comes after every number and
+        null last; equal rows leave as they came. ``timeout`` goes by the clock of the engine.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [3, 1, 2]}), time="ts", punctuate=oop.at_end())
+        >>> s.wsort("ts", timeout="5s").run().to_table()["ts"].to_pylist()
+        [1, 2, 3]
+        """
+        try:
+            spec = make_wsort(self, columns, timeout)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        return self._then(spec, f".wsort({', '.join(columns)})", time=self.time)
 
     def dedup(self, *keys: str, keep: str = "any", within: Duration | None = None) -> Stream:
         """Of the rows with equal keys one; no keys: all columns (with ``within``: all but the time).

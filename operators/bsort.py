@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from oop.operators.base import Columns, Element, Held, Operator, Part, Ports, Spec, load_common
 from oop.operators.coverage import cells_of, matching
-from oop.operators.held_rows import check_takeable
-from oop.operators.marks import is_late
+from oop.operators.held_rows import as_type, check_takeable
+from oop.operators.marks import is_late, keep_late
 from oop.operators.sort_buffers import SortBuffers
 from oop.operators.times import check_time_type, show_time
 from oop.punctuation import END, Frontier, Interest, Punctuation
@@ -104,13 +104,18 @@ class BSortOperator:
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         if is_late(batch) or not self.spec.slack:
-            yield batch.select(self.rows.schema.names)
+            yield self._as_declared(batch)
             return
         self._changed = True
         leaving = self.rows.add(batch)
         yield from leaving
         if leaving and self._lowered:
             yield from self._promises()
+
+    def _as_declared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """From another thread text comes as dictionaries."""
+        columns = [as_type(batch.column(field.name), field.type) for field in self.rows.schema]
+        return keep_late(pa.RecordBatch.from_arrays(columns, schema=self.rows.schema), batch)
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         return self.process_punctuations([punct], port)

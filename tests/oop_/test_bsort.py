@@ -70,10 +70,11 @@ def test_admitted_late_rows_pass_at_once():
     assert [r["ts"] for r in h.rows()] == [1]
 
 
+@pytest.mark.parametrize("slack", [0, 20])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_groups_on_threads_are_sorted_alike(threads):
+def test_groups_on_threads_are_sorted_alike(threads, slack):
     table = pa.table({"ts": [(i * 7919) % 1000 for i in range(5000)], "k": [f"k{i % 13}" for i in range(5000)]})
-    s = oop.source(table, time="ts", punctuate=oop.at_end()).bsort(slack=20, by="k")
+    s = oop.source(table, time="ts", punctuate=oop.at_end()).bsort(slack=slack, by="k")
     found = s.run(engine=oop.Embedded(threads=threads, check=True)).to_table().to_pylist()
     alone = s.run(engine=oop.Embedded(threads=1)).to_table().to_pylist()
     for k in range(13):
