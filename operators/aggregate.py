@@ -84,7 +84,10 @@ class Aggregate(Spec):
         if frontier.bound(WID_START) is not None:
             return None
         named = [corners for c, g in frontier.by.items() if c in self.keys for corners in g.groups.values()]
-        return None if any(corners.bound(WID_START) is not None for corners in named) else self.on
+        if any(corners.bound(WID_START) is not None for corners in named):
+            return None
+        several = (p for p in frontier.several if p.where.keys() <= set(self.keys) and p.below.keys() <= {WID_START})
+        return None if any(several) else self.on
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return AggregateOperator(self, inputs)
