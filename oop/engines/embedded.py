@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from copy import copy
 from functools import partial
 from typing import Any
@@ -31,6 +31,7 @@ from oop.errors import OopError
 from oop.operators.arrival import CLOCK, arrives_at
 from oop.operators.base import Element, Narrowing
 from oop.operators.input import InputOperator
+from oop.operators.ledger import Ledger, SetsAside
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
 from oop.punctuation import END, Punctuation
 from oop.sinks import open_sink
@@ -85,6 +86,14 @@ class Embedded:
         if sink is not None:
             run._write(sink)
         return run
+
+
+def _free_name(name: str, taken: Container[str]) -> str:
+    """The name, or one like it that is not taken."""
+    found, n = name, 2
+    while found in taken:
+        found, n = f"{name} ({n})", n + 1
+    return found
 
 
 def _threads_for(root: Node) -> int:
@@ -320,11 +329,17 @@ class Run:
         """The rows set aside so far, with the promise that each broke."""
         inputs: dict[str, InputOperator] = {}
         for source in self._sources:
-            name, n = source.operator.spec.source, 2
-            while name in inputs:
-                name, n = f"{source.operator.spec.source} ({n})", n + 1
-            inputs[name] = source.operator
-        return Late(inputs)
+            inputs[_free_name(source.operator.spec.source, inputs)] = source.operator
+        operators: dict[str, list[Ledger]] = {}
+        for box in self._boxes:
+            operator = box.operator
+            if isinstance(operator, Sharded):
+                ledgers = operator.ledgers
+            else:
+                ledgers = [operator.ledger] if isinstance(operator, SetsAside) else []
+            if ledgers and not isinstance(operator, InputOperator):
+                operators[_free_name(box.node.spec.name, {**inputs, **operators})] = ledgers
+        return Late(inputs, operators)
 
     def blame(self) -> Blame | None:
         """Why the oldest open window (or group, or row of a join) has not come out; None if nothing is open.

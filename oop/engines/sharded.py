@@ -37,6 +37,7 @@ from oop.operators.base import (
     text_part,
 )
 from oop.operators.exchange import part_batches
+from oop.operators.ledger import Ledger, SetsAside
 from oop.operators.oldest import oldest_of
 from oop.operators.union import Union
 from oop.punctuation import Punctuation
@@ -218,7 +219,7 @@ class Sharded:
             assert first.parts is not None
             part = first.parts[shard.number]
             if part.num_rows:
-                self._emit(shard, shard.operator.process_batch(part, first.port))
+                self._emit(shard, shard.operator.process_batch(part, first.port), own=True)
             return
         self._note_peak()  # a promise is about to free what has been taken
         promises = [item.punct for item in items if isinstance(item, Promise)]
@@ -228,12 +229,13 @@ class Sharded:
             for promise in promises:
                 self._emit(shard, shard.operator.process_punctuation(promise, first.port))
 
-    def _emit(self, shard: Shard, elements: Iterator[Element]) -> None:
+    def _emit(self, shard: Shard, elements: Iterator[Element], own: bool = False) -> None:
+        """``own``: what rows have brought. A promise among it is about the shard's groups, which no other has."""
         for element in elements:
             with self._lock:
                 if isinstance(element, Punctuation):
                     if self.ports.advance(element, shard.number):
-                        self._out.extend(self.ports.promises(element))
+                        self._out.extend(self.ports.promises(element, [element] if own else None))
                 else:
                     self._out.append(element)
 
@@ -254,6 +256,10 @@ class Sharded:
     @property
     def state_bytes(self) -> int:
         return sum(shard.operator.state_bytes for shard in self.shards)
+
+    @property
+    def ledgers(self) -> list[Ledger]:
+        return [shard.operator.ledger for shard in self.shards if isinstance(shard.operator, SetsAside)]
 
     @property
     def late_unused(self) -> int:
