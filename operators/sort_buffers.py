@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappush, heappushpop
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,36 +20,44 @@ from oop.operators.keys import KeyTable, read_key
 from oop.operators.words import from_words, to_words
 
 _WHOLE_BATCH = 65_536
+_SLACK = 65_536  # numbers of rows that are gone which there may be in any case
 
 
 class Heaps:
-    """The least of each group, by word and then by arrival.
+    """The least of each group, by value and then by arrival. Rows have numbers in the order in which they come.
 
-    >>> heaps = Heaps(2)
-    >>> heaps.push(np.zeros(4, int), np.array([3, 1, 1, 2]), np.arange(4), 0).tolist()
-    [1, 2]
+    >>> heaps = Heaps(2, np.int64)
+    >>> heaps.push(None, np.array([3, 1, 1, 2])).tolist(), heaps.compact().tolist()
+    ([1, 2], [0, 3])
     """
 
-    def __init__(self, slack: int) -> None:
-        self.slack = slack
-        self.groups: dict[int, list[tuple[int, int, int]]] = {}
+    nbytes = 0
 
-    def push(self, groups: np.ndarray, words: np.ndarray, places: np.ndarray, first: int) -> np.ndarray:
-        """Rows one after the other, the first of which is the ``first`` to arrive: the places of those that leave."""
+    def __init__(self, slack: int, dtype: Any) -> None:
+        self.slack, self.places = slack, 0
+        self.groups: dict[int, list[tuple[int, int]]] = {}
+
+    def push(self, ids: np.ndarray | None, values: np.ndarray) -> np.ndarray:
+        """Rows one after the other; the numbers of those that leave."""
         leaving, slack = [], self.slack
-        numbers = range(first, first + len(words))
-        for group, *row in zip(groups.tolist(), words.tolist(), numbers, places.tolist(), strict=True):
+        for value, group in zip(values.tolist(), ([0] * len(values) if ids is None else ids.tolist()), strict=True):
             heap = self.groups.setdefault(group, [])
+            row = value, self.places
+            self.places += 1
             if len(heap) < slack:
-                heappush(heap, tuple(row))
+                heappush(heap, row)
             else:
-                leaving.append(heappushpop(heap, tuple(row))[-1])
+                leaving.append(heappushpop(heap, row)[1])
         return np.array(leaving, np.int64)
 
-    def clear(self, groups: np.ndarray) -> None:
-        """These groups are empty again."""
-        for group in groups.tolist():
-            self.groups.pop(group, None)
+    def compact(self) -> np.ndarray:
+        """The numbers of the rows that wait; from now on these are 0, 1, …"""
+        kept = sorted(number for heap in self.groups.values() for _, number in heap)
+        new = {number: i for i, number in enumerate(kept)}
+        for heap in self.groups.values():
+            heap[:] = [(value, new[number]) for value, number in heap]
+        self.places = len(kept)
+        return np.array(kept, np.int64)
 
 
 class SortBuffers:
@@ -73,10 +82,9 @@ class SortBuffers:
         self.places = Places()
         self.rows = HeldRows(self.schema)
         self.groups = KeyTable([views.key_kind(t) for t in self._types])
-        self.heaps = Heaps(self.slack)
-        self._here = np.zeros(0, np.bool_)  # by place: is it taken; and of which row
-        self._group, self._word, self._number = (np.zeros(0, np.int64) for _ in range(3))
-        self._arrived = 0
+        self.heaps = Heaps(self.slack, np.int64)
+        self._words = np.zeros(0, np.int64)  # by place
+        self._came = np.zeros(0, np.int64)  # places in the order of arrival, also of rows that have left since
         self._count = 0
 
     def __len__(self) -> int:
@@ -84,8 +92,8 @@ class SortBuffers:
 
     @property
     def nbytes(self) -> int:
-        arrays = self._here, self._group, self._word, self._number
-        return self.rows.nbytes + self.places.nbytes + self.groups.nbytes + sum(a.nbytes for a in arrays)
+        arrays = self._words.nbytes + self._came.nbytes
+        return self.rows.nbytes + self.places.nbytes + self.groups.nbytes + self.heaps.nbytes + arrays
 
     def add(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         """Hold rows, one after the other; the rows that leave, in their order."""
@@ -94,27 +102,36 @@ class SortBuffers:
             return []
         places = self.places.take(count)
         self.rows.put(places, [batch.column(n) for n in self.schema.names], None)
-        self._here, self._group, self._word, self._number = (
-            with_room(a, self.places.room) for a in (self._here, self._group, self._word, self._number)
-        )
-        groups = self.groups.map([read_key(batch.column(k)) for k in self.keys], count)
-        words = self._words(batch.column(self.on))
-        self._here[places], self._group[places], self._word[places] = True, groups, words
-        self._number[places] = np.arange(self._arrived, self._arrived + count)
+        self._words = with_room(self._words, self.places.room)
+        self._words[places] = words = _words_of(batch.column(self.on))
         self._count += count
-        leaving = self.heaps.push(groups, words, places, self._arrived)
-        self._arrived += count
-        return self._remove(leaving)
+        first = self.heaps.places
+        self._came = with_room(self._came, first + count)
+        self._came[first : first + count] = places
+        ids = self.groups.map([read_key(batch.column(k)) for k in self.keys], count) if self.keys else None
+        leaving = self.heaps.push(ids, words)
+        return self._remove(self._came[leaving]) if len(leaving) else []
 
     def take(self, places: np.ndarray) -> list[pa.RecordBatch]:
-        """Remove and give all rows of some groups, in order."""
-        self.heaps.clear(np.unique(self._group[places]))
-        return self._remove(places[np.lexsort((self._number[places], self._word[places]))])
+        """Remove and give all rows of some groups, in order; what stays is put into new buffers."""
+        order = np.lexsort((np.arange(len(places)), self._words[places]))
+        held = self.held()
+        staying = held[~np.isin(held, places)]
+        self.heaps = Heaps(self.slack, np.int64)
+        self.heaps.push(self._ids(staying), self._words[staying])
+        self._came = staying
+        return self._remove(places[order])
 
     def held(self) -> np.ndarray:
         """The places of all rows, in the order in which they came."""
-        places = np.flatnonzero(self._here)
-        return places[np.argsort(self._number[places])]
+        self._came = self._came[self.heaps.compact()]
+        return self._came
+
+    def _ids(self, places: np.ndarray) -> np.ndarray | None:
+        if not self.keys:
+            return None
+        keys = self.rows.take(self.keys, places)
+        return self.groups.map([read_key(keys[k]) for k in self.keys], len(places))
 
     def batch(self, places: np.ndarray) -> pa.RecordBatch:
         """The rows in some places."""
@@ -128,7 +145,7 @@ class SortBuffers:
     def times(self, places: np.ndarray) -> np.ndarray:
         """What they are sorted by; a null stands with the greatest."""
         kind = views.kind_of(self.type)
-        values = from_words(self._word[places], kind)
+        values = from_words(self._words[places], kind)
         return values.astype(np.int64) if kind == "uint" else values
 
     def have_value(self, places: np.ndarray) -> np.ndarray:
@@ -144,24 +161,26 @@ class SortBuffers:
         places = places[self.have_value(places)]
         return self.times(places).min().item() if len(places) else None
 
-    def _words(self, column: pa.Array) -> np.ndarray:
-        view = views.column(column)
-        words = to_words(view, zeros_equal=True)
-        return words if view.valid is None else np.where(view.valid, words, INT64_MAX)
-
     def _remove(self, places: np.ndarray) -> list[pa.RecordBatch]:
         starts = range(0, len(places), _WHOLE_BATCH)
         out = [self.batch(places[start : start + _WHOLE_BATCH]) for start in starts]
-        self._here[places] = False
         self.places.give(places)
         self._count -= len(places)
         if not self._count:
             self._start()  # of what was held at the peak nothing stays
-        elif self.rows.is_mostly_gone(self._count):
-            self.rows.rewrite(self.held())
+        elif self.heaps.places > 2 * self._count + _SLACK or self.rows.is_mostly_gone(self._count):
+            held = self.held()
+            if self.rows.is_mostly_gone(self._count):
+                self.rows.rewrite(held)
         return out
 
     def load(self, rows: pa.RecordBatch) -> None:
-        """Rows as `held` gave them."""
+        """Rows as `held` gave them: fewer than would push one out."""
         self._start()
         self.add(rows)
+
+
+def _words_of(column: pa.Array) -> np.ndarray:
+    view = views.column(column)
+    words = to_words(view, zeros_equal=True)
+    return words if view.valid is None else np.where(view.valid, words, INT64_MAX)

@@ -41,6 +41,7 @@ from oop.operators.ledger import Ledger, SetsAside
 from oop.operators.oldest import oldest_of
 from oop.operators.union import Union
 from oop.punctuation import Punctuation
+from oop.punctuation.patterns import Equal
 
 
 class Item:
@@ -219,7 +220,7 @@ class Sharded:
             assert first.parts is not None
             part = first.parts[shard.number]
             if part.num_rows:
-                self._emit(shard, shard.operator.process_batch(part, first.port), own=True)
+                self._emit(shard, shard.operator.process_batch(part, first.port), self.columns[first.port])
             return
         self._note_peak()  # a promise is about to free what has been taken
         promises = [item.punct for item in items if isinstance(item, Promise)]
@@ -229,13 +230,15 @@ class Sharded:
             for promise in promises:
                 self._emit(shard, shard.operator.process_punctuation(promise, first.port))
 
-    def _emit(self, shard: Shard, elements: Iterator[Element], own: bool = False) -> None:
-        """``own``: what rows have brought. A promise among it is about the shard's groups, which no other has."""
+    def _emit(self, shard: Shard, elements: Iterator[Element], own: Sequence[str] | None = None) -> None:
+        """``own``: rows have brought it. A promise among it that names a value of each of these columns is about a group
+        which no other shard has."""
         for element in elements:
             with self._lock:
                 if isinstance(element, Punctuation):
                     if self.ports.advance(element, shard.number):
-                        self._out.extend(self.ports.promises(element, [element] if own else None))
+                        alone = own is not None and all(isinstance(element.where.get(c), Equal) for c in own)
+                        self._out.extend(self.ports.promises(element, [element] if alone else None))
                 else:
                     self._out.append(element)
 
