@@ -129,8 +129,9 @@ class StampedRows:
 
     def sort_before(self, batch: pa.RecordBatch, last: pa.RecordBatch) -> np.ndarray:
         """Which rows sort before another one?"""
-        pairs = [(as_type(x.column(n), self._plain.field(n).type) for x in (last, batch)) for n in self.columns]
-        order = order_rows([pa.concat_arrays(list(pair)) for pair in pairs])
+        types = {name: self._plain.field(name).type for name in self.columns}
+        pairs = [[as_type(rows.column(n), t) for rows in (last, batch)] for n, t in types.items()]
+        order = order_rows([pa.concat_arrays(pair) for pair in pairs])
         before = np.zeros(batch.num_rows, np.bool_)
         before[order[: int(np.flatnonzero(order == 0)[0])] - 1] = True
         return before

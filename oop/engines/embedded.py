@@ -220,7 +220,9 @@ class Run:
         return ran or busy
 
     def _read(self) -> bool:
-        """Let every source that has room give a round's rows."""
+        """Let every source that has room give a round's rows. The clock comes first, while no rows wait: a source that
+        always has some must not hold it up."""
+        self._tick()
         any_read = False
         for source in self._sources:
             rows = 0
@@ -236,7 +238,6 @@ class Run:
                 if data is not None and data.kind == "live":
                     break  # the next element may be long in coming
             self._guarded(source.box, partial(source.tick, self._clock))
-        self._tick()
         return any_read
 
     def _tick(self) -> None:
