@@ -66,6 +66,13 @@ class UserAggregate(Aggregate):
     def columns(self) -> frozenset[str]:
         return frozenset().union(*(e.columns() for e in self.exprs))
 
+    def combine(self, column: str) -> Aggregate:
+        """Its merge, where the result is the state itself, and one number."""
+        user = self.user
+        if user.merge is None or user.final is not None or isinstance(user.init, tuple):
+            return super().combine(column)
+        return UserFunctions(user.init, user.merge, user.merge, None, f"{user.name} of parts")(column)
+
     def in_window(self, time: pa.DataType | None) -> Aggregate:
         if not self.user.takes_window:
             return self
