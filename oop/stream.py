@@ -27,6 +27,7 @@ from oop.operators.split import Split
 from oop.operators.union import Union
 from oop.plan import Edge, Node, explain, make_node, rebuilt
 from oop.punctuation.durations import Duration
+from oop.resampling import make_resample
 from oop.site import user_line
 from oop.sorting import make_bsort, make_wsort
 from oop.waiting import make_dedup, make_sort, time_of
@@ -225,6 +226,38 @@ class Stream:
         names = spec.names([self.schema, other.schema])
         time = {"right": names.outputs[1].get(spec.times[1]), "full": None}.get(how, spec.times[0])
         return self._then(spec, ".join(…)", time=time, others=[other])
+
+    def resample(
+        self,
+        other: Stream,
+        *,
+        within: Duration,
+        by: str | Sequence[str] | None = None,
+        times: tuple[str, str] | None = None,
+        **aggregates: AggregateFunction,
+    ) -> Stream:
+        """The other stream as it was at each row of this one: for every row and every group ``by`` of the other the
+        aggregates of that group's rows at most ``within`` before or after it (Aurora's Resample).
+
+        A result has the group, the time of this stream's row, and the aggregates; it comes out once the group is
+        promised to have passed, so that groups come out as they conclude. A group without a row there gives none.
+        Aggregates may also look at this stream's time, under its name, with ``_left`` behind it if the other stream
+        has a column of that name. Rows without a time, and admitted late ones, count for nothing.
+
+        >>> import oop
+        >>> beats = oop.source(pa.table({"Time": [10, 20]}), time="Time", punctuate=oop.ordered())
+        >>> reports = pa.table({"Sid": [1, 1, 2, 1], "Time": [8, 13, 19, 40], "Pos": [4, 6, 9, 7]})
+        >>> reports = oop.source(reports, time="Time", punctuate=oop.ordered())
+        >>> beats.resample(reports, within=5, by="Sid", Pos=oop.mean("Pos")).run().to_table().to_pylist()
+        [{'Sid': 1, 'Time': 10, 'Pos': 5.0}, {'Sid': 2, 'Time': 20, 'Pos': 9.0}]
+        """
+        if not isinstance(other, Stream):
+            raise TypeError(f"what is resampled is a stream, not {other!r}")
+        try:
+            spec = make_resample(self, other, within, by, times, aggregates)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        return self._then(spec, f".resample({', '.join(aggregates)})", time=spec.left, others=[other])
 
     def window(self, window: Window, on: str | None = None) -> Windowed:
         """Windows on an attribute (default: the stream's time), to be aggregated.

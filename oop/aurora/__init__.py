@@ -18,8 +18,26 @@ is assumed, and promise what that allows (`Assume`); the rest is done by the ope
 from oop.aurora.aggregate import Aggregate, Slide, XSection
 from oop.aurora.agnostic import Filter, Map, Union
 from oop.aurora.assuming import Assume
+from oop.aurora.bsort import BSort
 from oop.aurora.join import Join
+from oop.aurora.resample import Resample
 from oop.aurora.tumble import Tumble
+from oop.aurora.wsort import WSort
 from oop.operators.order import TUP, Order
 
-__all__ = ["TUP", "Aggregate", "Assume", "Filter", "Join", "Map", "Order", "Slide", "Tumble", "Union", "XSection"]
+__all__ = [
+    "TUP",
+    "Aggregate",
+    "Assume",
+    "BSort",
+    "Filter",
+    "Join",
+    "Map",
+    "Order",
+    "Resample",
+    "Slide",
+    "Tumble",
+    "Union",
+    "WSort",
+    "XSection",
+]
