@@ -222,6 +222,7 @@ class Run:
     def _read(self) -> bool:
         """Let every source that has room give a round's rows."""
         any_read = False
+        self._tick()  # before: also where rows never cease to come, what has come is worked off now
         for source in self._sources:
             rows = 0
             data = source.box.node.data
@@ -236,7 +237,6 @@ class Run:
                 if data is not None and data.kind == "live":
                     break  # the next element may be long in coming
             self._guarded(source.box, partial(source.tick, self._clock))
-        self._tick()
         return any_read
 
     def _tick(self) -> None:
