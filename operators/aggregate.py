@@ -136,11 +136,11 @@ class AggregateOperator(Holding):
         if self.sliding:
             self.tree.touched(self.take_in(self.code.encode(first, last), batch))
         elif self.repeats:
-            self._take_in_each(first, last, batch)
+            self.take_in_each(first, last, batch)
         else:
             self.take_in(first, batch)
 
-    def _take_in_each(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
+    def take_in_each(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
         """Rows into every window from their first to their last: all into their first, then all into the next."""
         while batch.num_rows:
             keys, values = [read_key(batch.column(k)) for k in self.keys], self.store.shape.prepare(batch)

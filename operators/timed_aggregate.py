@@ -19,10 +19,11 @@ import numpy as np
 import pyarrow as pa
 
 from oop.operators.accumulators import Min
-from oop.operators.aggregate import Aggregate, AggregateOperator
+from oop.operators.aggregate import Aggregate
 from oop.operators.aggregates import min as least
 from oop.operators.arrival import ARRIVAL, arrival_of
-from oop.operators.base import Columns, Element, Operator, Part, Reducer, Spec
+from oop.operators.arrival_aggregate import ArrivalAggregateOperator
+from oop.operators.base import Element, Operator, Part, Reducer, Spec
 from oop.operators.coverage import INT64_MAX, INT64_MIN
 from oop.operators.groups import Table
 from oop.operators.marks import keep_late
@@ -55,9 +56,6 @@ class TimedAggregate(Aggregate):
     def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
         return None
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
-        return super().needs(wanted, inputs)
-
     def describe(self) -> str:
         return f"{super().describe()} timeout {self.timeout}us"
 
@@ -65,7 +63,7 @@ class TimedAggregate(Aggregate):
         return "emits a window when wid < W is promised, or when it has waited so long"
 
 
-class TimedAggregateOperator(AggregateOperator):
+class TimedAggregateOperator(ArrivalAggregateOperator):
     """Beside the aggregates it keeps of each window the least arrival of its rows, and how many they are.
 
     ``late_unused`` also counts rows that were ignored, once for each window that they came too late for; when such a

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from oop.aurora.assuming import Assume
-from oop.aurora.windows import OpenedWindow, TimedWindow
+from oop.aurora.windows import ArrivalWindow, OpenedWindow
 from oop.errors import NeverEmits
 from oop.operators.aggregates import Aggregate as Function
 from oop.operators.aggregates import count
@@ -24,7 +24,7 @@ from oop.plan import could_promise, frontiers
 from oop.punctuation.durations import Duration
 from oop.site import user_line
 from oop.stream import Stream
-from oop.windows import Window, sliding, tumbling
+from oop.windows import Window
 
 _ROWS = "__rows"
 
@@ -105,12 +105,8 @@ class Aggregate:
     def _window(self) -> Window:
         if isinstance(self.advance, Expr):
             return OpenedWindow(self.size, self.advance)
-        if self.timeout is not None:
-            kind = "tumbling" if self.size == self.advance else "sliding"
-            return TimedWindow(self.size, self.advance, self.offset, kind, self.timeout)
-        if self.size == self.advance:
-            return tumbling(self.size, self.offset)
-        return sliding(self.size, self.advance, self.offset)
+        kind = "tumbling" if self.size == self.advance else "sliding"
+        return ArrivalWindow(self.size, self.advance, self.offset, kind, self.timeout)
 
 
 class Slide(Aggregate):

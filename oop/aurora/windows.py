@@ -1,4 +1,5 @@
-"""The windows that Aurora's Aggregate adds to those of oop: they time out, or begin where a predicate holds."""
+"""The windows that Aurora's Aggregate adds to those of oop: they go by arrival, or begin where a
+predicate holds."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
+from oop.operators.aggregate import Aggregate
+from oop.operators.arrival_aggregate import ArrivalAggregate
 from oop.operators.bucket import Bucket
 from oop.operators.expressions import Expr
 from oop.operators.holding import Named
@@ -23,17 +26,19 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class TimedWindow(TimeWindow):
-    """``timeout`` is in the clock's unit."""
+class ArrivalWindow(TimeWindow):
+    """A window is given its rows in the order of their arrival. ``timeout`` is in the clock's unit."""
 
-    timeout: int = 0
+    timeout: int | None = None
     accounts: ClassVar[bool] = False
 
     def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
         time = stream.schema.field(on).type
         grid = self.grid(time)
         bucketed = stream._then(Bucket(on, grid, str(self)), f".window({self})", time=on)
-        spec = TimedAggregate(keys, functions, grid, on, edge_type(time), self.timeout)
+        spec: Aggregate = ArrivalAggregate(keys, functions, grid, on, edge_type(time))
+        if self.timeout is not None:
+            spec = TimedAggregate(keys, functions, grid, on, edge_type(time), self.timeout)
         return bucketed._then(spec, call, time="window_start")
 
 

@@ -224,6 +224,7 @@ class Run:
         always has some must not hold it up."""
         self._tick()
         any_read = False
+        self._tick()  # before: also where rows never cease to come, what has come is worked off now
         for source in self._sources:
             rows = 0
             data = source.box.node.data
