@@ -20,7 +20,9 @@ from cffi import FFI
 CSRC = Path(__file__).resolve().parent
 HEADERS_ONLY = ("status",)
 STEMS = ("window", "late", "groups", "aggregates", "partition", "joins", "repeats", "sessions")
-INLINE = ("hash", "column", "fetch", "lines", "wide")  # included by sources, of no interest to Python
+STEMS += ("buffers", "sorting", "runs")
+# included by sources, of no interest to Python
+INLINE = ("hash", "column", "fetch", "heap", "keys", "lines", "radix", "wide")
 # No contraction: a fused multiply-add rounds a window's start otherwise than the other kernels do. Nothing for one
 # machine alone (-march), and no -Werror: a newer compiler's warning is for the tests to find, not for who installs.
 FLAGS = ("-O3", "-Wall", "-Wextra", "-ffp-contract=off")

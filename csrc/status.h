@@ -10,7 +10,8 @@ enum oop_status {
     OOP_FULL = 4,         /* a table must grow: it holds as many groups as it has room for */
     OOP_FULL_BYTES = 5,   /* a table's bytes must grow */
     OOP_BYTES_OUTSIDE = 6, /* offsets do not ascend within their data */
-    OOP_SUM_OUTSIDE = 7   /* an exact sum is beyond what its words hold */
+    OOP_SUM_OUTSIDE = 7,  /* an exact sum is beyond what its words hold */
+    OOP_NOT_SORTED = 8    /* what should ascend does not */
 };
 
 #endif

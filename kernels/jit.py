@@ -10,6 +10,7 @@ from oop.kernels.jit_aggregates import (
     take_max,
     take_min,
 )
+from oop.kernels.jit_buffers import RowBounds, SortBuffers
 from oop.kernels.jit_first import merge_first, merge_last, take_first, take_last
 from oop.kernels.jit_groups import GroupTable
 from oop.kernels.jit_joins import JoinTable
@@ -17,6 +18,7 @@ from oop.kernels.jit_late import mark_late, prefix_bounds, prefix_bounds_by, pre
 from oop.kernels.jit_moments import add_moments, merge_moments
 from oop.kernels.jit_repeats import begin_spans, select_new
 from oop.kernels.jit_rows import exchange_rows, hash_partition, take_fixed
+from oop.kernels.jit_runs import merge_runs
 from oop.kernels.jit_sessions import drop_sessions, extend_sessions, sessions_until
 from oop.kernels.jit_summary import add_summary, merge_summary
 from oop.kernels.jit_sums import add_sum_int, merge_sum_int, sum_int_result
@@ -25,6 +27,8 @@ from oop.kernels.jit_windows import order_slots, select_below, select_not_below,
 __all__ = [
     "GroupTable",
     "JoinTable",
+    "RowBounds",
+    "SortBuffers",
     "add_count",
     "add_moments",
     "add_sum_float",
@@ -42,6 +46,7 @@ __all__ = [
     "merge_max",
     "merge_min",
     "merge_moments",
+    "merge_runs",
     "merge_sum_float",
     "merge_sum_int",
     "merge_summary",

@@ -19,18 +19,22 @@ from oop.kernels.native_aggregates import (
     take_max,
     take_min,
 )
+from oop.kernels.native_buffers import RowBounds, SortBuffers
 from oop.kernels.native_first import merge_first, merge_last, take_first, take_last
 from oop.kernels.native_groups import GroupTable
 from oop.kernels.native_joins import JoinTable
 from oop.kernels.native_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
 from oop.kernels.native_partition import exchange_rows, hash_partition, take_fixed
 from oop.kernels.native_repeats import begin_spans, select_new
+from oop.kernels.native_runs import merge_runs
 from oop.kernels.native_sessions import drop_sessions, extend_sessions, sessions_until
 from oop.kernels.native_windows import order_slots, select_below, select_not_below, wid_ranges
 
 __all__ = [
     "GroupTable",
     "JoinTable",
+    "RowBounds",
+    "SortBuffers",
     "add_count",
     "add_moments",
     "add_sum_float",
@@ -48,6 +52,7 @@ __all__ = [
     "merge_max",
     "merge_min",
     "merge_moments",
+    "merge_runs",
     "merge_sum_float",
     "merge_sum_int",
     "merge_summary",

@@ -23,11 +23,13 @@ from oop.kernels.reference_aggregates import (
     take_max,
     take_min,
 )
+from oop.kernels.reference_buffers import RowBounds, SortBuffers
 from oop.kernels.reference_first import merge_first, merge_last, take_first, take_last
 from oop.kernels.reference_groups import GroupTable, exchange_rows, hash_partition, take_fixed
 from oop.kernels.reference_joins import JoinTable, Reach
 from oop.kernels.reference_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
 from oop.kernels.reference_repeats import begin_spans, select_new
+from oop.kernels.reference_runs import merge_runs
 from oop.kernels.reference_sessions import drop_sessions, extend_sessions, sessions_until
 from oop.kernels.reference_windows import order_slots, select_below, select_not_below, wid_ranges
 
@@ -35,6 +37,8 @@ __all__ = [
     "GroupTable",
     "JoinTable",
     "Reach",
+    "RowBounds",
+    "SortBuffers",
     "add_count",
     "add_moments",
     "add_sum_float",
@@ -52,6 +56,7 @@ __all__ = [
     "merge_max",
     "merge_min",
     "merge_moments",
+    "merge_runs",
     "merge_sum_float",
     "merge_sum_int",
     "merge_summary",

@@ -48,6 +48,8 @@ def run_case(kernels: Kernels, case: Case) -> Any:
             return _run_group_table(kernels, *args)
         if case.kernel == "JoinTable":
             return _run_join_table(kernels, *args)
+        if case.kernel in ("SortBuffers", "RowBounds"):
+            return _run_buffers(getattr(kernels, case.kernel), *args)
         if case.kernel == "extend_sessions" and isinstance(args[0], list):
             return _run_sessions(kernels, *args)
         return getattr(kernels, case.kernel)(*args), args
@@ -68,6 +70,17 @@ def _run_join_table(kernels: Kernels, dtype: Any, steps: list[tuple[Any, ...]]) 
     for method, *args in steps:
         result = _probe_pages(table, *args) if method == "pages" else getattr(table, method)(*args)
         found.append((result, len(table)))
+    return found
+
+
+def _run_buffers(made: Any, slack: Any, dtype: Any, steps: list[Any]) -> Any:
+    """A step is a pair of ids and values to push, or a method."""
+    buffers = made(slack, dtype)
+    found: list[Any] = []
+    for step in steps:
+        found.append(getattr(buffers, step)() if isinstance(step, str) else buffers.push(*step))
+        if hasattr(buffers, "places"):
+            found.append((len(buffers), buffers.places))
     return found
 
 
@@ -128,6 +141,8 @@ def all_cases() -> list[Case]:
         *_group_cases(),
         *_join_cases(),
         *_session_cases(),
+        *_buffer_cases(),
+        *_run_cases(),
         *_aggregate_cases(),
         *_summary_cases(),
         *_first_cases(),
@@ -731,6 +746,97 @@ def _session_cases() -> Iterator[Case]:
 
         yield Case("sessions_until", f"float-{last}", floats)
     yield Case("drop_sessions", "int32", lambda: (np.array([1], np.int32), *open_two()))
+
+
+def _disorder() -> dict[str, np.ndarray[Any, Any]]:
+    """Values in many orders; a few thousand each, more than are sorted together at a time."""
+    rng, n = _rng(), 9000
+    at = np.arange(n)
+    shaken = 7 * at + rng.integers(0, 300, n)
+    far = np.where(rng.random(n) < 0.1, rng.integers(0, 60_000, n), 0)
+    odd = np.where(rng.random(n) < 0.05, np.nan, shaken / 8)
+    odd[rng.random(n) < 0.05] = -0.0
+    odd[rng.random(n) < 0.02] = -np.inf
+    odd[rng.random(n) < 0.02] = -np.nan
+    odd[rng.random(n) < 0.02] = np.inf
+    return {
+        "shaken": shaken,
+        "far": shaken - far,
+        "ascending": at // 3,
+        "falling": -at,
+        "same": np.full(n, 4),
+        "few": rng.integers(0, 5, n),
+        "limits": rng.choice(np.array([LEAST, LEAST + 1, -1, 0, MOST - 1, MOST]), n),
+        "sentinels": np.where(rng.random(n) < 0.01, MOST, shaken),  # almost all are equal in their leading bits
+        "any": rng.integers(LEAST, MOST, n),
+        "powers": np.left_shift(1, rng.integers(0, 63, n)) + rng.integers(0, 40, n),
+        "floats": shaken * 0.1,
+        "odd": odd,
+    }
+
+
+def _buffer_cases() -> Iterator[Case]:
+    rng = _rng()
+    whole, pieces = [9000], [3, 40, 700, 1, 2000, 0, 200, 5, 5, 5, 4000, 1000]
+    for label, values in _disorder().items():
+        n = len(values)
+        shapes: tuple[tuple[str, Any, list[int], tuple[int, ...]], ...] = (
+            ("whole", None, whole, (0, 1, 50, 1500)),
+            ("pieces", None, pieces, (7, 1500)),
+            ("three", rng.integers(0, 3, n), whole, (7, 1500)),
+            ("three_pieces", rng.integers(0, 3, n), pieces, (50,)),
+            ("skewed", rng.zipf(1.4, n) % 300, pieces, (1, 50)),
+            ("many", rng.integers(0, 4000, n), whole, (1,)),
+            ("many_pieces", rng.integers(0, 4000, n), pieces, (2,)),
+        )
+        for shape, ids, lengths, slacks in shapes:
+            ends = np.cumsum(lengths)
+            spans = [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
+            pushed = [(None if ids is None else ids[span], values[span]) for span in spans]
+            sorts = [*pushed, "compact", pushed[0], "compact", "drain", pushed[-1], "drain", "drain"]
+            bounds = [*pushed, "bounds", "held", pushed[0], "held", "bounds"]
+            for slack in slacks:
+                for kernel, steps in (("SortBuffers", sorts), ("RowBounds", bounds)):
+                    args = (slack, values.dtype, steps)
+                    yield Case(kernel, f"{label}-{shape}-{slack}", lambda args=args: args)
+    one = np.zeros(1, np.int64)
+    figure = np.array([1, 3, 1, 2, 4, 4, 8, 3, 4, 4])
+    strided, other = np.arange(40)[::-2], np.arange(40) % 5
+    for kernel in ("SortBuffers", "RowBounds"):
+        yield Case(kernel, "figure-8", lambda: (2, np.int64, [(None, figure)]))
+        yield Case(kernel, "nothing", lambda: (2, np.int64, [(None, one[:0]), (one[:0], one[:0])]))
+        yield Case(kernel, "strided", lambda: (2, np.int64, [(other[::2], strided), (other[::2], strided)]))
+        yield Case(kernel, "endless", lambda: (2**31 - 1, np.int64, [(None, figure), (one + 9, one)]))
+        yield Case(kernel, "wrong-slack", lambda: (-1, np.int64, []))
+        yield Case(kernel, "wrong-slack_float", lambda: (2.0, np.int64, []))
+        yield Case(kernel, "wrong-slack_large", lambda: (2**31, np.int64, []))
+        yield Case(kernel, "wrong-dtype", lambda: (1, np.int32, []))
+        yield Case(kernel, "wrong-values", lambda: (1, np.int64, [(None, one * 1.0)]))
+        yield Case(kernel, "wrong-ids", lambda: (1, np.int64, [(one - 1, one)]))
+        yield Case(kernel, "wrong-short", lambda: (1, np.int64, [(figure, one)]))
+
+
+def _run_cases() -> Iterator[Case]:
+    rng = _rng()
+    for label, values in _disorder().items():
+        for runs in (1, 2, 3, 8, 100, 500):
+            starts = np.sort(rng.integers(0, len(values) + 1, runs + 1))
+            starts[0], starts[-1] = 0, len(values)
+            sorted_runs = values.copy()
+            for begin, end in pairwise(starts.tolist()):
+                sorted_runs[begin:end] = np.sort(sorted_runs[begin:end])
+            yield Case("merge_runs", f"{label}-{runs}", lambda v=sorted_runs, s=starts: (v, s))
+    none, nan = np.zeros(0, np.int64), np.array([1.0, np.nan, 2.0])
+    yield Case("merge_runs", "nothing", lambda: (none, np.zeros(4, np.int64)))
+    yield Case("merge_runs", "strided", lambda: (np.arange(20)[::2], np.array([0, 9, 3, 9, 10, 9])[::2]))
+    yield Case("merge_runs", "wrong-falls", lambda: (np.array([1, 2, 1]), np.array([0, 1, 3])))
+    yield Case("merge_runs", "wrong-falls_nan", lambda: (nan, np.array([0, 3])))
+    yield Case("merge_runs", "wrong-no_runs", lambda: (none, none))
+    yield Case("merge_runs", "wrong-start", lambda: (np.arange(3), np.array([1, 3])))
+    yield Case("merge_runs", "wrong-end", lambda: (np.arange(3), np.array([0, 2])))
+    yield Case("merge_runs", "wrong-back", lambda: (np.arange(3), np.array([0, 2, 1, 3])))
+    yield Case("merge_runs", "wrong-beyond", lambda: (np.arange(3), np.array([0, 7, 3])))
+    yield Case("merge_runs", "wrong-dtype", lambda: (np.arange(3, dtype=np.int32), np.array([0, 3])))
 
 
 def _exchange(keys: Any, rows: int, shards: int, room: int | None = None, dtypes: Any = None) -> tuple[Any, ...]:

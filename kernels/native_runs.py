@@ -1,0 +1,26 @@
+"""Sorted runs into one, in C."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from oop.kernels.checks import Array, Ints
+from oop.kernels.native_library import check_code, contiguous, ffi, lib, point
+from oop.kernels.reference_runs import check_runs, not_sorted
+from oop.kernels.scratch import new_array
+
+
+def merge_runs(values: Array, starts: Ints) -> Ints:
+    """Sorted runs that lie one after the other, merged; see `oop.kernels.reference_runs.merge_runs`."""
+    values, starts = check_runs(values, starts), contiguous(starts)
+    n, runs = len(values), len(starts) - 1
+    leaves = 1 << (runs - 1).bit_length()
+    keys, numbers, ends = np.empty(2 * leaves, np.uint64), np.empty(2 * leaves, np.uint64), np.empty(runs, np.int64)
+    tree = ffi.new("oop_losers *", [leaves, point(keys), point(numbers)])
+    order = new_array(n, np.int64)
+    run = lib.oop_merge_runs_float if values.dtype == np.float64 else lib.oop_merge_runs_int
+    code = run(point(values), n, point(starts), runs, tree[0], point(ends), point(order))
+    if code == lib.OOP_NOT_SORTED:
+        raise not_sorted()
+    check_code(code)
+    return order
