@@ -1,19 +1,17 @@
 """The buffers of `BSort`: for each group up to n rows, of which the least leaves when one more comes (papers/000, 5.2.2.1).
 
 Rows stand in numbered places (`held_rows.py`), so that a row costs the same however many are held. What decides is one
-word for each row (`words.py`) and the order of arrival.
+word for each row (`words.py`) and the order of arrival: that is the kernel's part (`kernels.SortBuffers`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from heapq import heappush, heappushpop
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import views
+from oop.kernels import dispatch, views
 from oop.operators.coverage import INT64_MAX
 from oop.operators.held_rows import HeldRows, Places, with_room
 from oop.operators.keys import KeyTable, read_key
@@ -21,43 +19,6 @@ from oop.operators.words import from_words, to_words
 
 _WHOLE_BATCH = 65_536
 _SLACK = 65_536  # numbers of rows that are gone which there may be in any case
-
-
-class Heaps:
-    """The least of each group, by value and then by arrival. Rows have numbers in the order in which they come.
-
-    >>> heaps = Heaps(2, np.int64)
-    >>> heaps.push(None, np.array([3, 1, 1, 2])).tolist(), heaps.compact().tolist()
-    ([1, 2], [0, 3])
-    """
-
-    nbytes = 0
-
-    def __init__(self, slack: int, dtype: Any) -> None:
-        self.slack, self.places = slack, 0
-        self.groups: dict[int, list[tuple[int, int]]] = {}
-
-    def push(self, ids: np.ndarray | None, values: np.ndarray) -> np.ndarray:
-        """Rows one after the other; the numbers of those that leave."""
-        leaving, slack = [], self.slack
-        for value, group in zip(values.tolist(), ([0] * len(values) if ids is None else ids.tolist()), strict=True):
-            heap = self.groups.setdefault(group, [])
-            row = value, self.places
-            self.places += 1
-            if len(heap) < slack:
-                heappush(heap, row)
-            else:
-                leaving.append(heappushpop(heap, row)[1])
-        return np.array(leaving, np.int64)
-
-    def compact(self) -> np.ndarray:
-        """The numbers of the rows that wait; from now on these are 0, 1, …"""
-        kept = sorted(number for heap in self.groups.values() for _, number in heap)
-        new = {number: i for i, number in enumerate(kept)}
-        for heap in self.groups.values():
-            heap[:] = [(value, new[number]) for value, number in heap]
-        self.places = len(kept)
-        return np.array(kept, np.int64)
 
 
 class SortBuffers:
@@ -82,7 +43,7 @@ class SortBuffers:
         self.places = Places()
         self.rows = HeldRows(self.schema)
         self.groups = KeyTable([views.key_kind(t) for t in self._types])
-        self.heaps = Heaps(self.slack, np.int64)
+        self.buffers = dispatch.kernels().SortBuffers(self.slack, np.int64)
         self._words = np.zeros(0, np.int64)  # by place
         self._came = np.zeros(0, np.int64)  # places in the order of arrival, also of rows that have left since
         self._count = 0
@@ -93,7 +54,7 @@ class SortBuffers:
     @property
     def nbytes(self) -> int:
         arrays = self._words.nbytes + self._came.nbytes
-        return self.rows.nbytes + self.places.nbytes + self.groups.nbytes + self.heaps.nbytes + arrays
+        return self.rows.nbytes + self.places.nbytes + self.groups.nbytes + self.buffers.nbytes + arrays
 
     def add(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
         """Hold rows, one after the other; the rows that leave, in their order."""
@@ -105,11 +66,11 @@ class SortBuffers:
         self._words = with_room(self._words, self.places.room)
         self._words[places] = words = _words_of(batch.column(self.on))
         self._count += count
-        first = self.heaps.places
+        first = self.buffers.places
         self._came = with_room(self._came, first + count)
         self._came[first : first + count] = places
         ids = self.groups.map([read_key(batch.column(k)) for k in self.keys], count) if self.keys else None
-        leaving = self.heaps.push(ids, words)
+        leaving = self.buffers.push(ids, words)
         return self._remove(self._came[leaving]) if len(leaving) else []
 
     def take(self, places: np.ndarray) -> list[pa.RecordBatch]:
@@ -117,14 +78,14 @@ class SortBuffers:
         order = np.lexsort((np.arange(len(places)), self._words[places]))
         held = self.held()
         staying = held[~np.isin(held, places)]
-        self.heaps = Heaps(self.slack, np.int64)
-        self.heaps.push(self._ids(staying), self._words[staying])
+        self.buffers = dispatch.kernels().SortBuffers(self.slack, np.int64)
+        self.buffers.push(self._ids(staying), self._words[staying])
         self._came = staying
         return self._remove(places[order])
 
     def held(self) -> np.ndarray:
         """The places of all rows, in the order in which they came."""
-        self._came = self._came[self.heaps.compact()]
+        self._came = self._came[self.buffers.compact()]
         return self._came
 
     def _ids(self, places: np.ndarray) -> np.ndarray | None:
@@ -168,7 +129,7 @@ class SortBuffers:
         self._count -= len(places)
         if not self._count:
             self._start()  # of what was held at the peak nothing stays
-        elif self.heaps.places > 2 * self._count + _SLACK or self.rows.is_mostly_gone(self._count):
+        elif self.buffers.places > 2 * self._count + _SLACK or self.rows.is_mostly_gone(self._count):
             held = self.held()
             if self.rows.is_mostly_gone(self._count):
                 self.rows.rewrite(held)
