@@ -131,6 +131,7 @@ TWO: dict[str, Pipeline] = {
     "window join": _join(within=None, window=oop.tumbling(6)),
     "group by both times": lambda a, b: a.join(b, on="k", within=(-3, 4)).group_by("ts", "ts_right").agg(n=oop.count()),
     "chain": _chain,
+    "resample": lambda a, b: a.resample(b, within=3, by="link", n=oop.count(), x=oop.sum("x"), v=oop.last("v")),
     "numbered": lambda a, b: oop.union(a, b).number("rank").select("ts", "k", "rank").filter(oop.col("k") == 1),
 }
 
