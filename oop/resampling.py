@@ -77,4 +77,3 @@ def _is_promised(stream: Stream, attribute: str) -> bool:
         if promised.bound(attribute) is not None:
             return True
     return False
-

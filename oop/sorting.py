@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from oop.operators.bsort import BSort
 from oop.operators.arrival import timeout_in
+from oop.operators.bsort import BSort
 from oop.operators.order import Order
 from oop.operators.wsort import WSort
 from oop.punctuation.durations import Duration, show

@@ -1,4 +1,4 @@
-"""BSort: an approximate sort with a buffer of n rows, the same as n passes of a bubble sort (papers/000, section 5.2.2.1).
+"""BSort: an approximate sort with a buffer of n rows, the same as n passes of a bubble sort (papers/000, 5.2.2.1).
 
 With each row that comes to a full buffer the one with the least value leaves, of equal ones the first that came. So all
 rows that are given are put out, none is set aside. Promises release nothing: which row leaves next is for the rows that

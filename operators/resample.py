@@ -1,10 +1,10 @@
-"""Resample: for each row of the left stream and each group of the right an aggregate of the right rows near it (papers/000,
-section 5.2.2.4): ``(groups, A: t.A) ++ F({u in S2: |t.A - u.B| <= s})``.
+"""Resample: for each row of the left stream and each group of the right an aggregate of the right rows near it
+(papers/000, section 5.2.2.4): ``(groups, A: t.A) ++ F({u in S2: |t.A - u.B| <= s})``.
 
 The description; `resample_operator` has what runs. A result leaves when its computation concludes: when no right row of
-its group can come that is near ``t``, which is once ``t.A + s`` is below the group's bound. So a later result has a left
-row that comes later, at ``L`` or above, or one for which its group has not concluded: ``A < min(L, R - s)`` is promised,
-by group where the right is. Both inputs bring their promises; for those that follow from an order see `assume.py`.
+its group can come that is near ``t``, which is once ``t.A + s`` is below the group's bound. So a later result has a
+left row that comes later, at ``L`` or above, or one for which its group has not concluded: ``A < min(L, R - s)`` is
+promised, by group where the right is. Both inputs bring their promises; for those of an order see `assume.py`.
 """
 
 from __future__ import annotations

@@ -107,8 +107,9 @@ class RightRows:
 def near_rows(
     lefts: np.ndarray, first: np.ndarray, last: np.ndarray, times: np.ndarray, size: int | float
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """All pairs of a left value (by its number in ``lefts``, ascending) and a right row with ``|left - right| <= size``;
-    for each right row only lefts with a number from ``first`` up to ``last``. By left, then as right rows stand.
+    """All pairs of a left value (by its number in ``lefts``, ascending) and a right row with
+    ``|left - right| <= size``; for each right row only lefts with a number from ``first`` up to ``last``. By left, then
+    as right rows stand.
 
     >>> ends = np.zeros(3, int), np.full(3, 2)
     >>> [(a.tolist(), b.tolist()) for a, b in near_rows(np.array([10, 20]), *ends, np.array([12, 15, 40]), 5)]

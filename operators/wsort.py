@@ -1,4 +1,4 @@
-"""WSort: a sort that waits for a timeout only, and loses what comes too late (papers/002, section 2.2 and its footnote).
+"""WSort: a sort that waits for a timeout only, and loses what comes too late (papers/002, section 2.2, footnote).
 
 "WSort buffers all incoming tuples and emits tuples in its buffer in ascending order of its sort attributes, with at
 least one tuple emitted per timeout period." Here: once a period has passed since rows last left, or since the oldest
@@ -14,11 +14,21 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
 from oop.operators.arrival import arrival_of
-from oop.operators.base import LATE_UNUSED, Element, Held, Operator, Part, Ports, Spec, load_common, read_text, text_part
+from oop.operators.base import (
+    LATE_UNUSED,
+    Element,
+    Held,
+    Operator,
+    Part,
+    Ports,
+    Spec,
+    load_common,
+    read_text,
+    text_part,
+)
 from oop.operators.held_rows import as_type, check_takeable
 from oop.operators.input import show_row
 from oop.operators.ledger import Entry, Ledger

@@ -8,8 +8,8 @@ from oop.stream import Stream
 
 
 class BSort:
-    """``BSort(assuming=O)(S)``: the rows of S after ``slack`` passes of a bubble sort on the order's attribute, those of
-    each of its groups apart. All rows are put out: "BSort outputs exactly the tuples it processes".
+    """``BSort(assuming=O)(S)``: the rows of S after ``slack`` passes of a bubble sort on the order's attribute, those
+    of each of its groups apart. All rows are put out: "BSort outputs exactly the tuples it processes".
 
     >>> import pyarrow as pa, oop
     >>> s = oop.source(pa.table({"A": [1, 3, 1, 2, 4, 4, 8, 3, 4, 4]}), time="A", punctuate=None)

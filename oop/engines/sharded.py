@@ -231,8 +231,8 @@ class Sharded:
                 self._emit(shard, shard.operator.process_punctuation(promise, first.port))
 
     def _emit(self, shard: Shard, elements: Iterator[Element], own: Sequence[str] | None = None) -> None:
-        """``own``: rows have brought it. A promise among it that names a value of each of these columns is about a group
-        which no other shard has."""
+        """``own``: rows have brought it. A promise among it that names a value of each of these columns is about a
+        group which no other shard has."""
         for element in elements:
             with self._lock:
                 if isinstance(element, Punctuation):

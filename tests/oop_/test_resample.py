@@ -130,7 +130,9 @@ def test_windows_behind_it():
 
 def test_rows_without_a_time_are_near_to_none():
     schema = pa.schema([("ts", pa.int64()), ("x", pa.float64())])
-    h = Harness(lambda a, b: a.resample(b, within=2, times=("x", "x"), n=oop.count()), schema, schema, punctuate=oop.at_end())
+    h = Harness(
+        lambda a, b: a.resample(b, within=2, times=("x", "x"), n=oop.count()), schema, schema, punctuate=oop.at_end()
+    )
     h.push({"ts": [1, 2, 3], "x": [None, float("nan"), 5.0]}, 0)
     h.push({"ts": [1, 2, 3], "x": [float("nan"), 4.0, None]}, 1)
     assert h.buffered_rows == 2
@@ -167,7 +169,9 @@ def test_explain_says_what_is_never_freed():
     order = oop.Order("Time", group_by="Sid")
     box = aurora.Resample({"n": oop.count()}, 10, oop.Order("Time"), order)
     first = box(beats, reports).explain().splitlines()[0]
-    assert first.startswith("Resample n=count() by Sid, Time within 10 of Time   emits a result when Time < t of its group")
+    assert first.startswith(
+        "Resample n=count() by Sid, Time within 10 of Time   emits a result when Time < t of its group"
+    )
     assert first.endswith("left rows stay until the right ends: nothing is promised about Time of all groups")
     known = aurora.Resample({"n": oop.count()}, 10, oop.Order("Time"), order, groups=[1, 2])
     assert "stay" not in known(beats, reports).explain()

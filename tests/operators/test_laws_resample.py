@@ -86,8 +86,8 @@ def in_order(rows: list[Row], order: oop.Order) -> list[Row]:
 
 
 def test_orders_with_slack(seeds):
-    """Aurora's operator over streams that promise nothing: rows out of order are set aside, others count; and each result
-    comes with the first row of its group from which it follows that no further row can be near."""
+    """Aurora's operator over streams that promise nothing: rows out of order are set aside, others count; and each
+    result comes with the first row of its group from which it follows that no further row can be near."""
 
     def case(rng, seed):
         schema = pa.schema([("ts", pa.int64()), ("Sid", pa.int64()), ("Pos", pa.int64())])
@@ -135,7 +135,7 @@ def test_orders_with_slack(seeds):
 
 
 def test_what_is_held_is_what_may_still_be_needed():
-    """A right row while a left row may come near it, or waits for its group; a left value until all groups passed it."""
+    """A right row while a left row may come near it, or waits for its group; a left value until all have passed."""
     rng = random.Random(7)
     time = pa.int64()
     for seed in range(40):

@@ -3,12 +3,10 @@ section 8 for what promises release."""
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import pyarrow as pa
 
-import oop
 from oop.testing import Harness, ManualClock, check_operator
 from tests.operators import fuzz
 from tests.operators.fuzz import TIMES
@@ -71,7 +69,7 @@ def test_rows_leave_and_get_lost_as_described(seeds):
         def start():
             return Harness(lambda s: s.wsort(*columns, timeout=timeout), SCHEMA, clock=clock)
 
-        harness, snapshot, number, bound, now, out = start(), None, 0, -100, 0, []
+        harness, snapshot, number, bound, out = start(), None, 0, -100, []
         if rng.random() < 0.7:
             harness.tick()
             model.tick(clock.now(pa.timestamp("us")))
