@@ -260,6 +260,8 @@ _START: dict[str, Callable[[pa.DataType, Aggregate], acc.Accumulator | None]] = 
     "collect": _without_time,
     **{name: _accounts(made) for name, made in ACCOUNTS.items()},
 }
+FUNCTIONS = frozenset(_START)
+"""The names of the functions that there are."""
 _START_BY: dict[str, Callable[[pa.DataType, pa.DataType, Aggregate], acc.Accumulator]] = {
     "first": _first(First, most=False),
     "last": _first(Last, most=True),

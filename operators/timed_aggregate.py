@@ -82,13 +82,11 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
         self.due = min(self.due, INT64_MIN if self.now == _UNKNOWN else self.now + self.timeout)
         return super().process_batch(keep_late(batch.append_column(ARRIVAL, arrived), batch), port)
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        now = arrival_of(punct)
-        if now is None:
-            yield from super().process_punctuation(punct, port)
-            return
-        self.now = int(now)
-        if self.now > self.due:
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+        seen = [now for punct in train if (now := arrival_of(punct)) is not None]
+        self.now = int(seen[-1]) if seen else self.now
+        yield from super().process_punctuations([p for p in train if arrival_of(p) is None], port)
+        if self.now != _UNKNOWN and self.now > self.due:
             yield from self._time_out()
 
     def _time_out(self) -> Iterator[Element]:
@@ -104,6 +102,9 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
             waiting = began.values[began.values != _OUT]
             self.due = min(self.due, int(waiting.min(initial=INT64_MAX - self.timeout)) + self.timeout)
             self.store.replace(number, table)
+
+    def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
+        return (batch for batch in super()._batches(tables) if batch.num_rows)
 
     def _batch(self, table: Table) -> pa.RecordBatch:
         """Windows whose time has come; without those that are out."""

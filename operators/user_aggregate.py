@@ -20,7 +20,7 @@ from oop.kernels import views
 from oop.kernels.checks import INT64_MAX, INT64_MIN
 from oop.kernels.user import Fold, Functions, user_loops
 from oop.operators.accumulators import Accumulator
-from oop.operators.aggregates import Aggregate
+from oop.operators.aggregates import FUNCTIONS, Aggregate
 from oop.operators.expressions import Expr, col
 from oop.operators.user_accumulator import UserAccumulator
 
@@ -149,6 +149,7 @@ def aggregate(
         if given is not None and not any(_takes(function, n) for n in given):
             raise TypeError(f"{role} takes {' or '.join(map(str, given))} arguments, not {inspect.signature(function)}")
     plain = str(name or getattr(incr, "__name__", "aggregate"))
+    plain = f"user_{plain}" if plain in FUNCTIONS else plain  # what is done with those is not meant for it
     takes_window = final is not None and not _takes(final, 1)
     return UserFunctions(_state(init), incr, merge, final, "aggregate" if "<" in plain else plain, takes_window)
 
