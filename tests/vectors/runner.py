@@ -23,6 +23,7 @@ from oop.operators.union import Union
 from oop.testing import Harness
 from tests.vectors.clocks import CaseClock, first_time, is_clocked, own_promises, policy_of, run_slack_punct
 from tests.vectors.joins import run_oop_join, run_window_join
+from tests.vectors.sorts import run_bsort
 
 HERE = Path(__file__).parent
 SHARED = Path(os.environ.get("OOP_SHARED", HERE.parents[2] / "shared")) / "vectors"
@@ -759,6 +760,7 @@ OPS: dict[str, Callable[..., bool | None]] = {
     "partition_landmark_max": run_partition_landmark_max,
     "dedup": run_dedup,
     "sort": run_sort,
+    "bsort": run_bsort,
     "union": run_union,
     "union_bag": run_union_bag,
     "traversal": run_traversal,
