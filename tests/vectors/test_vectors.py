@@ -49,14 +49,12 @@ def test_skips_are_counted_by_name() -> None:
     skipped = Counter(name for v in copied if (name := runner.missing(v.case)) is not None)
     assert skipped == {
         "op:bsort": 1,
-        "op:split_merge": 1,
-        "op:tumble_on_change": 1,
         "scheduler:min_latency": 1,
         "scheduler:min_memory": 1,
         "session_gap:exclusive": 2,
         "session_join": 1,
     }
-    assert len(copied) - skipped.total() == 52
+    assert len(copied) - skipped.total() == 54
 
 
 def wrong_ones(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
