@@ -1,9 +1,9 @@
 """Windows that begin at rows: Aurora's Aggregate with a predicate in the place of Advance (papers/000, 5.2.2.2).
 
 "i is an integer or predicate that specifies how to advance the window when it slides", and no more is said of it. Here
-a window begins at each row for which the predicate holds, and covers ``[a, a + size)`` of its group, where ``a`` is that
-row's value. Rows with the same value begin one window. Which rows are in it does not depend on their order, so rows are
-held as long as a window may cover them: from the first window that is open, or from the bound on.
+a window begins at each row for which the predicate holds, and covers ``[a, a + size)`` of its group, where ``a`` is
+that row's value. Rows with the same value begin one window. Which rows are in it does not depend on their order, so
+rows are held as long as a window may cover them: from the first window that is open, or from the bound on.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ class Late:
         return source in self._all
 
     def __getitem__(self, source: str) -> pa.Table:
-        """The rows of one source (or operator) with ``broke``, the promise, and ``late_by``, in the attribute's unit."""
+        """The rows of one source or operator with ``broke``, the promise, and ``late_by``, in the attribute's unit."""
         if source not in self._all:
             raise UnknownSource.of(source, self._all, at=user_line())
         return self._all[source].table()
