@@ -299,7 +299,13 @@ class Frontier:
         return out
 
     def rolled_up(self) -> Frontier:
-        """The same, with what holds for every group of a column and the rest said of all rows."""
+        """The same, with what holds for every group of a column and the rest said of all rows.
+
+        >>> from oop.punctuation import not_in
+        >>> groups = Punctuation({"ts": 5}, {"link": "A"}), Punctuation({"ts": 3}, {"link": not_in("A")})
+        >>> Frontier.of(*groups).rolled_up().bound("ts")
+        3
+        """
         out = self.copy()
         if out.by:
             out.all = self.at({})

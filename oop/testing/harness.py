@@ -339,7 +339,15 @@ class Harness:
 
     @property
     def state_bytes(self) -> int:
-        """Memory held by all operators; not of late rows that inputs keep for whoever asks, nor of static tables."""
+        """Memory held by all operators; not of late rows that inputs keep for whoever asks, nor of static tables.
+
+        >>> h = Harness(lambda s: s.sort(), {"ts": "int64"})
+        >>> h.push({"ts": [1, 2]})
+        >>> before = h.state_bytes
+        >>> h.end()
+        >>> before > 0, h.state_bytes
+        (True, 0)
+        """
         boxes = [b for b in self.run._boxes if b.node.inputs and not b.node.spec.passes]
         return sum(b.operator.state_bytes for b in boxes if isinstance(b.operator, Stateful))
 
