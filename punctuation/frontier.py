@@ -299,7 +299,12 @@ class Frontier:
         return out
 
     def rolled_up(self) -> Frontier:
-        """The same, with what holds for every group of a column and the rest said of all rows."""
+        """The same, with what holds for every group of a column and the rest said of all rows.
+
+        >>> groups = Punctuation({"ts": 9}, {"link": "A"}), Punctuation({"ts": 7}, {"link": NotIn({"A"})})
+        >>> Frontier.of(*groups).rolled_up()
+        Frontier(ts < 7; link = 'A': ts < 9)
+        """
         out = self.copy()
         if out.by:
             out.all = self.at({})
