@@ -12,25 +12,34 @@ static int check_starts(const int64_t *starts, int64_t runs, int64_t leaves, int
     return OOP_OK;
 }
 
-static inline int is_before(oop_first a, oop_first b) {
-    return ((unsigned __int128)a.key << 64 | a.run) < ((unsigned __int128)b.key << 64 | b.run);
+static inline int is_before(uint64_t key, uint64_t run, uint64_t other_key, uint64_t other) {
+    return ((unsigned __int128)key << 64 | run) < ((unsigned __int128)other_key << 64 | other);
 }
 
-/* A tree of losers (Knuth, The Art of Computer Programming 3, 5.4.1): tree[1] is the last match and holds its loser,
-   tree[0] who won it; leaf r is node leaves + r. While it is built, nodes hold their winners. Afterwards a leaf holds
-   the row behind the one that is in the matches, so that nobody waits for it. */
-static void build_tree(oop_first *tree, int64_t leaves) {
-    for (int64_t at = leaves - 1; at > 0; at--)
-        tree[at] = is_before(tree[2 * at + 1], tree[2 * at]) ? tree[2 * at + 1] : tree[2 * at];
-    tree[0] = tree[1];
-    for (int64_t at = 1; at < leaves; at++)
-        tree[at] = tree[tree[2 * at].run == tree[at].run ? 2 * at + 1 : 2 * at];
+static void copy_node(oop_losers tree, int64_t from, int64_t to) {
+    tree.keys[to] = tree.keys[from];
+    tree.runs[to] = tree.runs[from];
+}
+
+/* A tree of losers (Knuth, The Art of Computer Programming 3, 5.4.1): node 1 is the last match and holds its loser,
+   node 0 who won it; leaf r is node leaves + r. While it is built, nodes hold their winners. Afterwards a leaf holds the
+   row behind the one that is in the matches, so that nobody waits for it. */
+static void build_tree(oop_losers tree) {
+    for (int64_t at = tree.leaves - 1; at > 0; at--) {
+        const int64_t left = 2 * at, right = left + 1;
+        const int wins = is_before(tree.keys[right], tree.runs[right], tree.keys[left], tree.runs[left]);
+        copy_node(tree, wins ? right : left, at);
+    }
+    copy_node(tree, 1, 0);
+    for (int64_t at = 1; at < tree.leaves; at++)
+        copy_node(tree, tree.runs[2 * at] == tree.runs[at] ? 2 * at + 1 : 2 * at, at);
 }
 
 /* Which of two rows wins cannot be foretold: a match has no branch, which a compiler would make of a choice. */
 #define MERGE(NAME, TYPE, KEY)                                                                                     \
-    int NAME(const TYPE *values, int64_t n, const int64_t *starts, int64_t runs, int64_t leaves, oop_first *tree,  \
-             int64_t *next, int64_t *order) {                                                                      \
+    int NAME(const TYPE *values, int64_t n, const int64_t *starts, int64_t runs, oop_losers tree, int64_t *next,   \
+             int64_t *order) {                                                                                     \
+        const int64_t leaves = tree.leaves;                                                                        \
         int code = check_starts(starts, runs, leaves, n), falls = 0;                                               \
         if (code != OOP_OK) return code;                                                                           \
         for (int64_t r = 0; r < runs; r++)                                                                         \
@@ -38,33 +47,33 @@ static void build_tree(oop_first *tree, int64_t leaves) {
         if (falls) return OOP_NOT_SORTED;                                                                          \
         for (int64_t r = 0; r < leaves; r++) {                                                                     \
             const int some = r < runs && starts[r] < starts[r + 1];                                                \
-            tree[leaves + r].key = some ? KEY(values[starts[r]]) : UINT64_MAX;                                     \
-            tree[leaves + r].run = (uint64_t)(some ? r : r + leaves);                                              \
+            tree.keys[leaves + r] = some ? KEY(values[starts[r]]) : UINT64_MAX;                                    \
+            tree.runs[leaves + r] = (uint64_t)(some ? r : r + leaves);                                             \
         }                                                                                                          \
-        build_tree(tree, leaves);                                                                                  \
+        build_tree(tree);                                                                                          \
         for (int64_t r = 0; r < runs; r++) {                                                                       \
             const int some = (next[r] = starts[r]) + 1 < starts[r + 1];                                            \
-            tree[leaves + r].key = some ? KEY(values[next[r] + 1]) : UINT64_MAX;                                   \
-            tree[leaves + r].run = (uint64_t)(some ? r : r + leaves);                                              \
+            tree.keys[leaves + r] = some ? KEY(values[next[r] + 1]) : UINT64_MAX;                                  \
+            tree.runs[leaves + r] = (uint64_t)(some ? r : r + leaves);                                             \
         }                                                                                                          \
-        oop_first won = tree[0];                                                                                   \
+        int64_t run = (int64_t)tree.runs[0];                                                                       \
         for (int64_t i = 0; i < n; i++) {                                                                          \
-            const int64_t run = (int64_t)won.run, at = next[run]++;                                                \
+            const int64_t at = next[run]++, leaf = leaves + run;                                                   \
             const int some = at + 2 < starts[run + 1];                                                             \
-            oop_first *leaf = &tree[leaves + run];                                                                 \
-            won = *leaf;                                                                                           \
+            uint64_t key = tree.keys[leaf], number = tree.runs[leaf];                                              \
             order[i] = at;                                                                                         \
-            leaf->key = KEY(values[some ? at + 2 : at]) | -(uint64_t)!some;                                        \
-            leaf->run = (uint64_t)(some ? run : run + leaves);                                                     \
-            for (int64_t match = (leaves + run) >> 1; match; match >>= 1) {                                        \
-                const oop_first other = tree[match];                                                               \
-                const uint64_t loses = -(uint64_t)is_before(other, won);                                           \
-                const uint64_t key = (won.key ^ other.key) & loses, number = (won.run ^ other.run) & loses;        \
-                tree[match].key = other.key ^ key;                                                                 \
-                tree[match].run = other.run ^ number;                                                              \
-                won.key ^= key;                                                                                    \
-                won.run ^= number;                                                                                 \
+            tree.keys[leaf] = KEY(values[some ? at + 2 : at]) | -(uint64_t)!some;                                  \
+            tree.runs[leaf] = (uint64_t)(some ? run : leaf);                                                       \
+            for (int64_t match = leaf >> 1; match; match >>= 1) {                                                  \
+                const uint64_t other_key = tree.keys[match], other = tree.runs[match];                             \
+                const uint64_t loses = -(uint64_t)is_before(other_key, other, key, number);                        \
+                const uint64_t keys = (key ^ other_key) & loses, numbers = (number ^ other) & loses;               \
+                tree.keys[match] = other_key ^ keys;                                                               \
+                tree.runs[match] = other ^ numbers;                                                                \
+                key ^= keys;                                                                                       \
+                number ^= numbers;                                                                                 \
             }                                                                                                      \
+            run = (int64_t)number;                                                                                 \
         }                                                                                                          \
         return OOP_OK;                                                                                             \
     }

@@ -15,11 +15,11 @@ def merge_runs(values: Array, starts: Ints) -> Ints:
     values, starts = check_runs(values, starts), contiguous(starts)
     n, runs = len(values), len(starts) - 1
     leaves = 1 << (runs - 1).bit_length()
-    tree, ends = np.empty(4 * leaves, np.uint64), np.empty(runs, np.int64)
+    keys, numbers, ends = np.empty(2 * leaves, np.uint64), np.empty(2 * leaves, np.uint64), np.empty(runs, np.int64)
+    tree = ffi.new("oop_losers *", [leaves, point(keys), point(numbers)])
     order = new_array(n, np.int64)
     run = lib.oop_merge_runs_float if values.dtype == np.float64 else lib.oop_merge_runs_int
-    scratch = ffi.from_buffer("oop_first[]", tree.view(np.uint8)), point(ends)
-    code = run(point(values), n, point(starts), runs, leaves, *scratch, point(order))
+    code = run(point(values), n, point(starts), runs, tree[0], point(ends), point(order))
     if code == lib.OOP_NOT_SORTED:
         raise not_sorted()
     check_code(code)

@@ -10,6 +10,8 @@
 {'window_start': 10, 'window_end': 20, 'n': 2, 'bytes': 150}
 """
 
+from typing import TYPE_CHECKING, Any
+
 from oop.engines.blame import Blame
 from oop.engines.embedded import Embedded, Run
 from oop.engines.late import Late
@@ -47,10 +49,23 @@ from oop.sources import source
 from oop.stream import Stream, set_default_engine, set_spark_engine, union
 from oop.windows import calendar, landmark, rows, session, sliding, tumbling
 
+if TYPE_CHECKING:
+    from oop import aurora
+
 __version__ = "0.1.0"
 
 set_default_engine(Embedded)
 set_spark_engine(Spark)
+
+
+def __getattr__(name: str) -> Any:
+    """Aurora's algebra is loaded when it is first used."""
+    if name == "aurora":
+        from importlib import import_module
+
+        return import_module("oop.aurora")
+    raise AttributeError(f"module 'oop' has no attribute {name!r}")
+
 
 __all__ = [
     "END",
@@ -79,6 +94,7 @@ __all__ = [
     "aggregate",
     "aside",
     "at_end",
+    "aurora",
     "calendar",
     "col",
     "collect",

@@ -28,7 +28,9 @@ from oop.operators.split import Split
 from oop.operators.union import Union
 from oop.plan import Edge, Node, explain, make_node, rebuilt
 from oop.punctuation.durations import Duration
+from oop.resampling import make_resample
 from oop.site import user_line
+from oop.sorting import make_bsort, make_wsort
 from oop.waiting import make_dedup, make_sort, time_of
 from oop.windowed import Grouped, Windowed
 from oop.windows import Window
@@ -232,6 +234,38 @@ class Stream:
         time = {"right": names.outputs[1].get(spec.times[1]), "full": None}.get(how, spec.times[0])
         return self._then(spec, ".join(…)", time=time, others=[other])
 
+    def resample(
+        self,
+        other: Stream,
+        *,
+        within: Duration,
+        by: str | Sequence[str] | None = None,
+        times: tuple[str, str] | None = None,
+        **aggregates: AggregateFunction,
+    ) -> Stream:
+        """The other stream as it was at each row of this one: for every row and every group ``by`` of the other the
+        aggregates of that group's rows at most ``within`` before or after it (Aurora's Resample).
+
+        A result has the group, the time of this stream's row, and the aggregates; it comes out once the group is
+        promised to have passed, so that groups come out as they conclude. A group without a row there gives none.
+        Aggregates may also look at this stream's time, under its name, with ``_left`` behind it if the other stream
+        has a column of that name. Rows without a time, and admitted late ones, count for nothing.
+
+        >>> import oop
+        >>> beats = oop.source(pa.table({"Time": [10, 20]}), time="Time", punctuate=oop.ordered())
+        >>> reports = pa.table({"Sid": [1, 1, 2, 1], "Time": [8, 13, 19, 40], "Pos": [4, 6, 9, 7]})
+        >>> reports = oop.source(reports, time="Time", punctuate=oop.ordered())
+        >>> beats.resample(reports, within=5, by="Sid", Pos=oop.mean("Pos")).run().to_table().to_pylist()
+        [{'Sid': 1, 'Time': 10, 'Pos': 5.0}, {'Sid': 2, 'Time': 20, 'Pos': 9.0}]
+        """
+        if not isinstance(other, Stream):
+            raise TypeError(f"what is resampled is a stream, not {other!r}")
+        try:
+            spec = make_resample(self, other, within, by, times, aggregates)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        return self._then(spec, f".resample({', '.join(aggregates)})", time=spec.left, others=[other])
+
     def window(self, window: Window, on: str | None = None) -> Windowed:
         """Windows on an attribute (default: the stream's time), to be aggregated.
 
@@ -296,6 +330,46 @@ class Stream:
         except OopError as wrong:
             raise wrong.located(user_line()) from None
         return self._then(spec, f".sort({', '.join(ties)})", time=self.time)
+
+    def bsort(self, slack: int, by: str | Sequence[str] | None = None, on: str | None = None) -> Stream:
+        """Rows sorted as well as a buffer of ``slack`` rows can: with each row that comes to a full buffer the least
+        one leaves (Aurora's BSort: the same as so many passes of a bubble sort). No row is set aside.
+
+        ``by`` gives each group a buffer of its own, ``on`` names another attribute than the stream's time. Of equal
+        rows the first that came leaves first; NaN is greater than every number, and null than every value. Rows leave
+        by their number alone, and the rest in order at the end; a promise goes no further than the least row that is
+        held. Admitted late rows pass at once.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"A": [1, 3, 1, 2, 4, 4, 8, 3, 4, 4]}), time="A", punctuate=oop.at_end())
+        >>> s.bsort(slack=2).run().to_table()["A"].to_pylist()
+        [1, 1, 2, 3, 4, 3, 4, 4, 4, 8]
+        """
+        try:
+            spec = make_bsort(self, slack, by, on)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        return self._then(spec, f".bsort(slack={slack})", time=self.time)
+
+    def wsort(self, *columns: str, timeout: Duration) -> Stream:
+        """Rows in ascending order of some columns (default: the stream's time), none of which waits long (Aurora's
+        WSort).
+
+        Once a timeout has passed since rows last left, or since the oldest came, all that have waited so long leave,
+        with those that sort before them. A row that then comes behind one that follows it is set aside: it is in
+        ``run.late["WSort"]``. Rows that are promised to be the least leave sooner. NaN comes after every number and
+        null last; equal rows leave as they came. ``timeout`` goes by the clock of the engine.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [3, 1, 2]}), time="ts", punctuate=oop.at_end())
+        >>> s.wsort("ts", timeout="5s").run().to_table()["ts"].to_pylist()
+        [1, 2, 3]
+        """
+        try:
+            spec = make_wsort(self, columns, timeout)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        return self._then(spec, f".wsort({', '.join(columns)})", time=self.time)
 
     def dedup(self, *keys: str, keep: str = "any", within: Duration | None = None) -> Stream:
         """Of the rows with equal keys one; no keys: all columns (with ``within``: all but the time).

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 def make_sort(stream: Stream, ties: Sequence[str], on: str | None) -> Sort:
     time = time_of(stream, on, "say .sort(…, on=…)")
-    _check_columns(stream, ties)
+    check_columns(stream, ties)
     return Sort(time, tuple(ties))
 
 
 def make_dedup(stream: Stream, keys: Sequence[str], keep: str, within: Duration | None) -> Dedup:
     if keep not in KEEP:
         raise ValueError(f"keep is one of {', '.join(KEEP)}, not {keep!r}")
-    _check_columns(stream, keys)
+    check_columns(stream, keys)
     if within is None:
         chosen = tuple(keys or stream.schema.names)
         on = promised_keys(stream, chosen)
@@ -47,12 +47,13 @@ def time_of(stream: Stream, on: str | None, advice: str) -> str:
         raise SchemaMismatch(
             "the stream has no one time to go by", hint=f"{advice}: one of {', '.join(stream.schema.names)}"
         )
-    _check_columns(stream, [time])
+    check_columns(stream, [time])
     check_time_type(time, stream.schema.field(time).type)
     return time
 
 
-def _check_columns(stream: Stream, names: Sequence[str]) -> None:
+def check_columns(stream: Stream, names: Sequence[str]) -> None:
+    """Are these different columns of the stream?"""
     for name in names:
         if not isinstance(name, str):
             raise TypeError(f"columns are named, not {name!r}: make one with .with_columns(…) first")

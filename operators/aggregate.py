@@ -20,9 +20,9 @@ from oop.kernels.scratch import lasting_array
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Columns, Element, Held, Operator, Part, Reducer, Spec
 from oop.operators.bucket import WID_END, WID_START
-from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds
-from oop.operators.groups import Shape, Table
-from oop.operators.holding import Holding, can_merge, describe_groups, unique_schema
+from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds, is_promised
+from oop.operators.groups import Edges, Shape, Table
+from oop.operators.holding import Holding, Named, can_merge, describe_groups, unique_schema
 from oop.operators.keys import read_key
 from oop.operators.marks import is_late, is_partial
 from oop.operators.oldest import oldest_window
@@ -80,11 +80,7 @@ class Aggregate(Spec):
         return self.on, (WINDOW_START, WINDOW_END, *self.keys)
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
-        frontier = frontiers[0]
-        if frontier.bound(WID_START) is not None:
-            return None
-        named = [corners for c, g in frontier.by.items() if c in self.keys for corners in g.groups.values()]
-        return None if any(corners.bound(WID_START) is not None for corners in named) else self.on
+        return None if is_promised(frontiers[0], WID_START, self.keys) else self.on
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return AggregateOperator(self, inputs)
@@ -100,11 +96,14 @@ class Aggregate(Spec):
 
 
 class AggregateOperator(Holding):
-    def __init__(self, spec: Aggregate, inputs: Sequence[pa.Schema]) -> None:
+    def __init__(
+        self, spec: Aggregate, inputs: Sequence[pa.Schema], aggregates: Named | None = None, panes: bool = True
+    ) -> None:
+        aggregates = spec.aggregates if aggregates is None else aggregates
         # panes are merged; where that cannot be, each row goes into each of its windows, as into tumbling ones
-        self.sliding = spec.grid.overlaps and can_merge(spec.aggregates)
+        self.sliding = spec.grid.overlaps and panes and can_merge(aggregates)
         self.repeats = spec.grid.overlaps and not self.sliding
-        super().__init__(spec, inputs, spec.keys, spec.aggregates, adaptive=not self.sliding)
+        super().__init__(spec, inputs, spec.keys, aggregates, adaptive=not self.sliding)
         self.grid = spec.grid
         self.time = spec.time
         self.code = PaneCode(spec.grid)
@@ -137,11 +136,11 @@ class AggregateOperator(Holding):
         if self.sliding:
             self.tree.touched(self.take_in(self.code.encode(first, last), batch))
         elif self.repeats:
-            self._take_in_each(first, last, batch)
+            self.take_in_each(first, last, batch)
         else:
             self.take_in(first, batch)
 
-    def _take_in_each(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
+    def take_in_each(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
         """Rows into every window from their first to their last: all into their first, then all into the next."""
         while batch.num_rows:
             keys, values = [read_key(batch.column(k)) for k in self.keys], self.store.shape.prepare(batch)
@@ -245,12 +244,15 @@ class AggregateOperator(Holding):
         if waiting:
             yield _couple(waiting)
 
-    def _batch(self, table: Table) -> pa.RecordBatch:
+    def edges_of(self, table: Table) -> Edges:
+        """Start and end of each group's window."""
         if table.slotted:
-            edges = self.grid.edges(table.slots())
-        else:  # one window: its edges are the same in every row
-            start, end = self.grid.edges(np.array([table.slot]))
-            edges = _constant(start, len(table)), _constant(end, len(table))
+            return self.grid.edges(table.slots())
+        start, end = self.grid.edges(np.array([table.slot]))  # one window: its edges are the same in every row
+        return _constant(start, len(table)), _constant(end, len(table))
+
+    def _batch(self, table: Table) -> pa.RecordBatch:
+        edges = self.edges_of(table)
         times = [from_physical(edge, self.time) for edge in edges]
         batch = pa.RecordBatch.from_arrays([*times, *table.results(edges)], schema=self.output)
         answers = table.shape.answers(table.accumulators)

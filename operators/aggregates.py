@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.errors import SchemaMismatch
+from oop.errors import OopError, SchemaMismatch
 from oop.kernels import views
 from oop.operators import accumulators as acc
 from oop.operators.accounts import Accounts, AsideAccounts, LateAccounts, account_of
@@ -52,6 +52,25 @@ class Aggregate:
 
     def columns(self) -> frozenset[str]:
         return frozenset().union(*(e.columns() for e in (self.of, self.by) if e is not None))
+
+    def combine(self, column: str) -> Aggregate:
+        """The combination function (papers/002, section 5.1): what makes, of the results of some rows and of others,
+        that of all of them; over the column in which the results are.
+
+        A mean has none, since two means do not tell of how many rows they are: take its sum and its count. OopError for
+        it, and for others that need more than their results.
+
+        >>> str(count("len").combine("n")), str(max("len").combine("most"))
+        ('sum(n)', 'max(most)')
+        """
+        if self.function not in _COMBINE:
+            raise OopError(
+                f"{self} has no combination function: its results for some rows and for others do not tell that of all",
+                hint="take aggregates that have one and compute it from them: a mean is a sum and a count"
+                if self.function == "mean"
+                else "count, sum, min and max have one, and oop.aggregate(…) with merge and without final",
+            )
+        return Aggregate(_COMBINE[self.function], col(column))
 
     def by_default(self, time: str | None) -> Aggregate:
         """The same, ordered by the time where it needs an order and was given none."""
@@ -114,6 +133,7 @@ def _decoded(values: pa.Array) -> pa.Array:
 
 ACCOUNTS = {"seen": Accounts, "late": LateAccounts, "aside": AsideAccounts}
 """Functions that say what became of a window's rows."""
+_COMBINE = {"count": "sum", "sum": "sum", "min": "min", "max": "max"}
 _NUMERIC = ("sum", "mean", "var")
 _SCALAR = (
     pa.types.is_integer,
@@ -240,6 +260,8 @@ _START: dict[str, Callable[[pa.DataType, Aggregate], acc.Accumulator | None]] = 
     "collect": _without_time,
     **{name: _accounts(made) for name, made in ACCOUNTS.items()},
 }
+FUNCTIONS = frozenset(_START)
+"""The names of the functions that there are."""
 _START_BY: dict[str, Callable[[pa.DataType, pa.DataType, Aggregate], acc.Accumulator]] = {
     "first": _first(First, most=False),
     "last": _first(Last, most=True),

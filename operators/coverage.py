@@ -6,7 +6,7 @@ A frontier is asked once for each group that occurs, the comparisons are made on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,16 @@ def bounds_of_rows(
         return convert(frontier.bound(attribute))
     of, cells = cells_of(keys)
     return np.array([convert(frontier.bound(attribute, dict(zip(keys, cell, strict=True)))) for cell in cells])[of]
+
+
+def is_promised(frontier: Frontier, attribute: str, keys: Sequence[str]) -> bool:
+    """Is there a bound on the attribute, if only for some groups of these columns?"""
+    if frontier.bound(attribute) is not None:
+        return True
+    named = (corners for c, g in frontier.by.items() if c in keys for corners in g.groups.values())
+    if any(corners.bound(attribute) is not None for corners in named):
+        return True
+    return any(p.where.keys() <= set(keys) and p.below.keys() <= {attribute} for p in frontier.several)
 
 
 def cells_of(keys: Mapping[str, pa.Array]) -> tuple[np.ndarray, list[tuple[Value, ...]]]:

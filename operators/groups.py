@@ -21,9 +21,10 @@ from oop.kernels.views import Column
 from oop.operators.accounts import Accounts
 from oop.operators.accumulators import Accumulator, Prepared, take
 from oop.operators.aggregates import Aggregate
-from oop.operators.base import Part, read_text, text_part
+from oop.operators.base import Part
 from oop.operators.keys import Key, KeyTable, read_key
 from oop.operators.marks import is_dropped
+from oop.operators.slice_parts import SliceParts
 from oop.operators.summary import Summary, can_share
 
 SPREAD = 64  # slices that one batch may touch; and rows that a batch should bring to each further slice it touches
@@ -248,9 +249,8 @@ class Store:
         self._expected = 0  # groups in the slice that was last removed
         self._newest = 0  # the number of the slice that was last made
         self._sizes: dict[int, tuple[int, int]] = {}
-        self._saved: set[int] = set()
+        self._parts = SliceParts()
         self._changed: set[int] = set()
-        self._widened = False
         self._touched: set[int] | None = None  # slices that rows went to since it was last asked; None: nobody asks
 
     def touched(self) -> list[int]:
@@ -325,8 +325,7 @@ class Store:
         narrow, self.tables = self.tables, {}
         for number in narrow:
             self._account(number)
-        self._changed = set()
-        self._widened = True
+        self._changed |= narrow.keys()  # all are saved anew
         for number, table in narrow.items():
             self._table(number >> 2).absorb(table)
             self._account(number >> 2)
@@ -384,31 +383,20 @@ class Store:
 
     def save(self) -> Iterator[Part]:
         """The slices that changed since the last save; all of them after slices got wider."""
-        yield text_part("shift", self.shift)
-        if self._widened:
-            yield from ((f"slice/{n}", None) for n in sorted(self._saved - self.tables.keys()))
-            self._changed, self._saved, self._widened = set(self.tables), set(), False
-        for number in sorted(self._changed):
-            table = self.tables.get(number)
-            if table is not None:
-                yield f"slice/{number}", table.to_batch()
-            elif number in self._saved:
-                yield f"slice/{number}", None
-        self._saved = set(self.tables)
+        yield from self._parts.save(self.shift, self._changed, self._part)
         self._changed = set()
 
+    def _part(self, number: int) -> pa.RecordBatch | None:
+        return self.tables[number].to_batch() if number in self.tables else None
+
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        shift = read_text(found["shift"]) if "shift" in found else 0
-        assert isinstance(shift, int)
-        self.shift = shift
+        shift, found = self._parts.load(dict(parts))
+        self.shift = shift or 0
         self.tables = {}
         self.nbytes = self._held = 0
         self._sizes = {}
-        for key, part in found.items():
-            if key.startswith("slice/") and part is not None:
-                number = int(key.removeprefix("slice/"))
-                self._table(number).load_batch(part)
-                self._account(number)
-        self._saved = set(self.tables)
+        for number, part in found:
+            assert number is not None
+            self._table(number).load_batch(part)
+            self._account(number)
         self._changed = set()

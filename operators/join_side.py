@@ -13,16 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from oop.errors import OopError
 from oop.kernels import dispatch, views
 from oop.kernels.reference_joins import Reach
 from oop.operators.band import Band, SameWindow
-from oop.operators.base import Part, read_text, text_part
+from oop.operators.base import Part
 from oop.operators.compute import compute as pc
 from oop.operators.coverage import as_int64, cells_of
 from oop.operators.held_rows import HeldRows, Places, with_room
 from oop.operators.join_keys import as_key
 from oop.operators.join_words import ByKey, ByPiece, KeyWords
+from oop.operators.slice_parts import SliceParts, check_columns
 from oop.operators.time_slices import TimeSlices
 from oop.operators.times import from_physical, is_whole
 from oop.punctuation.patterns import Value
@@ -67,7 +67,7 @@ class Side:
         self._looked_at = SAMPLE
         self.whole = is_whole(schema.field(time).type) or not band.keeps_time
         self._derived = self._find_derived()
-        self._saved: set[int] = set()
+        self._parts = SliceParts()
         self._start()
 
     def _find_derived(self) -> dict[str, int | None]:
@@ -312,18 +312,12 @@ class Side:
 
     def save(self, prefix: str) -> Iterator[Part]:
         """The slices that changed since the last time."""
-        yield text_part(f"{prefix}shift", self.slices.shift)
-        for number in self.slices.take_changes():
-            key = f"{prefix}slice/{number}"
-            places = self._alive(number)
-            if len(places):
-                yield key, self._part(places)
-                self._saved.add(number)
-            elif number in self._saved:
-                yield key, None
-                self._saved.discard(number)
+        return self._parts.save(self.slices.shift, self.slices.take_changes(), self._part, prefix)
 
-    def _part(self, places: np.ndarray) -> pa.RecordBatch:
+    def _part(self, number: int) -> pa.RecordBatch | None:
+        places = self._alive(number)
+        if not len(places):
+            return None
         nothing = np.zeros(len(places), np.bool_)
         matched = self.matched[places] if self.keeps_matched else nothing
         late = self.late[places] if len(self.late) else nothing
@@ -331,28 +325,18 @@ class Side:
         return pa.record_batch(columns, names=[*self.schema.names, MATCHED, LATE])
 
     def load(self, parts: Mapping[str, pa.RecordBatch | None], prefix: str) -> None:
+        shift, found = self._parts.load(parts, prefix)
         self._start()
-        self._saved = set()
-        said = parts.get(f"{prefix}shift")
-        if said is None:
+        if shift is None:
             return
-        shift = read_text(said)
-        assert isinstance(shift, int)
         self.slices.shift = shift
-        for key, part in parts.items():
-            if part is not None and key.startswith(f"{prefix}slice/"):
-                self._load(part)
-                self._saved.add(int(key.removeprefix(f"{prefix}slice/")))
+        for _, part in found:
+            self._load(part)
         if self.slices.shift == shift:
             self.slices.take_changes()  # they are as they were saved
 
     def _load(self, part: pa.RecordBatch) -> None:
-        missing = [n for n in self.schema.names if n not in part.schema.names]
-        if missing:
-            raise OopError(
-                f"the state of a join was saved without the column {missing[0]!r}, which this plan uses",
-                hint="load it into the plan that saved it: what is behind a join decides which columns it holds",
-            )
+        check_columns(part, self.schema.names, "the state of a join was")
         late, matched = views.booleans(part.column(LATE)), views.booleans(part.column(MATCHED))
         arrived, _ = self.read(part.select(self.schema.names))
         for value in (False, True):

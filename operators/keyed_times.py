@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.kernels.reference_joins import Reach
-from oop.operators.base import Part, read_text, text_part
+from oop.operators.base import Part
 from oop.operators.coverage import covered
 from oop.operators.held_rows import HeldRows, Places
 from oop.operators.keys import KeyTable, read_key
+from oop.operators.slice_parts import SliceParts
 from oop.operators.time_slices import TimeSlices
 from oop.operators.times import from_physical, is_whole
 from oop.punctuation import Frontier
@@ -36,7 +37,7 @@ class KeyedTimes:
         self.types = [schema.field(k).type for k in keys]
         self.time_type = schema.field(time).type
         self.whole = is_whole(self.time_type)
-        self._saved: set[int] = set()
+        self._parts = SliceParts()
         self._start()
 
     def _start(self) -> None:
@@ -151,36 +152,25 @@ class KeyedTimes:
 
     def save(self, prefix: str = "") -> Iterator[Part]:
         """The slices that changed since the last time."""
-        yield text_part(f"{prefix}shift", self._slices.shift)
-        for number in self._slices.take_changes():
-            key = f"{prefix}slice/{number}"
-            if number in self._slices:
-                yield key, self._part(self._slices.places(number))
-                self._saved.add(number)
-            elif number in self._saved:
-                yield key, None
-                self._saved.discard(number)
+        return self._parts.save(self._slices.shift, self._slices.take_changes(), self._part, prefix)
 
-    def _part(self, places: np.ndarray) -> pa.RecordBatch:
+    def _part(self, number: int) -> pa.RecordBatch | None:
+        if number not in self._slices:
+            return None
+        places = self._slices.places(number)
         named = self._named(places, _TIME)
         if not self.keeps_rows:
             return named
         return self.rows(places).append_column(_TIME, named.column(_TIME))
 
     def load(self, parts: Mapping[str, pa.RecordBatch | None] | Iterable[Part], prefix: str = "") -> None:
-        found = dict(parts)
+        shift, found = self._parts.load(dict(parts), prefix)
         self._start()
-        self._saved = set()
-        said = found.get(f"{prefix}shift")
-        if said is None:
+        if shift is None:
             return
-        shift = read_text(said)
-        assert isinstance(shift, int)
         self._slices.shift = shift
-        for key, part in found.items():
-            if part is not None and key.startswith(f"{prefix}slice/"):
-                rows = part.select(self.schema.names) if self.keeps_rows else None
-                self.insert(self.numbers(part), views.times(part.column(_TIME)), rows)
-                self._saved.add(int(key.removeprefix(f"{prefix}slice/")))
+        for _, part in found:
+            rows = part.select(self.schema.names) if self.keeps_rows else None
+            self.insert(self.numbers(part), views.times(part.column(_TIME)), rows)
         if self._slices.shift == shift:
             self._slices.take_changes()  # they are as they were saved

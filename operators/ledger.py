@@ -1,4 +1,5 @@
-"""The ledger of rows set aside at an input: late ones with the promise that each broke, and rows without a time.
+"""The ledger of rows set aside, at an input or in the middle of a plan: late ones with the promise that each broke, and
+rows without a time.
 
 Nothing is dropped in silence. Entries keep the rows as they came; the table with promises as text is made on demand.
 Rows that are drained leave their lateness in buckets (`late_buckets`): counts and histograms stay.
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -138,6 +140,14 @@ def free_names(schema: pa.Schema) -> tuple[str, str]:
             name = f"_{name}"
         found[i] = name
     return found[0], found[1]
+
+
+@runtime_checkable
+class SetsAside(Protocol):
+    """An operator that sets rows aside: the input, and what assumes an order."""
+
+    @property
+    def ledger(self) -> Ledger: ...
 
 
 class Ledger:

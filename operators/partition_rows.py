@@ -137,7 +137,7 @@ class PartitionRowsOperator(AggregateOperator):
         """Rows in their order, which nothing can come between any more, into the windows of their ranks."""
         ids = self.partitions.map([read_key(rows.column(name)) for name in self.by], rows.num_rows)
         self.counts = np.concatenate([self.counts, np.zeros(len(self.partitions) - len(self.counts), np.int64)])
-        ranks = self.counts[ids] + _places(ids)
+        ranks = self.counts[ids] + places_of(ids)
         self.counts += np.bincount(ids, minlength=len(self.counts))
         self._unsaved = True
         first, last = self.grid.wids(ranks)
@@ -187,10 +187,10 @@ class PartitionRowsOperator(AggregateOperator):
         self._unsaved = False
 
 
-def _places(ids: np.ndarray) -> np.ndarray:
+def places_of(ids: np.ndarray) -> np.ndarray:
     """How many rows of the same id come before each.
 
-    >>> _places(np.array([0, 1, 0, 0, 1])).tolist()
+    >>> places_of(np.array([0, 1, 0, 0, 1])).tolist()
     [0, 0, 1, 2, 1]
     """
     order = np.argsort(ids, kind="stable")

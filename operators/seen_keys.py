@@ -14,11 +14,12 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.operators import time_slices
-from oop.operators.base import Part, read_text, text_part
+from oop.operators.base import Part
 from oop.operators.coverage import covered
 from oop.operators.held_rows import HeldRows, as_type, plain_type
 from oop.operators.keys import KeyTable, read_key
 from oop.operators.ordering import order_rows
+from oop.operators.slice_parts import SliceParts
 from oop.operators.time_slices import MOST, WIDEST
 from oop.operators.times import NULL_SLOT, slots_of
 from oop.punctuation import Frontier
@@ -56,7 +57,7 @@ class SeenKeys:
         self.types = [schema.field(k).type for k in keys]
         self._kinds = [views.key_kind(t) for t in self.types]
         self._kernels = dispatch.kernels()
-        self._saved: set[int] = set()
+        self._parts = SliceParts()
         self._start()
 
     def _start(self) -> None:
@@ -201,29 +202,19 @@ class SeenKeys:
 
     def save(self, prefix: str = "") -> Iterator[Part]:
         """The slices that changed since the last time."""
-        yield text_part(f"{prefix}shift", self._shift)
-        for number in sorted(self._changed):
-            if number in self._slices:
-                yield f"{prefix}slice/{number}", self.batch(self._slices[number])
-                self._saved.add(number)
-            elif number in self._saved:
-                yield f"{prefix}slice/{number}", None
-                self._saved.discard(number)
+        yield from self._parts.save(self._shift, self._changed, self._part, prefix)
         self._changed = set()
 
+    def _part(self, number: int) -> pa.RecordBatch | None:
+        return self.batch(self._slices[number]) if number in self._slices else None
+
     def load(self, parts: Mapping[str, pa.RecordBatch | None] | Iterable[Part], prefix: str = "") -> None:
-        found = dict(parts)
+        shift, found = self._parts.load(dict(parts), prefix)
         self._start()
-        self._saved = set()
-        said = found.get(f"{prefix}shift")
-        shift = 0 if said is None else read_text(said)
-        assert isinstance(shift, int)
-        self._shift = shift
-        for key, part in found.items():
-            if part is not None and key.startswith(f"{prefix}slice/"):
-                number = int(key.removeprefix(f"{prefix}slice/"))
-                self._merge(number, part)
-                self._saved.add(number)
+        self._shift = shift or 0
+        for number, part in found:
+            assert number is not None
+            self._merge(number, part)
         self._changed = set()
 
 

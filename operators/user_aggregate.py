@@ -21,7 +21,7 @@ from oop.kernels.checks import INT64_MAX, INT64_MIN
 from oop.kernels.reference_user import failed
 from oop.kernels.user import Fold, Functions, user_loops
 from oop.operators.accumulators import Accumulator
-from oop.operators.aggregates import Aggregate, as_column
+from oop.operators.aggregates import FUNCTIONS, Aggregate, as_column
 from oop.operators.expressions import Expr
 from oop.operators.user_accumulator import UserAccumulator
 from oop.site import user_line
@@ -69,6 +69,13 @@ class UserAggregate(Aggregate):
 
     def columns(self) -> frozenset[str]:
         return frozenset().union(*(e.columns() for e in self.exprs))
+
+    def combine(self, column: str) -> Aggregate:
+        """Its merge, where the result is the state itself, and one number."""
+        user = self.user
+        if user.merge is None or user.final is not None or isinstance(user.init, tuple):
+            return super().combine(column)
+        return UserFunctions(user.init, user.merge, user.merge, None, f"{user.name} of parts")(column)
 
     def in_window(self, time: pa.DataType | None) -> Aggregate:
         if not self.user.takes_window:
@@ -148,6 +155,7 @@ def aggregate(
             what = f"{role} takes {' or '.join(map(str, given))} arguments, not {inspect.signature(function)}"
             raise WrongArgument(what, at=user_line(), hint=_SHAPES[role])
     plain = str(name or getattr(incr, "__name__", "aggregate"))
+    plain = f"user_{plain}" if plain in FUNCTIONS else plain  # what is done with those is not meant for it
     takes_window = final is not None and not _takes(final, 1)
     return UserFunctions(_state(init), incr, merge, final, "aggregate" if "<" in plain else plain, takes_window)
 

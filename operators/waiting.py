@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from oop.errors import OopError
 from oop.kernels import dispatch, views
 from oop.operators import time_slices
-from oop.operators.base import Part, read_text, text_part
+from oop.operators.base import Part
 from oop.operators.compute import compute as pc
 from oop.operators.coverage import covered
 from oop.operators.held_rows import as_type, own_copy, plain_type, take_column
+from oop.operators.slice_parts import SliceParts, check_columns
 from oop.operators.time_slices import MOST, WIDEST, Slicing
 from oop.operators.times import is_whole
 from oop.punctuation import Frontier
@@ -44,7 +44,7 @@ class WaitingRows:
         self.schema, self.on = schema, on
         self.whole = is_whole(schema.field(on).type)
         self._plain = pa.schema([pa.field(f.name, plain_type(f.type)) for f in schema])
-        self._saved: set[int | None] = set()
+        self._parts = SliceParts()
         self._start()
 
     def _start(self) -> None:
@@ -196,38 +196,20 @@ class WaitingRows:
 
     def save(self, prefix: str = "") -> Iterator[Part]:
         """The slices that changed since the last time."""
-        yield text_part(f"{prefix}shift", self.slicing.shift)
-        for number in sorted(self._changed, key=lambda n: (n is None, n or 0)):
-            there = bool(self._valueless) if number is None else number in self._slices
-            key = f"{prefix}slice/{'none' if number is None else number}"
-            if there:
-                yield key, self._joined(number)
-                self._saved.add(number)
-            elif number in self._saved:
-                yield key, None
-                self._saved.discard(number)
+        yield from self._parts.save(self.slicing.shift, self._changed, self._part, prefix)
         self._changed = set()
 
+    def _part(self, number: int | None) -> pa.RecordBatch | None:
+        there = bool(self._valueless) if number is None else number in self._slices
+        return self._joined(number) if there else None
+
     def load(self, parts: Mapping[str, pa.RecordBatch | None] | Iterable[Part], prefix: str = "") -> None:
-        found = dict(parts)
+        shift, found = self._parts.load(dict(parts), prefix)
         self._start()
-        self._saved = set()
-        said = found.get(f"{prefix}shift")
-        shift = 0 if said is None else read_text(said)
-        assert isinstance(shift, int)
-        self.slicing.shift = shift
-        for key, part in found.items():
-            if part is not None and key.startswith(f"{prefix}slice/"):
-                name = key.removeprefix(f"{prefix}slice/")
-                number = None if name == "none" else int(name)
-                missing = [n for n in self.schema.names if n not in part.schema.names]
-                if missing:
-                    raise OopError(
-                        f"waiting rows were saved without the column {missing[0]!r}, which this plan uses",
-                        hint="load the state into the plan that saved it",
-                    )
-                self._append(number, self._held(part))
-                self._saved.add(number)
+        self.slicing.shift = shift or 0
+        for number, part in found:
+            check_columns(part, self.schema.names, "waiting rows were")
+            self._append(number, self._held(part))
         self._changed = set()
 
 

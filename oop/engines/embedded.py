@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from copy import copy
 from functools import partial
 from typing import Any
@@ -32,6 +32,7 @@ from oop.latency import measured
 from oop.operators.arrival import CLOCK, arrives_at
 from oop.operators.base import Element, Narrowing
 from oop.operators.input import InputOperator
+from oop.operators.ledger import Ledger, SetsAside
 from oop.operators.qos import Clocked
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
 from oop.punctuation import END, Punctuation
@@ -102,6 +103,14 @@ class Embedded:
         if sink is not None:
             run._write(sink)
         return run
+
+
+def _free_name(name: str, taken: Container[str]) -> str:
+    """The name, or one like it that is not taken."""
+    found, n = name, 2
+    while found in taken:
+        found, n = f"{name} ({n})", n + 1
+    return found
 
 
 def _threads_for(root: Node) -> int:
@@ -236,8 +245,11 @@ class Run:
         return ran or busy
 
     def _read(self) -> bool:
-        """Let every source that has room give a round's rows."""
+        """Let every source that has room give a round's rows. The clock comes first, while no rows wait: a source that
+        always has some must not hold it up."""
+        self._tick()
         any_read = False
+        self._tick()  # before: also where rows never cease to come, what has come is worked off now
         for source in self._sources:
             rows = 0
             data = source.box.node.data
@@ -252,7 +264,6 @@ class Run:
                 if data is not None and data.kind == "live":
                     break  # the next element may be long in coming
             self._guarded(source.box, partial(source.tick, self._clock))
-        self._tick()
         return any_read
 
     def _tick(self) -> None:
@@ -368,11 +379,17 @@ class Run:
         """
         inputs: dict[str, InputOperator] = {}
         for source in self._sources:
-            name, n = source.operator.spec.source, 2
-            while name in inputs:
-                name, n = f"{source.operator.spec.source} ({n})", n + 1
-            inputs[name] = source.operator
-        return Late(inputs)
+            inputs[_free_name(source.operator.spec.source, inputs)] = source.operator
+        operators: dict[str, list[Ledger]] = {}
+        for box in self._boxes:
+            operator = box.operator
+            if isinstance(operator, Sharded):
+                ledgers = operator.ledgers
+            else:
+                ledgers = [operator.ledger] if isinstance(operator, SetsAside) else []
+            if ledgers and not isinstance(operator, InputOperator):
+                operators[_free_name(box.node.spec.name, {**inputs, **operators})] = ledgers
+        return Late(inputs, operators)
 
     def blame(self) -> Blame | None:
         """Why the oldest open window (or group, or row of a join) has not come out; None if nothing is open.

@@ -1,4 +1,4 @@
-"""`Run.late`: the rows that were set aside, by source."""
+"""`Run.late`: the rows that were set aside, by source, and by operator where one assumes an order."""
 
 from __future__ import annotations
 
@@ -17,8 +17,29 @@ from oop.punctuation.durations import Duration
 from oop.site import user_line
 
 
+class Shards:
+    """The ledgers of an operator, of which each thread has one."""
+
+    def __init__(self, ledgers: Sequence[Ledger]) -> None:
+        self.ledgers = ledgers
+
+    @property
+    def late(self) -> int:
+        return sum(ledger.late for ledger in self.ledgers)
+
+    @property
+    def without_time(self) -> int:
+        return sum(ledger.without_time for ledger in self.ledgers)
+
+    def table(self) -> pa.Table:
+        return pa.concat_tables([ledger.table() for ledger in self.ledgers])
+
+    def drain(self) -> pa.Table:
+        return pa.concat_tables([ledger.drain() for ledger in self.ledgers])
+
+
 class Late:
-    """Rows that broke a promise, or had no time, by source.
+    """Rows that broke a promise, or had no time, by source; and by operator, where an order was assumed.
 
     >>> import oop
     >>> s = oop.source(pa.table({"ts": [5, 1]}), time="ts", punctuate=oop.ordered(), name="north")
@@ -29,25 +50,33 @@ class Late:
     [{'ts': 1, 'broke': 'ts < 5', 'late_by': 4.0}]
     """
 
-    def __init__(self, inputs: Mapping[str, InputOperator]) -> None:
+    def __init__(
+        self, inputs: Mapping[str, InputOperator], operators: Mapping[str, Sequence[Ledger]] | None = None
+    ) -> None:
         self.inputs = inputs
         self.sources: dict[str, Ledger] = {name: operator.ledger for name, operator in inputs.items()}
+        self.operators: dict[str, Shards] = {name: Shards(ledgers) for name, ledgers in (operators or {}).items()}
+
+    @property
+    def _all(self) -> dict[str, Ledger | Shards]:
+        return {**self.sources, **self.operators}
 
     def __len__(self) -> int:
         """How many rows were set aside (with ``late="admit"``: found late)."""
-        return sum(ledger.late + ledger.without_time for ledger in self.sources.values())
+        return sum(ledger.late + ledger.without_time for ledger in self._all.values())
 
     def __contains__(self, source: object) -> bool:
-        return source in self.sources
+        return source in self._all
 
     def __getitem__(self, source: str) -> pa.Table:
-        """The rows of one source with ``broke``, the promise, and ``late_by``, in the attribute's unit."""
-        if source not in self.sources:
-            raise UnknownSource.of(source, self.sources, at=user_line())
-        return self.sources[source].table()
+        """The rows of one source or operator with ``broke``, the promise, and ``late_by``, in the attribute's unit."""
+        if source not in self._all:
+            raise UnknownSource.of(source, self._all, at=user_line())
+        return self._all[source].table()
 
     def to_table(self) -> pa.Table:
-        """The rows of all sources, which must have the same columns; else ask source by source.
+        """The rows of all sources, and of all operators that set some aside. They must have the same columns; else ask
+        one by one.
 
         >>> import oop
         >>> a, b = (oop.source(pa.table({"ts": t}), time="ts", punctuate=oop.ordered()) for t in ([5, 1], [9, 7]))
@@ -57,9 +86,12 @@ class Late:
         ['ts < 5', 'ts < 9']
         """
         tables = [ledger.table() for ledger in self.sources.values()]
+        set_aside = [table for table in (ledger.table() for ledger in self.operators.values()) if table.num_rows]
+        if set_aside:
+            tables = [table for table in tables if table.num_rows] + set_aside
         if any(t.schema != tables[0].schema for t in tables):
             raise SchemaMismatch(
-                "the sources have different columns", hint=f"ask for one: run.late[{next(iter(self.sources))!r}]"
+                "the sources have different columns", hint=f"ask for one: run.late[{next(iter(self._all))!r}]"
             )
         return pa.concat_tables(tables)
 
@@ -75,7 +107,7 @@ class Late:
         >>> run.late.drain()["north"].num_rows, run.late.drain()["north"].num_rows, len(run.late)
         (1, 0, 1)
         """
-        return {name: ledger.drain() for name, ledger in self.sources.items()}
+        return {name: ledger.drain() for name, ledger in self._all.items()}
 
     def histogram(
         self, source: str | None = None, bins: Sequence[Duration] | None = None, *, on: str | None = None
@@ -143,7 +175,7 @@ class Late:
         return source, operator, attribute
 
     def __repr__(self) -> str:
-        return f"<Late {', '.join(f'{n}: {x.late + x.without_time}' for n, x in self.sources.items())}>"
+        return f"<Late {', '.join(f'{n}: {x.late + x.without_time}' for n, x in self._all.items())}>"
 
 
 def _shares(shares: Any) -> list[float]:

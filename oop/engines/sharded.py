@@ -37,9 +37,11 @@ from oop.operators.base import (
     text_part,
 )
 from oop.operators.exchange import part_batches
+from oop.operators.ledger import Ledger, SetsAside
 from oop.operators.oldest import oldest_of
 from oop.operators.union import Union
 from oop.punctuation import Punctuation
+from oop.punctuation.patterns import Equal
 
 
 class Item:
@@ -221,7 +223,7 @@ class Sharded:
             assert item.parts is not None
             part = item.parts[shard.number]
             if part.num_rows:
-                self._emit(shard, shard.operator.process_batch(part, item.port))
+                self._emit(shard, shard.operator.process_batch(part, item.port), self.columns[item.port])
             return
         assert isinstance(item, Promises)
         self._note_peak()  # a promise is about to free what has been taken
@@ -231,12 +233,15 @@ class Sharded:
             for promise in item.train:
                 self._emit(shard, shard.operator.process_punctuation(promise, item.port))
 
-    def _emit(self, shard: Shard, elements: Iterator[Element]) -> None:
+    def _emit(self, shard: Shard, elements: Iterator[Element], own: Sequence[str] | None = None) -> None:
+        """``own``: rows have brought it. A promise among it that names a value of each of these columns is about a
+        group which no other shard has."""
         for element in elements:
             with self._lock:
                 if isinstance(element, Punctuation):
                     if self.ports.advance(element, shard.number):
-                        self._out.extend(self.ports.promises(element))
+                        alone = own is not None and all(isinstance(element.where.get(c), Equal) for c in own)
+                        self._out.extend(self.ports.promises(element, [element] if alone else None))
                 else:
                     self._out.append(element)
 
@@ -257,6 +262,10 @@ class Sharded:
     @property
     def state_bytes(self) -> int:
         return sum(shard.operator.state_bytes for shard in self.shards)
+
+    @property
+    def ledgers(self) -> list[Ledger]:
+        return [shard.operator.ledger for shard in self.shards if isinstance(shard.operator, SetsAside)]
 
     @property
     def late_unused(self) -> int:

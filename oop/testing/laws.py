@@ -155,6 +155,8 @@ class _Trial:
             if self.shuffled or source.operator.punctuated:
                 table = table.select(ledger.schema.names)
             self.late += bag(table.to_pylist())
+        for shards in self.harness.late.operators.values():
+            self.late += bag(shards.table().to_pylist())
 
 
 def _is_data_free(harness: Harness) -> bool:

@@ -39,8 +39,9 @@ from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.spool import Spool
 from oop.engines.spark.stages import Stages, without_data
 from oop.engines.spark.types import as_spark, can_finish, spark_schema
+from oop.errors import OopError
 from oop.files import IPC_ENDINGS, PARQUET_ENDINGS, ending
-from oop.plan import Node, check_emits
+from oop.plan import Node, check_emits, walk
 from oop.plan import sources as sources_of
 
 
@@ -50,6 +51,7 @@ class Built:
 
     def __init__(self, engine: Any, session: Any, root: Node, shards: int, batch: bool, metrics: str) -> None:
         check_emits(root)
+        check_clocks(root)
         self.engine, self.session, self.batch = engine, session, batch
         self.schema = spark_schema(root.schema)
         plain = Stages(without_data(root), shards)
@@ -167,7 +169,7 @@ class Built:
             assert data is not None
             start = partial(_input_runner, self.stages, number, data.channels, self.engine.late_to)
         else:
-            start = partial(StageRunner, self.stages, number)
+            start = partial(StageRunner, self.stages, number, late_to=self.engine.late_to)
         if self.batch:
             return frame.groupBy("key").applyInArrow(_whole(start, keys, number), DDL)
         from pyspark.sql.pandas.types import from_arrow_schema
@@ -225,6 +227,17 @@ def _decode(schema: pa.Schema, found: Iterator[pa.RecordBatch]) -> Iterator[pa.R
     for cells in found:
         for body in cells.column(0):
             yield as_spark(decode(body.as_buffer()), schema)
+
+
+def check_clocks(root: Node) -> None:
+    """An operator that looks at the clock must be asked when it moves, and Spark asks only for rows."""
+    for node in walk(root):
+        if node.spec.clocked:
+            raise OopError(
+                f"{node.call} looks at the clock, and on Spark operators are given none",
+                at=node.site,
+                hint="leave the timeout out, or run it embedded",
+            )
 
 
 def _input_runner(stages: Stages, number: int, channels: Any, late_to: str | None, shard: int) -> InputRunner:

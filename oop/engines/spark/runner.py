@@ -16,16 +16,20 @@ from oop.engines.spark.cells import (
     BYTES,
     FRONTIER,
     HELD,
+    LATE,
     PROMISES,
     ROWS,
+    WITHOUT_TIME,
     Cell,
     decode,
     decode_promises,
 )
 from oop.engines.spark.failures import located
+from oop.engines.spark.late_files import write_late
 from oop.engines.spark.passage import Passage
 from oop.engines.spark.stages import Stages
 from oop.operators.base import Element, Part, TakesTrains, read_text, text_part
+from oop.operators.ledger import Ledger, SetsAside
 from oop.operators.numbers import SEQ
 from oop.operators.train import concat
 from oop.punctuation import Frontier, Punctuation
@@ -40,10 +44,12 @@ class StageRunner:
     finishes = False
     """Does the result leave here? Then its batches are not encoded."""
 
-    def __init__(self, stages: Stages, number: int, shard: int) -> None:
+    def __init__(self, stages: Stages, number: int, shard: int, late_to: str | None = None) -> None:
         self.stages = stages
         self.number = number
         self.shard = shard
+        self.late_to = late_to
+        self.batches = 0
         self.node = stages.producers[number]
         self.operator = stages.start(self.node)
         self.given = {i: [Frontier() for _ in range(stages.workers(i))] for i in stages.senders(number)}
@@ -65,8 +71,20 @@ class StageRunner:
         bound = main_bound(self.out)
         if bound is not None:
             yield passage.metric(FRONTIER, bound)
+        self.batches += 1
+        if isinstance(self.operator, SetsAside):
+            yield from self._set_aside(passage, self.operator.ledger)
         yield passage.metric(HELD, self.operator.buffered_rows)
         yield passage.metric(BYTES, self.operator.state_bytes)
+
+    def _set_aside(self, passage: Passage, ledger: Ledger) -> Iterator[Cell]:
+        """Rows that the operator did not take leave the state: into a file, as late rows of sources do."""
+        if ledger.entries and self.late_to is not None:
+            write_late(self.late_to, self.stages.name(self.number), f"{self.batches:012}-{self.shard}", ledger.table())
+        for what, count in ((LATE, ledger.late), (WITHOUT_TIME, ledger.without_time)):
+            if count:
+                yield passage.metric(what, count)
+        self.operator.ledger = Ledger(ledger.schema)
 
     def _elements(self, cells: list[Cell]) -> Iterator[Element]:
         with located(self.node):
@@ -79,7 +97,7 @@ class StageRunner:
                 frontier = workers[0 if len(workers) == 1 else cell.split]  # a source's split is no worker
                 for promise in decode_promises(cell.body):
                     frontier.advance(promise)
-            known = {i: Frontier.meet(frontiers) for i, frontiers in self.given.items()}
+            known = {i: self.stages.promised(i, frontiers) for i, frontiers in self.given.items()}
             for port, heard in enumerate(self.heard):
                 new = list(heard.advance_to(self.stages.port_frontier(self.number, port, known)))
                 if isinstance(self.operator, TakesTrains):
@@ -95,6 +113,8 @@ class StageRunner:
         yield text_part(GIVEN, [[str(i), [f.to_json() for f in frontiers]] for i, frontiers in self.given.items()])
         yield text_part("heard", [f.to_json() for f in self.heard])
         yield text_part("out", self.out.to_json())
+        if isinstance(self.operator, SetsAside):
+            yield text_part("batches", self.batches)
 
     def load(self, parts: dict[str, pa.RecordBatch]) -> None:
         prefix = "operator/"
@@ -105,6 +125,8 @@ class StageRunner:
         self.heard = [Frontier.from_json(f) for f in heard]
         out: Any = read_text(parts["out"])
         self.out = Frontier.from_json(out)
+        batches: Any = read_text(parts["batches"]) if "batches" in parts else 0
+        self.batches = batches
 
 
 def trains(cells: Iterable[Cell]) -> Iterator[pa.RecordBatch]:

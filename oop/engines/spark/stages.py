@@ -8,7 +8,7 @@ through: a stage keeps what each producer has promised, and translates that (`po
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -113,10 +113,19 @@ class Stages:
         return [name for name in node.input_schemas()[port].names if asked is None or name in asked]
 
     def shard_columns(self, number: int, port: int) -> tuple[str, ...] | None:
-        """The columns by which rows to a stage are parted; None: its first shard takes all."""
+        """The columns by which rows to a stage are parted; None: its first shard takes all.
+
+        So it is, too, with an operator that promises by counting rows: a shard could not speak for the others.
+        """
         node = self.producers[number]
-        columns = node.spec.shard_columns(node.input_schemas())
+        columns = None if node.spec.counts else node.spec.shard_columns(node.input_schemas())
         return None if columns is None else columns[port]
+
+    def promised(self, number: int, workers: Sequence[Frontier]) -> Frontier:
+        """What a producer has promised, when its workers have promised this. One that takes all rows speaks for all."""
+        if not isinstance(self.producers[number].spec, Input) and self.shard_columns(number, 0) is None:
+            return workers[0]
+        return Frontier.meet(workers)
 
     @cached_property
     def _interests(self) -> dict[int, list[Interest]]:

@@ -4,12 +4,15 @@
 #include <stdlib.h>
 
 #include "aggregates.h"
+#include "buffers.h"
 #include "groups.h"
 #include "joins.h"
 #include "late.h"
 #include "partition.h"
 #include "repeats.h"
+#include "runs.h"
 #include "sessions.h"
+#include "sorting.h"
 #include "window.h"
 
 #define ROWS 20000
@@ -327,6 +330,68 @@ static void run_sessions(void) {
                                                                     size, unused, size - 1, &out));
 }
 
+static oop_buffers new_buffers(int64_t groups, int64_t most) {
+    oop_buffers made = {.room = 4 * ROWS, .size = groups, .most = most};
+    made.rows = room(made.room, sizeof *made.rows);
+    made.buffers = room(groups, sizeof *made.buffers);
+    return made;
+}
+
+static oop_sorting new_sorting(int64_t *touched, const oop_coming *coming) {
+    oop_sorting made = {.chunk = 4096, .widest = coming->widest, .touched = touched, .groups = coming->groups};
+    made.parted = room(ROWS, 8);
+    made.words = room(made.chunk + 1, 8), made.spare = room(made.chunk + 1, 8), made.part = room(made.chunk + 1, 8);
+    made.ranks = room(made.chunk + 1, 4);
+    made.merged = room(made.chunk + made.widest, sizeof *made.merged);
+    made.present = room((made.chunk + made.widest) / 64 + 2, 8);
+    return made;
+}
+
+/* Slack 1,000 for one group, within it and beyond it; 1 for each of many. */
+static void run_buffers(const int64_t *times, const double *real_times) {
+    const int64_t *any = numbers(2000000), *few = numbers(4), *groups = numbers(GROUPS);
+    int64_t *touched = room(ROWS, 8), *left = room(ROWS, 8), *bounds = room(ROWS, 8), *kept = room(ROWS, 8), count;
+    oop_coming coming;
+    oop_arriving rows = {.values = times, .n = ROWS, .keys = room(ROWS, 8), .left = left};
+    oop_buffers one = new_buffers(1, 1000), four = new_buffers(4, 1000), many = new_buffers(GROUPS, 1);
+    end_call("reserve_rows one", oop_reserve_rows(&one, NULL, ROWS, touched, &coming));
+    oop_sorting with = new_sorting(touched, &coming);
+    end_call("sort_rows within", oop_sort_rows(&one, &rows, &with));
+    rows.values = any;
+    end_call("sort_rows beyond", oop_sort_rows(&one, &rows, &with));
+    rows.values = real_times, rows.kind = OOP_FLOATS_NAN_LAST;
+    end_call("sort_rows floats", oop_sort_rows(&one, &rows, &with));
+    end_call("compact_rows", oop_compact_rows(&one, room(ROWS, 8), room(ROWS, 8), kept, &count));
+    rows.values = times, rows.kind = OOP_INTS, rows.ids = few;
+    end_call("reserve_rows few", oop_reserve_rows(&four, few, ROWS, touched, &coming));
+    with = new_sorting(touched, &coming);
+    end_call("sort_rows few", oop_sort_rows(&four, &rows, &with));
+    rows.ids = NULL, rows.left = NULL, rows.bounds = bounds;
+    one = new_buffers(1, 1000);
+    end_call("reserve_rows bounds", oop_reserve_rows(&one, NULL, ROWS, touched, &coming));
+    end_call("sort_rows bounds", oop_sort_rows(&one, &rows, &with));
+    end_call("push_rows bounds", oop_push_rows(&one, &rows));
+    end_call("list_rows", oop_list_rows(&one, touched, NULL, kept, OOP_INTS, &count));
+    rows.ids = groups, rows.left = left, rows.bounds = NULL;
+    end_call("reserve_rows many", oop_reserve_rows(&many, groups, ROWS, touched, &coming));
+    end_call("push_rows many", oop_push_rows(&many, &rows));
+    end_call("list_bounds", oop_list_bounds(&many, OOP_INTS, bounds));
+}
+
+static void run_runs(const int64_t *times) {
+    const int64_t runs = 8, each = ROWS / runs;
+    int64_t *values = room(ROWS, 8), *starts = room(runs + 1, 8), *next = room(runs, 8), *order = room(ROWS, 8);
+    double *reals = room(ROWS, 8);
+    const oop_losers tree = {runs, room(2 * runs, 8), room(2 * runs, 8)};
+    for (int64_t r = 0; r <= runs; r++) starts[r] = r * each;
+    for (int64_t i = 0; i < ROWS; i++) {
+        values[i] = (i % each ? values[i - 1] : times[0]) + below(100);
+        reals[i] = (double)values[i] * 0.5;
+    }
+    end_call("merge_runs_int", oop_merge_runs_int(values, ROWS, starts, runs, tree, next, order));
+    end_call("merge_runs_float", oop_merge_runs_float(reals, ROWS, starts, runs, tree, next, order));
+}
+
 int main(void) {
     const int64_t *times = shaken_times();
     double *real_times = room(ROWS, sizeof *real_times);
@@ -339,5 +404,7 @@ int main(void) {
     run_joins(times, real_times);
     run_repeats(times, real_times);
     run_sessions();
+    run_buffers(times, real_times);
+    run_runs(times);
     return 0;
 }

@@ -110,6 +110,8 @@ ONE: dict[str, Pipeline] = {
     "dedup": lambda a: a.dedup("ts", "link").select("ts", "link"),
     "the last within a span": lambda a: a.dedup("link", keep="last", within=3),
     "sorted": lambda a: a.sort("v").window(oop.tumbling(5)).agg(n=oop.count()),
+    "bsort": lambda a: a.bsort(3, by="link"),
+    "windows of bsort": lambda a: _counted(a.bsort(2)),
     "self-join": lambda a: a.select("ts", "link").join(a.filter(oop.col("k") == 1), on="link", within=(0, 5)),
 }
 TWO: dict[str, Pipeline] = {
@@ -129,6 +131,7 @@ TWO: dict[str, Pipeline] = {
     "window join": _join(within=None, window=oop.tumbling(6)),
     "group by both times": lambda a, b: a.join(b, on="k", within=(-3, 4)).group_by("ts", "ts_right").agg(n=oop.count()),
     "chain": _chain,
+    "resample": lambda a, b: a.resample(b, within=3, by="link", n=oop.count(), x=oop.sum("x"), v=oop.last("v")),
     "numbered": lambda a, b: oop.union(a, b).number("rank").select("ts", "k", "rank").filter(oop.col("k") == 1),
 }
 

@@ -48,7 +48,7 @@ class Simulated:
         # cloudpickle, which Spark uses, takes what pickle cannot; what pickle can is shipped alike
         self.stages = _shipped(Stages(without_data(root), shards))
         self.rng = rng
-        late = str(folder / "late") if keep_late else None
+        self.late_to = late = str(folder / "late") if keep_late else None
         self.clock: Clock = WallClock()
         self.readings: dict[int, Reading] = {}
         for number, node in zip(self.stages.sources, sources(root), strict=True):
@@ -131,7 +131,7 @@ class Simulated:
         """The runner that stayed in a worker, or one that is loaded from what was saved."""
         if place in self.kept and not fresh:
             return self.kept[place]
-        runner = StageRunner(self.stages, *place)
+        runner = StageRunner(self.stages, *place, late_to=self.late_to)
         if place in self.stores:
             runner.load({name: decode(body) for name, body in self.stores[place].items()})
         return runner

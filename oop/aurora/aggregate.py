@@ -1,0 +1,185 @@
+"""Aggregate (papers/000, section 5.2.2.2), and its kin Slide and XSection (papers/002, section 2.2).
+
+"An algorithm for Aggregate that does not require sorting its input simply delays emitting result tuples according to
+the slack specification" (footnote 7): rows out of order are set aside, and windows are closed by the promises that the
+rows of their group allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from oop.aurora.assuming import Assume
+from oop.aurora.windows import ArrivalWindow, OpenedWindow
+from oop.errors import NeverEmits
+from oop.operators.aggregates import Aggregate as Function
+from oop.operators.aggregates import count
+from oop.operators.arrival import timeout_in
+from oop.operators.expressions import Expr, col
+from oop.operators.order import TUP, Order
+from oop.operators.timed_aggregate import EARLY
+from oop.operators.times import duration_in
+from oop.plan import could_promise, frontiers
+from oop.punctuation.durations import Duration
+from oop.site import user_line
+from oop.stream import Stream
+from oop.windows import Window
+
+_ROWS = "__rows"
+
+
+class Aggregate:
+    """``Aggregate(F, assuming=O, size=s, advance=i)(S)``: F over windows of each group, as ``on``, the groups, F.
+
+    ``F`` is ``{name: aggregate}``: oop's, or `oop.aggregate(init, incr, final=…)`, whose ``incr`` is given a window's
+    rows in the order of their arrival (with a ``merge`` overlapping windows share their parts, in no order).
+
+    A window has the rows with ``on`` in ``[a, a + size)``; ``a`` is ``offset`` and a multiple of ``advance``, as
+    everywhere in oop, and stands in the result. It comes out once rows of its group show that no more can come for it,
+    or at the end. On ``"Tup#"`` windows have exactly ``size`` rows, the first begins with the first row, and each comes
+    out with its last row; what is not full at the end is not put out.
+
+    ``advance`` may be a predicate: then a window begins at each row for which it holds, and covers ``[a, a + size)`` of
+    its group from that row's ``on``.
+
+    ``timeout``: a window that has been open for longer, by the clock, comes out early, also if it is not full. Rows
+    that would still have contributed are ignored and counted (``late_unused`` in `Run.metrics`, once they are out of
+    reach).
+
+    >>> import pyarrow as pa, oop
+    >>> quotes = pa.table({"Time": [60, 75, 120, 105], "Price": [24, 20, 17, 13]})
+    >>> quotes = oop.source(quotes, time="Time", punctuate=None)
+    >>> for slack in (0, 1):
+    ...     hourly = Aggregate({"Avg": oop.mean("Price")}, oop.Order("Time", slack), size=60, advance=60)
+    ...     print(hourly(quotes).run().to_table().to_pylist()[0])
+    {'Time': 60, 'Avg': 22.0}
+    {'Time': 60, 'Avg': 19.0}
+    >>> pairs = Aggregate({"Sum": oop.sum("Price")}, oop.Order("Tup#"), size=2, advance=1)
+    >>> pairs(quotes).run().to_table().to_pylist()
+    [{'Tup#': 0, 'Sum': 44}, {'Tup#': 1, 'Sum': 37}, {'Tup#': 2, 'Sum': 30}]
+    """
+
+    def __init__(
+        self,
+        F: Mapping[str, Function],
+        assuming: Order,
+        size: Duration,
+        advance: Duration | Expr,
+        timeout: Duration | None = None,
+        *,
+        offset: Duration = 0,
+    ) -> None:
+        self.functions = named_functions(F)
+        self.assume = Assume(assuming)
+        self.size, self.advance, self.offset = size, advance, offset
+        self.timeout = None if timeout is None else timeout_in(timeout)
+        if isinstance(advance, Expr):
+            if timeout is not None:
+                raise ValueError("windows that begin where a predicate holds have no timeout")
+            if offset:
+                raise ValueError("windows that begin where a predicate holds have no offset")
+        if assuming.on == TUP and offset:
+            raise ValueError(f"windows on {TUP} begin with the first row: leave out offset=")
+
+    @property
+    def order(self) -> Order:
+        return self.assume.order
+
+    def __call__(self, stream: Stream) -> Stream:
+        return self._aggregated(self.assume(stream), self.order.group_by)
+
+    def _aggregated(self, assumed: Stream, keys: tuple[str, ...]) -> Stream:
+        on = self.order.on
+        functions = dict(self.functions)
+        if on == TUP:
+            functions[_ROWS] = count()
+        found = assumed.window(self._window(), on=on).group_by(*keys).agg(**functions)
+        start = on if isinstance(self.advance, Expr) else "window_start"
+        if on == TUP:
+            full = col(_ROWS) == int(duration_in(self.size, assumed.schema.field(TUP).type))
+            early = (col(EARLY) & (col(start) >= 0)) if self.timeout is not None else None
+            found = found.filter(full if early is None else full | early)
+        names: list[tuple[str, Expr]] = [(on, col(start)), *((name, col(name)) for name in (*keys, *self.functions))]
+        return found._project(names, "Aggregate")
+
+    def _window(self) -> Window:
+        if isinstance(self.advance, Expr):
+            return OpenedWindow(self.size, self.advance)
+        kind = "tumbling" if self.size == self.advance else "sliding"
+        return ArrivalWindow(self.size, self.advance, self.offset, kind, self.timeout)
+
+
+class Slide(Aggregate):
+    """``Slide(F, assuming=O, size=s, advance=i)(S)``: an `Aggregate` whose windows lie side by side or overlap.
+
+    >>> import pyarrow as pa, oop
+    >>> s = oop.source(pa.table({"Time": [1, 2, 3]}), time="Time", punctuate=None)
+    >>> Slide({"n": oop.count()}, oop.Order("Time"), size=2, advance=1)(s).run().to_table()["n"].to_pylist()
+    [1, 2, 2, 1]
+    """
+
+    def __call__(self, stream: Stream) -> Stream:
+        assumed = self.assume(stream)
+        if not isinstance(self.advance, Expr):
+            type_ = assumed.schema.field(self.order.on).type
+            if duration_in(self.advance, type_) > duration_in(self.size, type_):
+                raise ValueError(f"Slide leaves no row out: advance={self.advance!r} is more than size={self.size!r}")
+        return self._aggregated(assumed, self.order.group_by)
+
+
+class XSection(Aggregate):
+    """``XSection(F, assuming=O, size=s, advance=i, groups=…)(S)``: F over windows across the groups of the order.
+
+    "Works across streams in a composite stream" (papers/000, section 6): each group has an order of its own, and a
+    window has the rows of all of them. It comes out when every group has passed it: those named by ``groups``, or with
+    ``idle`` those that have not been silent for so much of the attribute. With neither, the end alone tells.
+
+    >>> import pyarrow as pa, oop
+    >>> rows = pa.table({"Sid": ["a", "a", "b", "b"], "Time": [1, 9, 2, 8], "Pos": [4, 5, 6, 7]})
+    >>> s = oop.source(rows, time="Time", punctuate=None)
+    >>> mean = XSection({"Mean": oop.mean("Pos")}, oop.Order("Time", group_by="Sid"), 5, 5, groups=["a", "b"])
+    >>> mean(s).run().to_table().to_pylist()
+    [{'Time': 0, 'Mean': 5.0}, {'Time': 5, 'Mean': 6.0}]
+    """
+
+    def __init__(
+        self,
+        F: Mapping[str, Function],
+        assuming: Order,
+        size: Duration,
+        advance: Duration | Expr,
+        timeout: Duration | None = None,
+        *,
+        offset: Duration = 0,
+        groups: Iterable[Any] | None = None,
+        idle: Duration | None = None,
+    ) -> None:
+        super().__init__(F, assuming, size, advance, timeout, offset=offset)
+        if not assuming.group_by:
+            raise ValueError("XSection works across the streams of a composite one: an order with group_by")
+        if assuming.on == TUP:
+            raise ValueError(f"rows of different groups have no common {TUP}: take an order on an attribute")
+        self.assume = Assume(assuming, groups, idle)
+
+    def __call__(self, stream: Stream) -> Stream:
+        assumed = self.assume(stream)
+        node = assumed._node
+        promised = frontiers(node, could_promise(node))[id(node)]
+        if promised.bound(self.order.on) is None and self.timeout is None:
+            raise NeverEmits(
+                "XSection closes a window when every group has passed it, and it is not known which groups there are",
+                at=user_line(),
+                hint="name them with groups=[…], retire silent ones with idle=…, or punctuate=oop.at_end()",
+            )
+        return self._aggregated(assumed, ())
+
+
+def named_functions(F: Any) -> dict[str, Function]:
+    """What is computed, by the names of the columns."""
+    if not isinstance(F, Mapping) or not all(isinstance(name, str) for name in F):
+        raise TypeError(f"F is a dict from names to aggregates, such as {{'n': oop.count()}}, not {F!r}")
+    for name, function in F.items():
+        if not isinstance(function, Function):
+            raise TypeError(f"{name} is not an aggregate such as oop.count(): {function!r}")
+    return dict(F)

@@ -1,0 +1,75 @@
+"""``Assuming O``: what the operators that are sensitive to order have in common (papers/000, section 5.2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from oop.errors import OopError, UnknownColumn
+from oop.operators import assume
+from oop.operators.group_values import of_value
+from oop.operators.order import TUP, Order
+from oop.operators.times import duration_in
+from oop.punctuation.durations import Duration
+from oop.site import user_line
+from oop.stream import Stream
+
+
+class Assume:
+    """``Assume(O)(S)``: the rows of S that are in order, with the promises that this allows; others are in `Run.late`.
+
+    A row is out of order if more than ``slack`` rows of its group that came before it are greater. The order
+    of each group is its own. With ``groups`` (all that there are) or ``idle`` (after how much of the attribute a silent
+    one no longer counts) there are promises about all groups together, too: as far as the slowest has come. A group
+    that is not among them must keep up with those.
+
+    An order on ``"Tup#"`` adds that column: the number of the row in its group, in the order of arrival.
+
+    >>> import pyarrow as pa, oop
+    >>> s = oop.source(pa.table({"Time": [1, 4, 2, 5, 3]}), time="Time", punctuate=None)
+    >>> run = Assume(oop.Order("Time", slack=1))(s).run()
+    >>> [e if isinstance(e, oop.Punctuation) else e.to_pydict() for e in run.elements()]
+    [{'Time': [1, 4, 2, 5]}, Punctuation(Time < 4), END]
+    >>> run.late["Assume"].to_pylist()
+    [{'Time': 3, 'broke': 'Time < 4', 'late_by': 1.0}]
+    """
+
+    def __init__(self, order: Order, groups: Iterable[Any] | None = None, idle: Duration | None = None) -> None:
+        if not isinstance(order, Order):
+            raise TypeError(f"what is assumed is an order, such as oop.Order('Time'), not {order!r}")
+        if groups is not None and idle is not None:
+            raise ValueError("give groups= (all that there are) or idle= (when a group no longer counts), not both")
+        if isinstance(groups, str):
+            raise TypeError(f"groups= is a list of groups, not {groups!r}")
+        if (groups is not None or idle is not None) and not order.group_by:
+            raise ValueError(f"groups= and idle= go with an order by group, not with an {order}")
+        self.order, self.groups, self.idle = order, None if groups is None else tuple(groups), idle
+        if self.groups == ():
+            raise ValueError("groups= is a list of at least one group")
+
+    def __call__(self, stream: Stream) -> Stream:
+        check_stream(stream)
+        time = stream.time if self.order.on == TUP else self.order.on
+        return stream._then(self._spec(stream), f"Assume({self.order})", time=time)
+
+    def _spec(self, stream: Stream) -> assume.Assume:
+        schema, order = stream.schema, self.order
+        if (self.groups is None and self.idle is None) or order.on == TUP or len(order.group_by) > 1:
+            return assume.Assume(order, self.groups, 0 if self.idle is not None else None)
+        for name in (order.on, *order.group_by):
+            if name not in schema.names:
+                raise UnknownColumn.of(name, schema.names, at=user_line())
+        try:
+            type_ = schema.field(order.group_by[0]).type
+            groups = None if self.groups is None else tuple(of_value(value, type_) for value in self.groups)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        idle = None if self.idle is None else duration_in(self.idle, schema.field(order.on).type)
+        if idle is not None and idle <= 0:
+            raise ValueError(f"idle is greater than 0, not {self.idle!r}")
+        return assume.Assume(order, groups, idle)
+
+
+def check_stream(stream: Any) -> None:
+    if not isinstance(stream, Stream):
+        raise TypeError(f"an operator is applied to streams, not to {stream!r}")

@@ -1,0 +1,29 @@
+"""BSort (papers/000, section 5.2.2.1): the order is that of the output."""
+
+from __future__ import annotations
+
+from oop.aurora.assuming import check_stream
+from oop.operators.order import TUP, Order
+from oop.stream import Stream
+
+
+class BSort:
+    """``BSort(assuming=O)(S)``: the rows of S after ``slack`` passes of a bubble sort on the order's attribute, those
+    of each of its groups apart. All rows are put out: "BSort outputs exactly the tuples it processes".
+
+    >>> import pyarrow as pa, oop
+    >>> s = oop.source(pa.table({"A": [1, 3, 1, 2, 4, 4, 8, 3, 4, 4]}), time="A", punctuate=None)
+    >>> BSort(assuming=oop.Order("A", slack=2))(s).run().to_table()["A"].to_pylist()
+    [1, 1, 2, 3, 4, 3, 4, 4, 4, 8]
+    """
+
+    def __init__(self, assuming: Order) -> None:
+        if not isinstance(assuming, Order):
+            raise TypeError(f"what is assumed is an order, such as oop.Order('Time', slack=2), not {assuming!r}")
+        self.order = assuming
+
+    def __call__(self, stream: Stream) -> Stream:
+        check_stream(stream)
+        if self.order.on == TUP:  # rows arrive in that order
+            return stream
+        return stream.bsort(self.order.slack, by=self.order.group_by, on=self.order.on)

@@ -1,0 +1,180 @@
+"""Join (papers/000, section 5.2.2.3): pairs whose attributes are near, and for which a predicate holds.
+
+"A simple variation of the symmetric hash join (that prunes internal tables of tuples that, because of the assumed
+orderings, are guaranteed not to join with tuples that have yet to arrive from the opposite stream) produces the correct
+join result": the join of oop, whose promises come from the two orders. "Join need not sort its inputs in order to
+process disordered streams but can instead delay pruning tuples to account for slack."
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import pyarrow as pa
+
+from oop.aurora.assuming import Assume
+from oop.errors import OopError, SchemaMismatch
+from oop.joining import read_table
+from oop.operators.expressions import Call, Col, Expr, col
+from oop.operators.join import called_right
+from oop.operators.join_keys import common_type
+from oop.operators.order import Order
+from oop.operators.times import duration_in
+from oop.punctuation.durations import Duration
+from oop.site import user_line
+from oop.stream import Stream
+
+Pairs = list[tuple[str, str]]
+
+
+class Join:
+    """``Join(P, size=s, left=O1, right=O2)(S1, S2)``: pairs t, u with ``|t.A - u.B| <= size`` for which P holds.
+
+    ``P`` is an expression over both rows (None: of all pairs), in which columns of the right that clash have the suffix
+    ``_right``, as in the result. Equalities between columns of the two sides in it are found by hashing. An order by
+    groups frees rows of the other side group by group, so its columns must be among these equalities.
+
+    Either side may be a table that does not change: a path, an Arrow table. It is "a window on a stream that is
+    infinite in size", so there is no ``size``, and an order only for the stream.
+
+    >>> import pyarrow as pa, oop
+    >>> x = oop.source(pa.table({"Sid": [1, 2], "Time": [0, 30], "Pos": [5, 9]}), time="Time", punctuate=None)
+    >>> y = oop.source(pa.table({"Sid": [7, 8], "Time": [10, 45], "Pos": [5, 9]}), time="Time", punctuate=None)
+    >>> same = oop.col("Pos") == oop.col("Pos_right")
+    >>> meet = Join(same, size=10, left=oop.Order("Time"), right=oop.Order("Time"))
+    >>> meet(x, y).run().to_table().to_pylist()
+    [{'Sid': 1, 'Time': 0, 'Pos': 5, 'Sid_right': 7, 'Time_right': 10, 'Pos_right': 5}]
+    >>> names = pa.table({"Sid": [1, 2], "Name": ["Ann", "Bob"]})
+    >>> named = Join(oop.col("Sid") == oop.col("Sid_right"), left=oop.Order("Time"))
+    >>> named(x, names).run().to_table()["Name"].to_pylist()
+    ['Ann', 'Bob']
+    """
+
+    def __init__(
+        self, P: Expr | None, size: Duration | None = None, left: Order | None = None, right: Order | None = None
+    ) -> None:
+        if P is not None and not isinstance(P, Expr):
+            raise TypeError(f"P is an expression such as oop.col('Pos') == oop.col('Pos_right'), not {P!r}")
+        self.predicate, self.size = P, size
+        self.sides = tuple(None if order is None else Assume(order) for order in (left, right))
+
+    def __call__(self, left: Any, right: Any) -> Stream:
+        streams = [isinstance(side, Stream) for side in (left, right)]
+        if not any(streams):
+            raise TypeError("of the two sides of a join one is a stream")
+        try:
+            if all(streams):
+                return self._of_streams(left, right)
+            self._check_static(streams.index(False))
+            return self._with_right_table(left, right) if streams[0] else self._with_left_table(left, right)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from wrong.__cause__
+
+    def _of_streams(self, left: Stream, right: Stream) -> Stream:
+        first, second = self.sides
+        if self.size is None or first is None or second is None:
+            raise TypeError("a join of two streams has a size, and an order for each: Join(P, size=…, left=…, right=…)")
+        left, right = first(left), second(right)
+        if duration_in(self.size, left.schema.field(first.order.on).type) < 0:
+            raise ValueError(f"the size of a join is 0 or more, not {self.size!r}")
+        pairs, rest = equalities(self.predicate, left.schema, right.schema)
+        self._check_groups(pairs, left.schema, right.schema)
+        return left.join(
+            right,
+            on=dict(pairs) or None,
+            within=(f"-{self.size}" if isinstance(self.size, str) else -self.size, self.size),
+            where=rest,
+            times=(first.order.on, second.order.on),
+        )
+
+    def _check_groups(self, pairs: Pairs, left: pa.Schema, right: pa.Schema) -> None:
+        linked = [(a, b) for a, b in pairs if left.field(a).type == right.field(b).type]
+        called = called_right(left.names, right.names)
+        for side, assume in enumerate(self.sides):
+            for name in () if assume is None else assume.order.group_by:
+                if not any(pair[side] == name for pair in linked):
+                    mine = name if side == 0 else called[name]
+                    raise SchemaMismatch(
+                        f"the {('left', 'right')[side]} order is by {name!r}, and P does not ask that {mine!r} equals "
+                        "a column of the same type on the other side: what is known of a group would free no row there",
+                        hint=f"add an equality with oop.col({mine!r}) to P, or leave out group_by",
+                    )
+
+    def _check_static(self, table: int) -> None:
+        if self.sides[table] is not None:
+            raise ValueError("a table that does not change is in no order: give one for the stream alone")
+        if self.size is not None:
+            raise ValueError("a table that does not change is a window of infinite size: leave out size=")
+
+    def _with_right_table(self, left: Stream, data: Any) -> Stream:
+        left = left if self.sides[0] is None else self.sides[0](left)
+        table = read_table(data)
+        pairs, rest = equalities(self.predicate, left.schema, table.schema)
+        return left.join(table, on=dict(pairs) or None, where=rest)
+
+    def _with_left_table(self, data: Any, right: Stream) -> Stream:
+        """The stream stands first in what oop joins; so its columns are renamed before, and ordered after it."""
+        right = right if self.sides[1] is None else self.sides[1](right)
+        table = read_table(data)
+        pairs, rest = equalities(self.predicate, table.schema, right.schema)
+        called = called_right(table.schema.names, right.schema.names)
+        renamed = right._project([(called[name], col(name)) for name in right.schema.names], "Join")
+        on: dict[str, str] = {}
+        for a, b in pairs:
+            on[called[b]] = a
+        found = renamed.join(table, on=on or None, where=rest)
+        names = [*table.schema.names, *called.values()]
+        return found._project([(name, col(name)) for name in names], "Join")
+
+
+def equalities(predicate: Expr | None, left: pa.Schema, right: pa.Schema) -> tuple[Pairs, Expr | None]:
+    """The pairs of columns, left and right, that the predicate asks to be equal, and what else it asks.
+
+    >>> both = pa.schema({"k": pa.int64(), "x": pa.int64()})
+    >>> equalities((col("k_right") == col("k")) & (col("x") > col("x_right")), both, both)
+    ([('k', 'k')], x > x_right)
+    """
+    called = {shown: name for name, shown in called_right(left.names, right.names).items()}
+    pairs: Pairs = []
+    rest: list[Expr] = []
+    for term in _terms(predicate):
+        pair = _pair(term, left.names, called)
+        if pair is None or not _are_keys(pair, pairs, left, right):
+            rest.append(term)
+            continue
+        pairs.append(pair)
+        if pa.types.is_floating(left.field(pair[0]).type):
+            rest.append(term)  # NaN is a key like others, and equals nothing
+    return pairs, reduce(and_, rest) if rest else None
+
+
+def _terms(predicate: Expr | None) -> Iterator[Expr]:
+    if isinstance(predicate, Call) and predicate.function == "and":
+        for arg in predicate.args:
+            yield from _terms(arg)
+    elif predicate is not None:
+        yield predicate
+
+
+def _pair(term: Expr, left: Sequence[str], called: dict[str, str]) -> tuple[str, str] | None:
+    if not isinstance(term, Call) or term.function != "equal":
+        return None
+    for a, b in (term.args, term.args[::-1]):
+        if isinstance(a, Col) and isinstance(b, Col) and a.name in left and b.name in called:
+            return a.name, called[b.name]
+    return None
+
+
+def _are_keys(pair: tuple[str, str], known: Pairs, left: pa.Schema, right: pa.Schema) -> bool:
+    """Can they be keys: each column once, and of types that go together?"""
+    a, b = pair
+    if any(a == c or b == d for c, d in known):
+        return False
+    try:
+        common_type((a, left.field(a).type), (b, right.field(b).type))
+    except OopError:
+        return False
+    return True

@@ -1,0 +1,105 @@
+"""Tumble (papers/002, section 2.2), and what becomes of it when its box is split over machines (section 5.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from oop.aurora.aggregate import named_functions
+from oop.aurora.agnostic import Filter, Union
+from oop.aurora.assuming import check_stream
+from oop.errors import OopError, SchemaMismatch, UnknownColumn
+from oop.operators import tumble
+from oop.operators.aggregates import ACCOUNTS
+from oop.operators.aggregates import Aggregate as Function
+from oop.operators.arrival import timeout_in
+from oop.operators.expressions import Expr
+from oop.punctuation.durations import Duration
+from oop.site import user_line
+from oop.stream import Stream
+
+Sort = Callable[[Stream], Stream]
+
+
+class Tumble:
+    """``Tumble(F, group_by)(S)``: F over windows of rows that follow each other and have the same values there.
+
+    A window comes out when the first row with other values arrives: rows count in the order of their arrival. What is
+    open comes out at the end, or when it is promised that no row has its values any more. ``timeout``: a window that
+    has been open for longer, by the clock, comes out early, and rows that would still have belonged to it are ignored
+    and counted (``late_unused`` in `Run.metrics`).
+
+    >>> import pyarrow as pa, oop
+    >>> s = oop.source(pa.table({"A": [1, 1, 2, 1], "B": [2, 3, 2, 1]}), time="A", punctuate=None)
+    >>> Tumble({"Result": oop.mean("B")}, "A")(s).run().to_table().to_pylist()
+    [{'A': 1, 'Result': 2.5}, {'A': 2, 'Result': 2.0}, {'A': 1, 'Result': 1.0}]
+    """
+
+    def __init__(
+        self, F: Mapping[str, Function], group_by: str | Iterable[str] = (), timeout: Duration | None = None
+    ) -> None:
+        self.functions = named_functions(F)
+        self.keys = (group_by,) if isinstance(group_by, str) else tuple(group_by)
+        self.timeout = None if timeout is None else timeout_in(timeout)
+        self._given = timeout
+
+    def __call__(self, stream: Stream) -> Stream:
+        check_stream(stream)
+        for key in self.keys:
+            if key not in stream.schema.names:
+                raise UnknownColumn.of(key, stream.schema.names, at=user_line())
+        try:
+            functions = tuple((n, self._over(stream, f)) for n, f in self.functions.items())
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        spec = tumble.Tumble(self.keys, functions, self.timeout)
+        call = f"Tumble({', '.join(f'{n}={f.function}' for n, f in functions)})"
+        return stream._then(spec, call, time=stream.time if stream.time in self.keys else None)
+
+    @staticmethod
+    def _over(stream: Stream, function: Function) -> Function:
+        if function.function in ACCOUNTS:
+            raise SchemaMismatch(f"{function} is known for windows of time and rows only")
+        function = function.by_default(stream.time).in_window(None)
+        function.type(stream.schema)
+        return function
+
+    @property
+    def combined(self) -> Tumble:
+        """What makes one result of those of several such boxes: the combination function of each aggregate.
+
+        >>> import oop
+        >>> Tumble({"cnt": oop.count(), "most": oop.max("B")}, "A").combined.functions
+        {'cnt': Aggregate(function='sum', of=cnt, ...), 'most': Aggregate(function='max', of=most, ...)}
+        """
+        return Tumble({n: f.combine(n) for n, f in self.functions.items()}, self.keys, self._given)
+
+    def merge(self, *parts: Stream, sort: Sort | None = None) -> Stream:
+        """The results of several such boxes, each for some of the rows, as if there had been one (figure 6).
+
+        They are united, brought into the order of the group-by attributes, and combined. The order is restored by
+        ``sort``: if nothing is said by the first attribute, as far as it is promised about. The answer is that of one
+        box if equal values come together in the stream; else windows of equal values become one.
+        """
+        if not self.keys:
+            raise ValueError("there is nothing to bring into order: the Tumble has no group_by")
+        united = Union()(*parts)
+        return self.combined((sort or (lambda s: s.sort(*self.keys[1:], on=self.keys[0])))(united))
+
+    def split(self, predicate: Expr, sort: Sort | None = None) -> Callable[[Stream], Stream]:
+        """The same box in two: rows for which the predicate holds go to the one, others to the other (figure 6).
+
+        >>> import pyarrow as pa, oop
+        >>> rows = pa.table({"A": [1, 1, 2, 2, 2, 4, 4], "B": [2, 3, 2, 1, 6, 5, 2]})
+        >>> s = oop.source(rows, time="A", punctuate=oop.ordered())
+        >>> box = Tumble({"result": oop.count()}, "A")
+        >>> split = box.split(oop.col("B") < 3)
+        >>> split(s).run().to_table().to_pylist() == box(s).run().to_table().to_pylist()
+        True
+        """
+        self.combined  # noqa: B018  whether the aggregates can be combined does not depend on a stream
+
+        def applied(stream: Stream) -> Stream:
+            check_stream(stream)
+            return self.merge(*map(self, Filter(predicate)(stream)), sort=sort)
+
+        return applied

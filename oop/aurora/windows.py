@@ -1,0 +1,66 @@
+"""The windows that Aurora's Aggregate adds to those of oop: they go by arrival, or begin where a
+predicate holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import pyarrow as pa
+
+from oop.operators.aggregate import Aggregate
+from oop.operators.arrival_aggregate import ArrivalAggregate
+from oop.operators.bucket import Bucket
+from oop.operators.expressions import Expr
+from oop.operators.holding import Named
+from oop.operators.opened import Opened
+from oop.operators.timed_aggregate import TimedAggregate
+from oop.operators.times import duration_in
+from oop.punctuation.durations import Duration, show
+from oop.punctuation.patterns import Bound
+from oop.windows import TimeWindow, Window
+from oop.windows.window import edge_type
+
+if TYPE_CHECKING:
+    from oop.stream import Stream
+
+
+@dataclass(frozen=True)
+class ArrivalWindow(TimeWindow):
+    """A window is given its rows in the order of their arrival. ``timeout`` is in the clock's unit."""
+
+    timeout: int | None = None
+    accounts: ClassVar[bool] = False
+
+    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+        time = stream.schema.field(on).type
+        grid = self.grid(time)
+        bucketed = stream._then(Bucket(on, grid, str(self)), f".window({self})", time=on)
+        spec: Aggregate = ArrivalAggregate(keys, functions, grid, on, edge_type(time))
+        if self.timeout is not None:
+            spec = TimedAggregate(keys, functions, grid, on, edge_type(time), self.timeout)
+        return bucketed._then(spec, call, time="window_start")
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedWindow(Window):
+    """A window begins at each row for which ``begins`` holds, and covers ``[its value, + size)``."""
+
+    size: Duration
+    begins: Expr
+
+    def units(self, time: pa.DataType) -> Bound:
+        size = duration_in(self.size, time)
+        if size <= 0:
+            raise ValueError(f"the size of a window must be greater than 0, not {size}")
+        return size
+
+    def check(self, time: pa.DataType) -> None:
+        self.units(time)
+
+    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+        size = self.units(stream.schema.field(on).type)
+        return stream._then(Opened(keys, functions, on, size, self.begins), call, time=on)
+
+    def __str__(self) -> str:
+        return f"{show(self.size)} from {self.begins!r}"

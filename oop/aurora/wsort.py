@@ -1,0 +1,29 @@
+"""WSort (papers/002, section 2.2): the sort with a timeout."""
+
+from __future__ import annotations
+
+from oop.aurora.assuming import check_stream
+from oop.operators.arrival import timeout_in
+from oop.punctuation.durations import Duration
+from oop.stream import Stream
+
+
+class WSort:
+    """``WSort(A1, …, An, timeout=t)(S)``: the rows of S in ascending order of these attributes, at least one in each
+    period of the clock. What comes after a row that follows it has left is in ``Run.late["WSort"]``.
+
+    >>> import pyarrow as pa, oop
+    >>> s = oop.source(pa.table({"A": [2, 1, 2], "B": [5, 7, 3]}), time="A", punctuate=None)
+    >>> WSort("A", "B", timeout="1s")(s).run().to_table().to_pylist()
+    [{'A': 1, 'B': 7}, {'A': 2, 'B': 3}, {'A': 2, 'B': 5}]
+    """
+
+    def __init__(self, *columns: str, timeout: Duration) -> None:
+        if not columns:
+            raise ValueError("WSort sorts by at least one attribute")
+        timeout_in(timeout)  # refuses what is none
+        self.columns, self.timeout = columns, timeout
+
+    def __call__(self, stream: Stream) -> Stream:
+        check_stream(stream)
+        return stream.wsort(*self.columns, timeout=self.timeout)

@@ -1,0 +1,133 @@
+"""Aggregate with a timeout (papers/000, section 5.2.2.2): no window waits longer than so long for its rows.
+
+"Each window's computation is timestamped with the local time when the computation begins. A window's computation then
+times out if a result tuple for that window has not been emitted by the time that the local time exceeds the window's
+initial time + t. As a result of a timeout, a result tuple for that window gets emitted early and all tuples that arrive
+afterwards and that would have contributed to the computation had it not timed out are ignored."
+
+The clock comes as a promise on the virtual arrival attribute (`operators/arrival.py`); a window begins at what it
+showed last, or if it has shown nothing yet, at what it shows first. A window that went out stays, marked, until it is
+promised: so that rows for it can be told and counted. Each window of each group has its own time, so there are no
+panes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.operators.accumulators import Min
+from oop.operators.aggregate import Aggregate
+from oop.operators.aggregates import min as least
+from oop.operators.arrival import ARRIVAL, arrival_of
+from oop.operators.arrival_aggregate import ArrivalAggregateOperator
+from oop.operators.base import Element, Operator, Part, Reducer, Spec
+from oop.operators.coverage import INT64_MAX, INT64_MIN
+from oop.operators.groups import Table
+from oop.operators.marks import keep_late
+from oop.operators.times import from_physical
+from oop.punctuation import Punctuation
+
+EARLY = "__early"
+"""In the output: did the window time out?"""
+_OUT, _UNKNOWN = INT64_MIN, INT64_MAX
+"""In the place of when a window began: it is out; it began before the clock was first seen."""
+
+
+@dataclass(frozen=True, eq=False)
+class TimedAggregate(Aggregate):
+    """``timeout`` is in the clock's unit."""
+
+    timeout: int = 0
+    name = "TimedAggregate"
+    clocked = True
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        return super().schema(inputs).append(pa.field(EARLY, pa.bool_()))
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return TimedAggregateOperator(self, inputs)
+
+    def early(self) -> tuple[str | None, tuple[str, ...]]:
+        return Spec.early(self)
+
+    def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
+        return None
+
+    def describe(self) -> str:
+        return f"{super().describe()} timeout {self.timeout}us"
+
+    def promise_note(self) -> str:
+        return "emits a window when wid < W is promised, or when it has waited so long"
+
+
+class TimedAggregateOperator(ArrivalAggregateOperator):
+    """Beside the aggregates it keeps of each window the least arrival of its rows, and how many they are.
+
+    ``late_unused`` also counts rows that were ignored, once for each window that they came too late for; when such a
+    window is promised.
+    """
+
+    def __init__(self, spec: TimedAggregate, inputs: Sequence[pa.Schema]) -> None:
+        wide = [inputs[0].append(pa.field(ARRIVAL, pa.int64()))]
+        super().__init__(spec, wide, (*spec.aggregates, (ARRIVAL, least(ARRIVAL))), panes=False)
+        self.timeout = spec.timeout
+        self.now = _UNKNOWN
+        self.due = INT64_MIN  # no window times out before
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        arrived = pa.array(np.full(batch.num_rows, self.now))
+        self.due = min(self.due, INT64_MIN if self.now == _UNKNOWN else self.now + self.timeout)
+        return super().process_batch(keep_late(batch.append_column(ARRIVAL, arrived), batch), port)
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+        seen = [now for punct in train if (now := arrival_of(punct)) is not None]
+        self.now = int(seen[-1]) if seen else self.now
+        yield from super().process_punctuations([p for p in train if arrival_of(p) is None], port)
+        if self.now != _UNKNOWN and self.now > self.due:
+            yield from self._time_out()
+
+    def _time_out(self) -> Iterator[Element]:
+        self.due = INT64_MAX
+        for number, table in list(self.store.tables.items()):
+            began = _began(table)
+            began.values[began.values == _UNKNOWN] = self.now
+            open_ = began.values != _OUT
+            late = np.flatnonzero(open_ & (began.values < self.now - self.timeout))
+            if len(late):
+                yield self._leaving(table.select(late), early=True)
+                began.values[late], began.counts[late] = _OUT, 1
+            waiting = began.values[began.values != _OUT]
+            self.due = min(self.due, int(waiting.min(initial=INT64_MAX - self.timeout)) + self.timeout)
+            self.store.replace(number, table)
+
+    def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
+        return (batch for batch in super()._batches(tables) if batch.num_rows)
+
+    def _batch(self, table: Table) -> pa.RecordBatch:
+        """Windows whose time has come; without those that are out."""
+        began = _began(table)
+        out = began.values == _OUT
+        if out.any():
+            self.late_unused += int((began.counts[out] - 1).sum())
+            table = table.select(np.flatnonzero(~out))
+        return self._leaving(table, early=False)
+
+    def _leaving(self, table: Table, early: bool) -> pa.RecordBatch:
+        edges = self.edges_of(table)
+        times = [from_physical(edge, self.time) for edge in edges]
+        mark = pa.array(np.full(len(table), early))
+        return pa.RecordBatch.from_arrays([*times, *table.results(edges)[:-1], mark], schema=self.output)
+
+    def load(self, parts: Iterable[Part]) -> None:
+        super().load(parts)
+        self.due = INT64_MIN
+
+
+def _began(table: Table) -> Min:
+    found = table.accumulators[-1]
+    assert isinstance(found, Min)
+    return found
