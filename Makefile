@@ -3,6 +3,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 SETUP_INPUTS := setup.py pyproject.toml constraints.txt MANIFEST.in scripts/setup.sh $(wildcard csrc/*.*)
+FUZZED = tests/operators $(shell grep -rl --include='test_*.py' fuzz tests/oop_)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint slow sanitize counts bench dist clean
@@ -26,8 +27,9 @@ test: $(STAMP)  ## run every check: format, types, layers, tests, wheel and sdis
 lint: $(STAMP)  ## run the checks that execute nothing: format, types, layers
 	scripts/check.sh format lint types layers
 
-slow: $(STAMP)  ## run the tests marked slow
+slow: $(STAMP)  ## run the tests marked slow, and the laws with four times the seeds
 	$(PY) -m pytest -m slow
+	OOP_FUZZ_CASES=1000 $(PY) -m pytest -q -n auto --dist worksteal $(FUZZED)
 
 sanitize: $(STAMP)  ## run the C kernels under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(PY) -m pytest tests/kernels/test_sanitizers.py

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
@@ -35,7 +36,13 @@ class Project(Spec):
         return pa.schema([_field(name, expr, inputs[0]) for name, expr in self.columns])
 
     def crossing(self, schema: pa.Schema) -> Crossing:
-        """How bounds cross, for an input with these columns."""
+        """How bounds cross, for an input with these columns: a node asks again and again about the same."""
+        known = _CROSSINGS.get(self)
+        if known is None or known[0] is not schema:
+            known = _CROSSINGS[self] = (schema, self._crossing(schema))
+        return known[1]
+
+    def _crossing(self, schema: pa.Schema) -> Crossing:
         attributes: dict[str, list[Image]] = {}
         groups: dict[str, list[str]] = {}
         leasts: dict[str, list[dict[str, list[Image]]]] = {}
@@ -98,6 +105,10 @@ class Crossing:
     def translate_promise(self, punct: Punctuation) -> list[Punctuation] | None:
         """None where all promises together decide."""
         return None if self.leasts else carry_promise(punct, self.attributes, self.groups)
+
+
+_CROSSINGS: WeakKeyDictionary[Project, tuple[pa.Schema, Crossing]] = WeakKeyDictionary()
+"""Beside the plans, which are shipped."""
 
 
 class ProjectOperator(Passing):

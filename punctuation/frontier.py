@@ -301,10 +301,9 @@ class Frontier:
     def rolled_up(self) -> Frontier:
         """The same, with what holds for every group of a column and the rest said of all rows.
 
-        >>> from oop.punctuation import not_in
-        >>> groups = Punctuation({"ts": 5}, {"link": "A"}), Punctuation({"ts": 3}, {"link": not_in("A")})
-        >>> Frontier.of(*groups).rolled_up().bound("ts")
-        3
+        >>> groups = Punctuation({"ts": 9}, {"link": "A"}), Punctuation({"ts": 7}, {"link": NotIn({"A"})})
+        >>> Frontier.of(*groups).rolled_up()
+        Frontier(ts < 7; link = 'A': ts < 9)
         """
         out = self.copy()
         if out.by:

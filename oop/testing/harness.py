@@ -335,7 +335,7 @@ class Harness:
         >>> h.buffered_rows
         1
         """
-        return sum(o.buffered_rows for o in self._operators() if isinstance(o, Stateful))
+        return sum(box.stateful.buffered_rows for box in self.run._boxes if box.stateful is not None)
 
     @property
     def state_bytes(self) -> int:
