@@ -208,7 +208,7 @@ class Harness:
 
     @property
     def state_bytes(self) -> int:
-        """Memory held by all operators; not of the late rows that inputs keep for whoever asks, nor of static tables."""
+        """Memory held by all operators; not of late rows that inputs keep for whoever asks, nor of static tables."""
         boxes = [b for b in self.run._boxes if b.node.inputs and not b.node.spec.passes]
         return sum(b.operator.state_bytes for b in boxes if isinstance(b.operator, Stateful))
 

@@ -65,8 +65,10 @@ def test_accounts_of_windows():
 
 
 def test_how_rows_are_cut_decides_only_over_late_rows():
-    """A policy's promise follows its batch, so a late row may find its window open or not (docs/promises.md). Which rows
-    are late, and what is counted of rows on time, does not depend on it."""
+    """A policy's promise follows its batch, so a late row may find its window open or not (docs/promises.md).
+
+    Which rows are late, and what is counted of rows on time, does not depend on it.
+    """
 
     def case(rng, seed):
         elements = [e for e in fuzz.random_stream(rng, TIMES["int64"]) if not isinstance(e, oop.Punctuation)]

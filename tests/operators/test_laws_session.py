@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators import session_table, time_slices
 from oop.engines.pool import Pool
 from oop.engines.sharded import Sharded
+from oop.operators import session_table, time_slices
 from oop.operators.base import Element
 from oop.operators.session import Session
 from oop.punctuation.translate import carry
@@ -235,7 +235,7 @@ def test_no_row_on_time_is_lost_by_a_late_one(seeds):
 
 
 def test_what_shards_promise_does_not_depend_on_when_they_get_to_it():
-    """Promises of groups, one of which is gone in what follows: coupled or not is decided by whoever hands them over."""
+    """Promises of groups, one of which is gone in what follows: who hands them over decides whether they are coupled."""
     schema = fuzz.schema_of(pa.int64())
     found = []
     for waits in (False, True):
