@@ -235,7 +235,7 @@ def test_no_row_on_time_is_lost_by_a_late_one(seeds):
 
 
 def test_what_shards_promise_does_not_depend_on_when_they_get_to_it():
-    """Promises of groups, one of which is gone in what follows: who hands them over decides whether they are coupled."""
+    """Promises of groups, one of which is gone in what follows: whoever hands them over couples them."""
     schema = fuzz.schema_of(pa.int64())
     found = []
     for waits in (False, True):
