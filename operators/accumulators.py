@@ -124,6 +124,10 @@ class Accumulator(ABC):
         out._arrays = {n: a[: self.size].take(indices, axis=0) for n, a in self._arrays.items()}
         return out
 
+    def take_results(self, indices: np.ndarray) -> Accumulator:
+        """The same, of which nothing but the result will be asked."""
+        return self.take(indices)
+
     def clear(self, ids: Ids) -> None:
         """These groups begin anew."""
         for array in self._arrays.values():

@@ -186,28 +186,35 @@ class AggregateOperator(Holding):
             self.store.drop_below(first)
             self.tree.forget_below(first)
 
-    def _close_groups(self, least: int, most: int, before: Reach, now: Reach) -> Iterator[Table]:
+    def _close_groups(
+        self, least: int, most: int, before: Reach, now: Reach, due: set[int] | None = None
+    ) -> Iterator[Table]:
         """Group-wise promises (A.1.1): each group goes out as far as its own bound reaches.
 
         What promises newly cover lies below their own bounds, so only windows below the greatest are looked at; those
-        below the least of what was promised before are out.
+        below the least of what was promised before are out. ``due``, where it is known, are the windows that go out of
+        any group.
         """
         if not self.sliding:
+            slices = None if due is None else {wid >> self.store.shift for wid in due}
             for number in self.store.numbers_below(most):
+                if slices is not None and number not in slices:
+                    continue
                 table = self.store.tables[number]
                 gone = self.store.take_where(number, table.slots() < now(table))
                 if gone is not None:
                     yield gone
             return
         for wid in self.tree.open_wids(least, most):
-            window = self.tree.window(wid)
+            window = self.tree.window(wid) if due is None or wid in due else None
             if window is not None:
                 ready = (before(window) <= wid) & (wid < now(window))
                 if ready.any():
                     yield _at(window.select(np.flatnonzero(ready)), wid)
         for number in self.store.numbers_below(INT64_MAX if most == INT64_MAX else self.code.first_needed(most)):
-            table = self.store.tables[number]
-            self.store.take_where(number, self.code.decode(number)[1] < now(table))
+            last = self.code.decode(number)[1]
+            if due is None or last in due:
+                self.store.take_where(number, last < now(self.store.tables[number]))
         self.tree.forget_below(min(self.store.tables, default=INT64_MAX))
 
     def _bounds(self, frontier: Frontier, table: Table) -> np.ndarray:

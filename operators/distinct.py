@@ -14,20 +14,32 @@ from oop.operators.accumulators import Accumulator, Prepared
 from oop.operators.keys import Coded, Key, KeyTable, read_key
 from oop.operators.rows_by_group import Rows, as_held, held_type
 
+_GONE = -1
+_FEW = 4096  # pairs of cleared groups that may stay in any case
 _GROUP = "uint32"  # a table has room for fewer groups; beside a value of 32 bits it fits into one word
 
 
 class CountDistinct(Accumulator):
     """Values are equal as keys are: NaN is NaN, −0.0 is 0.0. The pairs stand in a table while values come in; copies
-    and parts of an accumulator have them as rows, and a table is made of those only when more values come."""
+    and parts of an accumulator have them as rows, and a table is made of those only when more values come.
+
+    In the table a group has a code, by default its own number. One that was cleared gets another with its next value,
+    so that its old pairs may stay; they are taken out when they are many.
+    """
 
     fields = (("counts", np.int64),)
     varies = True
 
     def __init__(self, source: pa.DataType, result: pa.DataType) -> None:
         super().__init__(held_type(source), result)
+        self._start()
+
+    def _start(self) -> None:
         self._table: KeyTable | None = None
         self._rows: Rows | None = None
+        self._codes: np.ndarray | None = None  # by group, once one was cleared: its code
+        self._groups = np.zeros(0, np.int64)  # by code: its group, or _GONE
+        self._gones = 0  # pairs of codes that are gone
 
     @property
     def saved_columns(self) -> int:
@@ -46,10 +58,25 @@ class CountDistinct(Accumulator):
     def _put(self, ids: np.ndarray, values: Key, rows: np.ndarray | None = None) -> None:
         table = self._pairs_table()
         before = len(table)
-        table.map([Column(_GROUP, ids.astype(np.uint32)), values], len(ids), rows)
-        new = table.codes.columns()[0].data[before:]
+        table.map([Column(_GROUP, self._coded(ids)), values], len(ids), rows)
+        new = table.codes.columns()[0].data[before:].astype(np.int64)
         if len(new):
-            self.kernels.add_count(new.astype(np.int64), None, self.counts)
+            self.kernels.add_count(new if self._codes is None else self._groups[new], None, self.counts)
+
+    def _coded(self, ids: np.ndarray) -> np.ndarray:
+        """The codes of groups; one without gets the next."""
+        if self._codes is None:
+            return ids.astype(np.uint32)
+        if self.size > len(self._codes):
+            more = np.full(self.size - len(self._codes) + len(self._codes) // 2, _GONE)
+            self._codes = np.append(self._codes, more)
+        codes = self._codes[ids]
+        if (codes == _GONE).any():
+            new = np.unique(ids[codes == _GONE])
+            self._codes[new] = len(self._groups) + np.arange(len(new))
+            self._groups = np.append(self._groups, new)
+            codes = self._codes[ids]
+        return codes.astype(np.uint32)
 
     def _pairs_table(self) -> KeyTable:
         if self._table is None:
@@ -63,8 +90,12 @@ class CountDistinct(Accumulator):
     def pairs(self) -> Rows:
         """The distinct values and their groups, in any order."""
         if self._table is not None:
-            groups, values = self._table.arrays([pa.uint32(), self.source])
-            return Rows(views.column(groups).data.astype(np.int64), (values,))
+            codes, values = self._table.arrays([pa.uint32(), self.source])
+            groups = views.column(codes).data.astype(np.int64)
+            if self._codes is None:
+                return Rows(groups, (values,))
+            rows = Rows(self._groups[groups], (values,))
+            return rows.take(np.flatnonzero(rows.ids != _GONE)) if self._gones else rows
         return Rows(np.zeros(0, np.int64), (pa.array([], self.source),)) if self._rows is None else self._rows
 
     def merge(self, ids: np.ndarray, other: Accumulator) -> None:
@@ -79,7 +110,7 @@ class CountDistinct(Accumulator):
     def empty(self) -> Accumulator:
         out = super().empty()
         assert isinstance(out, CountDistinct)
-        out._table = out._rows = None
+        out._start()
         return out
 
     def _with(self, arrays: Accumulator, rows: Rows) -> Accumulator:
@@ -93,9 +124,23 @@ class CountDistinct(Accumulator):
     def take(self, indices: np.ndarray) -> Accumulator:
         return self._with(super().take(indices), self.pairs().of_groups(indices))
 
+    def take_results(self, indices: np.ndarray) -> Accumulator:
+        return super().take(indices)  # the counts are enough
+
     def clear(self, ids: np.ndarray) -> None:
+        self._gones += int(self.counts[ids].sum())
         super().clear(ids)
-        self._table, self._rows = None, self.pairs().without(ids, self.size)
+        table = self._pairs_table()
+        if self._codes is None:
+            self._codes = np.arange(self.size)
+            self._groups = np.arange(self.size)
+        codes = self._codes[ids[ids < len(self._codes)]]
+        self._groups[codes[codes != _GONE]] = _GONE
+        self._codes[ids[ids < len(self._codes)]] = _GONE
+        if 2 * self._gones > len(table) + _FEW or len(self._groups) > 4 * self.size + _FEW:
+            rows = self.pairs()
+            self._start()
+            self._rows = rows
 
     @classmethod
     def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
@@ -110,15 +155,16 @@ class CountDistinct(Accumulator):
 
     @property
     def nbytes(self) -> int:
-        table, rows = self._table, self._rows
-        return super().nbytes + (0 if table is None else table.nbytes) + (0 if rows is None else rows.nbytes)
+        held = (self._table, self._rows, self._codes)
+        return super().nbytes + self._groups.nbytes + sum(part.nbytes for part in held if part is not None)
 
     def to_arrow(self) -> list[pa.Array]:
         return self.pairs().by_group().lists(self.size)
 
     def load_arrow(self, columns: Sequence[pa.Array]) -> None:
         self.size = len(columns[0])
-        self._table, self._rows = None, Rows.of_lists(columns)
+        self._start()
+        self._rows = Rows.of_lists(columns)
         self._arrays["counts"] = views.column(columns[0].value_lengths()).data.astype(np.int64)
 
 

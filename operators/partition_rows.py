@@ -17,7 +17,7 @@ from oop.kernels import views
 from oop.operators.aggregate import Aggregate, AggregateOperator
 from oop.operators.base import Columns, Element, Held, Operator, Part, Reducer
 from oop.operators.bucket import Grid
-from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64
+from oop.operators.coverage import INT64_MAX, as_int64
 from oop.operators.groups import Table
 from oop.operators.holding import describe_groups
 from oop.operators.keys import KeyTable, read_key
@@ -122,12 +122,17 @@ class PartitionRowsOperator(AggregateOperator):
                 self._take_ranked(part)
         now = np.full(len(self.counts), INT64_MAX) if frontier.ended else self._reached(self.counts)
         if ready or frontier.ended:
-            before = np.concatenate([before, np.full(len(now) - len(before), INT64_MIN)])
-            most = int(now.max(initial=INT64_MIN))
-            closed = self._close_groups(
-                INT64_MIN, most, lambda table: before[self._ids(table)], lambda table: now[self._ids(table)]
-            )
-            yield from self._batches(closed)
+            before = np.concatenate([before, self._reached(np.zeros(len(now) - len(before), np.int64))])
+            further = now > before  # windows of no other partition are due
+            if further.any():
+                closed = self._close_groups(
+                    int(before[further].min()),
+                    int(now[further].max()),
+                    lambda table: before[self._ids(table)],
+                    lambda table: now[self._ids(table)],
+                    None if frontier.ended else _between(before[further], now[further]),
+                )
+                yield from self._batches(closed)
         if frontier.ended:
             self._forget()
         for punct in new:
@@ -185,6 +190,16 @@ class PartitionRowsOperator(AggregateOperator):
             self.partitions.map([read_key(column) for column in counted.columns[:-1]], counted.num_rows)
             self.counts = views.column(counted.columns[-1]).data.copy()
         self._unsaved = False
+
+
+def _between(first: np.ndarray, until: np.ndarray) -> set[int]:
+    """All whole numbers of several ranges.
+
+    >>> sorted(_between(np.array([3, 8]), np.array([5, 9])))
+    [3, 4, 8]
+    """
+    ranges = np.unique(np.stack([first, until]), axis=1).T.tolist()
+    return {number for begin, end in ranges for number in range(begin, end)}
 
 
 def places_of(ids: np.ndarray) -> np.ndarray:

@@ -157,6 +157,13 @@ class Quantile(HoldsRows):
         chosen = [(place, self._sketches[int(groups[i])]) for i, place in zip(asked, places.tolist(), strict=True)]
         return self._with(rows, len(indices), chosen)
 
+    def take_results(self, indices: np.ndarray) -> Accumulator:
+        if not self._sketches:
+            rows = self.gather(indices).by_group()
+            if np.bincount(rows.ids).max(initial=0) <= self.k:
+                return self._with(rows, len(indices))
+        return self.take(indices)  # what waits belongs into a sketch
+
     def clear(self, ids: np.ndarray) -> None:
         super().clear(ids)
         for group in ids.tolist() if self._sketches else ():

@@ -64,11 +64,17 @@ class Ranked(HoldsRows):
         if self._settled is None or not has_words(by.type):
             return rows
         if self._last is None:
+            self._sweep()
             self._last = self._last_words(self._settled)
         words = self._words(by)[0]
         near = rows.ids >= len(self._last)  # a group that has come since then
         near[~near] = words[~near] <= self._last[rows.ids[~near]]
         return rows if near.all() else rows.take(np.flatnonzero(near))
+
+    def clear(self, ids: np.ndarray) -> None:
+        super().clear(ids)
+        if self._last is not None:  # there is room for more in them
+            self._last[ids[ids < len(self._last)]] = np.iinfo(np.int64).max
 
     def _last_words(self, rows: Rows) -> np.ndarray:
         """For each group the order of its last row; of one that has room for more, behind everything."""

@@ -2,7 +2,8 @@
 
 `Rows` are values: they are never changed in place, so that copies of an accumulator may share them. `HoldsRows` is what
 accumulators that hold them have in common: rows are appended in chunks, and when those have grown as large as what was
-settled before, all are settled together. So each row is looked at a few times, however many batches there are.
+settled before, all are settled together. So each row is looked at a few times, however many batches there are. Groups
+that are cleared (sessions that went out) leave their rows behind, to be taken out when they are many.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import pyarrow as pa
 from oop.kernels import dispatch, views
 from oop.operators.accumulators import Accumulator
 
+_GONE = -1  # in place of a group: it was cleared
 _FEW = 4096  # rows that wait in any case
 
 
@@ -58,11 +60,10 @@ class Rows:
         order = order_groups(self.ids)
         return self if order is None else self.take(order)
 
-    def without(self, groups: np.ndarray, size: int) -> Rows:
-        """The rows of all groups but these; there are ``size`` groups."""
-        stays = np.ones(size, np.bool_)
-        stays[groups] = False
-        return self.take(np.flatnonzero(stays[self.ids]))
+    def there(self) -> Rows:
+        """Without those of no group any more."""
+        there = self.ids != _GONE
+        return self if there.all() else self.take(np.flatnonzero(there))
 
     def lists(self, groups: int, *, null: bool = False) -> list[pa.Array]:
         """For each column a list a group, of rows in the order of their groups; with ``null`` instead of no rows."""
@@ -125,6 +126,8 @@ class HoldsRows(Accumulator):
 
     def _clear(self) -> None:
         self._settled: Rows | None = None
+        self._gone: np.ndarray | None = None  # which of the settled rows are of groups that were cleared since
+        self._gones = 0
         self._waiting: list[Rows] = []
         self._waits = self._bytes = 0  # rows that wait, and the bytes of them
 
@@ -147,9 +150,10 @@ class HoldsRows(Accumulator):
 
     def rows(self) -> Rows:
         """All rows, settled."""
+        self._sweep()
         held = [] if self._settled is None else [self._settled]
         if self._waiting:
-            found = self.settle(Rows.concat([*held, *self._waiting]))
+            found = self.settle(Rows.concat([*held, *self._waiting]).there())
             self._clear()
             self._settled = found
         elif not held:
@@ -157,8 +161,41 @@ class HoldsRows(Accumulator):
         assert self._settled is not None
         return self._settled
 
+    def _sweep(self) -> None:
+        """Take rows out of groups that were cleared."""
+        if self._settled is not None and self._gone is not None:
+            self._settled = self._settled.take(np.flatnonzero(~self._gone))
+            self._gone, self._gones = None, 0
+
+    def gather(self, indices: np.ndarray) -> Rows:
+        """The rows of group indices[i] as rows of group i, in any order; no group is asked for twice. It costs what
+        these have, and a look at the rows that wait."""
+        found = []
+        if self._settled is not None:
+            rows = self._rows_settled(indices)
+            found.append(self._settled.take(rows if self._gone is None else rows[~self._gone[rows]]))
+        if self._waiting:
+            asked = np.zeros(self.size + 1, np.bool_)  # the last is for rows that are gone
+            asked[indices] = True
+            found += [rows.take(np.flatnonzero(asked[rows.ids])) for rows in self._waiting]
+        if not found:
+            return self.rows()
+        numbers = np.zeros(self.size, np.int64)
+        numbers[indices] = np.arange(len(indices))
+        return Rows.concat(found).to(numbers)
+
+    def _rows_settled(self, groups: np.ndarray) -> np.ndarray:
+        """The numbers of the settled rows of some groups: they stand together."""
+        assert self._settled is not None
+        starts, ends = (np.searchsorted(self._settled.ids, groups, side) for side in ("left", "right"))
+        lengths = ends - starts
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        found: np.ndarray = np.repeat(starts, lengths) + within
+        return found
+
     def unsettle(self) -> None:
         """What counts has changed: settle all rows again."""
+        self._sweep()
         if self._settled is not None:
             rows, self._settled = self._settled, None
             self._waiting.append(rows)
@@ -191,10 +228,26 @@ class HoldsRows(Accumulator):
     def take(self, indices: np.ndarray) -> Accumulator:
         return self._with(self.rows().of_groups(indices).by_group(), len(indices))
 
+    def take_results(self, indices: np.ndarray) -> Accumulator:
+        return self._with(self.settle(self.gather(indices)), len(indices))
+
     def clear(self, ids: np.ndarray) -> None:
-        rows = self.rows().without(ids, self.size)
-        self._clear()
-        self._settled = rows
+        if self._waiting:
+            stays = np.ones(self.size + 1, np.bool_)  # the last is for rows that are gone already
+            stays[ids] = False
+            for i, chunk in enumerate(self._waiting):
+                here = stays[chunk.ids]
+                if not here.all():
+                    self._waiting[i] = Rows(np.where(here, chunk.ids, _GONE), chunk.columns)
+        if self._settled is None:
+            return
+        rows = self._rows_settled(ids)
+        if self._gone is None:
+            self._gone = np.zeros(len(self._settled), np.bool_)
+        self._gones += int(len(rows) - self._gone[rows].sum())
+        self._gone[rows] = True
+        if 2 * self._gones > len(self._settled):
+            self._sweep()
 
     @classmethod
     def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
@@ -209,7 +262,8 @@ class HoldsRows(Accumulator):
 
     @property
     def nbytes(self) -> int:
-        return self._bytes + (0 if self._settled is None else self._settled.nbytes)
+        settled, gone = self._settled, self._gone  # another thread may be at work
+        return self._bytes + (0 if gone is None else gone.nbytes) + (0 if settled is None else settled.nbytes)
 
     def to_arrow(self) -> list[pa.Array]:
         return self.rows().lists(self.size)

@@ -229,7 +229,7 @@ class SessionTable:
 
     def results(self, slots: np.ndarray, records: np.ndarray, edges: Edges) -> list[pa.Array]:
         """The keys and the aggregates of sessions."""
-        taken = [a.take(slots) for a in self.accumulators]
+        taken = [a.take_results(slots) for a in self.accumulators]
         return [*self.key_arrays(records).values(), *self.shape.results(taken, edges)]
 
     def restore(

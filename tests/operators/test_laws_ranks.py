@@ -9,6 +9,7 @@ import pytest
 
 import oop
 from oop.errors import SchemaMismatch
+from oop.operators.partition_rows import PartitionRowsOperator
 from oop.testing import Harness, check_operator
 from tests.operators import fuzz
 from tests.operators.fuzz import CASES, TIMES
@@ -150,3 +151,19 @@ def test_a_named_rank_is_a_number_too():
     s = oop.source(pa.table({"ts": [3, 1, 2]}), time="ts", punctuate=oop.slack(5))
     rows = s.number("rank").window(oop.rows(2)).agg(ts=oop.max("ts"), last=oop.max("rank")).run().to_table()
     assert [(r["ts"], r["last"]) for r in rows.to_pylist()] == [(2, 1), (3, 2)]
+
+
+@pytest.mark.parametrize("every", [4, 2], ids=["tumbling", "sliding"])
+def test_only_windows_that_are_due_are_looked_at(every: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Partitions of many lengths have windows of many numbers open; a row of one of them fills one window."""
+    h = Harness(lambda s: s.window(oop.rows(4, every=every, by="k")).agg(n=oop.count()), {"ts": "int64", "k": "int64"})
+    lengths = [(k, 4 * k + 3) for k in range(40)]
+    rows = [k for k, length in lengths for _ in range(length)]
+    h.push({"ts": [1] * len(rows), "k": rows})
+    h.rows()
+    looked_at = []
+    ids = PartitionRowsOperator._ids
+    monkeypatch.setattr(PartitionRowsOperator, "_ids", lambda self, table: looked_at.append(table) or ids(self, table))
+    h.push({"ts": [1], "k": [7]})
+    assert [(r["window_start"], r["k"], r["n"]) for r in h.rows()] == [(28, 7, 4)]
+    assert len(looked_at) <= 5

@@ -15,6 +15,8 @@ import oop
 from oop.operators import session_operator
 from oop.operators.aggregates import Aggregate
 from oop.operators.base import Holds, ShowsOpen
+from oop.operators.keys import KeyTable
+from oop.operators.rows_by_group import Rows
 from oop.operators.session_operator import SessionOperator
 from oop.testing import Harness, check_operator
 from tests.operators import fuzz
@@ -387,6 +389,40 @@ def test_late_rows_are_remembered_for_by_every_way_of_admitting_them():
     ):
         assert stream._node.spec.admits  # type: ignore[attr-defined]
     assert not counted()(oop.source(table, time="ts", punctuate=oop.ordered()))._node.spec.admits
+
+
+@pytest.mark.parametrize(
+    "aggregate",
+    [oop.count_distinct("v"), oop.median("v"), oop.collect("v", 3), oop.last("user")],
+    ids=["distinct", "median", "list", "last"],
+)
+def test_what_goes_out_costs_what_it_has_not_what_is_held(aggregate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of many sessions after the other: each row is looked at a few times, not once for each that closes."""
+    looked_at = 0
+    take, map_ = Rows.take, KeyTable.map
+
+    def taken(self: Rows, rows: np.ndarray) -> Rows:
+        nonlocal looked_at
+        looked_at += len(rows)
+        return take(self, rows)
+
+    def mapped(self: KeyTable, keys: Any, length: int, *more: Any) -> np.ndarray:
+        nonlocal looked_at
+        looked_at += length
+        return map_(self, keys, length, *more)
+
+    monkeypatch.setattr(Rows, "take", taken)
+    monkeypatch.setattr(KeyTable, "map", mapped)
+    many, gap = 300, 10_000
+    schema = {"ts": "int64", "user": "string", "v": "int64"}
+    h = Harness(lambda s: s.window(oop.session(gap)).group_by("user").agg(a=aggregate), schema)
+    users = [f"u{i}" for i in range(many)]
+    h.push({"ts": list(range(many)), "user": users, "v": list(range(many))})
+    for i in range(many):
+        h.promise(ts=gap + i + 1)
+        assert [(r["window_start"], r["user"]) for r in h.rows()] == [(i, f"u{i}")]
+        h.push({"ts": [gap + many + i], "user": [f"v{i}"], "v": [i]})  # and others take their places
+    assert looked_at < 30 * many
 
 
 LAWS = {
