@@ -75,6 +75,7 @@ def test_bench_outside_of_a_checkout(
 
 NAMES = [
     "batches",
+    "bsort",
     "dedup",
     "disorder",
     "first_result",
