@@ -141,7 +141,9 @@ class AssumeOperator:
 
     def _as_declared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """From another thread text comes as dictionaries."""
-        return pa.RecordBatch.from_arrays([as_type(batch.column(f.name), f.type) for f in self.input], schema=self.input)
+        return pa.RecordBatch.from_arrays(
+            [as_type(batch.column(f.name), f.type) for f in self.input], schema=self.input
+        )
 
     def _with_value(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """A row whose value is null, NaN or infinite has no place in the order."""

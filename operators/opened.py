@@ -1,9 +1,9 @@
 """Windows that begin at rows: Aurora's Aggregate with a predicate in the place of Advance (papers/000, 5.2.2.2).
 
 "i is an integer or predicate that specifies how to advance the window when it slides", and no more is said of it. Here
-a window begins at each row for which the predicate holds, and covers ``[a, a + size)`` of its group, where ``a`` is that
-row's value. Rows with the same value begin one window. Which rows are in it does not depend on their order, so rows are
-held as long as a window may cover them: from the first window that is open, or from the bound on.
+a window begins at each row for which the predicate holds, and covers ``[a, a + size)`` of its group, where ``a`` is
+that row's value. Rows with the same value begin one window. Which rows are in it does not depend on their order, so
+rows are held as long as a window may cover them: from the first window that is open, or from the bound on.
 """
 
 from __future__ import annotations
@@ -166,7 +166,9 @@ class OpenedOperator:
         known = (bounds != INT64_MAX) & (bounds > INT64_MIN + size)
         return np.where(known, bounds - np.where(known, size - 1, 0), np.where(bounds == INT64_MAX, bounds, INT64_MIN))
 
-    def _windows(self, rows: pa.RecordBatch, times: np.ndarray, groups: np.ndarray, begun: np.ndarray) -> pa.RecordBatch:
+    def _windows(
+        self, rows: pa.RecordBatch, times: np.ndarray, groups: np.ndarray, begun: np.ndarray
+    ) -> pa.RecordBatch:
         """One window for each group and value among these rows; its rows are taken in the order of their arrival."""
         size = int(self.spec.size) if self.whole else float(self.spec.size)
         order = np.lexsort((times, groups))

@@ -7,7 +7,8 @@ afterwards and that would have contributed to the computation had it not timed o
 
 The clock comes as a promise on the virtual arrival attribute (`operators/arrival.py`); a window begins at what it
 showed last, or if it has shown nothing yet, at what it shows first. A window that went out stays, marked, until it is
-promised: so that rows for it can be told and counted. Each window of each group has its own time, so there are no panes.
+promised: so that rows for it can be told and counted. Each window of each group has its own time, so there are no
+panes.
 """
 
 from __future__ import annotations

@@ -32,19 +32,20 @@ _ROWS = "__rows"
 class Aggregate:
     """``Aggregate(F, assuming=O, size=s, advance=i)(S)``: F over windows of each group, as ``on``, the groups, F.
 
-    ``F`` is ``{name: aggregate}``: oop's, or `oop.aggregate(init, incr, final=…)`, whose ``incr`` is given a window's rows
-    in the order of their arrival (with a ``merge`` overlapping windows share their parts, in no order).
+    ``F`` is ``{name: aggregate}``: oop's, or `oop.aggregate(init, incr, final=…)`, whose ``incr`` is given a window's
+    rows in the order of their arrival (with a ``merge`` overlapping windows share their parts, in no order).
 
-    A window has the rows with ``on`` in ``[a, a + size)``; ``a`` is ``offset`` and a multiple of ``advance``, as everywhere
-    in oop, and stands in the result. It comes out once rows of its group show that no more can come for it, or at the end.
-    On ``"Tup#"`` windows have exactly ``size`` rows, the first begins with the first row, and each comes out with its last
-    row; what is not full at the end is not put out.
+    A window has the rows with ``on`` in ``[a, a + size)``; ``a`` is ``offset`` and a multiple of ``advance``, as
+    everywhere in oop, and stands in the result. It comes out once rows of its group show that no more can come for it,
+    or at the end. On ``"Tup#"`` windows have exactly ``size`` rows, the first begins with the first row, and each comes
+    out with its last row; what is not full at the end is not put out.
 
     ``advance`` may be a predicate: then a window begins at each row for which it holds, and covers ``[a, a + size)`` of
     its group from that row's ``on``.
 
-    ``timeout``: a window that has been open for longer, by the clock, comes out early, also if it is not full. Rows that
-    would still have contributed are ignored and counted (``late_unused`` in `Run.metrics`, once they are out of reach).
+    ``timeout``: a window that has been open for longer, by the clock, comes out early, also if it is not full. Rows
+    that would still have contributed are ignored and counted (``late_unused`` in `Run.metrics`, once they are out of
+    reach).
 
     >>> import pyarrow as pa, oop
     >>> quotes = pa.table({"Time": [60, 75, 120, 105], "Price": [24, 20, 17, 13]})
@@ -99,7 +100,7 @@ class Aggregate:
             full = col(_ROWS) == int(duration_in(self.size, assumed.schema.field(TUP).type))
             early = (col(EARLY) & (col(start) >= 0)) if self.timeout is not None else None
             found = found.filter(full if early is None else full | early)
-        names = [(on, col(start)), *((name, col(name)) for name in (*keys, *self.functions))]
+        names: list[tuple[str, Expr]] = [(on, col(start)), *((name, col(name)) for name in (*keys, *self.functions))]
         return found._project(names, "Aggregate")
 
     def _window(self) -> Window:
@@ -130,9 +131,9 @@ class Slide(Aggregate):
 class XSection(Aggregate):
     """``XSection(F, assuming=O, size=s, advance=i, groups=…)(S)``: F over windows across the groups of the order.
 
-    "Works across streams in a composite stream" (papers/000, section 6): each group has an order of its own, and a window
-    has the rows of all of them. It comes out when every group has passed it: those named by ``groups``, or with ``idle``
-    those that have not been silent for so much of the attribute. With neither, the end alone tells.
+    "Works across streams in a composite stream" (papers/000, section 6): each group has an order of its own, and a
+    window has the rows of all of them. It comes out when every group has passed it: those named by ``groups``, or with
+    ``idle`` those that have not been silent for so much of the attribute. With neither, the end alone tells.
 
     >>> import pyarrow as pa, oop
     >>> rows = pa.table({"Sid": ["a", "a", "b", "b"], "Time": [1, 9, 2, 8], "Pos": [4, 5, 6, 7]})

@@ -26,7 +26,8 @@ class Filter:
 
 
 class Map:
-    """``Map(B1=F1, …, Bm=Fm)(S)``: rows of just these attributes, each a function of the row's; a name stands for itself.
+    """``Map(B1=F1, …, Bm=Fm)(S)``: rows of just these attributes, each a function of the row's; a name stands for
+    itself.
 
     >>> import pyarrow as pa, oop
     >>> s = oop.source(pa.table({"Time": [1], "Pos": [7]}), time="Time", punctuate=None)

@@ -2,8 +2,8 @@
 
 "A simple variation of the symmetric hash join (that prunes internal tables of tuples that, because of the assumed
 orderings, are guaranteed not to join with tuples that have yet to arrive from the opposite stream) produces the correct
-join result": the join of oop, whose promises come from the two orders. "Join need not sort its inputs in order to process
-disordered streams but can instead delay pruning tuples to account for slack."
+join result": the join of oop, whose promises come from the two orders. "Join need not sort its inputs in order to
+process disordered streams but can instead delay pruning tuples to account for slack."
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Join:
     ``_right``, as in the result. Equalities between columns of the two sides in it are found by hashing. An order by
     groups frees rows of the other side group by group, so its columns must be among these equalities.
 
-    Either side may be a table that does not change: a path, an Arrow table. It is "a window on a stream that is infinite
-    in size", so there is no ``size``, and an order only for the stream.
+    Either side may be a table that does not change: a path, an Arrow table. It is "a window on a stream that is
+    infinite in size", so there is no ``size``, and an order only for the stream.
 
     >>> import pyarrow as pa, oop
     >>> x = oop.source(pa.table({"Sid": [1, 2], "Time": [0, 30], "Pos": [5, 9]}), time="Time", punctuate=None)
@@ -98,8 +98,8 @@ class Join:
                 if not any(pair[side] == name for pair in linked):
                     mine = name if side == 0 else called[name]
                     raise SchemaMismatch(
-                        f"the {('left', 'right')[side]} order is by {name!r}, and P does not ask that {mine!r} equals a "
-                        f"column of the same type on the other side: what is known of one group would free no row there",
+                        f"the {('left', 'right')[side]} order is by {name!r}, and P does not ask that {mine!r} equals "
+                        "a column of the same type on the other side: what is known of a group would free no row there",
                         hint=f"add an equality with oop.col({mine!r}) to P, or leave out group_by",
                     )
 

@@ -66,7 +66,7 @@ class Late:
         return source in self._all
 
     def __getitem__(self, source: str) -> pa.Table:
-        """The rows of one source (or operator) with ``broke``, the promise, and ``late_by``, in the attribute's unit."""
+        """The rows of one source or operator with ``broke``, the promise, and ``late_by``, in the attribute's unit."""
         return self._all[source].table()
 
     def to_table(self) -> pa.Table:

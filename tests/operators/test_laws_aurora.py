@@ -225,13 +225,16 @@ def test_tumble():
                 runs.append((key, []))
             runs[-1][1].append(row)
         expected = [
-            {**dict(zip(by, key, strict=True)), "n": len(rows), "o": arrived(rows), "most": most([r["v"] for r in rows])}
+            {
+                **dict(zip(by, key, strict=True)),
+                "n": len(rows),
+                "o": arrived(rows),
+                "most": most([r["v"] for r in rows]),
+            }
             for key, rows in runs
         ]
         functions = {"n": oop.count(), "o": ARRIVED("k"), "most": oop.max("v")}
-        check_operator(
-            aurora.Tumble(functions, by), batches, seed=seed, punctuate=oop.at_end(), expected=expected
-        )
+        check_operator(aurora.Tumble(functions, by), batches, seed=seed, punctuate=oop.at_end(), expected=expected)
 
     each(range(CASES // 2), case)
 

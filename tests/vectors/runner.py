@@ -21,6 +21,7 @@ import oop
 from oop.kernels.dispatch import kernels
 from oop.operators.union import Union
 from oop.testing import Harness
+from tests.vectors.aurora import run_split_merge, run_tumble_on_change, slack_agg
 from tests.vectors.clocks import CaseClock, first_time, is_clocked, own_promises, policy_of, run_slack_punct
 from tests.vectors.joins import run_oop_join, run_window_join
 from tests.vectors.sorts import run_bsort
@@ -532,6 +533,9 @@ def run_slack_agg(case: Case, *, batched: bool = False, settle: int = 0, **ways:
         found = [r for r in found if r["end"] <= max(row["ts"] for row in rows)]
     check_rows(case, [], found)
     assert len(run_.late) == case.get("expect_dropped", 0)
+    found, dropped = slack_agg(case, batched, **ways)  # as the paper writes it
+    check_rows(case, [], found)
+    assert dropped == case.get("expect_dropped", 0)
 
 
 def run_window_assign(case: Case, *, batched: bool = False, settle: int = 0, **ways: Any) -> None:
@@ -754,6 +758,8 @@ OPS: dict[str, Callable[..., bool | None]] = {
     "session_agg": run_session_agg,
     "slack_agg": run_slack_agg,
     "slack_punct": run_slack_punct,
+    "split_merge": run_split_merge,
+    "tumble_on_change": run_tumble_on_change,
     "window_assign": run_window_assign,
     "row_window_ids": run_row_window_ids,
     "partition_row_avg": run_partition_row_avg,

@@ -265,7 +265,9 @@ def test_joins_on_numbers_of_rows() -> None:
 
 def test_an_order_by_groups_in_a_join_needs_an_equality() -> None:
     x = source(Time=[1], Sid=["a"])
-    with pytest.raises(oop.SchemaMismatch, match=r"the right order is by 'Sid'.*'Sid_right'.*(?s:.)*oop.col\('Sid_right'\)"):
+    with pytest.raises(
+        oop.SchemaMismatch, match=r"the right order is by 'Sid'.*'Sid_right'.*(?s:.)*oop.col\('Sid_right'\)"
+    ):
         aurora.Join(None, 1, oop.Order("Time"), ORDER)(x, x)
     same = oop.col("Sid") == oop.col("Sid_right")
     assert aurora.Join(same, 1, oop.Order("Time"), ORDER)(x, x).run().to_table().num_rows == 1

@@ -71,8 +71,8 @@ def test_a_late_quote_without_slack():
 
 
 def test_a_late_quote_with_slack_1():
-    """One IBM quote before it has a greater time, so with a slack of 1 it is in order. "The output of Aggregate will be as
-    in Fig. 9": once each company has one quote more, for the slack delays results."""
+    """One IBM quote before it has a greater time, so with a slack of 1 it is in order. "The output of Aggregate will be
+    as in Fig. 9": once each company has one quote more, for the slack delays results."""
     harness, found = emitted(hourly(1), [*LATE, ("IBM", 130, 1), ("INT", 130, 1), ("MSF", 130, 1)])
     assert found == {12: average("IBM", 20), 13: average("INT", 14), 14: average("MSF", 22)}
     assert len(harness.late) == 0
@@ -124,9 +124,10 @@ def query_1(reports: oop.Stream) -> oop.Stream:
 
 
 def test_figure_13():
-    """"Upon the processing of the fifth tuple to Aggregate it is known that … there are three soldiers across the border
-    at Time = 2. However, this tuple does not get output until the seventh tuple to Aggregate gets processed, as it is
-    only then that the window for Time = 2 is closed." The reports are made up to fit that, with one out of order."""
+    """As printed: "upon the processing of the fifth tuple to Aggregate it is known that … there are three soldiers
+    across the border at Time = 2. However, this tuple does not get output until the seventh tuple to Aggregate gets
+    processed, as it is only then that the window for Time = 2 is closed." The reports are made up to fit that, with one
+    out of order."""
     across = [(1, 1, 30), (2, 2, 31), (3, 1, 40), (4, 2, 35), (5, 2, 50), (6, 3, 33), (7, 3, 36)]
     harness = Harness(query_1, REPORTS, time="Time", punctuate=oop.at_end())
     for number, report in enumerate(platoon(across), 1):
@@ -152,17 +153,18 @@ def query_1_streamlined(across: oop.Stream) -> oop.Stream:
 
 
 def without_repetition(times: oop.Stream) -> oop.Stream:
-    """"An additional Aggregate box whose window has a size of two tuples and that emits a tuple only when it is the newest
-    tuple in the window and with a different value for time than the oldest"."""
+    """As printed: "an additional Aggregate box whose window has a size of two tuples and that emits a tuple only when
+    it is the newest tuple in the window and with a different value for time than the oldest"."""
     pairs = aurora.Aggregate({"Old": OLDEST("Time"), "Time": TIME("Time")}, oop.Order("Tup#"), size=2, advance=1)(times)
     changed, _ = aurora.Filter(oop.col("Old") != oop.col("Time"))(pairs)
     return aurora.Map(Time="Time")(changed)
 
 
 def test_figure_15():
-    """"Three tuples are emitted for Time = 2 because five soldiers are across the border at this time", the first without
-    waiting for the window's end. With five at that time no input fits the text of figure 13 as well: reports are other
-    ones here. BSort's place is taken by one pass of a bubble sort, which is what it is defined as for a slack of 1."""
+    """As printed: "three tuples are emitted for Time = 2 because five soldiers are across the border at this time", the
+    first without waiting for the window's end. With five at that time no input fits the text of figure 13 as well:
+    reports are other ones here. BSort's place is taken by one pass of a bubble sort, which is what it is defined as for
+    a slack of 1."""
     times = [1, 2, 1, 2, 2, 2, 3, 2, 3, 3, 3, 4]
     rows = [{"Sid": sid, "Time": time, "Pos": K} for sid, time in enumerate(times)]
     in_order = bubble_sorted(rows, "Time", passes=1)
@@ -225,8 +227,8 @@ def test_figure_17():
 
 
 def test_figure_2_of_the_second_paper():
-    """papers/002, section 2.2: "(A = 1, Result = 2.5) … upon the arrival of tuple #3", "(A = 2, Result = 3.0) … of tuple
-    #6", and A = 4 stays open."""
+    """papers/002, section 2.2: "(A = 1, Result = 2.5) … upon the arrival of tuple #3", "(A = 2, Result = 3.0) … of
+    tuple #6", and A = 4 stays open."""
     harness = Harness(
         aurora.Tumble({"Result": oop.mean("B")}, "A"), {"A": "int64", "B": "int64"}, time="A", punctuate=oop.at_end()
     )
