@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import TypeGuard
 
 from oop.errors import NeverEmits, SchemaMismatch
 from oop.operators.aggregate import WINDOW_END, WINDOW_START, Aggregate
@@ -33,7 +34,7 @@ from oop.operators.project import Project
 from oop.operators.releasing import Releasing
 from oop.operators.session import Session
 from oop.operators.union import Union
-from oop.plan import Edge, Node, check_emits, make_node, walk
+from oop.plan import Edge, Node, check_emits, consumers, make_node, walk
 from oop.punctuation.policies import Slack
 
 
@@ -59,9 +60,10 @@ class _Step:
 def in_order(root: Node, time: str | None = None) -> Node:
     """The plan as an in-order system runs it; its rows in order of ``time``, where that can be."""
     made: dict[int, _Made] = {}
+    readers = consumers(root)
     for node in walk(root):
         given = [made[id(edge.node)] for edge in node.inputs]
-        step = _step(node, given)
+        step = _step(node, given, [reader for reader, _ in readers.get(id(node), ())])
         edges = [
             _sorted(Edge(above.node, edge.route), above, on, node)
             for above, on, edge in zip(given, step.needs, node.inputs, strict=True)
@@ -91,7 +93,7 @@ def _sorted_if_possible(root: Node, time: str) -> Node:
     return found
 
 
-def _step(node: Node, given: Sequence[_Made]) -> _Step:
+def _step(node: Node, given: Sequence[_Made], readers: Sequence[Node]) -> _Step:
     spec = node.spec
     if isinstance(spec, Input):
         return _input(spec, node.site)
@@ -108,9 +110,17 @@ def _step(node: Node, given: Sequence[_Made]) -> _Step:
         sorted_ = spec.on in given[0].ordered
         note = f"holds the rows of the last {spec.on}"
         return _Step(InOrder(spec, spec.on, spec.on, note) if sorted_ else spec, [None], spec.on, frozenset(released))
-    if isinstance(spec, Aggregate | GroupBy | Session | Dedup | Emit):
+    if _grouping(spec):
         return _grouped(spec, node.site)
+    if isinstance(spec, Bucket) and any(_grouping(reader.spec) for reader in readers):
+        return _Step(spec, [spec.on], given[0].time, given[0].ordered | {spec.on})
     return _passing(node, given)
+
+
+def _grouping(spec: Spec) -> TypeGuard[Aggregate | GroupBy | Session | Dedup | Emit]:
+    """Is it one that is the same in any order? Aurora's go by arrival, and stay as they are."""
+    of = spec.of if isinstance(spec, Emit) else spec
+    return type(of) in (Aggregate, LandmarkAggregate, PartitionRows, GroupBy, Session, Dedup)
 
 
 def _input(spec: Input, site: str) -> _Step:
@@ -172,8 +182,6 @@ def _driven(spec: Spec, needs: str, on: str, out: str | None, time: str | None, 
 def _passing(node: Node, given: Sequence[_Made]) -> _Step:
     """What passes rows passes their order, under the names that columns have behind it."""
     above, spec = given[0], node.spec
-    if isinstance(spec, Bucket):
-        return _Step(spec, [spec.on], above.time, above.ordered | {spec.on})
     if isinstance(spec, Project):
         images = spec.crossing(node.input_schemas()[0]).attributes
         ordered = frozenset(name for on in above.ordered for name, _ in images.get(on, ()))

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import oop
+from oop import aurora
 from oop.engines.metrics import BoxMetrics
 from oop.operators import buffered_aggregate, in_order_join
 from oop.testing import Harness
@@ -82,11 +83,19 @@ PLANS: dict[str, Plan] = {
     "window join": lambda a, b: a.join(b, on="k", window=oop.tumbling(4), how="left"),
     "join of a join": lambda a, b: a.join(b, on="k", within=(0, 2)).select("ts", "k").join(b, on="k", within=(-2, 2)),
     "groups of pairs": lambda a, b: a.join(b, on="k", within=(-1, 3)).group_by("ts", "ts_right").agg(n=oop.count()),
+    "aurora aggregate": twice(lambda a: aurora.Aggregate(N, oop.Order("ts", slack=2), size=6, advance=3)(a)),
+    "aurora by group": twice(lambda a: aurora.Aggregate(N, oop.Order("ts", 1, group_by="link"), 6, 6)(a)),
+    "aurora rows": twice(lambda a: aurora.Aggregate(N, oop.Order("Tup#"), size=3, advance=1)(a)),
+    "aurora tumble": twice(lambda a: aurora.Tumble({"n": oop.count()}, ["link"])(a)),
+    "aurora join": lambda a, b: aurora.Join(
+        oop.col("k") == oop.col("k_right"), size=2, left=oop.Order("ts", 2), right=oop.Order("ts", 2)
+    )(a, b),
+    "bsort": twice(lambda a: a.bsort(slack=3).select("ts", "k")),
     "grown": lambda a, b: a.join(b, on="link", unbounded=True).select("ts", "ts_right", "link"),
 }
 
-UNORDERED = [PLANS["grown"], PLANS["rows of partitions"]]
-"""Nothing tells when their order is known: state grows, or each partition counts for itself."""
+UNORDERED = [plan for name, plan in PLANS.items() if name in ("grown", "rows of partitions") or "aurora" in name]
+"""Nothing tells when their order is known: state grows, each partition counts for itself, or arrival decides."""
 
 
 def bag(rows: list[Row]) -> Counter[str]:
