@@ -9,24 +9,23 @@ the rest go in order.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from oop.operators.base import Columns, Element, Held, Operator, Part, Ports, Spec, load_common
-from oop.operators.coverage import cells_of, matching
+from oop.operators.coverage import matching
 from oop.operators.held_rows import as_type, check_takeable
+from oop.operators.least_held import Least, least_by_group
 from oop.operators.marks import is_late, keep_late
 from oop.operators.sort_buffers import SortBuffers
 from oop.operators.times import check_time_type, show_time
 from oop.punctuation import END, Frontier, Interest, Punctuation
-from oop.punctuation.patterns import Bound, GroupPattern
 from oop.punctuation.translate import Image, carry
 
 _HELD = "held"
-Least = Callable[[Mapping[str, GroupPattern]], Bound | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,20 +159,7 @@ class BSortOperator:
             one = rows.least(places)
             return lambda where: one
         places = places[rows.have_value(places)]
-        of, cells = cells_of(rows.key_arrays(places, names))
-        firsts = np.full(len(cells), np.inf)
-        times = rows.times(places)
-        order = np.argsort(of, kind="stable")
-        if len(cells):
-            firsts = np.minimum.reduceat(times[order], np.searchsorted(of[order], np.arange(len(cells))))
-        by_cell = dict(zip(cells, firsts.tolist(), strict=True))
-
-        def least(where: Mapping[str, GroupPattern]) -> Bound | None:
-            patterns = [(i, where[n]) for i, n in enumerate(names) if n in where]
-            found = [b for cell, b in by_cell.items() if all(p.matches(cell[i]) for i, p in patterns)]
-            return min(found, default=None)
-
-        return least
+        return least_by_group(rows.key_arrays(places, names), rows.times(places))
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
         """The rows that are held and may be below a bound."""

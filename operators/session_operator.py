@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,18 +17,18 @@ from oop.operators.emitted_ends import EmittedEnds
 from oop.operators.exchange import HASHES
 from oop.operators.groups import Shape
 from oop.operators.keys import read_key
+from oop.operators.least_held import Least, least_by_group
 from oop.operators.marks import is_late, keep_late
 from oop.operators.session_parts import SessionParts
 from oop.operators.session_table import SessionTable
 from oop.operators.times import from_physical
 from oop.punctuation import Frontier, Punctuation
-from oop.punctuation.patterns import Bound, Equal, GroupPattern
+from oop.punctuation.patterns import Bound
 
 if TYPE_CHECKING:
     from oop.operators.session import Session
 
 _WHOLE_BATCH = 65_536
-Least = Callable[[Mapping[str, GroupPattern]], Bound | None]
 
 
 class SessionOperator:
@@ -166,23 +166,8 @@ class SessionOperator:
         """The least open start among the groups that a pattern matches."""
         if not columns:
             return lambda where: self.table.least_start()
-        records, names = self.table.read(self.table.slots()), sorted(columns)
-        by_cell = {}
-        if len(records):
-            of, cells = cells_of(self.table.key_arrays(records, names))
-            order = np.argsort(of, kind="stable")
-            each = np.searchsorted(of[order], np.arange(len(cells)))
-            firsts = np.minimum.reduceat(records["start"][order], each)
-            by_cell = dict(zip(cells, firsts.tolist(), strict=True))
-
-        def least(where: Mapping[str, GroupPattern]) -> Bound | None:
-            if len(where) == len(names) and all(isinstance(p, Equal) for p in where.values()):
-                return by_cell.get(tuple(p.value for p in (where[n] for n in names) if isinstance(p, Equal)))
-            patterns = [(i, where[n]) for i, n in enumerate(names) if n in where]
-            found = [b for cell, b in by_cell.items() if all(p.matches(cell[i]) for i, p in patterns)]
-            return min(found, default=None)
-
-        return least
+        records = self.table.read(self.table.slots())
+        return least_by_group(self.table.key_arrays(records, sorted(columns)), records["start"])
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
         """The sessions that are open, as they are now."""

@@ -1,0 +1,37 @@
+"""What is held lowers a promise (DESIGN section 3): the least value among what a promise is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from oop.operators.coverage import cells_of
+from oop.punctuation.patterns import Bound, Equal, GroupPattern
+
+Least = Callable[[Mapping[str, GroupPattern]], Bound | None]
+
+
+def least_by_group(keys: Mapping[str, pa.Array], values: np.ndarray) -> Least:
+    """Of rows with these keys and values the least value of those that a pattern matches; None if it matches none.
+
+    >>> least = least_by_group({"link": pa.array(["A", "B", "A"])}, np.array([5, 2, 3]))
+    >>> least({"link": Equal("A")}), least({"link": Equal("C")}), least({})
+    (3, None, 2)
+    """
+    names, by_cell = list(keys), {}
+    if len(values):
+        of, cells = cells_of(keys)
+        order = np.argsort(of, kind="stable")
+        firsts = np.minimum.reduceat(values[order], np.searchsorted(of[order], np.arange(len(cells))))
+        by_cell = dict(zip(cells, firsts.tolist(), strict=True))
+
+    def least(where: Mapping[str, GroupPattern]) -> Bound | None:
+        if len(where) == len(names) and all(isinstance(p, Equal) for p in where.values()):
+            return by_cell.get(tuple(p.value for p in (where[n] for n in names) if isinstance(p, Equal)))
+        patterns = [(i, where[n]) for i, n in enumerate(names) if n in where]
+        found = [b for cell, b in by_cell.items() if all(p.matches(cell[i]) for i, p in patterns)]
+        return min(found, default=None)
+
+    return least
