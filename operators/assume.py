@@ -127,7 +127,7 @@ class AssumeOperator:
 
     @property
     def state_bytes(self) -> int:
-        return self.seen.nbytes + self.ledger.nbytes
+        return (0 if self.ports.frontiers[0].ended else self.seen.nbytes) + self.ledger.nbytes
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         rows = self._as_declared(batch)
@@ -179,6 +179,8 @@ class AssumeOperator:
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         if self.ports.advance(punct, port):
             yield from self.ports.promises(punct)
+            if self.ports.frontiers[0].ended:
+                self.seen = _start(self.spec, self.input)  # no row follows that would have to be judged
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
+from oop.kernels.reference_late import least_of
 from oop.operators.base import Part, read_text, text_part
 from oop.operators.group_values import of_column
 from oop.operators.order import Order
@@ -104,7 +105,7 @@ class _ByGroup(OrderProgress):
 
 
 class BySlack(_ByGroup):
-    """``greatest`` has, for each group, the n + 1 greatest values so far, ascending.
+    """By the n + 1 greatest values of each group so far.
 
     >>> rows = pa.record_batch({"Time": [1, 4, 2, 5, 3]})
     >>> seen = BySlack(Order("Time", slack=1), rows.schema)
@@ -114,55 +115,45 @@ class BySlack(_ByGroup):
 
     def __init__(self, order: Order, schema: pa.Schema) -> None:
         super().__init__(order, schema)
-        self.kernels = dispatch.kernels()
         floating = pa.types.is_floating(schema.field(order.on).type)
         self.type = pa.float64() if floating else pa.int64()
-        self.none = np.zeros(0, np.float64 if floating else np.int64)
-        self.greatest: list[np.ndarray] = []
+        self.dtype = np.dtype(np.float64 if floating else np.int64)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.rows = dispatch.kernels().RowBounds(self.order.slack, self.dtype)
+        self._bounds = np.zeros(0, self.dtype)
 
     @property
     def nbytes(self) -> int:
-        return self.groups.nbytes + 8 * sum(map(len, self.greatest))
+        return self.groups.nbytes + self.rows.nbytes
 
     def observe(self, batch: pa.RecordBatch) -> np.ndarray:
-        times = views.times(batch.column(self.order.on))
         ids = self._enter(batch)
-        self.greatest += [self.none] * (len(self.groups) - len(self.greatest))
-        here, places = np.unique(ids, return_inverse=True)
-        self.touched.update(here.tolist())
-        if len(here) == 1:
-            return self._scan(int(here[0]), times)
-        if not self.order.slack:
-            return self._scan_ordered(here, places, times)
-        bounds = np.empty_like(times)
-        order = np.argsort(places, kind="stable")  # each group's rows together, as they came
-        for group, rows in zip(here.tolist(), np.split(order, np.cumsum(np.bincount(places))[:-1]), strict=True):
-            bounds[rows] = self._scan(group, times[rows])
+        self.touched.update(np.unique(ids).tolist())
+        bounds: np.ndarray = self.rows.push(ids, views.times(batch.column(self.order.on)))
         return bounds
 
-    def _scan(self, group: int, times: np.ndarray) -> np.ndarray:
-        bounds, self.greatest[group] = self.kernels.prefix_bounds_rows(times, self.greatest[group], self.order.slack)
-        return bounds
-
-    def _scan_ordered(self, here: np.ndarray, places: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """Without slack there is one value a group, and a kernel for all groups together."""
-        known = [self.greatest[group] for group in here.tolist()]
-        seen = np.array([len(top) > 0 for top in known])
-        greatest = np.array([top[0] if len(top) else 0 for top in known], times.dtype)
-        bounds = self.kernels.prefix_bounds_by(times, places, greatest, seen, 0)
-        for group, value in zip(here.tolist(), greatest, strict=True):
-            self.greatest[group] = np.array([value])
-        return bounds
+    def promises(self) -> Iterator[Punctuation]:
+        if self.touched:
+            self._bounds = self.rows.bounds()
+        return super().promises()
 
     def bound(self, group: int) -> Bound | None:
-        top = self.greatest[group]
-        return top[0].item() if len(top) > self.order.slack else None
+        found: Bound = self._bounds[group].item()
+        return None if found == least_of(self._bounds) else found
 
     def _kept(self) -> pa.Array:
-        return pa.array([top.tolist() for top in self.greatest], pa.list_(self.type))
+        ids, values = self.rows.held()
+        ends = np.cumsum(np.bincount(ids, minlength=len(self.groups)))
+        offsets = pa.array(np.concatenate([[0], ends]), pa.int64())
+        return pa.LargeListArray.from_arrays(offsets, pa.array(values, self.type))
 
     def _restore(self, kept: pa.Array) -> None:
-        self.greatest = [np.array(top, self.none.dtype) for top in kept.to_pylist()]
+        self._begin()
+        if len(kept):
+            sizes = np.diff(kept.offsets.to_numpy())
+            self.rows.push(np.repeat(np.arange(len(kept)), sizes), views.times(kept.flatten()))
 
 
 class ByNumber(_ByGroup):

@@ -24,7 +24,7 @@ from oop.engines.late import Late
 from oop.engines.metrics import Metrics, gather
 from oop.engines.pool import Pool
 from oop.engines.schedulers import MinCost, Scheduler
-from oop.engines.sharded import Sharded
+from oop.engines.sharded import Sharded, ledgers_of
 from oop.engines.stamps import Stamps
 from oop.engines.tracing import find_blame
 from oop.errors import OopError
@@ -32,7 +32,7 @@ from oop.latency import measured
 from oop.operators.arrival import CLOCK, arrives_at
 from oop.operators.base import Element, Narrowing
 from oop.operators.input import InputOperator
-from oop.operators.ledger import Ledger, SetsAside
+from oop.operators.ledger import Ledger
 from oop.operators.qos import Clocked
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
 from oop.punctuation import END, Punctuation
@@ -382,12 +382,8 @@ class Run:
             inputs[_free_name(source.operator.spec.source, inputs)] = source.operator
         operators: dict[str, list[Ledger]] = {}
         for box in self._boxes:
-            operator = box.operator
-            if isinstance(operator, Sharded):
-                ledgers = operator.ledgers
-            else:
-                ledgers = [operator.ledger] if isinstance(operator, SetsAside) else []
-            if ledgers and not isinstance(operator, InputOperator):
+            ledgers = ledgers_of(box.operator)
+            if ledgers and not isinstance(box.operator, InputOperator):
                 operators[_free_name(box.node.spec.name, {**inputs, **operators})] = ledgers
         return Late(inputs, operators)
 

@@ -264,10 +264,6 @@ class Sharded:
         return sum(shard.operator.state_bytes for shard in self.shards)
 
     @property
-    def ledgers(self) -> list[Ledger]:
-        return [shard.operator.ledger for shard in self.shards if isinstance(shard.operator, SetsAside)]
-
-    @property
     def late_unused(self) -> int:
         return sum(getattr(shard.operator, "late_unused", 0) for shard in self.shards)
 
@@ -309,3 +305,9 @@ def _weight(item: Item, shard: Shard) -> int:
     if isinstance(item, Ticket):
         return item.parts[shard.number].num_rows if item.parts else 0
     return len(item.train) if isinstance(item, Promises) else 0
+
+
+def ledgers_of(operator: Any) -> list[Ledger]:
+    """Where an operator keeps the rows that it sets aside: of each of its shards one; none if it sets none aside."""
+    shards = [shard.operator for shard in operator.shards] if isinstance(operator, Sharded) else [operator]
+    return [each.ledger for each in shards if isinstance(each, SetsAside)]

@@ -12,7 +12,7 @@ from oop.clocks import Clock
 from oop.engines.boxes import Box
 from oop.engines.embedded import Embedded, Run
 from oop.engines.late import Late
-from oop.engines.sharded import Sharded
+from oop.engines.sharded import Sharded, ledgers_of
 from oop.kernels import views
 from oop.operators.base import Element, Part, ShowsOpen, Stateful
 from oop.operators.coverage import broken_promises, matching
@@ -339,7 +339,7 @@ class Harness:
 
     @property
     def state_bytes(self) -> int:
-        """Memory held by all operators; not of late rows that inputs keep for whoever asks, nor of static tables.
+        """Memory held by all operators; not of rows set aside, which are kept for whoever asks, nor of static tables.
 
         >>> h = Harness(lambda s: s.sort(), {"ts": "int64"})
         >>> h.push({"ts": [1, 2]})
@@ -349,7 +349,8 @@ class Harness:
         (True, 0)
         """
         boxes = [b for b in self.run._boxes if b.node.inputs and not b.node.spec.passes]
-        return sum(b.operator.state_bytes for b in boxes if isinstance(b.operator, Stateful))
+        aside = sum(ledger.nbytes for b in boxes for ledger in ledgers_of(b.operator))
+        return sum(b.operator.state_bytes for b in boxes if isinstance(b.operator, Stateful)) - aside
 
     def _operators(self) -> Iterator[Any]:
         return (box.operator for box in self.run._boxes)
