@@ -12,6 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TypeGuard
 
+import pyarrow as pa
+
+from oop.emitting import is_early
 from oop.errors import NeverEmits, SchemaMismatch
 from oop.operators.aggregate import WINDOW_END, WINDOW_START, Aggregate
 from oop.operators.aggregates import ACCOUNTS
@@ -58,7 +61,8 @@ class _Step:
 
 
 def in_order(root: Node, time: str | None = None) -> Node:
-    """The plan as an in-order system runs it; its rows in order of ``time``, where that can be."""
+    """The plan as an in-order system runs it; its rows in order of ``time``, where that can be. Results that are shown
+    early are not: they would have to wait for that."""
     made: dict[int, _Made] = {}
     readers = consumers(root)
     for node in walk(root):
@@ -71,7 +75,7 @@ def in_order(root: Node, time: str | None = None) -> Node:
         new = make_node(step.spec, edges, node.site, node.call, node.data)
         made[id(node)] = _Made(new, step.time, step.ordered)
     last = made[id(root)]
-    if time is None or time not in last.node.schema.names or time in last.ordered:
+    if time is None or time not in last.node.schema.names or time in last.ordered or is_early(root):
         return last.node
     return _sorted_if_possible(last.node, time)
 
@@ -96,7 +100,7 @@ def _sorted_if_possible(root: Node, time: str) -> Node:
 def _step(node: Node, given: Sequence[_Made], readers: Sequence[Node]) -> _Step:
     spec = node.spec
     if isinstance(spec, Input):
-        return _input(spec, node.site)
+        return _input(spec, node)
     if isinstance(spec, Union):
         times = {above.time for above in given}
         time = times.pop() if len(times) == 1 else None
@@ -123,15 +127,16 @@ def _grouping(spec: Spec) -> TypeGuard[Aggregate | GroupBy | Session | Dedup | E
     return type(of) in (Aggregate, LandmarkAggregate, PartitionRows, GroupBy, Session, Dedup)
 
 
-def _input(spec: Input, site: str) -> _Step:
+def _input(spec: Input, node: Node) -> _Step:
     if spec.late == "admit":
         raise SchemaMismatch(
             'in-order operators take no late rows: order="iop" and late="admit" exclude each other',
-            at=site,
+            at=node.site,
             hint='pass late="drop", or run it with order="oop"',
         )
-    # rows behind the greatest so far are late, and do not pass the guard
-    ordered = {a for a, policy in spec.policies if isinstance(policy, Slack) and not policy.bound and policy.by is None}
+    # rows behind the greatest so far are late, and do not pass the guard; but policies look at no infinite value
+    linear = [a for a, policy in spec.policies if isinstance(policy, Slack) and not policy.bound and policy.by is None]
+    ordered = {a for a in linear if a == spec.time or not pa.types.is_floating(node.schema.field(a).type)}
     return _Step(spec, [], spec.time, frozenset(ordered | ({SEQ} if spec.numbers else set())))
 
 
@@ -174,9 +179,9 @@ def _first(spec: Spec) -> str | None:
 
 
 def _driven(spec: Spec, needs: str, on: str, out: str | None, time: str | None, note: str) -> _Step:
-    """An operator that goes by the order of its rows; early results have none."""
-    out = None if isinstance(spec, Emit) else out
-    return _Step(InOrder(spec, on, out, note), [needs], time, frozenset() if out is None else frozenset({out}))
+    """An operator that goes by the order of its rows. Of what it shows early only the final rows are in order."""
+    ordered = frozenset() if out is None or isinstance(spec, Emit) else frozenset({out})
+    return _Step(InOrder(spec, on, out, note), [needs], time, ordered)
 
 
 def _passing(node: Node, given: Sequence[_Made]) -> _Step:

@@ -16,7 +16,7 @@ from oop.operators.expressions import col, if_else, least
 from oop.operators.input import Input
 from oop.operators.join import SUFFIX, Join
 from oop.operators.project import Project
-from oop.operators.qos import ENTERED, Enter, Monitor
+from oop.operators.qos import ENTERED, Enter, Monitor, taken
 from oop.plan import Edge, Node, make_node, rebuilt
 
 
@@ -30,7 +30,11 @@ def _stamped(node: Node, inputs: tuple[Edge, ...]) -> Node:
     if isinstance(node.spec, Input):
         return make_node(Enter(), [Edge(node)], node.site, node.call)
     if isinstance(node.spec, Join):
+        if ENTERED + SUFFIX in node.schema.names:
+            raise taken(node.site, ENTERED + SUFFIX)
         return _joined(node, inputs)
+    if ENTERED in node.schema.names:
+        raise taken(node.site)
     carrying = _carrying(node.spec)
     found = make_node(carrying, inputs, node.site, node.call, node.data)
     if ENTERED in found.schema.names:
@@ -47,8 +51,8 @@ def _carrying(spec: Spec) -> Any:
     if "of" in names and isinstance(found.of, Spec):
         return replace(found, of=_carrying(found.of))
     if "aggregates" in names:
-        taken: tuple[tuple[str, AggregateFunction], ...] = found.aggregates
-        return replace(found, aggregates=(*taken, (ENTERED, least_value(ENTERED))))
+        given: tuple[tuple[str, AggregateFunction], ...] = found.aggregates
+        return replace(found, aggregates=(*given, (ENTERED, least_value(ENTERED))))
     return spec
 
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from oop.kernels import views
 from oop.operators.base import Columns, Element, Held, Holds, Narrowing, Operator, Part, Spec, read_text, text_part
-from oop.operators.ordered_rows import check_order
+from oop.operators.ordered_rows import check_order, without_place
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
 
@@ -89,7 +90,9 @@ class InOrderOperator:
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         yield from self._in_order(self.of.process_batch(batch, port))
-        values = batch.column(self.spec.on).drop_null()
+        values = batch.column(self.spec.on)
+        apart = without_place(values)
+        values = values if apart is None else values.filter(pc.invert(apart))
         if len(values):
             found = check_order(views.times(values), self.last, self.spec.on)
             if found > self.last:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from oop.kernels import views
 from oop.operators.band import LEFT, RIGHT, SameWindow
@@ -20,12 +21,12 @@ from oop.operators.base import Columns, Element, Held, Operator, Part, load_comm
 from oop.operators.join import Join
 from oop.operators.join_operator import JoinOperator
 from oop.operators.join_promises import Moved
-from oop.operators.ordered_rows import OrderedRows, check_order
+from oop.operators.ordered_rows import OrderedRows, check_order, without_place
 from oop.operators.times import show_time
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
 from oop.punctuation.search import above
-from oop.punctuation.translate import carry
+from oop.punctuation.translate import Image, carry
 
 _REACHED = "reached"
 _AT_ONCE = 8_192  # leading rows whose matches are put out together
@@ -43,12 +44,17 @@ class InOrderJoin(Join):
         return None  # what comes out is in order
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        """About the time that the output is in order of: rows that wait are not below what the other side allows."""
+        """About the time that the output is in order of: rows that wait are not below what the other side allows. And
+        about the other time, which is not further from it than the band reaches."""
         lead, time = self.lead, self.times[self.lead]
         out = self.names(inputs).outputs[lead][time]
         own = carry(frontiers[lead], {time: [(out, None)]}, {})
         moved = carry(frontiers[1 - lead], {self.times[1 - lead]: [(out, Moved(self.band, lead))]}, {})
-        return Frontier.meet([own, moved])
+        images: list[Image] = [(out, None)]
+        theirs = self.names(inputs).outputs[1 - lead].get(self.times[1 - lead])
+        if theirs is not None:
+            images.append((theirs, Moved(self.band, 1 - lead)))
+        return carry(Frontier.meet([own, moved]), {out: images}, {})
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         return [[Interest(time, by=())] for time in self.times]
@@ -83,10 +89,10 @@ class InOrderJoinOperator(JoinOperator):
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         batch = batch.select(self.output.inputs[port].names)
-        times = batch.column(self.spec.times[port])
-        if times.null_count:  # without a time it meets nothing, and has no place in the order
-            yield from self._meets_none(batch.columns, np.flatnonzero(views.booleans(times.is_null())), port, False)
-            batch = batch.filter(times.is_valid())
+        apart = without_place(batch.column(self.spec.times[port]))
+        if apart is not None:  # without a time it meets nothing, and has no place in the order
+            yield from self._meets_none(batch.columns, np.flatnonzero(views.booleans(apart)), port, False)
+            batch = batch.filter(pc.invert(apart))
         if not batch.num_rows:
             return
         if port == self.lead:

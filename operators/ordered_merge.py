@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from oop.kernels import dispatch, views
 from oop.operators.base import Columns, Element, Held, Operator, Part, Ports, load_common
-from oop.operators.ordered_rows import OrderedRows, load_last, save_last
+from oop.operators.ordered_rows import OrderedRows, load_last, save_last, without_place
 from oop.operators.releasing import held_row
 from oop.operators.union import Union
 from oop.punctuation import Frontier, Interest, Punctuation
@@ -84,10 +85,10 @@ class OrderedMergeOperator:
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         batch = batch.select(self.output.names)
-        times = batch.column(self.spec.on)
-        if times.null_count:  # a row without a time has no place in the order: nothing can come before it
-            yield batch.filter(times.is_null())
-            batch = batch.filter(times.is_valid())
+        apart = without_place(batch.column(self.spec.on))
+        if apart is not None:  # a row without a time has no place in the order: nothing can come before it
+            yield batch.filter(apart)
+            batch = batch.filter(pc.invert(apart))
         self.rows[port].add(batch)
         yield from self._release()
 

@@ -1,7 +1,7 @@
 """Rows that wait in the order of an attribute in which they came: what in-order operators buffer.
 
-They are held as record batches, first in, first out; no search, no slices. Rows without a value there are not held: in
-an order they have no place.
+They are held as record batches, first in, first out; no search, no slices. Rows without a value there, or with NaN,
+are not held: in an order they have no place (`without_place`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from oop.errors import PunctuationViolated
 from oop.kernels import views
@@ -122,6 +123,18 @@ def load_last(parts: Mapping[str, pa.RecordBatch | None], ports: Sequence[Ordere
 
 def save_last(ports: Sequence[OrderedRows]) -> Part:
     return text_part(_LAST, [None if math.isinf(rows.last) else rows.last for rows in ports])
+
+
+def without_place(values: pa.Array) -> pa.BooleanArray | None:
+    """Which values have no place in an order, null and NaN; None if all have.
+
+    >>> without_place(pa.array([1.0, float("nan"), None])).to_pylist(), without_place(pa.array([1, 2]))
+    ([False, True, True], None)
+    """
+    if not values.null_count and not pa.types.is_floating(views.value_type(values.type)):
+        return None
+    found = pc.is_null(values, nan_is_null=True)
+    return found if found.true_count else None
 
 
 def check_order(values: np.ndarray, last: Bound, on: str) -> Bound:

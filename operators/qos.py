@@ -23,6 +23,11 @@ ENTERED = "__entered"
 TYPE = pa.int64()  # in the clock's unit, as arrival is
 
 
+def taken(at: str | None = None, name: str = ENTERED) -> SchemaMismatch:
+    """What to say of a user's column of that name."""
+    return SchemaMismatch(f"a column may not be called {name} where latency is measured", at=at, hint="rename it")
+
+
 @dataclass(frozen=True)
 class Enter(Spec):
     """Stamps rows with the time of their entry."""
@@ -32,7 +37,7 @@ class Enter(Spec):
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         if ENTERED in inputs[0].names:
-            raise SchemaMismatch(f"a column may not be called {ENTERED} where latency is measured", hint="rename it")
+            raise taken()
         return inputs[0].append(pa.field(ENTERED, TYPE))
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:

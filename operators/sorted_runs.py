@@ -12,17 +12,20 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from oop.kernels import dispatch, views
 from oop.operators.base import Part
 from oop.operators.held_rows import as_type, own_copy, plain_type
+from oop.operators.ordered_rows import without_place
 from oop.punctuation.patterns import Bound
 
 Run = tuple[pa.RecordBatch, np.ndarray]
 
 
 class SortedRuns:
-    """Rows by ``on``; of equal ones first what came first. Rows without a value stand apart, and leave last."""
+    """Rows by ``on``; of equal ones first what came first. Rows without a value, or with NaN, stand apart,
+    and leave last."""
 
     def __init__(self, schema: pa.Schema, on: str) -> None:
         self.schema, self.on = schema, on
@@ -47,17 +50,17 @@ class SortedRuns:
         held = pa.RecordBatch.from_arrays(columns, schema=self._plain)
         self._rows += held.num_rows
         self.nbytes += held.nbytes
-        times = held.column(self.on)
-        if times.null_count:
-            self._valueless.append(held.filter(times.is_null()))
-            held = held.filter(times.is_valid())
+        apart = without_place(held.column(self.on))
+        if apart is not None:
+            self._valueless.append(held.filter(apart))
+            held = held.filter(pc.invert(apart))
         if held.num_rows:
             self._new.append(held)
             self._least_new = min(self._least_new, views.times(held.column(self.on)).min().item())
 
     def take_below(self, bound: Bound) -> pa.RecordBatch | None:
         """Remove and give the rows below a bound, in order; None if there are none. No row is below all of them."""
-        if self._least_new < bound:
+        if self._new and (self._least_new < bound or bound == math.inf):  # infinite ones leave, too
             self._runs.append(_sort(self._new, self.on))
             self._new, self._least_new = [], math.inf
         heads: list[pa.RecordBatch] = []

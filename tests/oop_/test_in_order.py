@@ -3,6 +3,7 @@ hold them."""
 
 from __future__ import annotations
 
+import math
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -292,3 +293,64 @@ def test_metrics_name_the_in_order_operators():
     run.to_table()
     boxes: list[BoxMetrics] = list(run.metrics.boxes)
     assert any(box.name.startswith("in order: Aggregate") for box in boxes)
+
+
+X = {"ts": oop.slack(10), "x": oop.slack(100.0)}
+
+
+def floats(x: list[float | None], punctuate: Any = X, name: str = "a", size: int = 3) -> oop.Stream:
+    rows = pa.table({"ts": list(range(len(x))), "x": x})
+    batches = rows.to_batches(max_chunksize=size)
+    return oop.source(lambda: iter(batches), time="ts", punctuate=punctuate, schema=rows.schema, name=name)
+
+
+NO_NUMBERS = [[math.nan], [math.inf], [1.0, math.nan], [math.nan, 3.0, None, math.nan, 5.0, math.inf]]
+
+
+@pytest.mark.parametrize("x", NO_NUMBERS)
+@pytest.mark.parametrize("ordered", [False, True])
+def test_rows_with_nan_and_infinity_leave_as_well(x: list[float | None], ordered: bool) -> None:
+    policy = {"ts": oop.ordered(), "x": oop.ordered()} if ordered else X
+    a, b = (floats(x, policy, name) for name in "ab")
+    for plan in (
+        a.group_by("x").agg(n=oop.count()),
+        a.select("x").union(b.select("x")).dedup("x"),
+        a.join(b, within=(-1.0, 1.0), times=("x", "x"), how="left"),
+    ):
+        expected, found = (bag(plan.run(order=order).to_table().to_pylist()) for order in ("oop", "iop"))
+        assert found == expected
+
+
+def test_infinity_says_nothing_about_order():
+    """A policy looks at finite values alone: 3.0 is not late."""
+    s = floats([math.inf, 3.0, 5.0], {"ts": oop.ordered(), "x": oop.ordered()}, size=1)
+    found = s.group_by("x").agg(n=oop.count()).run(order="iop", engine=oop.Embedded(check=True)).to_table()
+    assert found["x"].to_pylist() == [3.0, 5.0, math.inf]
+
+
+def test_nan_at_the_end_of_one_input_leaves_the_others_in_order():
+    a = floats([1.0, math.nan]).select("x")
+    b = floats([2.0, 9.0, 4.0, 7.0, 3.0], name="b", size=1).select("x")
+    found = a.union(b).sort(on="x").run(order="iop", engine=oop.Embedded(check=True)).to_table()["x"].to_pylist()
+    assert found[:-1] == [1.0, 2.0, 3.0, 4.0, 7.0, 9.0] and math.isnan(found[-1])
+
+
+@pytest.mark.parametrize("window", [oop.tumbling(10), oop.sliding(10, every=5), oop.session(10)])
+def test_early_results_do_not_wait_for_an_order(window):
+    plan = lambda s: s.window(window).agg(n=oop.count()).emit("on_change")  # noqa: E731
+    h = Harness(plan, {"ts": "int64"}, punctuate=oop.ordered(), order="iop")
+    h.push({"ts": [5, 6]})
+    assert {r["emit"] for r in h.rows()} == {"partial"}
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "right"])
+@pytest.mark.parametrize("near", [{"within": (-2, 3)}, {"window": oop.tumbling(4)}])
+def test_a_join_promises_about_the_other_time_too(how, near):
+    a, b = (
+        oop.source(pa.table({"ts": t, "k": [1, 2, 1, 2, 1]}), time="ts", punctuate=oop.slack(5), name=name)
+        for name, t in (("a", [1, 4, 3, 9, 20]), ("b", [2, 1, 5, 8, 21]))
+    )
+    other = "ts" if how == "right" else "ts_right"
+    plan = a.join(b, on="k", how=how, **near).window(oop.tumbling(3), on=other).agg(n=oop.count())
+    expected, found = (plan.run(order=o, engine=oop.Embedded(check=True)).to_table() for o in ("oop", "iop"))
+    assert found.equals(expected)

@@ -99,3 +99,19 @@ def test_steps_cover_everything():
     values = np.concatenate([np.arange(5_000), powers, powers - 1])
     steps = steps_of(values)
     assert all(least_of(s) <= v < least_of(s + 1) for v, s in zip(values.tolist(), steps.tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        lambda s: s.select("ts", **{ENTERED: oop.col("v")}),
+        lambda s: s.number(ENTERED),
+        lambda s: s.window(oop.tumbling(5)).agg(**{ENTERED: oop.count()}),
+        lambda s: s.with_columns(**{ENTERED + "_right": oop.col("v")}).join(s, within=(0, 1)),
+    ],
+)
+def test_a_column_of_that_name_made_on_the_way_is_refused(plan):
+    s = oop.source(pa.table({"ts": [1], "v": [2]}), time="ts", punctuate=oop.ordered())
+    with pytest.raises(oop.SchemaMismatch, match=f"may not be called {ENTERED}") as raised:
+        plan(s).run(engine=oop.Embedded(latency=True))
+    assert "test_latency.py" in str(raised.value)
