@@ -41,6 +41,7 @@ class Assume(Spec):
     groups: tuple[Value, ...] | None = None
     idle: Bound | None = None
     name = "Assume"
+    sets_aside = True
 
     @property
     def counts(self) -> tuple[str, ...]:  # type: ignore[override]

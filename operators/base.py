@@ -116,6 +116,9 @@ class Spec:
     numbers_rows = False
     """Can it give rows their numbers itself, whatever it is given? As a source can."""
 
+    sets_aside = False
+    """Does its operator set rows aside (`operators/ledger.py: SetsAside`)?"""
+
     clocked = False
     """Does it look at the clock? Then it is given promises on the virtual attribute of `operators/arrival.py`."""
 

@@ -190,6 +190,7 @@ class Built:
         named = []
         for number in range(self.stages.result):
             source, where = number in self.data, self.stages.name(number)
+            aside = source or self.stages.producers[number].spec.sets_aside
             for what, name, gather in (
                 (LATE, "late", f.sum),
                 (WITHOUT_TIME, "without_time", f.sum),
@@ -197,7 +198,7 @@ class Built:
                 (HELD, "held", f.sum),
                 (BYTES, "bytes", f.sum),
             ):
-                if (source and what in (HELD, BYTES)) or (not source and what in (LATE, WITHOUT_TIME)):
+                if (source and what in (HELD, BYTES)) or (not aside and what in (LATE, WITHOUT_TIME)):
                     continue
                 mine = (f.col("kind") == METRIC) & (f.col("sender") == number) & (f.col("number") == what)
                 value = gather(f.when(mine, f.col("value")))

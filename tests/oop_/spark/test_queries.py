@@ -172,6 +172,19 @@ def test_late_rows_are_kept_and_counted(spark: Any, tmp_path: Path) -> None:
     assert found == [("c", "ts < 45", 42.0), ("e", "ts < 55", 51.0)]
 
 
+def test_rows_out_of_an_assumed_order_are_kept_and_counted(spark: Any, tmp_path: Path) -> None:
+    rows = pa.table({"Sid": ["a", "b"] * 50, "Time": [i - (7 if i % 9 == 0 else 0) for i in range(100)]})
+    source = oop.source(rows.to_batches(max_chunksize=10), time="Time", punctuate=None, name="reports")
+    order = oop.Order("Time", 1, "Sid")
+    stream = oop.aurora.Aggregate({"n": oop.count()}, assuming=order, size=10, advance=10)(source)
+    run = stream.run()
+    query = stream.run(engine=oop.Spark(shards=2, late_to=tmp_path / "late"))
+    assert bag(query.to_table()) == bag(run.to_table())
+    assert query.counts["Assume"]["late"] == len(run.late) > 0
+    aside = pq.read_table(tmp_path / "late" / "Assume")
+    assert bag(aside) == bag(run.late["Assume"])
+
+
 def test_errors_come_back_as_ours(spark: Any) -> None:
     big = pa.table({"ts": [1, 2, 30], "v": [2**62, 2**62, 1]})
     source = oop.source(big, time="ts", punctuate=oop.ordered())
