@@ -36,6 +36,7 @@ from oop.operators.partition_rows import PartitionRows
 from oop.operators.project import Project
 from oop.operators.releasing import Releasing
 from oop.operators.session import Session
+from oop.operators.static_join import StaticJoin
 from oop.operators.union import Union
 from oop.plan import Edge, Node, check_emits, consumers, make_node, walk
 from oop.punctuation.policies import Slack
@@ -193,4 +194,5 @@ def _passing(node: Node, given: Sequence[_Made]) -> _Step:
         names = [] if above.time is None else [name for name, f in images.get(above.time, ()) if f is None]
         return _Step(spec, [None], above.time if above.time in names else next(iter(names), None), ordered)
     kept = frozenset(above.ordered & set(node.schema.names))
-    return _Step(spec, [None] * len(given), above.time, kept if spec.passes else frozenset())
+    mixes = isinstance(spec, StaticJoin) and spec.how == "left"  # rows that meet none leave behind the others
+    return _Step(spec, [None] * len(given), above.time, kept if spec.passes and not mixes else frozenset())

@@ -17,7 +17,7 @@ from oop.kernels import views
 from oop.kernels.reference_sessions import OPEN, session_dtype
 from oop.kernels.scratch import growing_array, longer_array
 from oop.operators.accumulators import Accumulator, Prepared
-from oop.operators.coverage import INT64_MAX, as_int64
+from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64
 from oop.operators.groups import Edges, Shape
 from oop.operators.keys import Key, KeyTable
 from oop.operators.session_filed import FiledSessions
@@ -149,7 +149,7 @@ class SessionTable:
         if not self.whole:
             return bound if bound == math.inf else math.nextafter(bound, -math.inf)
         whole = as_int64(bound)
-        return whole if whole == INT64_MAX else whole - 1
+        return whole if whole == INT64_MAX else max(whole - 1, INT64_MIN)  # where no session ends: a gap is above 0
 
     def _choose(self) -> None:
         """Shall this promise look at all sessions, or are they to be filed? Either costs a row no more than so much."""

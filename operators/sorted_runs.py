@@ -40,29 +40,34 @@ class SortedRuns:
         self._valueless: list[pa.RecordBatch] = []
         self._rows = 0
         self._saved = False
-        self.nbytes = 0
+        self._run_bytes = self._new_bytes = self._valueless_bytes = 0  # kept, for there may be many small batches
 
     def __len__(self) -> int:
         return self._rows
+
+    @property
+    def nbytes(self) -> int:
+        return self._run_bytes + self._new_bytes + self._valueless_bytes
 
     def add(self, batch: pa.RecordBatch) -> None:
         columns = [as_type(own_copy(batch.column(f.name)), f.type) for f in self._plain]
         held = pa.RecordBatch.from_arrays(columns, schema=self._plain)
         self._rows += held.num_rows
-        self.nbytes += held.nbytes
         apart = without_place(held.column(self.on))
         if apart is not None:
             self._valueless.append(held.filter(apart))
+            self._valueless_bytes += self._valueless[-1].nbytes
             held = held.filter(pc.invert(apart))
         if held.num_rows:
             self._new.append(held)
+            self._new_bytes += held.nbytes
             self._least_new = min(self._least_new, views.times(held.column(self.on)).min().item())
 
     def take_below(self, bound: Bound) -> pa.RecordBatch | None:
         """Remove and give the rows below a bound, in order; None if there are none. No row is below all of them."""
         if self._new and (self._least_new < bound or bound == math.inf):  # infinite ones leave, too
             self._runs.append(_sort(self._new, self.on))
-            self._new, self._least_new = [], math.inf
+            self._new, self._least_new, self._new_bytes = [], math.inf, 0
         heads: list[pa.RecordBatch] = []
         left: list[Run] = []
         for rows, times in self._runs:
@@ -77,14 +82,14 @@ class SortedRuns:
         found = _merge(heads, self.on)[0]
         self._rows -= found.num_rows
         self._join_runs()
-        self.nbytes = sum(rows.nbytes for rows in self._all())
+        self._run_bytes = sum(rows.nbytes for rows, _ in self._runs)
         return found
 
     def take_valueless(self) -> Iterator[pa.RecordBatch]:
         """Remove and give the rows without a value."""
         found, self._valueless = self._valueless, []
         self._rows -= sum(rows.num_rows for rows in found)
-        self.nbytes -= sum(rows.nbytes for rows in found)
+        self._valueless_bytes = 0
         yield from found
 
     def _join_runs(self) -> None:

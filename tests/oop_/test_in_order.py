@@ -16,6 +16,7 @@ import oop
 from oop import aurora
 from oop.engines.metrics import BoxMetrics
 from oop.operators import buffered_aggregate, in_order_join
+from oop.operators.sorted_runs import SortedRuns
 from oop.testing import Harness
 from tests.operators import fuzz
 
@@ -92,6 +93,14 @@ PLANS: dict[str, Plan] = {
         oop.col("k") == oop.col("k_right"), size=2, left=oop.Order("ts", 2), right=oop.Order("ts", 2)
     )(a, b),
     "bsort": twice(lambda a: a.bsort(slack=3).select("ts", "k")),
+    **{
+        f"{how} join with a table": lambda a, b, how=how: (
+            a.join(pa.table({"k": [2, 2], "w": [7, 8]}), on="k", how=how)
+            .window(oop.sliding(6, every=2))
+            .agg(n=oop.count())
+        )
+        for how in ("inner", "left", "anti")
+    },
     "grown": lambda a, b: a.join(b, on="link", unbounded=True).select("ts", "ts_right", "link"),
 }
 
@@ -354,3 +363,16 @@ def test_a_join_promises_about_the_other_time_too(how, near):
     plan = a.join(b, on="k", how=how, **near).window(oop.tumbling(3), on=other).agg(n=oop.count())
     expected, found = (plan.run(order=o, engine=oop.Embedded(check=True)).to_table() for o in ("oop", "iop"))
     assert found.equals(expected)
+
+
+def test_what_a_sort_holds_is_what_is_counted():
+    """Kept by sums as rows come and go: batches that wait may be many."""
+    runs = SortedRuns(pa.schema([("x", pa.float64()), ("k", pa.string())]), "x")
+    rng = random.Random(3)
+    for bound in [*range(60), math.inf]:
+        x = [rng.choice([None, math.nan, bound + rng.random() * 9]) for _ in range(rng.randint(0, 6))]
+        runs.add(pa.record_batch({"x": pa.array(x, pa.float64()), "k": pa.array(["k" * len(x)] * len(x), pa.string())}))
+        runs.take_below(bound)
+        assert runs.nbytes == sum(rows.nbytes for rows in runs._all())
+    assert list(runs.take_valueless())
+    assert (len(runs), runs.nbytes) == (0, 0)

@@ -441,3 +441,12 @@ def test_the_laws_see_a_promise_that_is_not_what_is_held_back(broken: str, monke
     wrong = {"a promise too far": "what is open breaks it|broke its", "a promise too late": "not prompt"}[broken]
     with pytest.raises((AssertionError, oop.PunctuationViolated), match=wrong):
         check_operator(counted(3, "link"), elements)
+
+
+def test_a_promise_at_the_beginning_of_all_time_closes_nothing():
+    h = harness()
+    push(h, 5)
+    h.promise(ts=-(2**63))
+    assert h.rows() == [] and h.buffered_rows == 1
+    h.promise(ts=9)
+    assert h.rows() == [row(5, 8, 1)]
