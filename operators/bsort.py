@@ -57,8 +57,9 @@ class BSort(Spec):
         return {self.on: [(self.on, None)]}, {k: [k] for k in self.keys}
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        """The end of a group lets its rows go; beyond that what helps the consumers."""
-        return [[Interest((), by=self.keys), *(i.before(*self._images()) for i in wanted)]]
+        """The end of a group lets its rows go; and every bound helps: how far it will be lowered is not known before,
+        so steps of the consumers say nothing about it."""
+        return [[Interest(self.on, by=self.keys)]]
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [None if wanted is None else (wanted & set(inputs[0].names)) | {self.on, *self.keys}]

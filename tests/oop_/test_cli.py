@@ -79,6 +79,7 @@ NAMES = [
     "dedup",
     "disorder",
     "first_result",
+    "in_order",
     "joins",
     "joint",
     "peers",
