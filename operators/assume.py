@@ -12,13 +12,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, UnknownColumn
 from oop.kernels import dispatch, views
-from oop.operators.base import Element, Operator, Part, Ports, Spec, load_common
+from oop.operators.base import Element, Operator, Part, Ports, Spec, load_common, read_text, text_part
 from oop.operators.group_values import check_type
 from oop.operators.held_rows import as_type
 from oop.operators.ledger import WITHOUT_TIME, Entry, Ledger
@@ -26,10 +27,12 @@ from oop.operators.marks import keep_late
 from oop.operators.order import TUP, Order
 from oop.operators.order_progress import ByNumber, ByPolicy, BySlack, OrderProgress
 from oop.operators.times import check_time_type
-from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation import Frontier, Gate, Interest, Punctuation
 from oop.punctuation.patterns import Bound, Value
 from oop.punctuation.policies import SlackRows
 from oop.punctuation.translate import carry, carry_promise, identity
+
+_GATE = "gate"
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +124,11 @@ class AssumeOperator:
         self.ledger = Ledger(self.input)
         self.kernels = dispatch.kernels()
         self.seen = _start(spec, self.input)
+        self.gate = Gate()
+
+    def ask(self, interests: Iterable[Interest]) -> None:
+        """Make only the promises that help these consumers (papers/004, A.1.1): few rows end a window."""
+        self.gate = Gate(interests)
 
     @property
     def buffered_rows(self) -> int:
@@ -138,10 +146,12 @@ class AssumeOperator:
             rows = self._in_order(self._with_value(rows))
         if rows.num_rows:
             yield keep_late(rows, batch)
-        yield from filter(self.ports.out.advance, self.seen.promises())
+        yield from filter(self.ports.out.advance, self.gate.through(self.seen.promises()))
 
     def _as_declared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """From another thread text comes as dictionaries."""
+        if batch.schema.types == self.input.types and batch.schema.names == self.input.names:
+            return batch.replace_schema_metadata(None)
         return pa.RecordBatch.from_arrays(
             [as_type(batch.column(f.name), f.type) for f in self.input], schema=self.input
         )
@@ -149,6 +159,8 @@ class AssumeOperator:
     def _with_value(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """A row whose value is null, NaN or infinite has no place in the order."""
         column = rows.column(self.order.on)
+        if not column.null_count and not pa.types.is_floating(column.type):
+            return rows
         known = views.booleans(column.is_valid())
         if pa.types.is_floating(column.type):
             known = known & np.isfinite(views.times(column.fill_null(0.0)))
@@ -185,12 +197,17 @@ class AssumeOperator:
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()
+        yield text_part(_GATE, [self.gate.passed.to_json(), self.gate.held.to_json()])
         yield from self.seen.save()
         yield from self.ledger.save()
 
     def load(self, parts: Iterable[Part]) -> None:
         found = dict(parts)
         load_common(found, self.ports)
+        gate = found.get(_GATE)
+        if gate is not None:
+            said: Any = read_text(gate)
+            self.gate.restore(*map(Frontier.from_json, said))
         self.ledger.load(found.items())
         self.seen.load(found)
 

@@ -51,6 +51,13 @@ class Narrowing(Protocol):
 
 
 @runtime_checkable
+class Asks(Protocol):
+    """An operator that makes promises of its own; it is told which of them help, before its first element."""
+
+    def ask(self, interests: Iterable[Interest]) -> None: ...
+
+
+@runtime_checkable
 class Stateful(Protocol):
     """What an operator with state adds."""
 

@@ -30,7 +30,7 @@ from oop.engines.tracing import find_blame
 from oop.errors import OopError
 from oop.latency import measured
 from oop.operators.arrival import CLOCK, arrives_at
-from oop.operators.base import Element, Narrowing
+from oop.operators.base import Asks, Element, Narrowing
 from oop.operators.input import InputOperator
 from oop.operators.ledger import Ledger
 from oop.operators.qos import Clocked
@@ -183,8 +183,9 @@ class Run:
                 arc = Arc(box, port, edge.route)
                 boxes[id(edge.node)].outputs.append(arc)
                 box.inputs.append(arc)
-            if isinstance(operator, InputOperator):
+            if isinstance(operator, Asks):
                 operator.ask(wanted[id(node)])
+            if isinstance(operator, InputOperator):
                 inputs.append(box)
                 box.stamps = Stamps(box, self._clock, node.schema.field(operator.spec.time).type)
                 for progress in operator.clocked:  # refuses a clock that cannot count in the column's unit

@@ -24,6 +24,7 @@ from oop.errors import OopError
 from oop.operators.base import (
     FRONTIERS,
     SHARDS,
+    Asks,
     Columns,
     Element,
     Held,
@@ -40,7 +41,7 @@ from oop.operators.exchange import part_batches
 from oop.operators.ledger import Ledger, SetsAside
 from oop.operators.oldest import oldest_of
 from oop.operators.union import Union
-from oop.punctuation import Punctuation
+from oop.punctuation import Interest, Punctuation
 from oop.punctuation.patterns import Equal
 
 
@@ -117,6 +118,13 @@ class Sharded:
         for shard in self.shards:
             if isinstance(shard.operator, Narrowing):
                 shard.operator.narrow(wanted)
+
+    def ask(self, interests: Iterable[Interest]) -> None:
+        """Promises of the shards' own that help."""
+        interests = list(interests)
+        for shard in self.shards:
+            if isinstance(shard.operator, Asks):
+                shard.operator.ask(interests)
 
     def _needed(self, wanted: Columns) -> list[list[str]]:
         """For each port the columns that the operator must be given: others need not be parted."""
