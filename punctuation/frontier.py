@@ -101,7 +101,7 @@ class Frontier:
         if not promise.where and self.is_linear:
             if not self.all.add(promise.below):
                 return False
-        elif self.covers(promise):
+        elif not promise.is_end and self.covers(promise):  # the end is more than that no row is left: it is known
             return False
         elif not promise.where:
             self.all.add(promise.below)

@@ -241,6 +241,7 @@ def test_a_column_whose_groups_all_agree_clears_the_others():
 
 @SOME
 @given(model.lists(anything))
+@example([Punctuation({"ts": 1}), Punctuation({}, {"ts": not_in(0)})])  # which together leave no row
 def test_after_the_end_nothing_else_is_kept(said):
     frontier = Frontier.of(*said, END)
     assert frontier.ended
