@@ -21,7 +21,7 @@ from oop.errors import SchemaMismatch, UnknownColumn
 from oop.kernels import dispatch, views
 from oop.operators.base import Element, Operator, Part, Ports, Spec, load_common, read_text, text_part
 from oop.operators.group_values import check_type
-from oop.operators.held_rows import as_type
+from oop.operators.held_rows import laid_out
 from oop.operators.ledger import WITHOUT_TIME, Entry, Ledger
 from oop.operators.marks import keep_late
 from oop.operators.order import TUP, Order
@@ -152,9 +152,7 @@ class AssumeOperator:
         """From another thread text comes as dictionaries."""
         if batch.schema.types == self.input.types and batch.schema.names == self.input.names:
             return batch.replace_schema_metadata(None)
-        return pa.RecordBatch.from_arrays(
-            [as_type(batch.column(f.name), f.type) for f in self.input], schema=self.input
-        )
+        return laid_out(batch, self.input)
 
     def _with_value(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """A row whose value is null, NaN or infinite has no place in the order."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from oop.operators.base import Columns, Element, Held, Operator, Part, Ports, Spec, load_common
 from oop.operators.coverage import matching
-from oop.operators.held_rows import as_type, check_takeable
+from oop.operators.held_rows import check_takeable, laid_out
 from oop.operators.least_held import Least, least_by_group
 from oop.operators.marks import is_late, keep_late
 from oop.operators.sort_buffers import SortBuffers
@@ -114,8 +114,7 @@ class BSortOperator:
 
     def _as_declared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """From another thread text comes as dictionaries."""
-        columns = [as_type(batch.column(field.name), field.type) for field in self.rows.schema]
-        return keep_late(pa.RecordBatch.from_arrays(columns, schema=self.rows.schema), batch)
+        return keep_late(laid_out(batch, self.rows.schema), batch)
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         return self.process_punctuations([punct], port)

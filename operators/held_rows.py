@@ -250,3 +250,19 @@ def own_copy(column: pa.Array) -> pa.Array:
     if column.get_total_buffer_size() <= 2 * column.nbytes:
         return column
     return column.take(pa.array(np.arange(len(column))))
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """The columns as rows that wait are held: see `plain_type`."""
+    return pa.schema([pa.field(f.name, plain_type(f.type)) for f in schema])
+
+
+def held_as(batch: pa.RecordBatch, plain: pa.Schema) -> pa.RecordBatch:
+    """Rows as they are held, in columns of a `plain_schema`."""
+    columns = [as_type(own_copy(batch.column(f.name)), f.type) for f in plain]
+    return pa.RecordBatch.from_arrays(columns, schema=plain)
+
+
+def laid_out(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Rows in the types of a schema: what was held, or what came from another thread, where text is in dictionaries."""
+    return pa.RecordBatch.from_arrays([as_type(batch.column(f.name), f.type) for f in schema], schema=schema)

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from oop.errors import PunctuationViolated
 from oop.kernels import views
 from oop.operators.base import Part, read_text, text_part
-from oop.operators.held_rows import as_type, own_copy, plain_type
+from oop.operators.held_rows import held_as, laid_out, plain_schema
 from oop.punctuation.patterns import Bound
 
 _LAST = "last"
@@ -28,8 +28,7 @@ class OrderedRows:
 
     def __init__(self, schema: pa.Schema, on: str) -> None:
         self.schema, self.on = schema, on
-        # dictionaries are decoded, for those of several batches cannot be joined
-        self._plain = pa.schema([pa.field(f.name, plain_type(f.type), f.nullable) for f in schema])
+        self._plain = plain_schema(schema)
         self._batches: deque[tuple[pa.RecordBatch, np.ndarray]] = deque()
         self._rows = 0
         self._saved = False
@@ -44,8 +43,7 @@ class OrderedRows:
         """Rows that have a value, none below the last."""
         if not batch.num_rows:
             return
-        columns = [as_type(own_copy(batch.column(f.name)), f.type) for f in self._plain]
-        held = pa.RecordBatch.from_arrays(columns, schema=self._plain)
+        held = held_as(batch, self._plain)
         values = views.times(held.column(self.on))
         self.last = check_order(values, self.last, self.on)
         self._batches.append((held, values))
@@ -93,8 +91,7 @@ class OrderedRows:
 
     def released(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Rows that were taken, in their own types."""
-        columns = [as_type(c, f.type) for c, f in zip(rows.columns, self.schema, strict=True)]
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        return laid_out(rows, self.schema)
 
     def save(self, key: str) -> Iterator[Part]:
         """All rows as one part: an in-order operator holds few, or all of them move."""

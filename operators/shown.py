@@ -12,6 +12,7 @@ from oop.kernels import views
 from oop.operators.compute import compute as pc
 from oop.operators.coverage import covered
 from oop.operators.keys import KeyTable, read_key
+from oop.operators.qos import ENTERED
 from oop.punctuation import Frontier
 
 _GONE = -1
@@ -31,7 +32,8 @@ class Shown:
     def __init__(self, schema: pa.Schema, identity: Sequence[str]) -> None:
         self.schema = schema
         self.identity = list(identity)
-        self.values = [n for n in schema.names if n not in identity]
+        # when a result's oldest row entered is no part of the answer
+        self.values = [n for n in schema.names if n not in identity and n != ENTERED]
         self.changed = False
         self._clear()
 

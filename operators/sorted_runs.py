@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from oop.kernels import dispatch, views
 from oop.operators.base import Part
-from oop.operators.held_rows import as_type, own_copy, plain_type
+from oop.operators.held_rows import held_as, laid_out, plain_schema
 from oop.operators.ordered_rows import without_place
 from oop.punctuation.patterns import Bound
 
@@ -29,8 +29,7 @@ class SortedRuns:
 
     def __init__(self, schema: pa.Schema, on: str) -> None:
         self.schema, self.on = schema, on
-        # dictionaries are decoded, for those of several batches cannot be joined
-        self._plain = pa.schema([pa.field(f.name, plain_type(f.type), f.nullable) for f in schema])
+        self._plain = plain_schema(schema)
         self._start()
 
     def _start(self) -> None:
@@ -50,8 +49,7 @@ class SortedRuns:
         return self._run_bytes + self._new_bytes + self._valueless_bytes
 
     def add(self, batch: pa.RecordBatch) -> None:
-        columns = [as_type(own_copy(batch.column(f.name)), f.type) for f in self._plain]
-        held = pa.RecordBatch.from_arrays(columns, schema=self._plain)
+        held = held_as(batch, self._plain)
         self._rows += held.num_rows
         apart = without_place(held.column(self.on))
         if apart is not None:
@@ -108,8 +106,7 @@ class SortedRuns:
 
     def released(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Rows that were taken, in their own types."""
-        columns = [as_type(c, f.type) for c, f in zip(rows.columns, self.schema, strict=True)]
-        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        return laid_out(rows, self.schema)
 
     def save(self, key: str) -> Iterator[Part]:
         """All rows as one part, in an order that keeps that of equal ones."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.operators.base import Part
 from oop.operators.coverage import INT64_MAX, matching
-from oop.operators.held_rows import as_type, own_copy, plain_type, take_column
+from oop.operators.held_rows import as_type, held_as, plain_schema, take_column
 from oop.operators.ordering import order_rows
 from oop.punctuation import Punctuation
 from oop.punctuation.patterns import Bound
@@ -38,7 +38,7 @@ class StampedRows:
 
     def __init__(self, schema: pa.Schema, columns: Sequence[str]) -> None:
         self.schema, self.columns = schema, tuple(columns)
-        self._plain = pa.schema([pa.field(f.name, plain_type(f.type)) for f in schema])
+        self._plain = plain_schema(schema)
         self.now: int | None = None
         self._saved = False
         self._clear()
@@ -63,12 +63,7 @@ class StampedRows:
     def add(self, batch: pa.RecordBatch) -> None:
         if batch.num_rows:
             stamp = _UNKNOWN if self.now is None else self.now
-            self._append(self._held(batch), np.full(batch.num_rows, stamp, np.int64))
-
-    def _held(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """As rows are held: dictionaries decoded, for those of several batches cannot be joined."""
-        columns = [as_type(own_copy(batch.column(f.name)), f.type) for f in self._plain]
-        return pa.RecordBatch.from_arrays(columns, schema=self._plain)
+            self._append(held_as(batch, self._plain), np.full(batch.num_rows, stamp, np.int64))
 
     def _append(self, batch: pa.RecordBatch, stamps: np.ndarray) -> None:
         self._changed = True
@@ -159,7 +154,7 @@ class StampedRows:
         self._clear()
         held, stamps = parts.get(_HELD), parts.get(_STAMPS)
         if held is not None and stamps is not None:
-            self._append(self._held(held), views.column(stamps.column(0)).data.copy())
+            self._append(held_as(held, self._plain), views.column(stamps.column(0)).data.copy())
         self._changed, self._saved = False, held is not None
 
 

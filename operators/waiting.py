@@ -17,7 +17,7 @@ from oop.operators import time_slices
 from oop.operators.base import Part
 from oop.operators.compute import compute as pc
 from oop.operators.coverage import covered
-from oop.operators.held_rows import as_type, own_copy, plain_type, take_column
+from oop.operators.held_rows import as_type, held_as, plain_schema, take_column
 from oop.operators.slice_parts import SliceParts, check_columns
 from oop.operators.time_slices import MOST, WIDEST, Slicing
 from oop.operators.times import is_whole
@@ -43,7 +43,7 @@ class WaitingRows:
     def __init__(self, schema: pa.Schema, on: str) -> None:
         self.schema, self.on = schema, on
         self.whole = is_whole(schema.field(on).type)
-        self._plain = pa.schema([pa.field(f.name, plain_type(f.type)) for f in schema])
+        self._plain = plain_schema(schema)
         self._parts = SliceParts()
         self._start()
 
@@ -60,7 +60,7 @@ class WaitingRows:
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Hold rows; those of one time stay in the order in which they came."""
-        batch = self._held(batch)
+        batch = held_as(batch, self._plain)
         column = batch.column(self.on)
         there = column.is_valid() if self.whole else pc.fill_null(pc.invert(pc.is_nan(column)), False)
         known = views.booleans(there)
@@ -85,11 +85,6 @@ class WaitingRows:
     def times(self, batch: pa.RecordBatch) -> np.ndarray:
         """The attribute of rows that have it."""
         return views.times(batch.column(self.on))
-
-    def _held(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """As rows are held: dictionaries decoded, for those of several batches cannot be joined."""
-        columns = [as_type(own_copy(batch.column(f.name)), f.type) for f in self._plain]
-        return pa.RecordBatch.from_arrays(columns, schema=self._plain)
 
     def _append(self, number: int | None, batch: pa.RecordBatch, view: bool = False) -> None:
         """``view``: it is a piece of something larger, and gets memory of its own. If it stays, it must not keep alive
@@ -209,7 +204,7 @@ class WaitingRows:
         self.slicing.shift = shift or 0
         for number, part in found:
             check_columns(part, self.schema.names, "waiting rows were")
-            self._append(number, self._held(part))
+            self._append(number, held_as(part, self._plain))
         self._changed = set()
 
 

@@ -12,6 +12,7 @@ import pytest
 import oop
 from oop.latency import measured
 from oop.operators.qos import ENTERED, least_of, steps_of
+from oop.operators.shown import Shown
 from oop.testing import ManualClock
 from tests.oop_.test_in_order import PLANS
 
@@ -86,6 +87,12 @@ def test_every_plan_can_be_measured_and_answers_the_same(name, order):
     assert answer.schema.equals(expected.schema)
     assert found.metrics.latency.rows == expected.num_rows and plain.metrics.latency is None
     assert str(found.metrics.latency).startswith(f"latency of {expected.num_rows} rows: mean ")
+
+
+def test_a_timestamp_alone_is_no_news():
+    shown = Shown(pa.schema({"k": pa.int64(), "n": pa.int64(), ENTERED: pa.int64()}), ["k"])
+    assert shown.news(pa.record_batch({"k": [1], "n": [5], ENTERED: [9]})).num_rows == 1
+    assert shown.news(pa.record_batch({"k": [1], "n": [5], ENTERED: [7]})).num_rows == 0
 
 
 def test_a_column_of_that_name_is_refused():
