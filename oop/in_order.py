@@ -61,16 +61,21 @@ class _Step:
     ordered: frozenset[str] = frozenset()
 
 
+_Sorts = dict[tuple[int, int | None, str], Node]
+"""By what they sort, and by which attribute."""
+
+
 def in_order(root: Node, time: str | None = None) -> Node:
     """The plan as an in-order system runs it; its rows in order of ``time``, where that can be. Results that are shown
     early are not: they would have to wait for that."""
     made: dict[int, _Made] = {}
+    sorts: _Sorts = {}
     readers = consumers(root)
     for node in walk(root):
         given = [made[id(edge.node)] for edge in node.inputs]
         step = _step(node, given, [reader for reader, _ in readers.get(id(node), ())])
         edges = [
-            _sorted(Edge(above.node, edge.route), above, on, node)
+            _sorted(Edge(above.node, edge.route), above, on, node, sorts)
             for above, on, edge in zip(given, step.needs, node.inputs, strict=True)
         ]
         new = make_node(step.spec, edges, node.site, node.call, node.data)
@@ -81,11 +86,14 @@ def in_order(root: Node, time: str | None = None) -> Node:
     return _sorted_if_possible(last.node, time)
 
 
-def _sorted(edge: Edge, above: _Made, on: str | None, node: Node) -> Edge:
-    """An input in the order that the operator needs."""
+def _sorted(edge: Edge, above: _Made, on: str | None, node: Node, sorts: _Sorts) -> Edge:
+    """An input in the order that the operator needs; who else needs the same shares the sort."""
     if on is None or on in above.ordered:
         return edge
-    return Edge(make_node(InputSort(on), [edge], node.site, node.call))
+    key = id(edge.node), edge.route, on
+    if key not in sorts:
+        sorts[key] = make_node(InputSort(on), [edge], node.site, node.call)
+    return Edge(sorts[key])
 
 
 def _sorted_if_possible(root: Node, time: str) -> Node:

@@ -17,7 +17,7 @@ from oop.operators import time_slices
 from oop.operators.base import Part
 from oop.operators.compute import compute as pc
 from oop.operators.coverage import covered
-from oop.operators.held_rows import as_type, held_as, plain_schema, take_column
+from oop.operators.held_rows import held_as, laid_out, plain_schema, take_column
 from oop.operators.slice_parts import SliceParts, check_columns
 from oop.operators.time_slices import MOST, WIDEST, Slicing
 from oop.operators.times import is_whole
@@ -186,8 +186,7 @@ class WaitingRows:
         for start in range(0, rows.num_rows, _WHOLE_BATCH):
             end = start + _WHOLE_BATCH
             part = rows.slice(start, _WHOLE_BATCH) if order is None else _taken(rows, order[start:end])
-            columns = [as_type(c, f.type) for c, f in zip(part.columns, self.schema, strict=True)]
-            yield pa.RecordBatch.from_arrays(columns, schema=self.schema)
+            yield laid_out(part, self.schema)
 
     def save(self, prefix: str = "") -> Iterator[Part]:
         """The slices that changed since the last time."""

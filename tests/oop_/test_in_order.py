@@ -384,3 +384,10 @@ def test_what_a_sort_holds_is_what_is_counted():
         assert runs.nbytes == sum(rows.nbytes for rows in runs._all())
     assert list(runs.take_valueless())
     assert (len(runs), runs.nbytes) == (0, 0)
+
+
+def test_who_needs_the_same_order_shares_the_sort():
+    s = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.slack(5))
+    shown = s.join(s, on="k", within=(0, 2)).explain(order="iop")
+    assert shown.count("InputSort by ts") == 2 and shown.count("(the same as above)") == 1
+    assert shown.count("Source") == 1
