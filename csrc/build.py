@@ -20,7 +20,7 @@ from cffi import FFI
 CSRC = Path(__file__).resolve().parent
 HEADERS_ONLY = ("status",)
 STEMS = ("window", "late", "groups", "aggregates", "partition", "joins", "repeats", "sessions")
-STEMS += ("buffers", "sorting", "runs")
+STEMS += ("buffers", "sorting", "runs", "flush")
 # included by sources, of no interest to Python
 INLINE = ("hash", "column", "fetch", "heap", "keys", "lines", "radix", "wide")
 # No contraction: a fused multiply-add rounds a window's start otherwise than the other kernels do. Nothing for one

@@ -48,6 +48,8 @@ class Kernels:
     prefix_bounds_rows: Callable[..., tuple[Array, Array]]
     prefix_bounds_by: Callable[..., Array]
     mark_late: Callable[..., Bools]
+    pack_words: Callable[..., Array]
+    FlushTable: type[reference.FlushTable]
     GroupTable: type[reference.GroupTable]
     JoinTable: type[reference.JoinTable]
     SortBuffers: type[reference.SortBuffers]

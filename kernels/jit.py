@@ -12,6 +12,7 @@ from oop.kernels.jit_aggregates import (
 )
 from oop.kernels.jit_buffers import RowBounds, SortBuffers
 from oop.kernels.jit_first import merge_first, merge_last, take_first, take_last
+from oop.kernels.jit_flush import FlushTable, pack_words
 from oop.kernels.jit_groups import GroupTable
 from oop.kernels.jit_joins import JoinTable
 from oop.kernels.jit_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
@@ -25,6 +26,7 @@ from oop.kernels.jit_sums import add_sum_int, merge_sum_int, sum_int_result
 from oop.kernels.jit_windows import order_slots, select_below, select_not_below, wid_ranges
 
 __all__ = [
+    "FlushTable",
     "GroupTable",
     "JoinTable",
     "RowBounds",
@@ -51,6 +53,7 @@ __all__ = [
     "merge_sum_int",
     "merge_summary",
     "order_slots",
+    "pack_words",
     "prefix_bounds",
     "prefix_bounds_by",
     "prefix_bounds_rows",

@@ -16,13 +16,13 @@ from oop.kernels.jit_compiler import NO_ROWS, as_input, as_mask
 from oop.kernels.jit_tables import Secrets, find_bytes, find_words, pack_bits, place_bytes, place_words
 from oop.kernels.reference_groups import Words, check_columns, check_kinds
 from oop.kernels.views import DTYPES, Column, take_rows
+from oop.kernels.words import WORD_BITS, lay_out
 
 LEAST_SLOTS = 32
 # Of the slots in use; beyond it linear probing slows down.
 LOAD = 0.6
 # A table with this part of the groups that were expected is on its way to them.
 EXPECT_FROM = 16
-WORD_BITS = 64
 
 # New in each process, and kept by each table, which so works on wherever it is sent.
 SECRETS: Secrets = tuple(np.frombuffer(os.urandom(24), np.uint64) | np.uint64(1))
@@ -187,23 +187,6 @@ class ByteTable:
         arena = np.zeros(max(2 * len(self._arena), int(self._ends[self._count]) + more), np.uint8)
         arena[: len(self._arena)] = self._arena
         self._arena = arena
-
-
-def lay_out(kinds: Sequence[str]) -> tuple[list[tuple[int, int]], int]:
-    """The word and the shift of each column, and how many words there are.
-
-    >>> lay_out(["int32", "int", "int8", "bytes"])
-    ([(0, 0), (1, 0), (0, 32), (2, 0)], 3)
-    """
-    fields, free = [], list[int]()
-    for kind in kinds:
-        bits = WORD_BITS if kind == "bytes" else 8 * np.dtype(DTYPES[kind]).itemsize
-        place = next((place for place, left in enumerate(free) if left >= bits), len(free))
-        if place == len(free):
-            free.append(WORD_BITS)
-        fields.append((place, WORD_BITS - free[place]))
-        free[place] -= bits
-    return fields, len(free)
 
 
 def count_slots(groups: int) -> int:

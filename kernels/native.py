@@ -21,6 +21,7 @@ from oop.kernels.native_aggregates import (
 )
 from oop.kernels.native_buffers import RowBounds, SortBuffers
 from oop.kernels.native_first import merge_first, merge_last, take_first, take_last
+from oop.kernels.native_flush import FlushTable, pack_words
 from oop.kernels.native_groups import GroupTable
 from oop.kernels.native_joins import JoinTable
 from oop.kernels.native_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
@@ -31,6 +32,7 @@ from oop.kernels.native_sessions import drop_sessions, extend_sessions, sessions
 from oop.kernels.native_windows import order_slots, select_below, select_not_below, wid_ranges
 
 __all__ = [
+    "FlushTable",
     "GroupTable",
     "JoinTable",
     "RowBounds",
@@ -57,6 +59,7 @@ __all__ = [
     "merge_sum_int",
     "merge_summary",
     "order_slots",
+    "pack_words",
     "prefix_bounds",
     "prefix_bounds_by",
     "prefix_bounds_rows",

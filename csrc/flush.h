@@ -1,0 +1,59 @@
+/* The low-level half of two-level aggregation: a table of a fixed size, in which an aggregate that is in the way goes
+   out (paper 004, section 6 and figure 7). Memory is the caller's. */
+#ifndef OOP_FLUSH_H
+#define OOP_FLUSH_H
+
+#include <stdint.h>
+
+#include "groups.h"
+#include "status.h"
+
+/* What is in a slot. */
+typedef struct {
+    uint64_t tag;  /* the key, where it is one word; else a hash of it */
+    int64_t wid;
+    int64_t place; /* -1: empty */
+} oop_slot;
+
+typedef struct {
+    oop_slot *slots;
+    uint64_t *words; /* by place: width words of the key */
+    int64_t *wids;   /* by place */
+    int64_t *unused; /* places that are free; the last is taken first */
+    int64_t size;
+    int64_t width;
+    int64_t places; /* room of words, wids and unused */
+    int64_t free;   /* how many are unused */
+    int64_t bound;
+    int64_t current;  /* in order: the window of the last row */
+    int64_t hand;     /* the next slot to be visited */
+    int64_t to_visit; /* slots that may still hold something old */
+    int64_t since;
+    int64_t collided;
+    int64_t every;
+    int32_t in_order;
+    int32_t next_slot;
+} oop_flush;
+
+/* Rows in this order: ids[i] is the place of row i. out are the places that leave, *gone of them: room for all places.
+   OOP_FULL: fewer than n places are free. OOP_ID_OUTSIDE: a slot is not below the size. OOP_NOT_SORTED: the table is in
+   order, and windows go back. In all of these cases the table is as it was. */
+int oop_push_flush(oop_flush *table, const int32_t *slots, const uint64_t *words, const int64_t *wids, int64_t n,
+                   int64_t *ids, int64_t *out, int64_t *gone);
+
+/* The aggregates of windows below the bound leave (all: of all windows), in order the old ones first. */
+int oop_flush_below(oop_flush *table, int64_t below, int32_t all, int64_t *out, int64_t *gone);
+
+/* Places that have left may be used again. OOP_FULL: more than there are. OOP_ID_OUTSIDE: one that there is not. */
+int oop_free_places(oop_flush *table, const int64_t *places, int64_t n);
+
+/* An aggregate into each of these slots, which are empty; ids[i] is its place. */
+int oop_restore_slots(oop_flush *table, const int32_t *slots, const uint64_t *words, const int64_t *wids, int64_t n,
+                      int64_t *ids);
+
+/* words[i * width + place] of each column: its bits, shifted; a null leaves zeros there and, in the last word of the row,
+   the bit of its column. words are zero before. */
+int oop_pack_words(const oop_column *columns, const int32_t *places, const int32_t *shifts, int32_t count, int64_t n,
+                   int64_t width, uint64_t *words);
+
+#endif

@@ -1,0 +1,252 @@
+"""The low-level half of two-level aggregation, in Numba: a table of a fixed size, over arrays that this class owns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from oop.kernels.checks import INT64_MIN, Array, Ints, KernelError
+from oop.kernels.jit_compiler import NO_ROWS, as_input, as_mask, compile_loop
+from oop.kernels.jit_tables import pack_bits
+from oop.kernels.reference_flush import Discipline, check_flush, check_free, check_restore, check_table
+from oop.kernels.reference_groups import Words
+from oop.kernels.views import Column
+from oop.kernels.words import check_pack, count_words, lay_out
+
+EMPTY = -1
+# Where the numbers of a table stand in its state.
+BOUND, CURRENT, HAND, TO_VISIT, SINCE, COLLIDED, FREE, GONE, IN_ORDER, EVERY, NEXT_SLOT = range(11)
+SAVED = COLLIDED + 1
+
+
+def pack_words(columns: Sequence[Column], nulls: bool, length: int | None = None) -> Words:
+    """The words of each row's key; see `oop.kernels.reference_flush.pack_words`."""
+    length = check_pack(columns, nulls, length)
+    kinds = [column.kind for column in columns]
+    words = np.zeros((length, count_words(kinds, nulls)), np.uint64)
+    for number, (column, (place, shift)) in enumerate(zip(columns, lay_out(kinds)[0], strict=True)):
+        bits = as_input(column.data).view(f"uint{8 * column.data.itemsize}")
+        floats, last = column.kind == "float", words.shape[1] - 1
+        pack_bits(bits, as_mask(column.valid), NO_ROWS, floats, place, shift, last, number, words)
+    return words
+
+
+class FlushTable:
+    """One aggregate in each slot; see `oop.kernels.reference_flush.FlushTable`."""
+
+    def __init__(self, size: int, width: int, room: int, discipline: Discipline = Discipline()) -> None:  # noqa: B008
+        check_table(size, width, room)
+        self.size, self.width, self.room, self.discipline = size, width, room, discipline
+        self._at = np.full(size, EMPTY, np.int64)
+        self._words = np.zeros((size + room, width), np.uint64)
+        self._wids = np.zeros(size + room, np.int64)
+        self._unused = np.arange(size + room)[::-1].copy()
+        self._state = np.zeros(11, np.int64)
+        self._state[[BOUND, CURRENT]] = INT64_MIN
+        self._state[[FREE, IN_ORDER, EVERY, NEXT_SLOT]] = (
+            size + room,
+            discipline.in_order,
+            discipline.every,
+            discipline.next_slot,
+        )
+
+    def __len__(self) -> int:
+        return int(self.size + self.room - self._state[FREE])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that slots and keys hold."""
+        return sum(array.nbytes for array in (self._at, self._words, self._wids, self._unused))
+
+    @property
+    def state(self) -> tuple[int, ...]:
+        """Where the hand is; see the reference."""
+        return tuple(self._state[:SAVED].tolist())
+
+    @state.setter
+    def state(self, state: Sequence[int]) -> None:
+        self._state[:SAVED] = state
+
+    @property
+    def collided(self) -> int:
+        return int(self._state[COLLIDED])
+
+    def words(self, places: Ints) -> Words:
+        """The keys of some places."""
+        found: Words = self._words[places]
+        return found
+
+    def wids(self, places: Ints) -> Ints:
+        """The windows of some places."""
+        found: Ints = self._wids[places]
+        return found
+
+    def advance(self, bound: int) -> None:
+        """Windows below the bound are complete."""
+        if bound > self._state[BOUND]:
+            self._state[BOUND] = bound
+            if not self.discipline.in_order:
+                self._state[TO_VISIT] = self.size
+
+    def push(self, slots: Array, words: Words, wids: Ints) -> tuple[Ints, Ints]:
+        """Rows in this order: the place of each, and the places that leave."""
+        check_flush(self, slots, words, wids)
+        if self.discipline.in_order and len(wids) and (wids[0] < self._state[CURRENT] or (wids[1:] < wids[:-1]).any()):
+            raise KernelError("windows go back, in a table that is in order")
+        if len(slots) > self._state[FREE]:
+            raise KernelError("there are no free places: those that have left were not given back")
+        ids, out = np.empty(len(slots), np.int64), np.empty(self.size + self.room, np.int64)
+        self._state[GONE] = 0
+        kept = self._at, self._words, self._wids, self._unused, self._state
+        _push(as_input(slots), as_input(words), as_input(wids), *kept, ids, out)
+        return ids, out[: self._state[GONE]].copy()
+
+    def flush(self, below: int | None) -> Ints:
+        """All aggregates of windows below the bound leave."""
+        out = np.empty(self.size + self.room, np.int64)
+        self._state[GONE] = 0
+        _flush(self._at, self._wids, self._state, below is None, 0 if below is None else below, out)
+        return out[: self._state[GONE]].copy()
+
+    def free(self, places: Ints) -> None:
+        """Places that have left may be used again."""
+        check_free(self, places)
+        free = self._state[FREE]
+        self._unused[free : free + len(places)] = places
+        self._state[FREE] += len(places)
+
+    def held(self) -> tuple[Array, Ints]:
+        """The slots that are taken, in order, and the places in them."""
+        taken = np.flatnonzero(self._at != EMPTY)
+        return taken.astype(np.int32), self._at[taken]
+
+    def restore(self, slots: Array, words: Words, wids: Ints) -> Ints:
+        """Into an empty table: aggregates in these slots; the place of each."""
+        check_restore(self, slots, words, wids)
+        free = int(self._state[FREE])
+        places = self._unused[free - len(slots) : free][::-1].copy()
+        self._at[slots], self._words[places], self._wids[places] = places, words, wids
+        self._state[FREE] -= len(slots)
+        return places
+
+
+@compile_loop
+def _is_same(at: int, words: Words, wids: Ints, row: int, key: Words, wid: int) -> bool:
+    if at == EMPTY or wids[at] != wid:
+        return False
+    same = True
+    for j in range(key.shape[1]):
+        same &= words[at, j] == key[row, j]
+    return same
+
+
+@compile_loop
+def _is_old(at: int, wids: Ints, bound: int) -> bool:
+    return at != EMPTY and wids[at] < bound
+
+
+@compile_loop
+def _let_go(slot: int, places: Ints, state: Ints, out: Ints) -> None:
+    if places[slot] != EMPTY:
+        out[state[GONE]] = places[slot]
+        state[GONE] += 1
+        places[slot] = EMPTY
+
+
+@compile_loop
+def _slow_flush(places: Ints, wids: Ints, state: Ints, out: Ints) -> None:
+    """SlowFlush of figure 7: one slot."""
+    slot = state[HAND]
+    if _is_old(places[slot], wids, state[CURRENT]):
+        _let_go(slot, places, state, out)
+    state[HAND] += 1
+    state[TO_VISIT] -= 1
+
+
+@compile_loop
+def _slow_flush_every(places: Ints, wids: Ints, state: Ints, out: Ints) -> None:
+    """Out of order: one old aggregate with every so many rows. As many slots are visited for it, at most."""
+    state[SINCE] += 1
+    if state[SINCE] < state[EVERY]:
+        return
+    state[SINCE] = 0
+    for _ in range(min(state[EVERY], state[TO_VISIT])):
+        slot = state[HAND]
+        state[HAND] = slot + 1 if slot + 1 < len(places) else 0
+        state[TO_VISIT] -= 1
+        if _is_old(places[slot], wids, state[BOUND]):
+            _let_go(slot, places, state, out)
+            return
+
+
+@compile_loop
+def _find(slot: int, places: Ints, kept: Words, wids: Ints, state: Ints, row: int, key: Words, wid: int) -> int:
+    """Where the aggregate of a row is, or is to be: its slot or the one behind it."""
+    here = places[slot]
+    if state[NEXT_SLOT] == 0 or _is_same(here, kept, wids, row, key, wid):
+        return slot
+    behind = slot + 1 if slot + 1 < len(places) else 0
+    other = places[behind]
+    if _is_same(other, kept, wids, row, key, wid):
+        return behind
+    if state[IN_ORDER]:  # footnote 1
+        taken = here != EMPTY and wids[here] == state[CURRENT]
+        return behind if taken and (other == EMPTY or wids[other] != state[CURRENT]) else slot
+    if here == EMPTY or other == EMPTY:
+        return slot if here == EMPTY else behind
+    return behind if wids[other] < wids[here] else slot  # the older one goes
+
+
+@compile_loop
+def _push(
+    slots: Array,
+    words: Words,
+    windows: Ints,
+    places: Ints,
+    kept: Words,
+    wids: Ints,
+    unused: Ints,
+    state: Ints,
+    ids: Ints,
+    out: Ints,
+) -> None:
+    for i in range(len(slots)):
+        wid = windows[i]
+        if state[IN_ORDER]:  # ProcessTuple of figure 7
+            if wid > state[CURRENT]:  # the start of a new window
+                while state[TO_VISIT]:
+                    _slow_flush(places, wids, state, out)
+                state[CURRENT], state[HAND], state[TO_VISIT] = wid, 0, len(places)
+            if state[TO_VISIT]:
+                _slow_flush(places, wids, state, out)
+        elif state[EVERY]:
+            _slow_flush_every(places, wids, state, out)
+        slot = _find(slots[i], places, kept, wids, state, i, words, wid)
+        at = places[slot]
+        if _is_same(at, kept, wids, i, words, wid):
+            ids[i] = at
+            continue
+        if at != EMPTY and wids[at] == wid:
+            state[COLLIDED] += 1
+            if state[IN_ORDER]:  # order is kept: all that is old goes out first
+                while state[TO_VISIT]:
+                    _slow_flush(places, wids, state, out)
+        _let_go(slot, places, state, out)
+        state[FREE] -= 1
+        place = unused[state[FREE]]
+        places[slot] = ids[i] = place
+        wids[place] = wid
+        for j in range(words.shape[1]):
+            kept[place, j] = words[i, j]
+
+
+@compile_loop
+def _flush(places: Ints, wids: Ints, state: Ints, all: bool, below: int, out: Ints) -> None:
+    if state[IN_ORDER]:  # the old ones first
+        for slot in range(len(places)):
+            if _is_old(places[slot], wids, state[CURRENT]) and (all or wids[places[slot]] < below):
+                _let_go(slot, places, state, out)
+    for slot in range(len(places)):
+        if places[slot] != EMPTY and (all or wids[places[slot]] < below):
+            _let_go(slot, places, state, out)

@@ -1,0 +1,71 @@
+"""Keys as words of 64 bits: narrow columns share one, so that comparing two keys is comparing few numbers.
+
+Words of rows are made by the kernel `pack_words`; columns are got back from them here. One more word, the last, has a
+bit for each column that is null; a table of keys without nulls does without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from oop.kernels.checks import KernelError
+from oop.kernels.reference_groups import Words, check_columns
+from oop.kernels.views import DTYPES, Column
+
+WORD_BITS = 64
+
+
+def lay_out(kinds: Sequence[str]) -> tuple[list[tuple[int, int]], int]:
+    """The word and the shift of each column, and how many words there are. Of bytes it is a word for their code.
+
+    >>> lay_out(["int32", "int", "int8", "bytes"])
+    ([(0, 0), (1, 0), (0, 32), (2, 0)], 3)
+    """
+    fields, free = [], list[int]()
+    for kind in kinds:
+        bits = WORD_BITS if kind == "bytes" else 8 * np.dtype(DTYPES[kind]).itemsize
+        place = next((place for place, left in enumerate(free) if left >= bits), len(free))
+        if place == len(free):
+            free.append(WORD_BITS)
+        fields.append((place, WORD_BITS - free[place]))
+        free[place] -= bits
+    return fields, len(free)
+
+
+def count_words(kinds: Sequence[str], nulls: bool) -> int:
+    """How many words a key of these columns has: one at least.
+
+    >>> count_words(["int32", "int32"], nulls=False), count_words(["int32", "int32"], nulls=True), count_words([], False)
+    (1, 2, 1)
+    """
+    return max(lay_out(kinds)[1] + nulls, 1)
+
+
+def check_pack(columns: Sequence[Column], nulls: bool, length: int | None) -> int:
+    """What `pack_words` is given: columns of numbers; with nulls only if there is a word for them. The rows."""
+    length = check_columns(columns, length)
+    if any(c.kind == "bytes" for c in columns):
+        raise KernelError("bytes have no words: code them first")
+    if len(columns) > WORD_BITS:
+        raise KernelError(f"a key has at most {WORD_BITS} columns here")
+    if not nulls and any(c.valid is not None for c in columns):
+        raise KernelError("there is no word for nulls")
+    return length
+
+
+def unpack_words(words: Words, kinds: Sequence[str], nulls: bool) -> list[Column]:
+    """The columns that `pack_words` made words of.
+
+    >>> words = np.array([[2 << 32 | 7]], np.uint64)
+    >>> [column.data.tolist() for column in unpack_words(words, ["int32", "int32"], nulls=False)]
+    [[7], [2]]
+    """
+    found = []
+    for number, (kind, (place, shift)) in enumerate(zip(kinds, lay_out(kinds)[0], strict=True)):
+        dtype = np.dtype(DTYPES[kind])
+        data = (words[:, place] >> np.uint64(shift)).astype(f"uint{8 * dtype.itemsize}").view(dtype)
+        valid = (words[:, -1] >> np.uint64(number)) & np.uint64(1) == 0 if nulls else None
+        found.append(Column(kind, data, None, None if valid is None or valid.all() else valid))
+    return found
