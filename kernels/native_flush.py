@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oop.kernels.checks import INT64_MIN, Array, Ints, KernelError, check_array
+from oop.kernels.checks import INT64_MIN, Array, Ints, KernelError
 from oop.kernels.native_groups import make_columns
 from oop.kernels.native_library import check_code, contiguous, ffi, lib, point
 from oop.kernels.reference_flush import Discipline, check_flush, check_free, check_restore, check_table

@@ -20,8 +20,9 @@ NOTHING = -1  # the place of an empty slot
 def pack_words(columns: Sequence[Column], nulls: bool, length: int | None = None) -> Words:
     """The words of each row's key; equal keys have equal words. With `nulls` there is one more, for nulls.
 
-    >>> pack_words([Column("int32", np.array([7], np.int32)), Column("int32", np.array([2], np.int32))], False) == 2 << 32 | 7
-    array([[ True]])
+    >>> src, dst = (Column("int32", np.array(data, np.int32)) for data in ([7, 1], [2, 0]))
+    >>> pack_words([src, dst], nulls=False).tolist() == [[2 << 32 | 7], [1]]
+    True
     """
     length = check_pack(columns, nulls, length)
     kinds = [column.kind for column in columns]

@@ -37,8 +37,8 @@ def lay_out(kinds: Sequence[str]) -> tuple[list[tuple[int, int]], int]:
 def count_words(kinds: Sequence[str], nulls: bool) -> int:
     """How many words a key of these columns has: one at least.
 
-    >>> count_words(["int32", "int32"], nulls=False), count_words(["int32", "int32"], nulls=True), count_words([], False)
-    (1, 2, 1)
+    >>> [count_words(kinds, nulls) for kinds, nulls in ((["int32", "int32"], False), (["int"], True), ([], False))]
+    [1, 2, 1]
     """
     return max(lay_out(kinds)[1] + nulls, 1)
 
