@@ -42,6 +42,7 @@ class FlushTable:
         self._words = np.zeros((size + room, width), np.uint64)
         self._wids = np.zeros(size + room, np.int64)
         self._unused = np.arange(size + room)[::-1].copy()
+        self.installed: Ints = np.zeros(0, np.int64)
         self._state = np.zeros(11, np.int64)
         self._state[[BOUND, CURRENT]] = INT64_MIN
         self._state[[FREE, IN_ORDER, EVERY, NEXT_SLOT]] = (
@@ -98,8 +99,10 @@ class FlushTable:
             raise KernelError("there are no free places: those that have left were not given back")
         ids, out = np.empty(len(slots), np.int64), np.empty(self.size + self.room, np.int64)
         self._state[GONE] = 0
+        free = int(self._state[FREE])
         kept = self._at, self._words, self._wids, self._unused, self._state
         _push(as_input(slots), as_input(words), as_input(wids), *kept, ids, out)
+        self.installed = self._unused[self._state[FREE] : free][::-1].copy()  # what was taken off the end
         return ids, out[: self._state[GONE]].copy()
 
     def flush(self, below: int | None) -> Ints:

@@ -57,6 +57,7 @@ class FlushTable:
         table.bound = table.current = INT64_MIN
         table.every, table.in_order, table.next_slot = discipline.every, discipline.in_order, discipline.next_slot
         self._gone = ffi.new("int64_t *")
+        self.installed: Ints = np.zeros(0, np.int64)
 
     def __del__(self) -> None:
         for array in (self._slots, self._words, self._wids, self._unused):
@@ -107,7 +108,7 @@ class FlushTable:
         check_flush(self, slots, words, wids)
         slots, words, wids = contiguous(slots), contiguous(words), contiguous(wids)
         ids = new_array(len(slots), np.int64)
-        out = self._out()
+        out, free = self._out(), self._table.free
         code = lib.oop_push_flush(
             self._table, point(slots), ffi.from_buffer("uint64_t[]", words), point(wids), len(slots), point(ids),
             point(out), self._gone,
@@ -117,6 +118,7 @@ class FlushTable:
         if code == lib.OOP_NOT_SORTED:
             raise KernelError("windows go back, in a table that is in order")
         check_code(code)
+        self.installed = self._unused.view(np.int64)[self._table.free : free][::-1].copy()  # what was taken off the end
         return ids, out[: self._gone[0]]
 
     def flush(self, below: int | None) -> Ints:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -50,19 +51,29 @@ class Discipline:
     next_slot: bool = False
 
 
+class Fixed(Protocol):
+    """What the checks look at."""
+
+    size: int
+    width: int
+    room: int
+
+    def __len__(self) -> int: ...
+
+
 def check_table(size: int, width: int, room: int) -> None:
     if not 1 <= size <= MOST_SLOTS or not 1 <= room <= MOST_SLOTS - size or not 1 <= width <= 65:
         raise KernelError(f"no table of {size} slots, {width} words and room for {room} rows")
 
 
-def check_flush(table: FlushTable, slots: Array, words: Words, wids: Ints) -> None:
+def check_flush(table: Fixed, slots: Array, words: Words, wids: Ints) -> None:
     """What is pushed fits the table."""
     if len(slots) > table.room:
         raise KernelError(f"{len(slots)} rows at once, where the table has room for {table.room}")
     check_rows(table, slots, words, wids)
 
 
-def check_rows(table: FlushTable, slots: Array, words: Words, wids: Ints) -> None:
+def check_rows(table: Fixed, slots: Array, words: Words, wids: Ints) -> None:
     check_array("slots", slots, np.int32)
     check_array("wids", wids, np.int64, len(slots))
     if not isinstance(words, np.ndarray) or words.dtype != np.uint64 or words.shape != (len(slots), table.width):
@@ -71,13 +82,13 @@ def check_rows(table: FlushTable, slots: Array, words: Words, wids: Ints) -> Non
         raise KernelError(f"slots must be from 0 to {table.size - 1}")
 
 
-def check_free(table: FlushTable, places: Ints) -> None:
+def check_free(table: Fixed, places: Ints) -> None:
     check_ids(places, table.size + table.room, name="places")
     if len(places) > len(table):
         raise KernelError(f"{len(places)} places are given back, of {len(table)}")
 
 
-def check_restore(table: FlushTable, slots: Array, words: Words, wids: Ints) -> None:
+def check_restore(table: Fixed, slots: Array, words: Words, wids: Ints) -> None:
     """Each slot has one aggregate at most, and the table none yet."""
     if len(table) or len(np.unique(slots)) < len(slots):
         raise KernelError("aggregates go back into an empty table, one into a slot")
@@ -111,6 +122,7 @@ class FlushTable:
         self.to_visit = 0  # slots that may still hold something old; 0: flush_finished
         self.since = 0  # rows since the last that was let go, out of order
         self.collided = 0
+        self.installed: Ints = np.zeros(0, np.int64)  # the places that the last push gave to new aggregates
         self._at = [NOTHING] * size
         self._words = np.zeros((size + room, width), np.uint64)
         self._wids = np.zeros(size + room, np.int64)
@@ -158,9 +170,13 @@ class FlushTable:
         if len(slots) > len(self._free):
             raise KernelError("there are no free places: those that have left were not given back")
         out: list[int] = []
+        free = len(self._free)
+        below = self._free[free - len(slots) :]
         step = self._push_in_order if self.discipline.in_order else self._push
         keys = [tuple(key) for key in words.tolist()]
         ids = [step(slot, key, wid, out) for slot, key, wid in zip(slots.tolist(), keys, wids.tolist(), strict=True)]
+        used = free - len(self._free)
+        self.installed = np.array(below[::-1][:used], np.int64)
         return np.array(ids, np.int64), np.array(out, np.int64)
 
     def flush(self, below: int | None) -> Ints:
