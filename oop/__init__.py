@@ -31,6 +31,7 @@ from oop.errors import (
 )
 from oop.operators.aggregates import aside, count, late, max, mean, min, seen, sum, var
 from oop.operators.expressions import Expr, col, greatest, if_else, least, lit
+from oop.operators.flush import Flush, lazy_flush, slow_flush
 from oop.operators.order import Order
 from oop.operators.user_aggregate import aggregate
 from oop.operators.value_aggregates import collect, count_distinct, first, last, median, quantile, top
@@ -72,6 +73,7 @@ __all__ = [
     "Blame",
     "Embedded",
     "Expr",
+    "Flush",
     "Frontier",
     "Late",
     "LateRow",
@@ -106,6 +108,7 @@ __all__ = [
     "landmark",
     "last",
     "late",
+    "lazy_flush",
     "least",
     "lit",
     "max",
@@ -121,6 +124,7 @@ __all__ = [
     "session",
     "slack",
     "sliding",
+    "slow_flush",
     "source",
     "sum",
     "timer",

@@ -6,7 +6,7 @@ unblock, `interests` which promises help whom.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -216,21 +216,26 @@ def _never_emits(node: Node, source: Node, attribute: str) -> NeverEmits:
     )
 
 
-def explain(root: Node) -> str:
-    """The plan as a tree, with how promises cross each operator."""
-    lines = list(_tree(root, "", "", {}))
+def explain(root: Node, notes: Mapping[int, str] | None = None) -> str:
+    """The plan as a tree, with how promises cross each operator; ``notes``, by id of a node, say more of some."""
+    lines = list(_tree(root, "", "", {}, notes or {}))
     width = max((len(left) for left, right in lines if right), default=0)
     return "\n".join(f"{left:<{width}}   {right}".rstrip() if right else left for left, right in lines)
 
 
-def _tree(node: Node, head: str, tail: str, seen: dict[int, int]) -> Iterator[tuple[str, str]]:
+def _tree(
+    node: Node, head: str, tail: str, seen: dict[int, int], notes: Mapping[int, str]
+) -> Iterator[tuple[str, str]]:
     shared = seen.get(id(node))
     if shared is not None:
         yield f"{head}{node.spec.describe()}", "(the same as above)"
         return
     seen[id(node)] = len(seen)
-    yield f"{head}{node.spec.describe()}", node.spec.promise_note()
+    said = (node.spec.promise_note(), notes.get(id(node), ""))
+    yield f"{head}{node.spec.describe()}", "; ".join(text for text in said if text)
     for i, edge in enumerate(node.inputs):
         last = i == len(node.inputs) - 1
         route = "" if edge.route is None else f"[{edge.route}] "
-        yield from _tree(edge.node, f"{tail}{'└─ ' if last else '├─ '}{route}", tail + ("   " if last else "│  "), seen)
+        yield from _tree(
+            edge.node, f"{tail}{'└─ ' if last else '├─ '}{route}", tail + ("   " if last else "│  "), seen, notes
+        )

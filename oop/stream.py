@@ -502,8 +502,9 @@ class Stream:
         plan = accounted(resolved(node))
         return described(plan if order == "oop" else in_order(plan, self.time))
 
-    def explain(self, order: str = "oop") -> str:
-        """The plan as a tree; of ``order="iop"`` with what in-order operators hold.
+    def explain(self, order: str = "oop", engine: Any = None) -> str:
+        """The plan as a tree; of ``order="iop"`` with what in-order operators hold. For an engine it also says where
+        rows are preaggregated, and where not and why.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.ordered(), name="north")
@@ -511,7 +512,11 @@ class Stream:
         Filter ts > 0                             promises pass
         └─ Source north   ordered   late: drop
         """
-        return explain(self._final(order))
+        root = self._final(order)
+        if engine is None:
+            return explain(_engine[0]().plan(root))
+        planned = engine.plan(root)
+        return explain(planned, engine.notes(planned))
 
     def __repr__(self) -> str:
         return f"<Stream {', '.join(self.schema.names)}>"

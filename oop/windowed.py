@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from oop.accounting import check_accounts
 from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn, WrongArgument
 from oop.numbering import check_numbers, resolved
+from oop.operators.aggregate import Aggregate
 from oop.operators.aggregates import ACCOUNTS
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.expressions import Expr
+from oop.operators.flush import Flush
 from oop.operators.group_by import GroupBy
 from oop.operators.numbers import SEQ
 from oop.operators.times import check_time_type
 from oop.plan import PROBES, could_promise, frontiers
+from oop.preaggregating import check_mergeable
 from oop.site import user_line
 from oop.windows import Window
 
@@ -82,6 +86,16 @@ class Windowed:
         windowed = Windowed(self.stream.with_columns(**named), self.window, self.on) if named else self
         return Grouped(windowed.stream, windowed, (*keys, *named))
 
+    def preaggregate(self, flush: Flush | bool = True) -> Grouped:
+        """The same as ``.group_by().preaggregate(…)``.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 2, 12]}), time="ts", punctuate=oop.ordered())
+        >>> s.window(oop.tumbling(10)).preaggregate().agg(n=oop.count()).run().to_table()["n"].to_pylist()
+        [2, 1]
+        """
+        return Grouped(self.stream, self, ()).preaggregate(flush)
+
     def agg(self, **aggregates: AggregateFunction) -> Stream:
         """One result for each window.
 
@@ -102,7 +116,9 @@ class Grouped:
     [2, 1]
     """
 
-    def __init__(self, stream: Stream, windowed: Windowed | None, keys: Sequence[str]) -> None:
+    def __init__(
+        self, stream: Stream, windowed: Windowed | None, keys: Sequence[str], flush: Flush | bool | None = None
+    ) -> None:
         site = user_line()
         for key in keys:
             if not isinstance(key, str):
@@ -111,7 +127,7 @@ class Grouped:
                 raise UnknownColumn.of(key, stream.schema.names, at=site)
         if len(set(keys)) < len(keys):
             raise SchemaMismatch(f"a key is named twice: {', '.join(keys)}", at=site)
-        self.stream, self.windowed, self.keys = stream, windowed, tuple(keys)
+        self.stream, self.windowed, self.keys, self.flush = stream, windowed, tuple(keys), flush
 
     def window(self, window: Window, on: str | None = None) -> Grouped:
         """The same as ``.window(…).group_by(…)``.
@@ -121,7 +137,29 @@ class Grouped:
         >>> s.group_by("k").window(oop.tumbling(10)).agg(n=oop.count()).run().to_table().to_pylist()
         [{'window_start': 0, 'window_end': 10, 'k': 'a', 'n': 2}]
         """
-        return Grouped(self.stream, Windowed(self.stream, window, on), self.keys)
+        return Grouped(self.stream, Windowed(self.stream, window, on), self.keys, self.flush)
+
+    def preaggregate(self, flush: Flush | bool = True) -> Grouped:
+        """Whether, and how, rows are reduced to partial aggregates on their way, in a table of a fixed size (paper 004,
+        section 6): ``oop.slow_flush(…)`` or ``oop.lazy_flush(…)``, True for a table that fits by itself and delays
+        nothing, or False for none. The answer is the same. Without a word it is done where rows would else cross to
+        other threads, or workers of Spark, one by one.
+
+        >>> import oop
+        >>> rows = pa.table({"ts": [1, 2, 3, 14, 25], "k": ["a", "b", "a", "a", "a"]})
+        >>> s = oop.source(rows, time="ts", punctuate=oop.ordered())
+        >>> reduced = s.window(oop.tumbling(10)).group_by("k").preaggregate(oop.lazy_flush(slots=2, m=1))
+        >>> counts = reduced.agg(n=oop.count())
+        >>> [(row["window_start"], row["k"], row["n"]) for row in counts.run().to_table().sort_by("k").to_pylist()]
+        [(0, 'a', 2), (10, 'a', 1), (20, 'a', 1), (0, 'b', 1)]
+        """
+        if not isinstance(flush, Flush | bool):
+            raise WrongArgument(
+                f"preaggregate takes oop.lazy_flush(…), oop.slow_flush(…), True or False, not {flush!r}",
+                at=user_line(),
+                hint=".preaggregate(oop.lazy_flush(slots=65_536))",
+            )
+        return Grouped(self.stream, self.windowed, self.keys, flush)
 
     def agg(self, **aggregates: AggregateFunction) -> Stream:
         """The aggregates of each group, by the names that their columns get.
@@ -162,8 +200,21 @@ class Grouped:
         call = f".agg({', '.join(f'{n}={a.function}' for n, a in functions)})"
         if self.windowed is None:
             on = promised_keys(self.stream, self.keys)
-            return self.stream._then(GroupBy(self.keys, functions, on), call, time=on[0] if on else None)
-        return self.windowed.window.aggregated(self.stream, self.windowed.on, self.keys, functions, call)
+            found = self.stream._then(GroupBy(self.keys, functions, on), call, time=on[0] if on else None)
+        else:
+            found = self.windowed.window.aggregated(self.stream, self.windowed.on, self.keys, functions, call)
+        return found if self.flush is None else _preaggregated(found, self.flush, call, site)
+
+
+def _preaggregated(stream: Stream, flush: Flush | bool, call: str, site: str) -> Stream:
+    """The aggregate that is the stream's last operator, told how to have its rows."""
+    node = stream._node
+    spec: Any = node.spec
+    if flush:
+        check_mergeable(spec, node.input_schemas(), call, site)
+    elif not isinstance(spec, Aggregate | GroupBy):
+        return stream
+    return type(stream)(replace(node, spec=replace(spec, flush=flush)), time=stream.time)
 
 
 def promised_keys(stream: Stream, keys: Sequence[str]) -> tuple[str, ...]:

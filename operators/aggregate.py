@@ -8,7 +8,7 @@ output promises ``window_start < start(W)`` and ``window_end < start(W) + range`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
@@ -18,16 +18,17 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.kernels.scratch import lasting_array
 from oop.operators.aggregates import Aggregate as AggregateFunction
-from oop.operators.base import Columns, Element, Held, Operator, Part, Reducer, Spec
+from oop.operators.base import Columns, Element, Held, Operator, Part, Spec
 from oop.operators.bucket import WID_END, WID_START
 from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds, is_promised
+from oop.operators.flush import Flush
 from oop.operators.groups import Edges, Shape, Table
 from oop.operators.holding import Holding, Named, can_merge, describe_groups, unique_schema
 from oop.operators.keys import read_key
 from oop.operators.marks import is_late, is_partial
 from oop.operators.oldest import oldest_window
 from oop.operators.panes import PaneCode, PaneTree
-from oop.operators.preaggregate import Preaggregate
+from oop.operators.partial_table import Partials
 from oop.operators.times import from_physical
 from oop.operators.wids import Windows
 from oop.punctuation import Frontier, Interest, Punctuation
@@ -48,6 +49,8 @@ class Aggregate(Spec):
     grid: Windows
     on: str
     time: pa.DataType
+    flush: Flush | bool | None = field(default=None, kw_only=True)
+    """How its rows are preaggregated, if the user said so; or whether."""
     name = "Aggregate"
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
@@ -85,8 +88,17 @@ class Aggregate(Spec):
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return AggregateOperator(self, inputs)
 
-    def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
-        return Preaggregate(AggregateOperator(self, inputs)) if can_merge(self.aggregates) else None
+    def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
+        if not can_merge(self.aggregates):
+            return None
+        shape, code = Shape(inputs[0], self.keys, self.aggregates), PaneCode(self.grid)
+        if not self.grid.overlaps:
+            return Partials(shape, partial(_wids, name=WID_START), slot_name=WID_START)
+        return Partials(
+            shape,
+            lambda batch: code.encode(_wids(batch, WID_START), _wids(batch, WID_END)),
+            lambda slot: code.decode(slot)[0],
+        )
 
     def describe(self) -> str:
         return describe_groups("Aggregate", self.aggregates, self.keys)

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
 from oop.errors import OopError
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.encoding import dumps, loads
+
+if TYPE_CHECKING:
+    from oop.operators.partial_table import Partials
 
 Element: TypeAlias = pa.RecordBatch | Punctuation
 Part: TypeAlias = tuple[str, pa.RecordBatch | None]
@@ -96,14 +99,6 @@ class ShowsOpen(Protocol):
     def open_results(self) -> Iterator[pa.RecordBatch]: ...
 
 
-class Reducer(Protocol):
-    """Rows in, fewer rows out that say the same to the operator it was made for (see `Spec.preaggregate`)."""
-
-    def take(self, batch: pa.RecordBatch) -> None: ...
-
-    def drain(self) -> Iterator[pa.RecordBatch]: ...
-
-
 class Spec:
     """The base of all specs; each is a frozen dataclass. Defaults are those of an operator without state that passes
     promises as they are."""
@@ -176,8 +171,8 @@ class Spec:
         """
         return self if self.passes else None
 
-    def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
-        """What makes fewer rows of those on their way to it, where that can be: it takes the reduced ones as well."""
+    def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
+        """What the rows on their way to it can be reduced to, where that can be: it takes partials as well."""
         return None
 
     def early(self) -> tuple[str | None, tuple[str, ...]]:

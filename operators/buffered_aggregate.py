@@ -15,13 +15,14 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.aggregate import Aggregate, AggregateOperator
-from oop.operators.base import Columns, Element, Held, Operator, Part, Reducer, load_common, read_text, text_part
+from oop.operators.base import Columns, Element, Held, Operator, Part, load_common, read_text, text_part
 from oop.operators.bucket import WID_END, WID_START
 from oop.operators.coverage import INT64_MIN, as_int64
 from oop.operators.groups import Table
 from oop.operators.keys import read_key
 from oop.operators.oldest import held_window
 from oop.operators.ordered_rows import OrderedRows, load_last, save_last
+from oop.operators.partial_table import Partials
 from oop.punctuation import Punctuation
 
 _ROWS, _WINDOWS = "rows", "windows"
@@ -43,7 +44,7 @@ class BufferedAggregate(Aggregate):
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return BufferedAggregateOperator(self, inputs)
 
-    def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
+    def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
         return None
 
     def describe(self) -> str:

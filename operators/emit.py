@@ -22,7 +22,6 @@ from oop.operators.base import (
     Operator,
     Part,
     Ports,
-    Reducer,
     Spec,
     TakesTrains,
     read_text,
@@ -30,6 +29,7 @@ from oop.operators.base import (
 )
 from oop.operators.holding import unique_schema
 from oop.operators.marks import is_partial, keep_late
+from oop.operators.partial_table import Partials
 from oop.operators.shown import Shown
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
@@ -87,9 +87,9 @@ class Emit(Spec):
         on = self.of.early()[0] if self.every is not None else None
         return asked if on is None else [None if names is None else names | {on} for names in asked]
 
-    def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
+    def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
         # steps go by the times of rows, which partial aggregates no longer have
-        return None if self.every is not None else self.of.preaggregate(inputs)
+        return None if self.every is not None else self.of.partials(inputs)
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         # what shows results so far need not wait for a promise

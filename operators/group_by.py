@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from oop.operators.aggregates import Aggregate as AggregateFunction
-from oop.operators.base import Columns, Element, Held, Operator, Reducer, Spec
+from oop.operators.base import Columns, Element, Held, Operator, Spec
 from oop.operators.coverage import INT64_MAX, as_int64, covered
 from oop.operators.groups import Shape, Table
 from oop.operators.holding import Holding, can_merge, describe_groups, unique_schema
 from oop.operators.marks import is_late, is_partial
 from oop.operators.oldest import oldest_group
-from oop.operators.preaggregate import Preaggregate
+from oop.operators.partial_table import Partials
 from oop.operators.times import slots_of
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.translate import carry, carry_promise
@@ -32,6 +32,8 @@ class GroupBy(Spec):
     keys: tuple[str, ...]
     aggregates: tuple[tuple[str, AggregateFunction], ...]
     on: tuple[str, ...]
+    flush: bool | None = None
+    """False: its rows are not to be preaggregated on their way to another worker."""
     name = "GroupBy"
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
@@ -64,8 +66,14 @@ class GroupBy(Spec):
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return GroupByOperator(self, inputs)
 
-    def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
-        return Preaggregate(GroupByOperator(self, inputs)) if can_merge(self.aggregates) else None
+    def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
+        if not can_merge(self.aggregates):
+            return None
+        return Partials(Shape(inputs[0], self.keys, self.aggregates), self.slots)
+
+    def slots(self, batch: pa.RecordBatch) -> np.ndarray:
+        """Where rows stand in time: the first key that is promised about."""
+        return slots_of(batch.column(self.on[0])) if self.on else np.zeros(batch.num_rows, np.int64)
 
     def describe(self) -> str:
         return describe_groups("GroupBy", self.aggregates, self.keys)
@@ -87,17 +95,12 @@ class GroupByOperator(Holding):
         if is_late(batch):  # taken for groups that are not covered
             batch = self.keep_usable(batch, ~covered(self._own(), batch.select(list(self.keys))))
         if batch.num_rows:
-            self.take_in(self._slots(batch), batch)
+            self.take_in(self.spec.slots(batch), batch)
         yield from ()
 
     def _own(self) -> Frontier:
         """What the input promises about the keys: a group is covered when one of these promises covers it."""
         return self.ports.translate(self.ports.frontiers)
-
-    def _slots(self, batch: pa.RecordBatch) -> np.ndarray:
-        if self.slot_on is None:
-            return np.zeros(batch.num_rows, np.int64)
-        return slots_of(batch.column(self.slot_on))
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         return self.process_punctuations([punct], port)

@@ -114,8 +114,25 @@ class Shape:
                 return None if found.all() else found
         return None
 
+    def to_batch(
+        self,
+        slots: np.ndarray,
+        keys: Sequence[pa.Array],
+        accumulators: Sequence[Accumulator],
+        slot_name: str | None = None,
+    ) -> pa.RecordBatch:
+        """Partial aggregates of groups as a batch: their slots, keys, and what each accumulator holds."""
+        columns = [pa.array(slots), *keys]
+        for accumulator in accumulators:
+            columns += accumulator.to_arrow()
+        # keys under their names, so that a batch can be parted by them
+        names = [f"{'_' * (1 + max(map(len, self.keys), default=0))}{i}" for i in range(len(columns))]  # no key so long
+        names[1 : 1 + len(keys)] = self.keys
+        names[0] = slot_name or names[0]
+        return pa.record_batch(columns, names=names)
+
     def read_groups(self, batch: pa.RecordBatch) -> tuple[np.ndarray, list[Key]]:
-        """The slots and keys of a batch that `Table.to_batch` made."""
+        """The slots and keys of a batch that `to_batch` made."""
         keys = batch.columns[1 : 1 + len(self.keys)]
         return views.column(batch.column(0)).data, [read_key(key) for key in keys]
 
@@ -220,13 +237,7 @@ class Table:
 
     def to_batch(self) -> pa.RecordBatch:
         """Everything it holds, as a part to save."""
-        columns = [pa.array(self.slots()), *self.key_arrays().values()]
-        for accumulator in self.accumulators:
-            columns += accumulator.to_arrow()
-        keys = self.shape.keys  # under their names, so that a batch can be parted by them
-        names = [f"{'_' * (1 + max(map(len, keys), default=0))}{i}" for i in range(len(columns))]  # no key is so long
-        names[1 : 1 + len(keys)] = keys
-        return pa.record_batch(columns, names=names)
+        return self.shape.to_batch(self.slots(), list(self.key_arrays().values()), self.accumulators)
 
     def load_batch(self, batch: pa.RecordBatch) -> None:
         """Into an empty table: each group gets the place that it had."""

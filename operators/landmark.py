@@ -15,12 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from oop.operators.aggregate import WINDOW_END, Aggregate, AggregateOperator
-from oop.operators.base import Columns, Operator, Reducer
+from oop.operators.base import Columns, Operator
 from oop.operators.bucket import WID_END, WID_START, Grid
 from oop.operators.groups import Table
-from oop.operators.holding import can_merge
 from oop.operators.landmark_operator import LandmarkOperator
-from oop.operators.preaggregate import Preaggregate
 from oop.operators.times import from_physical
 from oop.punctuation import Frontier
 from oop.punctuation.patterns import Bound
@@ -101,9 +99,6 @@ class LandmarkAggregate(Aggregate):
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return self._operator(inputs)
-
-    def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
-        return Preaggregate(self._operator(inputs)) if can_merge(self.aggregates) else None
 
     def _operator(self, inputs: Sequence[pa.Schema]) -> AggregateOperator:
         return OpenOperator(self, inputs) if self.endless else LandmarkOperator(self, inputs, self.changes)

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.aggregate import Aggregate, AggregateOperator
-from oop.operators.base import Columns, Element, Held, Operator, Part, Reducer
+from oop.operators.base import Columns, Element, Held, Operator, Part
 from oop.operators.bucket import Grid
 from oop.operators.coverage import INT64_MAX, as_int64
 from oop.operators.groups import Table
@@ -23,6 +23,7 @@ from oop.operators.holding import describe_groups
 from oop.operators.keys import KeyTable, read_key
 from oop.operators.marks import is_late
 from oop.operators.numbers import SEQ, SHOWN
+from oop.operators.partial_table import Partials
 from oop.operators.waiting import WaitingRows
 from oop.punctuation import END, Frontier, Interest, Punctuation
 from oop.punctuation.translate import Image
@@ -56,7 +57,7 @@ class PartitionRows(Aggregate):
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return PartitionRowsOperator(self, inputs)
 
-    def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
+    def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
         return None  # which window a row is in is known only where its partition is counted
 
     def describe(self) -> str:

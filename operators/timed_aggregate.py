@@ -24,10 +24,11 @@ from oop.operators.aggregate import Aggregate
 from oop.operators.aggregates import min as least
 from oop.operators.arrival import ARRIVAL, arrival_of
 from oop.operators.arrival_aggregate import ArrivalAggregateOperator
-from oop.operators.base import Element, Operator, Part, Reducer, Spec
+from oop.operators.base import Element, Operator, Part, Spec
 from oop.operators.coverage import INT64_MAX, INT64_MIN
 from oop.operators.groups import Table
 from oop.operators.marks import keep_late
+from oop.operators.partial_table import Partials
 from oop.operators.times import from_physical
 from oop.punctuation import Punctuation
 
@@ -54,7 +55,7 @@ class TimedAggregate(Aggregate):
     def early(self) -> tuple[str | None, tuple[str, ...]]:
         return Spec.early(self)
 
-    def preaggregate(self, inputs: Sequence[pa.Schema]) -> Reducer | None:
+    def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
         return None
 
     def describe(self) -> str:

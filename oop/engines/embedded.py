@@ -35,6 +35,7 @@ from oop.operators.input import InputOperator
 from oop.operators.ledger import Ledger
 from oop.operators.qos import Clocked
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
+from oop.preaggregating import notes, preaggregated, spread
 from oop.punctuation import END, Punctuation
 from oop.sinks import open_sink
 
@@ -92,7 +93,7 @@ class Embedded:
         2
         """
         check_emits(root)
-        root = measured(root) if self.latency else root
+        root = self.plan(root)
         sink = None if to is None else open_sink(to, root.schema)
         try:
             run = Run(root, self)
@@ -103,6 +104,22 @@ class Embedded:
         if sink is not None:
             run._write(sink)
         return run
+
+    def plan(self, root: Node) -> Node:
+        """The plan as it runs here: with what is asked for beside the answer, and what pays on its threads.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.ordered(), name="north")
+        >>> counts = s.window(oop.tumbling(10)).group_by("k").agg(n=oop.count())
+        >>> print(counts.explain(engine=oop.Embedded(threads=2)).splitlines()[1].split("   ")[0])
+        └─ Preaggregate lazy-flush, sized as it runs, no window late
+        """
+        root = measured(root) if self.latency else root
+        return spread(preaggregated(root), self.threads or _threads_for(root))
+
+    def notes(self, root: Node) -> dict[int, str]:
+        """What `Stream.explain` says more of a plan's nodes."""
+        return notes(root, self.threads or _threads_for(root))
 
 
 def _free_name(name: str, taken: Container[str]) -> str:

@@ -39,6 +39,7 @@ from oop.operators.base import (
 )
 from oop.operators.exchange import part_batches
 from oop.operators.ledger import Ledger, SetsAside
+from oop.operators.marks import is_partial
 from oop.operators.oldest import oldest_of
 from oop.operators.union import Union
 from oop.punctuation import Interest, Punctuation
@@ -198,7 +199,7 @@ class Sharded:
         start = perf_counter()
         parts: list[pa.RecordBatch] = []
         try:
-            rows = [batch.select(self.needed[ticket.port]) for batch in ticket.batches]
+            rows = [b if is_partial(b) else b.select(self.needed[ticket.port]) for b in ticket.batches]
             parts = part_batches(rows, self.columns[ticket.port], len(self.shards))
         except BaseException as error:
             self._fail(error, ticket.number)

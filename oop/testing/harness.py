@@ -20,6 +20,7 @@ from oop.operators.describe import Describe
 from oop.operators.input import Input, InputOperator, normalise
 from oop.operators.numbers import SEQ, promised
 from oop.plan import check_emits, frontiers
+from oop.preaggregating import preaggregated
 from oop.punctuation import END, Frontier, Policy, Punctuation, punctuated
 from oop.sources import source
 from oop.stream import Stream
@@ -59,7 +60,7 @@ class Harness:
         self._clock = clock
         self._inputs = {id(s._node.data): i for i, s in enumerate(streams)}  # a plan may have made other nodes of them
         self.stream = pipeline(*streams)
-        self.root = self.stream._final(order)
+        self.root = preaggregated(self.stream._final(order))
         check_emits(self.root)
         self._start(threads)
 

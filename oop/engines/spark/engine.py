@@ -14,6 +14,7 @@ from oop.engines.spark.session import absolute, check_classic, check_installed, 
 from oop.errors import OopError
 from oop.plan import Node
 from oop.plan import sources as sources_of
+from oop.preaggregating import notes
 
 _BUILDING = threading.RLock()  # settings and the data source's name are the session's: one plan at a time
 _TRIGGERS = ("availableNow", "once", "processingTime")
@@ -66,6 +67,14 @@ class Spark:
     def __repr__(self) -> str:
         said = {"checkpoint": self.checkpoint, "shards": self.shards, "rows": self.rows, "late_to": self.late_to}
         return f"Spark({', '.join(f'{k}={v!r}' for k, v in said.items() if v is not None)})"
+
+    def plan(self, root: Node) -> Node:
+        """The plan as it is cut into stages: workers reduce rows by themselves, whatever table was asked for."""
+        return root
+
+    def notes(self, root: Node) -> dict[int, str]:
+        """What `Stream.explain` says more of a plan's nodes."""
+        return notes(root, threads=None)
 
     def run(self, root: Node, *, to: Any = None) -> Any:
         """Start a query that writes to a sink: a folder, a callable, or (None) a table in memory."""

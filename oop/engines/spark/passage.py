@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -11,15 +11,15 @@ from oop.engines.spark.cells import METRIC, PROMISES, ROWS, Cell, encode, encode
 from oop.engines.spark.failures import located
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.stages import Stages
-from oop.operators.base import Reducer
 from oop.operators.exchange import part_batches
+from oop.operators.flush import Flush
 from oop.operators.marks import route_of, without_route
+from oop.operators.reducing import Reducing
 from oop.operators.train import concat
 from oop.plan import Node
 from oop.punctuation import Punctuation
 
-_ENOUGH_ROWS = 262_144  # to be parted together
-_REDUCED_ROWS = 4_194_304  # before the partials that they have become leave: the longer, the fewer
+_ENOUGH_ROWS = 262_144  # rows or partials, to be parted together
 _RESULT_ROWS = 65_536  # in a cell of the result
 
 
@@ -54,6 +54,7 @@ class Passage:
     def flush(self) -> Iterator[Cell]:
         """All that is still here."""
         for (target, port), lane in self.lanes.items():
+            lane.close()
             yield from self._ship(target, port, lane)
 
     def promise(self, promises: list[Punctuation]) -> Iterator[Cell]:
@@ -106,15 +107,17 @@ class _Lane:
     def __init__(self, stages: Stages, target: int, port: int) -> None:
         self.columns: list[str] | None = None
         self.by: tuple[str, ...] | None = None
-        self.reducer: Reducer | None = None
+        self.reducing: Reducing | None = None
         self.shards = stages.shards
         self.waiting: list[pa.RecordBatch] = []
-        self.rows = 0
+        self.rows = 0  # of what waits
         if target != stages.result:
             node = stages.producers[target]
             self.columns = stages.columns(target, port)
             self.by = stages.shard_columns(target, port)
-            self.reducer = node.spec.preaggregate(node.input_schemas())
+            partials = node.spec.partials(node.input_schemas())
+            if partials is not None and getattr(node.spec, "flush", None) is not False:  # the user may forbid it
+                self.reducing = Reducing(partials, Flush())
 
     @property
     def sharded(self) -> bool:
@@ -122,21 +125,26 @@ class _Lane:
 
     @property
     def is_full(self) -> bool:
-        return self.rows >= (_ENOUGH_ROWS if self.reducer is None else _REDUCED_ROWS)
+        return self.rows >= _ENOUGH_ROWS
 
     def take(self, batch: pa.RecordBatch) -> None:
         if self.columns is not None:
             batch = batch.select(self.columns)
-        self.rows += batch.num_rows
-        if self.reducer is None:
+        self._wait([batch] if self.reducing is None else self.reducing.take(batch))
+
+    def _wait(self, batches: Iterable[pa.RecordBatch]) -> None:
+        for batch in batches:
             self.waiting.append(batch)
-        else:
-            self.reducer.take(batch)
+            self.rows += batch.num_rows
+
+    def close(self) -> None:
+        """Nothing follows: what is still being reduced leaves, too."""
+        if self.reducing is not None:
+            self._wait(self.reducing.drain())
 
     def drain(self) -> Iterator[list[pa.RecordBatch]]:
         """Batches that can be parted together: of one schema and with the same marks."""
-        batches = self.waiting if self.reducer is None else list(self.reducer.drain())
-        self.waiting, self.rows = [], 0
+        batches, self.waiting, self.rows = self.waiting, [], 0
         alike: list[pa.RecordBatch] = []
         for batch in batches:
             if alike and not batch.schema.equals(alike[0].schema, check_metadata=True):

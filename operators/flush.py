@@ -1,0 +1,68 @@
+"""How the low-level half of two-level aggregation lets its aggregates go (paper 004, section 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from oop.errors import WrongArgument
+from oop.site import user_line
+
+MOST_SLOTS = 2**28
+_FIGURE_9 = 160, 2
+"""i and m of the paper's experiment G1."""
+
+
+@dataclass(frozen=True)
+class Flush:
+    """A discipline: ``slots`` of the table (None: sized by what is seen), one old aggregate every ``i`` rows (0: none),
+    results at most ``m`` windows late."""
+
+    slots: int | None = None
+    i: int = 0
+    m: int = 0
+    next_slot: bool = False
+
+    def __str__(self) -> str:
+        size = "sized as it runs" if self.slots is None else f"{self.slots:,} slots"
+        late = "no window late" if not self.m else f"at most {self.m} window{'s' * (self.m > 1)} late"
+        return f"{f'slow-flush every {self.i} rows' if self.i else 'lazy-flush'}, {size}, {late}"
+
+
+def lazy_flush(*, m: int = _FIGURE_9[1], slots: int | None = None, next_slot: bool = False) -> Flush:
+    """Old aggregates leave when others need their slots: no work of its own, and at most ``m`` windows late.
+
+    ``slots`` is the size of the table; None: by what it sees. With ``next_slot`` an aggregate may also be in the slot
+    behind its own.
+
+    >>> print(lazy_flush(slots=1024))
+    lazy-flush, 1,024 slots, at most 2 windows late
+    """
+    return Flush(_slots(slots), 0, _number("m", m, 0), bool(next_slot))
+
+
+def slow_flush(
+    *, i: int = _FIGURE_9[0], m: int = _FIGURE_9[1], slots: int | None = None, next_slot: bool = False
+) -> Flush:
+    """One old aggregate leaves every ``i`` rows: the burst at the end of a window is spread over the next ones.
+
+    In order (``run(order="iop")``) it is the slow-flush of figure 7, which visits a slot with each row, whatever ``i``
+    and ``m`` are. Else as `lazy_flush`.
+
+    >>> print(slow_flush(slots=1024, i=10, m=1))
+    slow-flush every 10 rows, 1,024 slots, at most 1 window late
+    """
+    return Flush(_slots(slots), _number("i", i, 1), _number("m", m, 0), bool(next_slot))
+
+
+def _slots(slots: int | None) -> int | None:
+    return None if slots is None else _number("slots", slots, 1, MOST_SLOTS)
+
+
+def _number(name: str, value: int, least: int, most: int = 2**31 - 1) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise WrongArgument(
+            f"{name} is a whole number from {least} to {most:,}, not {value!r}",
+            at=user_line(),
+            hint="oop.lazy_flush(m=2, slots=65_536)",
+        )
+    return value

@@ -1,0 +1,177 @@
+"""Partial aggregates in a table of a fixed size (paper 004, section 6): what is in the way of another goes out.
+
+Which slot is whose is for `kernels.FlushTable` to say; here are the values, in accumulators by *place*, and the texts
+of keys, coded. What leaves are batches such as `Table.to_batch` makes, which an aggregate merges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.kernels.reference_flush import Discipline
+from oop.kernels.views import Column
+from oop.kernels.words import count_words, unpack_words
+from oop.operators.accumulators import Accumulator
+from oop.operators.groups import NOTHING, Shape
+from oop.operators.keys import CODE, TEXT, Key, KeyTable, read_key
+from oop.operators.marks import mark_partial
+
+ROOM = 65_536  # rows that are taken in together; and partials that leave together
+_MANY_TEXTS = 4  # texts that are known for each place, beyond which all are forgotten
+
+
+@dataclass(frozen=True)
+class Partials:
+    """What the rows on their way to an aggregate can be reduced to: groups of a shape, in slots of time.
+
+    ``slots`` says where each row of a batch stands in time, ``first_wid`` the first window that a slot has a part in.
+    ``slot_name`` is the column that slots are put out as.
+    """
+
+    shape: Shape
+    slots: Callable[[pa.RecordBatch], np.ndarray]
+    first_wid: Callable[[int], int] = int
+    slot_name: str | None = None
+
+
+class PartialTable:
+    """``held`` are the slots of time that it has something of, and how many partials of each."""
+
+    def __init__(self, partials: Partials, size: int, discipline: Discipline) -> None:
+        self.partials, self.shape, self.size = partials, partials.shape, size
+        self.discipline = discipline
+        self.kernels = self.shape.kernels
+        self.kinds = [CODE if kind == TEXT else kind for kind in self.shape.kinds]
+        self.nulls = False
+        self.made = 0  # partials so far
+        self.held: dict[int, int] = {}
+        self._start()
+
+    def _start(self) -> None:
+        width = count_words(self.kinds, self.nulls)
+        self.table = self.kernels.FlushTable(self.size, width, ROOM, self.discipline)
+        self.texts = {i: KeyTable([TEXT]) for i, kind in enumerate(self.shape.kinds) if kind == TEXT}
+        self.accumulators = self.shape.accumulators()
+        for accumulator in self.accumulators:
+            accumulator.grow(self.size + ROOM)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def nbytes(self) -> int:
+        texts = sum(text.nbytes for text in self.texts.values())
+        return self.table.nbytes + texts + sum(a.nbytes for a in self.accumulators)
+
+    def least(self) -> int | None:
+        """The first slot of time that something is held of."""
+        return min(self.held, default=None)
+
+    def take_in(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Rows into their slots, and what leaves for them."""
+        for start in range(0, batch.num_rows, ROOM):
+            yield from self._take_in(batch.slice(start, ROOM))
+
+    def _take_in(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        keys = [read_key(rows.column(k)) for k in self.shape.keys]
+        nulls = any(isinstance(key, Column) and key.kind != TEXT and key.valid is not None for key in keys)
+        if (nulls and not self.nulls) or self._has_many_texts:
+            yield from self.flush(None)
+            self.nulls |= nulls
+            self._start()
+        columns = [self._coded(i, key) for i, key in enumerate(keys)]
+        words = self.kernels.pack_words(columns, self.nulls, rows.num_rows)
+        ids, out = self.table.push(self._hashed(columns, rows.num_rows), words, self.partials.slots(rows))
+        for accumulator, values in zip(self.accumulators, self.shape.prepare(rows), strict=True):
+            if values is not NOTHING:
+                accumulator.update(ids, values)
+        self.made += len(self.table.installed)
+        self._count(self.table.installed, 1)
+        yield from self._leave(out)
+
+    def _coded(self, number: int, key: Key) -> Column:
+        """A key column without text."""
+        if number not in self.texts:
+            assert isinstance(key, Column)
+            return key
+        return Column(CODE, self.texts[number].map([key], len(key)).astype(np.int32))
+
+    @property
+    def _has_many_texts(self) -> bool:
+        return any(len(text) > _MANY_TEXTS * (self.size + ROOM) for text in self.texts.values())
+
+    def _hashed(self, columns: list[Column], length: int) -> np.ndarray:
+        """The slot of each row: by its key alone, so that a group's next window takes the place of the last one."""
+        if not columns:
+            return np.zeros(length, np.int32)
+        return self.kernels.hash_partition(columns, self.size, length)
+
+    def advance(self, bound: int) -> None:
+        """What is in slots of time below the bound is old."""
+        self.table.advance(bound)
+
+    def flush(self, below: int | None) -> Iterator[pa.RecordBatch]:
+        """What is held of slots of time below the bound leaves; None: all of it."""
+        if any(below is None or slot < below for slot in self.held):
+            yield from self._leave(self.table.flush(below))
+
+    def _leave(self, places: np.ndarray) -> Iterator[pa.RecordBatch]:
+        for start in range(0, len(places), ROOM):
+            gone = places[start : start + ROOM]
+            batch = self._batch(gone)
+            self._count(gone, -1)
+            for accumulator in self.accumulators:
+                accumulator.clear(gone)
+            self.table.free(gone)
+            yield mark_partial(batch)
+
+    def _batch(self, places: np.ndarray) -> pa.RecordBatch:
+        columns = unpack_words(self.table.words(places), self.kinds, self.nulls)
+        keys = [
+            views.to_arrow(self._text(i, column) if i in self.texts else column, type_)
+            for i, (column, type_) in enumerate(zip(columns, self.shape.key_types, strict=True))
+        ]
+        partials: list[Accumulator] = [accumulator.take(places) for accumulator in self.accumulators]
+        return self.shape.to_batch(self.table.wids(places), keys, partials, self.partials.slot_name)
+
+    def _text(self, number: int, codes: Column) -> Column:
+        return self.texts[number].take(codes.data.astype(np.int64))[0]
+
+    def _count(self, places: np.ndarray, by: int) -> None:
+        if not len(places):
+            return
+        slots = self.table.wids(places)
+        least, most = int(slots.min()), int(slots.max())
+        found = ([least], [len(slots)]) if least == most else np.unique(slots, return_counts=True)
+        for slot, count in zip(*map(list, found), strict=True):
+            left = self.held.get(int(slot), 0) + by * int(count)
+            if left:
+                self.held[int(slot)] = left
+            else:
+                del self.held[int(slot)]
+
+    def save(self) -> tuple[pa.RecordBatch, tuple[int, ...]]:
+        """What is held, the slot of each in a last column; and where the hand is."""
+        slots, places = self.table.held()
+        batch = self._batch(places)
+        return batch.append_column("slot", pa.array(slots)), self.table.state
+
+    def load(self, batch: pa.RecordBatch, state: tuple[int, ...]) -> None:
+        """Into an empty table."""
+        times, keys = self.shape.read_groups(batch)
+        self.nulls = any(isinstance(key, Column) and key.kind != TEXT and key.valid is not None for key in keys)
+        self._start()
+        columns = [self._coded(i, key) for i, key in enumerate(keys)]
+        words = self.kernels.pack_words(columns, self.nulls, batch.num_rows)
+        slots = views.column(batch.column(batch.num_columns - 1)).data.astype(np.int32)
+        places = self.table.restore(slots, words, np.ascontiguousarray(times))
+        self.table.state = state
+        for ours, theirs in zip(self.accumulators, self.shape.read_partials(batch), strict=True):
+            ours.merge(places, theirs)
+        self.held = {}
+        self._count(places, 1)
