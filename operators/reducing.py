@@ -18,21 +18,23 @@ from oop.operators.partial_table import Partials, PartialTable
 
 _GROWTH = 4
 _COLLIDED = 1 / 16  # of the rows: what is lost to a table that is too small
-_PASSING = 4_194_304  # rows that pass before it is tried again
+_PASSING = 4_194_304  # rows that pass before it is tried again; each further time twice as many
 
 
 @dataclass(frozen=True)
 class Sizing:
-    """The first and the greatest size of a table, and how many partials a row may become for it to pay."""
+    """The first and the greatest size of a table. ``repeats``: the share of as many rows as there are slots that must
+    find their group there, or the groups are too many for any table; ``worth``: the partials that a row may become."""
 
     least: int
     most: int
+    repeats: float
     worth: float
 
 
-THREADS = Sizing(1 << 14, 1 << 16, 0.2)
+THREADS = Sizing(1 << 14, 1 << 16, 1 / 8, 0.2)
 """On the way to other threads: parting a row costs less than a look-up that misses the cache."""
-WORKERS = Sizing(1 << 16, 1 << 20, 0.7)
+WORKERS = Sizing(1 << 16, 1 << 20, 1 / 32, 0.7)
 """On the way to other processes: a row is encoded and shuffled, and a partial is wider than most rows."""
 
 
@@ -49,8 +51,8 @@ class Reducing:
         self.table: PartialTable | None = None
         self.bound: int | None = None
         self.passing = 0  # rows that still pass
-        self.passed = 0
-        self.reduced = 0
+        self.passed = self.reduced = 0
+        self._given_up = 0
         self._rows = self._made = self._collided = 0  # since the table was last judged
 
     @property
@@ -86,18 +88,21 @@ class Reducing:
         return self.table
 
     def _judge(self) -> Iterator[pa.RecordBatch]:
-        """Is the table too small, or of no use? Known when every slot could have been used several times."""
-        table = self.table
+        """Is the table of no use, or too small? A first look when every slot could have been used once, and a closer
+        one when it could several times."""
+        table, rows, sizing = self.table, self._rows, self.sizing
         assert table is not None
-        if self._rows < _GROWTH * self.size:
+        if rows < self.size:
             return
-        collided = table.table.collided - self._collided
-        grows = collided > _COLLIDED * self._rows and self.size < self.sizing.most
-        if grows or table.made > self.sizing.worth * self._rows:
+        closer = rows >= _GROWTH * self.size
+        if rows - table.made < sizing.repeats * rows or (closer and table.made > sizing.worth * rows):
             yield from self.drain()
-            self.passing = 0 if grows else _PASSING
-            self.size = min(_GROWTH * self.size, self.sizing.most) if grows else self.sizing.least
-        else:
+            self.size, self.passing = sizing.least, _PASSING << self._given_up
+            self._given_up += 1
+        elif table.table.collided - self._collided > _COLLIDED * rows and self.size < sizing.most:
+            yield from self.drain()
+            self.size = min(_GROWTH * self.size, sizing.most)
+        elif closer:
             self._made += table.made
             self._rows, table.made, self._collided = 0, 0, table.table.collided
 
@@ -128,15 +133,17 @@ class Reducing:
         """Numbers, and what the table holds."""
         batch, state = (None, ()) if self.table is None else self.table.save()
         made = 0 if self.table is None else self.table.made
-        counts = [self.size, self.passing, self.passed, self.reduced, self._rows, self._made, self._collided, made]
-        return [*counts, *state], batch
+        counts = [self.size, self.passing, self.passed, self.reduced, self._given_up]
+        judged = [self._rows, self._made, self._collided, made]
+        return [*counts, *judged, *state], batch
 
     def load(self, numbers: list[int], batch: pa.RecordBatch | None) -> None:
         """What `save` gave."""
-        self.size, self.passing, self.passed, self.reduced, self._rows, self._made, self._collided = numbers[:7]
+        self.size, self.passing, self.passed, self.reduced, self._given_up = numbers[:5]
+        self._rows, self._made, self._collided, made = numbers[5:9]
         self.table = None
         if batch is not None:
             self.table = PartialTable(self.partials, self.size, self.discipline)
-            self.table.load(batch, tuple(numbers[8:]))
-            self.table.made = numbers[7]
+            self.table.load(batch, tuple(numbers[9:]))
+            self.table.made = made
             self.bound = self.table.table.state[0]

@@ -152,7 +152,7 @@ def test_results_are_at_most_m_windows_late(seeds):
 def test_the_table_grows_and_gives_up_without_changing_the_answer(seeds, monkeypatch):
     """By itself: from one slot on, with rows that pass for a while and are taken in again."""
     monkeypatch.setattr(reducing, "_PASSING", 7)
-    sizing = reducing.Sizing(1, 16, 0.4)
+    sizing = reducing.Sizing(1, 16, 0.1, 0.4)
     monkeypatch.setattr("oop.operators.preaggregate.THREADS", sizing)
 
     def case(rng, seed):
