@@ -129,9 +129,7 @@ def test_calendar_and_row_windows_too():
         (lambda s, f: s.window(oop.landmark(0)).preaggregate(f).agg(n=oop.count()), "only windows that"),
         (lambda s, f: s.group_by("ts").preaggregate(f).agg(n=oop.count()), "only windows that"),
         (
-            lambda s, f: s.window(oop.tumbling(5))
-            .preaggregate(f)
-            .agg(s=oop.aggregate(0, lambda s, v: s + v)("len")),
+            lambda s, f: s.window(oop.tumbling(5)).preaggregate(f).agg(s=oop.aggregate(0, lambda s, v: s + v)("len")),
             "not all of its functions merge",
         ),
     ],
@@ -204,7 +202,9 @@ def test_a_table_has_a_fixed_size():
 def test_texts_are_forgotten_when_there_are_very_many(monkeypatch):
     monkeypatch.setattr(partial_table, "ROOM", 16)
     h = held(oop.lazy_flush(slots=4, m=1))
-    plain = Harness(lambda s: s.window(oop.tumbling(10)).group_by("k").agg(n=oop.count()), {"ts": "int64", "k": "string"})
+    plain = Harness(
+        lambda s: s.window(oop.tumbling(10)).group_by("k").agg(n=oop.count()), {"ts": "int64", "k": "string"}
+    )
     operator = next(b.operator for b in h.run._boxes if b.node.spec.name == "Preaggregate")
     for i in range(60):
         rows = {"ts": [i // 9] * 10, "k": [f"host {i % 7 * j}" if i % 3 else f"{i}-{j}" for j in range(10)]}
