@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from oop.kernels import views
 from oop.operators.base import Columns, Element, Held, Holds, Narrowing, Operator, Part, Spec, read_text, text_part
-from oop.operators.ordered_rows import check_order, without_place
+from oop.operators.ordered_rows import check_ascending, without_place
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
 
@@ -94,7 +94,7 @@ class InOrderOperator:
         apart = without_place(values)
         values = values if apart is None else values.filter(pc.invert(apart))
         if len(values):
-            found = check_order(views.times(values), self.last, self.spec.on)
+            found = check_ascending(views.times(values), self.last, self.spec.on)
             if found > self.last:
                 self.last = found
                 yield from self._in_order(self.of.process_punctuation(Punctuation({self.spec.on: found}), port))

@@ -14,7 +14,7 @@ from oop.kernels import views
 from oop.operators.band import SameWindow
 from oop.operators.base import Columns, Element, Held, Part, load_common, read_text, text_part
 from oop.operators.join_operator import JoinOperator
-from oop.operators.ordered_rows import OrderedRows, check_order, without_place
+from oop.operators.ordered_rows import OrderedRows, check_ascending, without_place
 from oop.operators.times import show_time
 from oop.punctuation import Punctuation
 from oop.punctuation.patterns import Bound
@@ -57,7 +57,7 @@ class InOrderJoinOperator(JoinOperator):
             self.reached[port] = self.waiting.last
         else:
             values = views.times(batch.column(self.spec.times[port]))
-            self.reached[port] = check_order(values, self.reached[port], self.spec.times[port])
+            self.reached[port] = check_ascending(values, self.reached[port], self.spec.times[port])
             arrived, _ = self.sides[port].read(batch)
             needed = np.flatnonzero(arrived.points >= self._least_needed())
             self.sides[port].insert(arrived, None if len(needed) == len(arrived) else needed)

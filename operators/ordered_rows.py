@@ -45,7 +45,7 @@ class OrderedRows:
             return
         held = held_as(batch, self._plain)
         values = views.times(held.column(self.on))
-        self.last = check_order(values, self.last, self.on)
+        self.last = check_ascending(values, self.last, self.on)
         self._batches.append((held, values))
         self._rows += held.num_rows
         self.nbytes += held.nbytes
@@ -134,7 +134,7 @@ def without_place(values: pa.Array) -> pa.BooleanArray | None:
     return found if found.true_count else None
 
 
-def check_order(values: np.ndarray, last: Bound, on: str) -> Bound:
+def check_ascending(values: np.ndarray, last: Bound, on: str) -> Bound:
     """The last of values that are in order, and not below what came before them."""
     if values[0] < last or (values[1:] < values[:-1]).any():
         raise PunctuationViolated(
