@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 
 from oop.kernels import views
 from oop.operators.band import SameWindow
-from oop.operators.base import Columns, Element, Held, Part, load_common, read_text, text_part
+from oop.operators.base import Columns, Element, Held, Part, load_common
 from oop.operators.join_operator import JoinOperator
-from oop.operators.ordered_rows import OrderedRows, check_ascending, without_place
+from oop.operators.ordered_rows import OrderedRows, check_ascending, load_reached, save_reached, without_place
 from oop.operators.times import show_time
 from oop.punctuation import Punctuation
 from oop.punctuation.patterns import Bound
@@ -23,7 +23,6 @@ from oop.punctuation.search import above
 if TYPE_CHECKING:
     from oop.operators.in_order_join import InOrderJoin
 
-_REACHED = "reached"
 _AT_ONCE = 8_192  # leading rows whose matches are put out together
 
 
@@ -139,7 +138,7 @@ class InOrderJoinOperator(JoinOperator):
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()
-        yield text_part(_REACHED, [_known(bound) for bound in self.reached])
+        yield save_reached(self.reached)
         yield from self.waiting.save("waiting")
         yield from self.sides[self.other].save(f"{self.other}/")
 
@@ -148,10 +147,7 @@ class InOrderJoinOperator(JoinOperator):
         load_common(found, self.ports)
         self.words.clear()
         self.waiting.load(found, "waiting")
-        said = found.get(_REACHED)
-        reached = [None, None] if said is None else read_text(said)
-        assert isinstance(reached, list)
-        self.reached = [-math.inf if bound is None else bound for bound in reached]
+        self.reached = load_reached(found, 2)
         self.waiting.last = self.reached[self.lead]
         self.sides[self.other].load(found, f"{self.other}/")
 
