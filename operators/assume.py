@@ -105,7 +105,8 @@ class Assume(Spec):
         return f"Assume {self.order}{groups}{idle}"
 
     def promise_note(self) -> str:
-        bound = "the number of rows" if self.order.on == TUP else f"the greatest but {self.order.slack} so far"
+        greatest = f"the greatest but {self.order.slack}" if self.order.slack else "the greatest"
+        bound = "the number of rows" if self.order.on == TUP else f"{greatest} so far"
         by = " of each group" if self.order.group_by else ""
         return f"promises {self.order.on} < {bound}{by}"
 
