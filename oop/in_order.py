@@ -56,7 +56,7 @@ class _Step:
     """What becomes of an operator: what each input must be in order of (None: of nothing), and as in `_Made`."""
 
     spec: Spec
-    needs: Sequence[str | None]
+    inputs: Sequence[str | None]
     time: str | None
     ordered: frozenset[str] = frozenset()
 
@@ -76,7 +76,7 @@ def in_order(root: Node, time: str | None = None) -> Node:
         step = _step(node, given, [reader for reader, _ in readers.get(id(node), ())])
         edges = [
             _sorted(Edge(above.node, edge.route), above, on, node, sorts)
-            for above, on, edge in zip(given, step.needs, node.inputs, strict=True)
+            for above, on, edge in zip(given, step.inputs, node.inputs, strict=True)
         ]
         new = make_node(step.spec, edges, node.site, node.call, node.data)
         made[id(node)] = _Made(new, step.time, step.ordered)
@@ -151,8 +151,8 @@ def _input(spec: Input, node: Node) -> _Step:
 
 def _join(spec: Join, node: Node) -> _Step:
     if spec.unbounded or spec.how == "full":  # nothing tells when the last match has come, or there is no one time
-        needs = [None, None] if spec.unbounded else list(spec.times)
-        return _Step(spec, needs, spec.times[0] if spec.how != "full" else None)
+        inputs = [None, None] if spec.unbounded else list(spec.times)
+        return _Step(spec, inputs, spec.times[0] if spec.how != "full" else None)
     join = InOrderJoin(**{f.name: getattr(spec, f.name) for f in fields(spec)})
     time = join.names(node.input_schemas()).outputs[join.lead][spec.times[join.lead]]
     return _Step(join, list(spec.times), time, frozenset({time}))
@@ -165,32 +165,35 @@ def _grouped(spec: Aggregate | GroupBy | Session | Dedup | Emit, site: str) -> _
             'in-order operators keep no account of late rows: oop.seen(), late() and aside() need order="oop"', at=site
         )
     if isinstance(of, PartitionRows):
-        return _driven(spec, SEQ, SEQ, None, None, "holds one open window of each partition")
+        return _driven(spec, SEQ, out=None, time=None, note="holds one open window of each partition")
     if isinstance(of, LandmarkAggregate):
         if of.endless:
             return _Step(spec, [None], None)
-        return _driven(spec, of.on, WID_START, WINDOW_END, WINDOW_END, "holds the groups since the landmark")
+        note = "holds the groups since the landmark"
+        return _driven(spec, of.on, by=WID_START, out=WINDOW_END, time=WINDOW_END, note=note)
     if isinstance(of, Aggregate):
         if of.grid.overlaps and of is spec:
             buffered = BufferedAggregate(of.keys, of.aggregates, of.grid, of.on, of.time)
             return _Step(buffered, [of.on], WINDOW_START, frozenset({WINDOW_START, WINDOW_END}))
-        return _driven(spec, of.on, WID_START, WINDOW_START, WINDOW_START, "holds one open window")
+        return _driven(spec, of.on, by=WID_START, out=WINDOW_START, time=WINDOW_START, note="holds one open window")
     if isinstance(of, Session):
-        return _driven(spec, of.on, of.on, WINDOW_END, WINDOW_START, "holds one session of each key")
+        return _driven(spec, of.on, out=WINDOW_END, time=WINDOW_START, note="holds one session of each key")
     on = (of.time if of.within is not None else next(iter(of.on), None)) if isinstance(of, Dedup) else _first(of)
     if on is None:
         return _Step(spec, [None], None)
-    return _driven(spec, on, on, on, on, f"holds what has the last {on}")
+    return _driven(spec, on, out=on, time=on, note=f"holds what has the last {on}")
 
 
 def _first(spec: Spec) -> str | None:
     return spec.on[0] if isinstance(spec, GroupBy) and spec.on else None
 
 
-def _driven(spec: Spec, needs: str, on: str, out: str | None, time: str | None, note: str) -> _Step:
-    """An operator that goes by the order of its rows. Of what it shows early only the final rows are in order."""
+def _driven(spec: Spec, on: str, *, by: str | None = None, out: str | None, time: str | None, note: str) -> _Step:
+    """An operator that goes by the order of its rows: they come in order of ``on``, and so of ``by`` (a window's number
+    for its time), which it goes by; what it puts out is in order of ``out``, and has ``time`` as its time. Of what it
+    shows early only the final rows are in order."""
     ordered = frozenset() if out is None or isinstance(spec, Emit) else frozenset({out})
-    return _Step(InOrder(spec, on, out, note), [needs], time, ordered)
+    return _Step(InOrder(spec, by or on, out, note), [on], time, ordered)
 
 
 def _passing(node: Node, given: Sequence[_Made]) -> _Step:

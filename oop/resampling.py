@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from oop.errors import SchemaMismatch, TimeError
@@ -54,7 +55,7 @@ def make_resample(
         function = function.by_default(on[1]).in_window(None)
         function.type(pairs)  # here, where the columns are still just the user's
         functions.append((name, function))
-    return Resample(keys, tuple(functions), on, size, spec.text, spec.stays)
+    return replace(spec, aggregates=tuple(functions))
 
 
 def _what_stays(left: Stream, right: Stream, on: tuple[str, str]) -> str:

@@ -21,7 +21,7 @@ from oop.operators.coverage import INT64_MIN, as_int64
 from oop.operators.groups import Table
 from oop.operators.keys import read_key
 from oop.operators.oldest import held_window
-from oop.operators.ordered_rows import OrderedRows, load_last, save_last
+from oop.operators.ordered_rows import OrderedRows, load_reached, save_reached
 from oop.operators.partial_table import Partials
 from oop.punctuation import Punctuation
 
@@ -134,7 +134,7 @@ class BufferedAggregateOperator(AggregateOperator):
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()
-        yield save_last([self.rows])
+        yield save_reached([self.rows.last])
         yield text_part(_WINDOWS, [self.closed, self.reached])
         yield from self.rows.save(_ROWS)
 
@@ -142,7 +142,7 @@ class BufferedAggregateOperator(AggregateOperator):
         found = dict(parts)
         load_common(found, self.ports)
         self.rows.load(found, _ROWS)
-        load_last(found, [self.rows])
+        (self.rows.last,) = load_reached(found, 1)
         said = found.get(_WINDOWS)
         windows = [INT64_MIN, INT64_MIN] if said is None else read_text(said)
         assert isinstance(windows, list)

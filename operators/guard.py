@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
-from oop.operators.arrivals import Arrivals
 from oop.operators.coverage import broken_promises, encode
 from oop.operators.group_values import of_column
 from oop.operators.ledger import Breach, Entry
+from oop.operators.slack_needed import Arrivals
 from oop.operators.train import Helps, helping
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.policies import Slack

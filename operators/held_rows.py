@@ -14,6 +14,7 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch
 from oop.kernels import dispatch, views
 from oop.kernels.scratch import longer_array
+from oop.operators.pieces import take_short
 
 _SLACK = 4_096  # lines of rows that are gone which a log may have in any case
 
@@ -163,11 +164,10 @@ class _Log:
         self.line[places] = np.arange(self.lines, self.lines + len(places))
         self.lines += len(places)
         batch = pa.RecordBatch.from_arrays(list(columns), schema=self.schema)
-        # a short batch is joined with one that is not much longer: there are never many, and no row is copied often
-        while self.batches and self.batches[-1].num_rows <= 2 * batch.num_rows:
-            last = self.batches.pop()
-            self._size -= last.nbytes
-            batch = pa.concat_batches([last, batch])
+        earlier = take_short(self.batches, batch.num_rows)
+        if earlier:
+            self._size -= sum(piece.nbytes for piece in earlier)
+            batch = pa.concat_batches([*earlier, batch])
         self.batches.append(batch)
         self._size += batch.nbytes
 

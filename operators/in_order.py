@@ -17,12 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oop.kernels import views
-from oop.operators.base import Columns, Element, Held, Holds, Narrowing, Operator, Part, Spec, read_text, text_part
-from oop.operators.ordered_rows import check_order, without_place
+from oop.operators.base import Columns, Element, Held, Holds, Narrowing, Operator, Part, Spec
+from oop.operators.ordered_rows import check_ascending, load_reached, save_reached, without_place
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
-
-_LAST = "last"
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +92,7 @@ class InOrderOperator:
         apart = without_place(values)
         values = values if apart is None else values.filter(pc.invert(apart))
         if len(values):
-            found = check_order(views.times(values), self.last, self.spec.on)
+            found = check_ascending(views.times(values), self.last, self.spec.on)
             if found > self.last:
                 self.last = found
                 yield from self._in_order(self.of.process_punctuation(Punctuation({self.spec.on: found}), port))
@@ -131,16 +129,13 @@ class InOrderOperator:
         return self.of.oldest() if isinstance(self.of, Holds) else None
 
     def save(self) -> Iterator[Part]:
-        yield text_part(_LAST, None if math.isinf(self.last) else self.last)
+        yield save_reached([self.last])
         yield from self.of.save()
 
     def load(self, parts: Iterable[Part]) -> None:
         found = dict(parts)
-        said = found.pop(_LAST, None)
-        last = None if said is None else read_text(said)
-        assert last is None or isinstance(last, int | float)
-        self.last = -math.inf if last is None else last
-        self.of.load(found.items())
+        (self.last,) = load_reached(found, 1)
+        self.of.load(found.items())  # which asks for its own parts alone
 
 
 class _NarrowingInOrder(InOrderOperator):

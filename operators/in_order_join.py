@@ -7,29 +7,18 @@ in their order. The other side's rows are held until no row of the leading side,
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from oop.kernels import views
-from oop.operators.band import LEFT, RIGHT, SameWindow
-from oop.operators.base import Columns, Element, Held, Operator, Part, load_common, read_text, text_part
+from oop.operators.band import LEFT, RIGHT
+from oop.operators.base import Operator
+from oop.operators.in_order_join_operator import InOrderJoinOperator
 from oop.operators.join import Join
-from oop.operators.join_operator import JoinOperator
 from oop.operators.join_promises import Moved
-from oop.operators.ordered_rows import OrderedRows, check_order, without_place
-from oop.operators.times import show_time
-from oop.punctuation import Frontier, Interest, Punctuation
-from oop.punctuation.patterns import Bound
-from oop.punctuation.search import above
+from oop.punctuation import Frontier, Interest
 from oop.punctuation.translate import Image, carry
-
-_REACHED = "reached"
-_AT_ONCE = 8_192  # leading rows whose matches are put out together
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,136 +57,3 @@ class InOrderJoin(Join):
     def promise_note(self) -> str:
         side = ("left", "right")[self.lead]
         return f"holds {side} rows until the other side has passed them, and the other's until these have left"
-
-
-class InOrderJoinOperator(JoinOperator):
-    spec: InOrderJoin
-
-    def _use(self, wanted: Columns) -> None:
-        super()._use(wanted)
-        self.lead, self.other = self.spec.lead, 1 - self.spec.lead
-        self.waiting = OrderedRows(self.output.inputs[self.lead], self.spec.times[self.lead])
-        self.reached: list[Bound] = [-math.inf, -math.inf]  # by the rows of each side
-
-    @property
-    def buffered_rows(self) -> int:
-        return len(self.sides[self.other]) + len(self.waiting)
-
-    @property
-    def state_bytes(self) -> int:
-        return self.words.nbytes + self.sides[self.other].nbytes + self.waiting.nbytes
-
-    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
-        batch = batch.select(self.output.inputs[port].names)
-        apart = without_place(batch.column(self.spec.times[port]))
-        if apart is not None:  # without a time it meets nothing, and has no place in the order
-            yield from self._meets_none(batch.columns, np.flatnonzero(views.booleans(apart)), port, False)
-            batch = batch.filter(pc.invert(apart))
-        if not batch.num_rows:
-            return
-        if port == self.lead:
-            self.waiting.add(batch)
-            self.reached[port] = self.waiting.last
-        else:
-            values = views.times(batch.column(self.spec.times[port]))
-            self.reached[port] = check_order(values, self.reached[port], self.spec.times[port])
-            arrived, _ = self.sides[port].read(batch)
-            needed = np.flatnonzero(arrived.points >= self._least_needed())
-            self.sides[port].insert(arrived, None if len(needed) == len(arrived) else needed)
-        yield from self._release()
-
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = [p for p in train if self.ports.advance(p, port)]
-        if new:
-            yield from self._release()
-            yield from self.ports.promises(new[-1])
-
-    def _bound(self, side: int) -> Bound:
-        """No row below this comes on a side any more: by its order, or by a promise."""
-        said = self.ports.frontiers[side].bound(self.spec.times[side])
-        return max(self.reached[side], -math.inf if said is None else said)
-
-    def _least_needed(self) -> Bound:
-        """The least point of the other side that a leading row, waiting or to come, may meet."""
-        first, bound = self.waiting.first(), self._bound(self.lead)
-        return self.spec.band.least_held(self.other, _known(bound if first is None else min(first, bound)))
-
-    def _release(self) -> Iterator[pa.RecordBatch]:
-        """Leading rows that the other side has passed meet what it holds; then it frees what nobody needs."""
-        least = self.spec.band.least_held(self.lead, _known(self._bound(self.other)))
-        rows = self._next(least)
-        if rows is not None:
-            for start in range(0, rows.num_rows, _AT_ONCE):
-                yield from self._matched(rows.slice(start, _AT_ONCE))
-        for _ in self.sides[self.other].purge(self._least_needed()):
-            pass  # nothing of the other side goes out alone
-        if self.words.is_crowded(self.buffered_rows):
-            self.words.clear()
-            self.sides[self.other].recode()
-
-    def _next(self, least: Bound) -> pa.RecordBatch | None:
-        """The waiting rows whose point is below one: of a window join points are windows."""
-        if least == -math.inf:
-            return None
-        band = self.spec.band
-        limit = band.grid.start(least) if isinstance(band, SameWindow) and least < math.inf else least
-        return self.waiting.take_until(limit, closed=False)
-
-    def _matched(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Rows with their matches, in their order; those without one alone, if they go out so."""
-        spec, held = self.spec, self.sides[self.other]
-        arrived, usable = self.sides[self.lead].read(rows)
-        numbers = np.arange(rows.num_rows) if usable is None else np.flatnonzero(usable)
-        met = np.zeros(rows.num_rows, np.bool_)
-        mine, theirs = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        for ours, others in held.probe(arrived, spec.band.reach(self.other)):
-            ours, others = self._where(arrived, ours, others, self.lead)
-            met[numbers[ours]] = True
-            mine.append(ours)
-            theirs.append(others)
-        pieces, order = [], []
-        if spec.gives_pairs:
-            ours, others = np.concatenate(mine), np.concatenate(theirs)
-            if len(ours):
-                pieces.append(self.output.pairs(self.output.schema, arrived.columns, ours, held, others, self.lead))
-                order.append(numbers[ours])
-        alone = met if spec.how == "semi" else ~met if spec.pads[self.lead] else np.zeros(0, np.bool_)
-        single = np.flatnonzero(alone)
-        if len(single):
-            pieces.append(self.output.alone(rows.columns, single, self.lead))
-            order.append(single)
-        if pieces:
-            whole, by = pa.concat_batches(pieces), np.concatenate(order)
-            in_order = (by[1:] >= by[:-1]).all()
-            yield whole if in_order else whole.take(pa.array(np.argsort(by, kind="stable")))
-
-    def oldest(self) -> Held | None:
-        """The leading row that will leave next."""
-        first = self.waiting.first()
-        if first is None:
-            return None
-        time, other = (self.spec.times[side] for side in (self.lead, self.other))
-        shown = show_time(first, self.output.inputs[self.lead].field(time).type)
-        return Held(f"the row with {time} = {shown}", self.other, Punctuation({other: above(first)}))
-
-    def save(self) -> Iterator[Part]:
-        yield self.ports.save()
-        yield text_part(_REACHED, [_known(bound) for bound in self.reached])
-        yield from self.waiting.save("waiting")
-        yield from self.sides[self.other].save(f"{self.other}/")
-
-    def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        load_common(found, self.ports)
-        self.words.clear()
-        self.waiting.load(found, "waiting")
-        said = found.get(_REACHED)
-        reached = [None, None] if said is None else read_text(said)
-        assert isinstance(reached, list)
-        self.reached = [-math.inf if bound is None else bound for bound in reached]
-        self.waiting.last = self.reached[self.lead]
-        self.sides[self.other].load(found, f"{self.other}/")
-
-
-def _known(bound: Bound) -> Bound | None:
-    return None if bound == -math.inf else bound

@@ -4,35 +4,28 @@
 a window begins at each row for which the predicate holds, and covers ``[a, a + size)`` of its group, where ``a`` is
 that row's value. Rows with the same value begin one window. Which rows are in it does not depend on their order, so
 rows are held as long as a window may cover them: from the first window that is open, or from the bound on.
+`opened_operator.py` has what runs.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
 import pyarrow as pa
 
-from oop.kernels import views
 from oop.operators.aggregates import Aggregate as AggregateFunction
-from oop.operators.base import LATE_UNUSED, Columns, Element, Operator, Part, Ports, Spec, load_common, text_part
-from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, bounds_of_rows, is_promised
+from oop.operators.base import Columns, Operator, Spec
+from oop.operators.coverage import is_promised
 from oop.operators.expressions import Expr
 from oop.operators.filter import check_predicate
-from oop.operators.groups import Shape, Table
-from oop.operators.held_rows import as_type
+from oop.operators.groups import Shape
 from oop.operators.holding import describe_groups, unique_schema
-from oop.operators.keys import KeyTable, read_key
-from oop.operators.marks import is_late
-from oop.operators.times import from_physical, is_whole
+from oop.operators.opened_operator import OpenedOperator, ended_below
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
 from oop.punctuation.translate import Image, carry, carry_promise
-
-_BEGINS, _ROWS = "__begins", "rows"
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +48,7 @@ class Opened(Spec):
         return unique_schema([start, *Shape(inputs[0], self.keys, self.aggregates).fields()])
 
     def _images(self) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
-        return {self.on: [(self.on, partial(_closed, size=self.size))]}, {k: [k] for k in self.keys}
+        return {self.on: [(self.on, partial(ended_below, size=self.size))]}, {k: [k] for k in self.keys}
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
         return carry(frontiers[0], *self._images())
@@ -83,126 +76,3 @@ class Opened(Spec):
 
     def promise_note(self) -> str:
         return f"emits a window when {self.on} < its end is promised"
-
-
-def _closed(bound: Bound, size: Bound) -> Bound:
-    """Windows that begin below it have ended when ``on < bound`` is promised."""
-    if isinstance(bound, int) and isinstance(size, int):
-        return bound - size + 1
-    return math.nextafter(bound - size, -math.inf)
-
-
-class OpenedOperator:
-    """``late_unused`` counts admitted late rows: a window that they belong to may be out."""
-
-    def __init__(self, spec: Opened, inputs: Sequence[pa.Schema]) -> None:
-        self.spec = spec
-        self.ports = Ports(spec, inputs)
-        (needed,) = spec.needs(None, inputs)
-        assert needed is not None
-        self.input = pa.schema([f.remove_metadata() for f in inputs[0] if f.name in needed])
-        self.held = self.input.append(pa.field(_BEGINS, pa.bool_()))
-        self.output = spec.schema(inputs)
-        self.shape = Shape(self.input, spec.keys, spec.aggregates)
-        self.whole = is_whole(self.input.field(spec.on).type)
-        self.rows: list[pa.RecordBatch] = []
-        self.late_unused = 0
-        self._unsaved = self._saved = False
-
-    @property
-    def buffered_rows(self) -> int:
-        return sum(rows.num_rows for rows in self.rows)
-
-    @property
-    def state_bytes(self) -> int:
-        return sum(rows.nbytes for rows in self.rows)
-
-    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
-        if is_late(batch):
-            self.late_unused += batch.num_rows
-        elif batch.num_rows:
-            begins = self.spec.begins.evaluate(batch).fill_null(False)
-            columns = [as_type(batch.column(f.name), f.type) for f in self.input]
-            self.rows.append(pa.RecordBatch.from_arrays([*columns, begins], schema=self.held))
-            self._unsaved = True
-        yield from ()
-
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        return self.process_punctuations([punct], port)
-
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = [p for p in train if self.ports.advance(p, port)]
-        if not new:
-            return
-        if self.rows:
-            yield from self._close(pa.concat_batches(self.rows))
-        for punct in new:
-            yield from self.ports.promises(punct)
-
-    def _close(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """The windows that have ended; rows that no window can cover any more are forgotten."""
-        times = views.times(rows.column(self.spec.on))
-        keys = {k: rows.column(k) for k in self.spec.keys}
-        convert = as_int64 if self.whole else _as_float
-        bounds = np.broadcast_to(bounds_of_rows(self.ports.frontiers[0], self.spec.on, keys, convert), len(times))
-        ended = self._ended(bounds)
-        groups = KeyTable(self.shape.kinds).map([read_key(key) for key in keys.values()], len(times))
-        begins = views.booleans(rows.column(_BEGINS))
-        if (begins & (times < ended)).any():
-            yield self._windows(rows, times, groups, np.flatnonzero(begins & (times < ended)))
-        first = bounds.copy()  # of each row's group: the first window that is open, or where the next may begin
-        still = begins & (times >= ended)
-        least = np.full(int(groups.max()) + 1, INT64_MAX if self.whole else math.inf, times.dtype)
-        np.minimum.at(least, groups[still], times[still])
-        kept = times >= np.minimum(first, least[groups])
-        self.rows = [rows.filter(pa.array(kept))] if kept.any() else []
-        self._unsaved = True
-
-    def _ended(self, bounds: np.ndarray) -> np.ndarray:
-        """As `_closed`, of many bounds."""
-        if not self.whole:
-            return np.nextafter(bounds - float(self.spec.size), -np.inf)
-        size = int(self.spec.size)
-        known = (bounds != INT64_MAX) & (bounds > INT64_MIN + size)
-        return np.where(known, bounds - np.where(known, size - 1, 0), np.where(bounds == INT64_MAX, bounds, INT64_MIN))
-
-    def _windows(
-        self, rows: pa.RecordBatch, times: np.ndarray, groups: np.ndarray, begun: np.ndarray
-    ) -> pa.RecordBatch:
-        """One window for each group and value among these rows; its rows are taken in the order of their arrival."""
-        size = int(self.spec.size) if self.whole else float(self.spec.size)
-        order = np.lexsort((times, groups))
-        edges = np.searchsorted(groups[order], np.arange(int(groups.max()) + 2))
-        found, starts = [], []
-        for group, start in dict.fromkeys(zip(groups[begun].tolist(), times[begun].tolist(), strict=True)):
-            mine = order[edges[group] : edges[group + 1]]
-            first, last = np.searchsorted(times[mine], [start, start + size])
-            found.append(np.sort(mine[first:last]))
-            starts.append(start)
-        slots = np.repeat(np.arange(len(found)), list(map(len, found)))
-        taken = rows.take(pa.array(np.concatenate(found))).select(self.input.names)
-        table = Table(self.shape, slotted=True, slot=0)
-        table.update(slots, [read_key(taken.column(k)) for k in self.spec.keys], self.shape.prepare(taken))
-        start = np.array(starts, times.dtype)[table.slots()]
-        column = from_physical(start, self.output.field(0).type)
-        return pa.RecordBatch.from_arrays([column, *table.results((start, start + size))], schema=self.output)
-
-    def save(self) -> Iterator[Part]:
-        yield self.ports.save()
-        yield text_part(LATE_UNUSED, self.late_unused)
-        if self._unsaved and (self.rows or self._saved):
-            self.rows = [pa.concat_batches(self.rows)] if self.rows else []
-            yield _ROWS, self.rows[0] if self.rows else None
-            self._saved = bool(self.rows)
-        self._unsaved = False
-
-    def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        self.late_unused = load_common(found, self.ports)
-        rows = found.get(_ROWS)
-        self.rows = [] if rows is None else [rows]
-        self._unsaved, self._saved = False, rows is not None
-
-
-def _as_float(bound: Bound | None) -> float:
-    return -math.inf if bound is None else float(bound)

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from oop.kernels import dispatch, views
 from oop.operators.base import Columns, Element, Held, Operator, Part, Ports, load_common
-from oop.operators.ordered_rows import OrderedRows, load_last, save_last, without_place
+from oop.operators.ordered_rows import OrderedRows, load_reached, save_reached, without_place
 from oop.operators.releasing import held_row
 from oop.operators.union import Union
 from oop.punctuation import Frontier, Interest, Punctuation
@@ -127,13 +127,14 @@ class OrderedMergeOperator:
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()
-        yield save_last(self.rows)
+        yield save_reached(rows.last for rows in self.rows)
         for port, rows in enumerate(self.rows):
             yield from rows.save(f"rows/{port}")
 
     def load(self, parts: Iterable[Part]) -> None:
         found = dict(parts)
         load_common(found, self.ports)
+        reached = load_reached(found, len(self.rows))
         for port, rows in enumerate(self.rows):
             rows.load(found, f"rows/{port}")
-        load_last(found, self.rows)
+            rows.last = reached[port]

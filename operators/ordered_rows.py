@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from oop.operators.base import Part, read_text, text_part
 from oop.operators.held_rows import held_as, laid_out, plain_schema
 from oop.punctuation.patterns import Bound
 
-_LAST = "last"
+_REACHED = "reached"
 
 
 class OrderedRows:
@@ -45,7 +45,7 @@ class OrderedRows:
             return
         held = held_as(batch, self._plain)
         values = views.times(held.column(self.on))
-        self.last = check_order(values, self.last, self.on)
+        self.last = check_ascending(values, self.last, self.on)
         self._batches.append((held, values))
         self._rows += held.num_rows
         self.nbytes += held.nbytes
@@ -109,17 +109,17 @@ class OrderedRows:
             self.add(part)
 
 
-def load_last(parts: Mapping[str, pa.RecordBatch | None], ports: Sequence[OrderedRows]) -> None:
-    """How far each input had come, as `save_last` says it: rows that have left count as well."""
-    said = parts.get(_LAST)
-    lasts = [None] * len(ports) if said is None else read_text(said)
-    assert isinstance(lasts, list)
-    for rows, last in zip(ports, lasts, strict=True):
-        rows.last = -math.inf if last is None else last
+def save_reached(bounds: Iterable[Bound]) -> Part:
+    """How far each input has come, by rows that have left as well: what order says is not in the rows that are held."""
+    return text_part(_REACHED, list(bounds))
 
 
-def save_last(ports: Sequence[OrderedRows]) -> Part:
-    return text_part(_LAST, [None if math.isinf(rows.last) else rows.last for rows in ports])
+def load_reached(parts: Mapping[str, pa.RecordBatch | None], ports: int) -> list[Bound]:
+    """As `save_reached` says it; where nothing was saved, nowhere."""
+    said = parts.get(_REACHED)
+    reached = [-math.inf] * ports if said is None else read_text(said)
+    assert isinstance(reached, list)
+    return reached
 
 
 def without_place(values: pa.Array) -> pa.BooleanArray | None:
@@ -134,7 +134,7 @@ def without_place(values: pa.Array) -> pa.BooleanArray | None:
     return found if found.true_count else None
 
 
-def check_order(values: np.ndarray, last: Bound, on: str) -> Bound:
+def check_ascending(values: np.ndarray, last: Bound, on: str) -> Bound:
     """The last of values that are in order, and not below what came before them."""
     if values[0] < last or (values[1:] < values[:-1]).any():
         raise PunctuationViolated(

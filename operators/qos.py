@@ -106,7 +106,7 @@ class MonitorOperator(Clocked):
 def steps_of(waited: np.ndarray) -> np.ndarray:
     """In which step a latency is: 0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15, …
 
-    >>> steps_of(np.array([0, 1, 2, 3, 5, 6, 11, 12])).tolist(), [least_of(s) for s in range(1, 8)]
+    >>> steps_of(np.array([0, 1, 2, 3, 5, 6, 11, 12])).tolist(), [least_in(s) for s in range(1, 8)]
     ([0, 1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 6, 8, 12])
     """
     powers = np.frexp(np.maximum(waited, 1).astype(np.float64))[1] - 1
@@ -115,6 +115,6 @@ def steps_of(waited: np.ndarray) -> np.ndarray:
     return found
 
 
-def least_of(step: int) -> int:
+def least_in(step: int) -> int:
     """The least latency of a step."""
     return step if step < 2 else (2 + step % 2) << (step // 2 - 1)

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from oop.operators.band import LEFT, RIGHT, Band
 from oop.operators.base import Columns, Operator, Spec
+from oop.operators.coverage import is_promised
 from oop.operators.groups import Shape
 from oop.operators.held_rows import check_takeable
 from oop.operators.holding import Named, describe_groups, unique_schema
@@ -87,11 +88,8 @@ class Resample(Spec):
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         """Something must be promised on the right, if only for groups."""
-        frontier, on = frontiers[RIGHT], self.times[RIGHT]
-        named = [c for k, g in frontier.by.items() if k in self.keys for c in g.groups.values()]
-        several = [p for p in frontier.several if p.where.keys() <= set(self.keys) and p.below.keys() <= {on}]
-        known = several or any(c.bound(on) is not None for c in (frontier.at({}), *named))
-        return None if known else on
+        on = self.times[RIGHT]
+        return None if is_promised(frontiers[RIGHT], on, self.keys) else on
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return ResampleOperator(self, inputs)

@@ -22,7 +22,8 @@ from oop.operators.coverage import INT64_MAX, as_int64
 from oop.operators.groups import Shape
 from oop.operators.keys import KeyTable
 from oop.operators.marks import is_late
-from oop.operators.resample_rows import RightRows, is_near_or_above, near_rows
+from oop.operators.near_rows import is_near_or_above, near_rows
+from oop.operators.resample_rows import RightRows
 from oop.operators.times import from_physical, is_whole, show_time
 from oop.punctuation import Punctuation
 from oop.punctuation.patterns import Bound, Equal
@@ -52,7 +53,7 @@ class ResampleOperator:
         self.pairs = pa.schema([f for f in pairs if f.name in of])
         self.shape = Shape(self.pairs, (), spec.aggregates)
         self.seen_as = spec.seen_as(inputs[RIGHT])
-        self.lefts = np.zeros(0, self.dtype)
+        self.lefts = np.zeros(0, self.dtype)  # ascending; of a left row only its value is in results
         self.passed = np.zeros(0, self.dtype)  # for each group the least left value that it has not passed
         self.late_unused = 0
         self._changed, self._saved = {_LEFT: False, _RIGHT: False}, {_LEFT: False, _RIGHT: False}

@@ -18,7 +18,7 @@ from oop.operators.keys import KeyTable, read_key
 from oop.operators.words import from_words, to_words
 
 _WHOLE_BATCH = 65_536
-_SLACK = 65_536  # numbers of rows that are gone which there may be in any case
+_GONE = 65_536  # rows that have left which may still have numbers
 
 
 class SortBuffers:
@@ -129,7 +129,7 @@ class SortBuffers:
         self._count -= len(places)
         if not self._count:
             self._start()  # of what was held at the peak nothing stays
-        elif self.buffers.places > 2 * self._count + _SLACK or self.rows.is_mostly_gone(self._count):
+        elif self.buffers.places > 2 * self._count + _GONE or self.rows.is_mostly_gone(self._count):
             held = self.held()
             if self.rows.is_mostly_gone(self._count):
                 self.rows.rewrite(held)

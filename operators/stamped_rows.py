@@ -16,12 +16,15 @@ from oop.operators.base import Part
 from oop.operators.coverage import INT64_MAX, matching
 from oop.operators.held_rows import as_type, held_as, plain_schema, take_column
 from oop.operators.ordering import order_rows
+from oop.operators.pieces import take_short
 from oop.punctuation import Punctuation
 from oop.punctuation.patterns import Bound
 
 _WHOLE_BATCH = 65_536
 _HELD, _STAMPS = "held", "stamps"
 _UNKNOWN = INT64_MAX  # came before the clock was first seen
+_Piece = tuple[pa.RecordBatch, np.ndarray]
+"""Rows, and when each came."""
 
 
 class StampedRows:
@@ -44,7 +47,7 @@ class StampedRows:
         self._clear()
 
     def _clear(self) -> None:
-        self._pieces: list[tuple[pa.RecordBatch, np.ndarray]] = []
+        self._pieces: list[_Piece] = []
         self._count = 0
         self._changed = True
         self.nbytes = 0  # kept as a number: another thread may ask
@@ -69,11 +72,8 @@ class StampedRows:
         self._changed = True
         self._count += batch.num_rows
         self.nbytes += batch.nbytes + stamps.nbytes
-        # a short batch is joined with one that is not much longer: there are never many, and no row is copied often
-        while self._pieces and len(self._pieces[-1][1]) <= 2 * len(stamps):
-            earlier, since = self._pieces.pop()
-            batch, stamps = pa.concat_batches([earlier, batch]), np.concatenate([since, stamps])
-        self._pieces.append((batch, stamps))
+        together = [*take_short(self._pieces, len(stamps), _rows_of), (batch, stamps)]
+        self._pieces.append(_one_piece(together))
 
     def oldest(self) -> int | None:
         """When the first of them came; None if there is none."""
@@ -101,8 +101,7 @@ class StampedRows:
     def _joined(self) -> tuple[pa.RecordBatch, np.ndarray]:
         """All rows as one batch, in the order in which they came."""
         if len(self._pieces) > 1:
-            batches, stamps = zip(*self._pieces, strict=True)
-            self._pieces = [(pa.concat_batches(batches), np.concatenate(stamps))]
+            self._pieces = [_one_piece(self._pieces)]
         if not self._pieces:
             return _empty(self._plain), np.zeros(0, np.int64)
         return self._pieces[0]
@@ -156,6 +155,17 @@ class StampedRows:
         if held is not None and stamps is not None:
             self._append(held_as(held, self._plain), views.column(stamps.column(0)).data.copy())
         self._changed, self._saved = False, held is not None
+
+
+def _rows_of(piece: _Piece) -> int:
+    return len(piece[1])
+
+
+def _one_piece(pieces: Sequence[_Piece]) -> _Piece:
+    if len(pieces) == 1:
+        return pieces[0]
+    batches, stamps = zip(*pieces, strict=True)
+    return pa.concat_batches(batches), np.concatenate(stamps)
 
 
 def _taken(batch: pa.RecordBatch, rows: np.ndarray, schema: pa.Schema) -> pa.RecordBatch:

@@ -111,7 +111,7 @@ class TumbleOperator(Holding):
         """The number of each row's window: it grows where the values are others than those of the row before."""
         table = KeyTable(self.store.shape.kinds)
         before = -1
-        for open_ in self.store.tables.values():
+        for open_ in self.store.tables.values():  # one at most: that of the open window
             before = int(table.map(open_.key_columns(), len(open_))[-1])
         ids = table.map([read_key(batch.column(k)) for k in self.keys], batch.num_rows)
         changes = np.diff(ids, prepend=before) != 0
@@ -175,5 +175,6 @@ class TumbleOperator(Holding):
 
 
 def _keys(table: Table) -> pa.RecordBatch:
+    """The values of the group-by attributes; of none, as many rows of nothing: promises about all rows cover them."""
     arrays = table.key_arrays()
     return pa.RecordBatch.from_pydict(arrays) if arrays else pa.record_batch([pa.nulls(len(table))], names=["_"])

@@ -18,6 +18,7 @@ from oop.operators.base import Part
 from oop.operators.compute import compute as pc
 from oop.operators.coverage import covered
 from oop.operators.held_rows import held_as, laid_out, plain_schema, take_column
+from oop.operators.pieces import take_short
 from oop.operators.slice_parts import SliceParts, check_columns
 from oop.operators.time_slices import MOST, WIDEST, Slicing
 from oop.operators.times import is_whole
@@ -92,13 +93,9 @@ class WaitingRows:
         pieces = self._valueless if number is None else self._slices.setdefault(number, [])
         self._changed.add(number)
         self._rows += batch.num_rows
-        # a short batch is joined with one that is not much longer: there are never many, and no row is copied often
-        together, rows = [batch], batch.num_rows
-        while pieces and pieces[-1].num_rows <= 2 * rows:
-            self.nbytes -= _size(pieces[-1])
-            together.append(pieces.pop())
-            rows += together[-1].num_rows
-        batch = pa.concat_batches(together[::-1]) if view or len(together) > 1 else batch
+        earlier = take_short(pieces, batch.num_rows)
+        self.nbytes -= sum(map(_size, earlier))
+        batch = pa.concat_batches([*earlier, batch]) if view or earlier else batch
         pieces.append(batch)
         self.nbytes += _size(batch)
 

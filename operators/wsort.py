@@ -3,8 +3,9 @@
 "WSort buffers all incoming tuples and emits tuples in its buffer in ascending order of its sort attributes, with at
 least one tuple emitted per timeout period." Here: once a period has passed since rows last left, or since the oldest
 row came, all that have waited for a whole period leave, and with them those that sort before them, so that no row which
-is there gets lost. A row thus waits for one period at least and two at most. A row that comes after one that follows it
-has left is set aside. Promises about the first of the sort attributes let rows go sooner: no row can come before them.
+is there gets lost. So no row waits for more than two periods, and only those that sort before one which is due for less
+than one. A row that comes after one that follows it has left is set aside. Promises about the first of the sort
+attributes let rows go sooner: no row can come before them.
 The clock comes in as promises on the virtual arrival attribute (`arrival.py`): a row has arrived when it last moved.
 """
 

@@ -11,8 +11,9 @@ streams.
 >>> hourly(quotes).run().to_table().to_pylist()[0]
 {'Time': 60, 'Sid': 'IBM', 'AvgPrice': 24.0}
 
-None of them sorts. Those that are sensitive to order take rows as they arrive, set aside what is out of the order that
-is assumed, and promise what that allows (`Assume`); the rest is done by the operators that oop has anyway.
+But for BSort and WSort, which are sorts, none of them sorts. Those that are sensitive to order take rows as they
+arrive, set aside what is out of the order that is assumed, and promise what that allows (`Assume`); the rest is done by
+the operators that oop has anyway.
 """
 
 from oop.aurora.aggregate import Aggregate, Slide, XSection

@@ -98,6 +98,7 @@ class Aggregate:
         start = on if isinstance(self.advance, Expr) else "window_start"
         if on == TUP:
             full = col(_ROWS) == int(duration_in(self.size, assumed.schema.field(TUP).type))
+            # windows of the grid that begin before the first row never are full; nor may they come out early
             early = (col(EARLY) & (col(start) >= 0)) if self.timeout is not None else None
             found = found.filter(full if early is None else full | early)
         names: list[tuple[str, Expr]] = [(on, col(start)), *((name, col(name)) for name in (*keys, *self.functions))]

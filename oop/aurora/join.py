@@ -8,26 +8,21 @@ process disordered streams but can instead delay pruning tuples to account for s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import reduce
-from operator import and_
 from typing import Any
 
 import pyarrow as pa
 
 from oop.aurora.assuming import Assume
+from oop.aurora.equalities import Pairs, equalities
 from oop.errors import OopError, SchemaMismatch
 from oop.joining import read_table
-from oop.operators.expressions import Call, Col, Expr, col
+from oop.operators.expressions import Expr, col
 from oop.operators.join import called_right
-from oop.operators.join_keys import common_type
 from oop.operators.order import Order
 from oop.operators.times import duration_in
 from oop.punctuation.durations import Duration
 from oop.site import user_line
 from oop.stream import Stream
-
-Pairs = list[tuple[str, str]]
 
 
 class Join:
@@ -122,59 +117,6 @@ class Join:
         pairs, rest = equalities(self.predicate, table.schema, right.schema)
         called = called_right(table.schema.names, right.schema.names)
         renamed = right._project([(called[name], col(name)) for name in right.schema.names], "Join")
-        on: dict[str, str] = {}
-        for a, b in pairs:
-            on[called[b]] = a
-        found = renamed.join(table, on=on or None, where=rest)
+        found = renamed.join(table, on={called[b]: a for a, b in pairs} or None, where=rest)
         names = [*table.schema.names, *called.values()]
         return found._project([(name, col(name)) for name in names], "Join")
-
-
-def equalities(predicate: Expr | None, left: pa.Schema, right: pa.Schema) -> tuple[Pairs, Expr | None]:
-    """The pairs of columns, left and right, that the predicate asks to be equal, and what else it asks.
-
-    >>> both = pa.schema({"k": pa.int64(), "x": pa.int64()})
-    >>> equalities((col("k_right") == col("k")) & (col("x") > col("x_right")), both, both)
-    ([('k', 'k')], x > x_right)
-    """
-    called = {shown: name for name, shown in called_right(left.names, right.names).items()}
-    pairs: Pairs = []
-    rest: list[Expr] = []
-    for term in _terms(predicate):
-        pair = _pair(term, left.names, called)
-        if pair is None or not _are_keys(pair, pairs, left, right):
-            rest.append(term)
-            continue
-        pairs.append(pair)
-        if pa.types.is_floating(left.field(pair[0]).type):
-            rest.append(term)  # NaN is a key like others, and equals nothing
-    return pairs, reduce(and_, rest) if rest else None
-
-
-def _terms(predicate: Expr | None) -> Iterator[Expr]:
-    if isinstance(predicate, Call) and predicate.function == "and":
-        for arg in predicate.args:
-            yield from _terms(arg)
-    elif predicate is not None:
-        yield predicate
-
-
-def _pair(term: Expr, left: Sequence[str], called: dict[str, str]) -> tuple[str, str] | None:
-    if not isinstance(term, Call) or term.function != "equal":
-        return None
-    for a, b in (term.args, term.args[::-1]):
-        if isinstance(a, Col) and isinstance(b, Col) and a.name in left and b.name in called:
-            return a.name, called[b.name]
-    return None
-
-
-def _are_keys(pair: tuple[str, str], known: Pairs, left: pa.Schema, right: pa.Schema) -> bool:
-    """Can they be keys: each column once, and of types that go together?"""
-    a, b = pair
-    if any(a == c or b == d for c, d in known):
-        return False
-    try:
-        common_type((a, left.field(a).type), (b, right.field(b).type))
-    except OopError:
-        return False
-    return True

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oop.engines.boxes import Box
-from oop.operators.qos import MonitorOperator, least_of
+from oop.operators.qos import MonitorOperator, least_in
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def _latency(boxes: Sequence[Box]) -> Latency | None:
     if not isinstance(monitor, MonitorOperator):
         return None
     rows = int(monitor.counts.sum())
-    counts = tuple((least_of(s), int(monitor.counts[s])) for s in np.flatnonzero(monitor.counts).tolist())
+    counts = tuple((least_in(s), int(monitor.counts[s])) for s in np.flatnonzero(monitor.counts).tolist())
     return Latency(rows, monitor.total / rows if rows else 0.0, monitor.greatest, counts)
 
 

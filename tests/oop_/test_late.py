@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators import arrivals
+from oop.operators import slack_needed
 from oop.operators.input import Input, InputOperator
 from tests.operators.fuzz import CASES
 
@@ -103,12 +103,12 @@ def check_needed_rows(table: Any, data: Any, n: int) -> bool:
     return all(need.exact or need.more == 0 for need in found.needs)
 
 
-@pytest.mark.parametrize("span", [arrivals.SPAN, 6])
+@pytest.mark.parametrize("span", [slack_needed.SPAN, 6])
 def test_slack_by_rows_is_told_how_many_rows_it_needs(span: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where more rows came in between than are remembered: then it is enough, if not the smallest."""
-    monkeypatch.setattr(arrivals, "SPAN", span)
-    monkeypatch.setattr(arrivals, "_PIECES", 3)
-    monkeypatch.setattr(arrivals, "_MARKS", 8)
+    monkeypatch.setattr(slack_needed, "SPAN", span)
+    monkeypatch.setattr(slack_needed, "_PIECES", 3)
+    monkeypatch.setattr(slack_needed, "_MARKS", 8)
     sure = []
     for seed in range(CASES // 10):
         rng = random.Random(seed)

@@ -11,7 +11,7 @@ import pytest
 
 import oop
 from oop.latency import measured
-from oop.operators.qos import ENTERED, least_of, steps_of
+from oop.operators.qos import ENTERED, least_in, steps_of
 from oop.operators.shown import Shown
 from oop.testing import ManualClock
 from tests.oop_.test_in_order import PLANS
@@ -105,7 +105,7 @@ def test_steps_cover_everything():
     powers = 2 ** np.arange(3, 53)  # of microseconds: some 140 years
     values = np.concatenate([np.arange(5_000), powers, powers - 1])
     steps = steps_of(values)
-    assert all(least_of(s) <= v < least_of(s + 1) for v, s in zip(values.tolist(), steps.tolist(), strict=True))
+    assert all(least_in(s) <= v < least_in(s + 1) for v, s in zip(values.tolist(), steps.tolist(), strict=True))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 import oop
 from oop import aurora
-from oop.operators import resample_rows
+from oop.operators import near_rows
 from oop.testing import Harness, bag, check_operator
 from tests.operators import fuzz
 from tests.operators.fuzz import TIMES
@@ -45,7 +45,7 @@ def test_laws(seeds, monkeypatch):
     """Any order of rows within the promises, on both sides, in any batches, across saves, gives the same results."""
 
     def case(rng, seed):
-        monkeypatch.setattr(resample_rows, "_MOST_PAIRS", rng.choice([4, 1_000_000]))
+        monkeypatch.setattr(near_rows, "_MOST_PAIRS", rng.choice([4, 1_000_000]))
         time = TIMES[rng.choice(list(TIMES))]
         inputs = [fuzz.random_stream(rng, time) for _ in range(2)]
         keys, size = rng.choice([(), ("link",), ("link", "k")]), rng.choice([0, 2, 6])

@@ -14,7 +14,7 @@ from oop import aurora
 from oop.testing import Harness, ManualClock
 from tests.oop_.aurora.model import bubble_sorted
 
-HOUR, MINUTE = 60, 1
+HOUR = 60
 QUOTES = [  # section 5.2.2.2, as printed; times in minutes
     ("MSF", 60, 20),
     ("INT", 60, 16),
@@ -144,10 +144,13 @@ TIME = oop.aggregate(0, lambda s, t: t, name="newest")
 OLDEST = oop.aggregate((0, False), lambda s, t: s if s[1] else (t, True), final=lambda s: s[0], name="oldest")
 
 
-def query_1_streamlined(across: oop.Stream) -> oop.Stream:
-    """Figure 14, behind its sort: a window of exactly m tuples, and a result whenever all have the same time."""
+def query_1_streamlined(reports: oop.Stream) -> oop.Stream:
+    """Figure 14: "first sorts all position reports showing soldiers across the border on Time", then "a window of
+    exactly m tuples", and a result whenever all have the same time."""
+    across, _ = aurora.Filter(ACROSS)(reports)
+    in_order = aurora.BSort(assuming=oop.Order("Time", slack=1))(across)
     F = {"Time": TIME("Time"), "Same": SAME("Time")}
-    windows = aurora.Aggregate(F, assuming=oop.Order("Tup#"), size=M, advance=1)(across)
+    windows = aurora.Aggregate(F, assuming=oop.Order("Tup#"), size=M, advance=1)(in_order)
     same, _ = aurora.Filter(oop.col("Same"))(windows)
     return aurora.Map(Time="Time")(same)
 
@@ -162,24 +165,23 @@ def without_repetition(times: oop.Stream) -> oop.Stream:
 
 def test_figure_15():
     """As printed: "three tuples are emitted for Time = 2 because five soldiers are across the border at this time", the
-    first without waiting for the window's end. With five at that time no input fits the text of figure 13 as well:
-    reports are other ones here. BSort's place is taken by one pass of a bubble sort, which is what it is defined as for
-    a slack of 1."""
+    first without waiting for the window's end: as soon as the sort, which holds one report, lets the third go. With
+    five at that time no input fits the text of figure 13 as well: reports are other ones here."""
     times = [1, 2, 1, 2, 2, 2, 3, 2, 3, 3, 3, 4]
     rows = [{"Sid": sid, "Time": time, "Pos": K} for sid, time in enumerate(times)]
-    in_order = bubble_sorted(rows, "Time", passes=1)
-    assert [row["Time"] for row in in_order] == [1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 3, 4]
+    in_order = [row["Time"] for row in bubble_sorted(rows, "Time", passes=1)]
+    assert in_order == [1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 3, 4], "so the sort has slack enough"
     harness = Harness(query_1_streamlined, REPORTS, time="Time", punctuate=oop.at_end())
     found = {}
-    for number, row in enumerate(in_order, 1):
+    for number, row in enumerate(rows, 1):
         harness.push([row])
         out = [r["Time"] for r in harness.rows()]
         if out:
             found[number] = out
-    assert found == {5: [2], 6: [2], 7: [2], 10: [3], 11: [3]}, "with the third, fourth and fifth soldier"
+    assert found == {6: [2], 7: [2], 8: [2], 11: [3], 12: [3]}, "with the third, fourth and fifth soldier"
     harness.end()
     assert harness.rows() == [], "what is not full at the end is not put out"
-    table = pa.Table.from_pylist([*in_order, *({"Sid": 9, "Time": 5, "Pos": K} for _ in range(3))])
+    table = pa.Table.from_pylist([*rows, *({"Sid": 9, "Time": 5, "Pos": K} for _ in range(3))])
     source = oop.source(table, time="Time", punctuate=None)
     once = without_repetition(query_1_streamlined(source)).run().to_table()
     assert once["Time"].to_pylist() == [3, 5]

@@ -1,0 +1,68 @@
+"""Which columns the predicate of a Join asks to be equal: the keys of its hash join (papers/000, section 5.2.2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+from operator import and_
+
+import pyarrow as pa
+
+from oop.errors import OopError
+from oop.operators.expressions import Call, Col, Expr
+from oop.operators.join import called_right
+from oop.operators.join_keys import common_type
+
+Pairs = list[tuple[str, str]]
+"""Columns of the left and of the right that must be equal."""
+
+
+def equalities(predicate: Expr | None, left: pa.Schema, right: pa.Schema) -> tuple[Pairs, Expr | None]:
+    """The pairs of columns, left and right, that the predicate asks to be equal, and what else it asks.
+
+    >>> from oop.operators.expressions import col
+    >>> both = pa.schema({"k": pa.int64(), "x": pa.int64()})
+    >>> equalities((col("k_right") == col("k")) & (col("x") > col("x_right")), both, both)
+    ([('k', 'k')], x > x_right)
+    """
+    called = {shown: name for name, shown in called_right(left.names, right.names).items()}
+    pairs: Pairs = []
+    rest: list[Expr] = []
+    for term in _terms(predicate):
+        pair = _pair(term, left.names, called)
+        if pair is None or not _are_keys(pair, pairs, left, right):
+            rest.append(term)
+            continue
+        pairs.append(pair)
+        if pa.types.is_floating(left.field(pair[0]).type):
+            rest.append(term)  # NaN is a key like others, and equals nothing
+    return pairs, reduce(and_, rest) if rest else None
+
+
+def _terms(predicate: Expr | None) -> Iterator[Expr]:
+    if isinstance(predicate, Call) and predicate.function == "and":
+        for arg in predicate.args:
+            yield from _terms(arg)
+    elif predicate is not None:
+        yield predicate
+
+
+def _pair(term: Expr, left: Sequence[str], called: dict[str, str]) -> tuple[str, str] | None:
+    if not isinstance(term, Call) or term.function != "equal":
+        return None
+    for a, b in (term.args, term.args[::-1]):
+        if isinstance(a, Col) and isinstance(b, Col) and a.name in left and b.name in called:
+            return a.name, called[b.name]
+    return None
+
+
+def _are_keys(pair: tuple[str, str], known: Pairs, left: pa.Schema, right: pa.Schema) -> bool:
+    """Can they be keys: each column once, and of types that go together?"""
+    a, b = pair
+    if any(a == c or b == d for c, d in known):
+        return False
+    try:
+        common_type((a, left.field(a).type), (b, right.field(b).type))
+    except OopError:
+        return False
+    return True

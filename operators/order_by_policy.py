@@ -1,0 +1,46 @@
+"""An order whose groups are known, or retire: all groups together are promised about too (DESIGN section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.operators.base import Part, read_text, text_part
+from oop.operators.group_values import of_column
+from oop.operators.order_progress import GROUPS, OrderProgress
+from oop.punctuation import Policy, Punctuation
+from oop.punctuation.progress_groups import Grouped
+
+
+class ByPolicy(OrderProgress):
+    """Groups that are known, or that retire, so that something can be promised about all rows: row by row, as a source
+    does it (DESIGN section 3)."""
+
+    def __init__(self, policy: Policy, on: str) -> None:
+        self.progress = Grouped(policy, on)
+
+    @property
+    def nbytes(self) -> int:
+        return 64 * len(self.progress.trackers)
+
+    def observe(self, batch: pa.RecordBatch) -> np.ndarray:
+        times = views.times(batch.column(self.progress.attribute))
+        found = self.progress.observe(times.tolist(), of_column(batch.column(self.progress.by)))
+        least = -np.inf if times.dtype == np.float64 else np.iinfo(np.int64).min
+        return np.array([least if bound is None else bound for bound in found], times.dtype)
+
+    def promises(self) -> Iterator[Punctuation]:
+        return self.progress.promises()
+
+    def save(self) -> Iterator[Part]:
+        yield text_part(GROUPS, self.progress.state())
+
+    def load(self, parts: Mapping[str, pa.RecordBatch | None]) -> None:
+        part = parts.get(GROUPS)
+        if part is not None:
+            said: Any = read_text(part)
+            self.progress.restore(said)
