@@ -11,12 +11,15 @@
 
 #include "hash.h"
 
-#define LINE 128       /* bytes that no two threads write to, both of a pair of lines that are fetched together */
-#define BURST 512      /* rows after which the drainer is told */
-#define SHARE 64       /* of the ring that a nap of the producer may fill, unless that is a shorter nap than the least */
-#define LEAST_NAP 50000
-#define NAP 500000        /* ns: waking up costs more than a few thousand rows */
-#define LONG_NAP 10000000 /* when no row is due for long: a stop may take this time */
+#define LINE 128 /* bytes: two lines, which are fetched together, and which one thread alone writes to */
+#define PAGE 4096
+#define BURST 512 /* rows after which the drainer is told */
+/* The producer naps. Waking up costs as much as thousands of rows, so it does that seldom; but of the ring no more than a
+   share should fill meanwhile, as far as the shortest nap allows. When no row is due for long, a nap is what a stop takes. */
+#define SHARE 64
+#define SHORTEST_NAP 50000 /* ns */
+#define NAP 500000
+#define LONGEST_NAP 10000000
 #define SECOND 1000000000
 #define MICROS 1000000
 #define GOLDEN 0x9E3779B97F4A7C15u
@@ -122,7 +125,7 @@ static void *produce(void *given) {
     oop_ring *ring = given;
     const int64_t rate = ring->packets.rate, rows = ring->packets.rows, start = look_at(CLOCK_MONOTONIC);
     const int64_t share = due_time(ring->slots / SHARE, rate, SECOND);
-    const int64_t least = share < LEAST_NAP ? LEAST_NAP : least_of(share, NAP);
+    const int64_t least = share < SHORTEST_NAP ? SHORTEST_NAP : least_of(share, NAP);
     int64_t next = 0;
     while (next < rows && !atomic_load_explicit(&ring->stopping, memory_order_relaxed)) {
         const int64_t elapsed = look_at(CLOCK_MONOTONIC) - start, due = due_time(next, rate, SECOND);
@@ -134,7 +137,7 @@ static void *produce(void *given) {
         set(&ring->producer_cpu, look_at(CLOCK_THREAD_CPUTIME_ID));
         if (next == rows) break;
         const int64_t left = due_time(next, rate, SECOND) - (look_at(CLOCK_MONOTONIC) - start);
-        nap(left < least ? least : least_of(left, LONG_NAP));
+        nap(left < least ? least : least_of(left, LONGEST_NAP));
     }
     atomic_store_explicit(&ring->ended, 1, memory_order_release);
     return NULL;
@@ -149,7 +152,7 @@ oop_ring *oop_new_ring(const oop_packets *packets, int64_t slots) {
         return NULL;
     }
     memset(ring, 0, sizeof *ring);
-    memset(memory, 0, room * 20);
+    for (size_t byte = 0; byte < room * 20; byte += PAGE) memory[byte] = 0;
     ring->packets = *packets;
     ring->slots = slots;
     ring->memory = memory;
