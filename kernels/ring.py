@@ -84,7 +84,7 @@ class PacketRing:
 
     def __init__(self, *, rate: int, rows: int | None, groups: int, seed: int, slots: int) -> None:
         total = UNTIL_STOPPED if rows is None else rows
-        if not (1 <= rate <= MOST_RATE and 0 <= total and 1 <= groups <= MOST_GROUPS and 1 <= slots <= MOST_GROUPS):
+        if not (1 <= rate <= MOST_RATE and total >= 0 and 1 <= groups <= MOST_GROUPS and 1 <= slots <= MOST_GROUPS):
             raise KernelError(f"no ring of {slots} slots, {rate} rows a second, {rows} in all, {groups} groups")
         library = _library()
         self._lib: Any = library.lib
@@ -127,8 +127,8 @@ class PacketRing:
         """What has been counted so far; rows that are written and not drained are in the ring."""
         found = self._ffi.new("oop_ring_counts *")
         self._lib.oop_count_ring(self._ring, found)
-        numbers = (getattr(found, name) for name in Counts._fields if name != "pauses")
-        return Counts(*numbers, pauses=tuple(found.pauses))
+        *numbers, _ = Counts._fields
+        return Counts._make([*(getattr(found, name) for name in numbers), tuple(found.pauses)])
 
     def _check(self, code: int) -> None:
         if code != self._lib.OOP_OK:

@@ -43,9 +43,9 @@ class Input:
     """Data that a source can read; its schema is known before it runs.
 
     ``kind`` tells data that lies there whole (a file, in memory) from data that comes; ``rows`` is the number
-    of rows where that is written somewhere. ``ring`` is a live input that tells when nothing is there. Every batch of `elements` has exactly this schema. ``plain`` is data that
+    of rows where that is written somewhere. Every batch of `elements` has exactly this schema. ``plain`` is data that
     is a list, ``frame`` a Spark DataFrame with its ``channel`` column and the ``channels`` that are known, ``paths``
-    are the files that it reads.
+    are the files that it reads, ``ring`` is one that tells when nothing is there.
 
     >>> import pyarrow as pa
     >>> given = open_input(pa.table({"ts": [1, 2, 3]}))

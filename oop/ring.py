@@ -31,7 +31,8 @@ class RingCounts:
 
     A pause is what the reading thread did between two drains: by its own processor time, which other processes do not
     lengthen (``longest_pause``, ``reader_seconds`` in all), or by the clock (``longest_gap``). ``…_at`` is the time
-    of the last row that was drained before it. ``pauses`` are counts by steps of processor time, each given by its least.
+    of the last row that was drained before it. ``pauses`` are counts by steps of processor time, each given by its
+    least.
 
     >>> import oop
     >>> ring = oop.Ring(rate=1_000_000, rows=2_000, slots=500)
@@ -64,15 +65,15 @@ class RingCounts:
 
 
 class Ring:
-    """Packets at a set rate for `oop.source`: a thread in C writes ``rate`` rows a second into a ring of ``slots`` rows,
-    from the moment at which the run is first read. It waits for nobody: a row that finds the ring full is dropped, and
-    counted (`counts`). Without ``rows=`` it goes on until `stop`, or until the run ends.
+    """Packets at a set rate, for `oop.source`: a thread in C writes ``rate`` rows a second into a ring of ``slots``
+    rows, from when the run is first read. It waits for nobody: a row that finds the ring full is dropped, and counted
+    (`counts`). Without ``rows=`` it goes on until `stop`, or until the run ends.
 
     Columns are ``ts`` (when the row is due, from 1970 on), ``src`` and ``dst`` (together one of ``groups``, drawn
     evenly), ``len``. Row i is the same for the same rate, groups and seed, whatever happens to the others: `packets`.
 
-    The engine is given what is there, in batches of up to ``batch`` rows: full ones if it is behind; else it waits until
-    there is one, but no longer than 10 ms, nor until a quarter of the ring has filled.
+    The engine is given what is there, in batches of up to ``batch`` rows. Where there are fewer it waits for more, but
+    no longer than 10 ms, nor until a quarter of the ring has filled.
 
     >>> import oop
     >>> ring = oop.Ring(rate=1_000_000, rows=5_000)
@@ -101,9 +102,7 @@ class Ring:
         self.batch = _number("batch", batch, 1, MOST_GROUPS, "rows of a batch at most")
         self.seed = _number("seed", seed, 0, 2**64 - 1, "what groups and lengths are drawn by")
         self.pause = min(_LONGEST_PAUSE, self.batch / self.rate, self.slots / self.rate / 4)
-        self._ring = PacketRing(
-            rate=self.rate, rows=self.rows, groups=self.groups, seed=self.seed, slots=self.slots
-        )
+        self._ring = PacketRing(rate=self.rate, rows=self.rows, groups=self.groups, seed=self.seed, slots=self.slots)
         self._is_started = self._is_read = False
 
     def __repr__(self) -> str:
