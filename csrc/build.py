@@ -20,12 +20,12 @@ from cffi import FFI
 CSRC = Path(__file__).resolve().parent
 HEADERS_ONLY = ("status",)
 STEMS = ("window", "late", "groups", "aggregates", "partition", "joins", "repeats", "sessions")
-STEMS += ("buffers", "sorting", "runs", "flush")
+STEMS += ("buffers", "sorting", "runs", "flush", "ring")
 # included by sources, of no interest to Python
 INLINE = ("hash", "column", "fetch", "heap", "keys", "lines", "radix", "wide")
 # No contraction: a fused multiply-add rounds a window's start otherwise than the other kernels do. Nothing for one
 # machine alone (-march), and no -Werror: a newer compiler's warning is for the tests to find, not for who installs.
-FLAGS = ("-O3", "-Wall", "-Wextra", "-ffp-contract=off")
+FLAGS = ("-O3", "-Wall", "-Wextra", "-ffp-contract=off", "-pthread")
 
 
 def read_cdef(stem: str) -> str:
@@ -46,7 +46,7 @@ def make_ffi(folder: Path, optional: bool, flags: Sequence[str] = ()) -> FFI:
         include_dirs=[str(folder)],
         depends=[str(folder / f"{stem}.h") for stem in (*HEADERS_ONLY, *INLINE, *STEMS)],
         extra_compile_args=[*FLAGS, *flags],
-        extra_link_args=list(flags),
+        extra_link_args=["-pthread", *flags],
         optional=optional,
         py_limited_api=True,
     )

@@ -1,7 +1,7 @@
 """The compiled module, and how arrays are handed to it: the only file that imports it.
 
-C keeps no pointer of its own after a call returns. What a caller writes into a struct, as `GroupTable` does, it must
-keep alive and up to date itself.
+C keeps no pointer of its own after a call returns, but for those of a ring (`oop.kernels.ring`), whose memory is C's.
+What a caller writes into a struct, as `GroupTable` does, it must keep alive and up to date itself.
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ NARROW: dict[str, Any] = {
     f"{sign}{bits}": np.dtype(f"{sign}{bits}") for sign in ("int", "uint") for bits in (8, 16, 32)
 }
 DTYPES: dict[str, Any] = {**WIDE, **NARROW}
+_WIDE_TIMES = (np.dtype(np.int64), np.dtype(np.float64))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -193,12 +194,14 @@ def times(array: pa.Array | pa.ChunkedArray) -> Array:
     if pt.is_dictionary(type):
         array = _flatten(array)
         type = array.type
-    allowed = pt.is_integer(type) or pt.is_floating(type) or pt.is_date(type) or pt.is_timestamp(type)
-    if not allowed:
+    if not _may_be_time(type):
         raise SchemaMismatch(
             f"a column of type {type} cannot be a time column",
             hint="a time column is an integer, float, date32, date64 or timestamp; cast it first",
         )
+    values = fixed_values(array)
+    if values is not None and values.dtype in _WIDE_TIMES:  # nearly always, and every batch comes by here
+        return values
     view = column(array)
     if view.valid is not None:
         raise TimeError(f"the time column is null in row {int(np.argmin(view.valid))}")
@@ -207,6 +210,11 @@ def times(array: pa.Array | pa.ChunkedArray) -> Array:
             raise TimeError(f"time {int(view.data.max())} does not fit a 64-bit signed integer")
         return view.data.astype(np.int64)
     return view.data
+
+
+@functools.cache
+def _may_be_time(type: pa.DataType) -> bool:
+    return bool(pt.is_integer(type) or pt.is_floating(type) or pt.is_date(type) or pt.is_timestamp(type))
 
 
 def booleans(array: pa.BooleanArray) -> Bools:

@@ -46,6 +46,7 @@ from oop.punctuation import (
     slack,
     timer,
 )
+from oop.ring import Ring, RingCounts
 from oop.sources import source
 from oop.stream import Stream, set_default_engine, set_spark_engine, union
 from oop.windows import calendar, landmark, rows, session, sliding, tumbling
@@ -83,6 +84,8 @@ __all__ = [
     "Order",
     "Punctuation",
     "PunctuationViolated",
+    "Ring",
+    "RingCounts",
     "RoundRobin",
     "Run",
     "SchemaMismatch",

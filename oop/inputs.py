@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
@@ -24,6 +25,8 @@ from oop.files import Element, expand, ipc_elements, open_file
 from oop.fitting import agreed, difference, fit, settled, text_types
 from oop.frames import frame_schema, is_frame
 from oop.punctuation import Punctuation
+from oop.ring import SCHEMA as RING_SCHEMA
+from oop.ring import Ring
 
 Kind = Literal["file", "memory", "live"]
 
@@ -31,7 +34,7 @@ _TRAIN_ELEMENTS = 65_536  # in one train, however few rows they have
 
 _READABLE = (
     "give path(s), a Table, RecordBatch or reader, a pandas or Polars DataFrame, a DuckDB relation, "
-    "an iterable of batches and promises, or a callable that returns one of these"
+    "an iterable of batches and promises, an oop.Ring, or a callable that returns one of these"
 )
 
 
@@ -42,7 +45,7 @@ class Input:
     ``kind`` tells data that lies there whole (a file, in memory) from data that comes; ``rows`` is the number
     of rows where that is written somewhere. Every batch of `elements` has exactly this schema. ``plain`` is data that
     is a list, ``frame`` a Spark DataFrame with its ``channel`` column and the ``channels`` that are known, ``paths``
-    are the files that it reads.
+    are the files that it reads, ``ring`` is one that tells when nothing is there.
 
     >>> import pyarrow as pa
     >>> given = open_input(pa.table({"ts": [1, 2, 3]}))
@@ -64,6 +67,7 @@ class Input:
     channel: str | None = field(default=None, repr=False)
     channels: tuple[str, ...] = field(default=(), repr=False)
     paths: tuple[str, ...] = field(default=(), repr=False)
+    ring: Ring | None = field(default=None, repr=False)
     used: bool = field(default=False, repr=False, init=False)
 
     def count_rows(self) -> int | None:
@@ -80,7 +84,10 @@ class Input:
         return self._fitted(raw)
 
     def trains(self, rows: int) -> Iterator[list[Element]]:
-        """The elements in lists of about so many rows; one element each where the next may be long in coming."""
+        """The elements in lists of about so many rows; one element each where the next may be long in coming. Of a
+        ring an empty list: there is nothing yet."""
+        if self.ring is not None:
+            return self.ring.trains(rows)
         elements = self.elements()
         if self.kind == "live":
             return ([element] for element in elements)
@@ -199,6 +206,9 @@ def open_input(data: Any, *, schema: pa.Schema | None = None, batch_rows: int = 
     if isinstance(data, pa.RecordBatchReader):
         known = agreed(data.schema, schema, "reader")
         return Input(known, "live", "reader", lambda: _batches(data), batch_rows, once=True)
+    if isinstance(data, Ring):
+        known = agreed(RING_SCHEMA, schema, "ring")
+        return Input(known, "live", "ring", lambda: _waited_for(data), batch_rows, ring=data)
     if hasattr(data, "__arrow_c_stream__"):
         return _of_stream(data, schema, batch_rows)
     if hasattr(data, "__arrow_c_array__"):
@@ -208,6 +218,14 @@ def open_input(data: Any, *, schema: pa.Schema | None = None, batch_rows: int = 
     if callable(data):
         return _of_callable(data, schema, batch_rows)
     raise SourceError(f"cannot read a {type(data).__name__}", hint=_READABLE)
+
+
+def _waited_for(ring: Ring) -> Iterator[Element]:
+    """For those who have nothing else to do."""
+    for train in ring.trains(ring.batch):
+        if not train:
+            time.sleep(ring.pause)
+        yield from train
 
 
 def _only_on_spark() -> Iterator[Element]:

@@ -299,7 +299,9 @@ def _constant(value: np.ndarray, length: int) -> np.ndarray:
 
 
 def _wids(batch: pa.RecordBatch, name: str) -> np.ndarray:
-    return views.column(batch.column(name)).data
+    wids = views.fixed_values(batch.column(name))
+    assert wids is not None  # Bucket puts them there for every row
+    return wids
 
 
 def _couple(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

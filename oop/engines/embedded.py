@@ -19,7 +19,7 @@ import pyarrow as pa
 from oop.clocks import Clock, WallClock
 from oop.engines.blame import Blame
 from oop.engines.boxes import SHARDED_TRAIN_ROWS, Arc, Box, Gauge, ShardedBox
-from oop.engines.feeds import DirectFeed, Done, Failed, Feed, ThreadFeed, Train
+from oop.engines.feeds import DirectFeed, Done, Failed, Feed, RingFeed, ThreadFeed, Train
 from oop.engines.late import Late
 from oop.engines.metrics import Metrics, gather
 from oop.engines.pool import Pool
@@ -169,6 +169,7 @@ class Run:
         self._scheduler = copy(engine.scheduler)  # it may count turns: those of this run
         self._clock = engine.clock
         self._arrived = threading.Event()
+        self._pause = 0.01  # how long to wait for something
         self._result = Arc(None, 0, None)
         self._stopped = False
         self._failure: Exception | None = None
@@ -231,6 +232,9 @@ class Run:
             trains = data.trains(min(getattr(self._scheduler, "train", _SOURCE_ROWS), _SOURCE_ROWS))
         except OopError as wrong:
             raise wrong.located(box.node.site) from None
+        if data.ring is not None:
+            self._pause = min(self._pause, data.ring.pause)
+            return _Source(box, RingFeed(trains, data.ring))
         live = threaded and data.kind == "live"
         return _Source(box, ThreadFeed(trains, self._arrived) if live else DirectFeed(trains))
 
@@ -332,7 +336,7 @@ class Run:
 
     def _wait(self) -> None:
         """Nothing to do until a reader has something or the clock has moved."""
-        self._arrived.wait(0.01)
+        self._arrived.wait(self._pause)
         self._arrived.clear()
 
     def elements(self) -> Iterator[Element]:

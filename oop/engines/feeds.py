@@ -1,7 +1,7 @@
 """Feeds: where an input box gets its elements from, without the engine having to wait where it must not.
 
 An input whose promises come from a wall clock is read by a thread of its own: in a lull the engine still ticks. Every
-other input is read in the engine's own thread, when there is room for it.
+other input is read in the engine's own thread, when there is room for it. So is a ring, always: it never blocks.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from oop.operators.base import Element
+from oop.ring import Ring
 
 _ROOM = 16  # trains that a reader may be ahead
 
@@ -96,4 +97,23 @@ class ThreadFeed:
         self.stopped.set()
 
 
-Feed = DirectFeed | ThreadFeed
+class RingFeed:
+    """Reads what is there; an empty train says that nothing is."""
+
+    def __init__(self, trains: Iterator[Train], ring: Ring) -> None:
+        self.direct = DirectFeed(trains)
+        self.ring = ring
+
+    @property
+    def waiting(self) -> bool:
+        """Has something arrived that nobody has taken?"""
+        return self.ring.waiting
+
+    def next(self) -> Next:
+        return self.direct.next() or None
+
+    def close(self) -> None:
+        self.direct.close()
+
+
+Feed = DirectFeed | ThreadFeed | RingFeed

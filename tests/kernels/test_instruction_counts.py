@@ -9,6 +9,9 @@ import pytest
 from csrc.build import CSRC, STEMS
 from tests.kernels.callgrind.measure import HERE, STORE, compare, describe_maker, load_stored, measure, why_not
 
+NOT_MEASURED = {"oop_start_ring", "oop_stop_ring"}
+"""How often a thread looks at the clock is for the clock to say."""
+
 
 def test_counts_are_as_stored() -> None:
     if reason := why_not():
@@ -27,7 +30,7 @@ def test_every_kernel_is_measured() -> None:
         return {re.sub(r"_(int|uint|float)$", "", name) for name in re.findall(r"\boop_\w+(?=\()", text)}
 
     declared = set().union(*(kernels((CSRC / f"{stem}.h").read_text()) for stem in STEMS))
-    assert kernels((HERE / "driver.c").read_text()) == declared
+    assert kernels((HERE / "driver.c").read_text()) == declared - NOT_MEASURED
 
 
 def test_a_change_of_six_percent_fails() -> None:

@@ -1,0 +1,249 @@
+"""`oop.Ring`: packets at a set rate, through a ring of fixed size that overflows when nobody keeps up with it.
+
+This is how a low-level query is fed that reads a network card (paper 004, section 6): for measurements in real time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from oop.errors import SourceError, WrongArgument
+from oop.kernels.ring import MOST_GROUPS, MOST_RATE, Columns, Drained, PacketRing, make_packets
+from oop.site import user_line
+
+# The same as oop.packets has them: a duration can be written "1s". A number of units would need one to be agreed on.
+SCHEMA = pa.schema({"ts": pa.timestamp("us"), "src": pa.int32(), "dst": pa.int32(), "len": pa.int32()})
+_TYPES = [field.type for field in SCHEMA]
+_LONGEST_PAUSE = 0.01
+_NANO = 1e-9
+
+
+@dataclass(frozen=True)
+class RingCounts:
+    """What became of the rows, and how long the reader was away; times in seconds, ``…_at`` in microseconds of ``ts``.
+
+    ``produced`` is what was dropped, drained, or is ``waiting`` in the ring. ``greatest_fill`` is how many were in the
+    ring at once, at most; ``behind`` by how much the producer was late at most, since it, too, needs a core.
+
+    A pause is what the reading thread did between two drains: by its own processor time, which other processes do not
+    lengthen (``longest_pause``, ``reader_seconds`` in all), or by the clock (``longest_gap``). ``…_at`` is the time
+    of the last row that was drained before it. ``pauses`` are counts by steps of processor time, each given by its
+    least.
+
+    >>> import oop
+    >>> ring = oop.Ring(rate=1_000_000, rows=2_000, slots=500)
+    >>> ring.start()
+    >>> while ring.counts.produced < 2_000:
+    ...     pass
+    >>> print(ring.counts)
+    2,000 rows produced, 1,500 dropped, 0 drained, 500 in the ring (500 at most)
+    """
+
+    produced: int
+    dropped: int
+    drained: int
+    waiting: int
+    greatest_fill: int
+    behind: float
+    producer_seconds: float
+    reader_seconds: float
+    longest_pause: float
+    longest_pause_at: int
+    longest_gap: float
+    longest_gap_at: int
+    pauses: tuple[tuple[float, int], ...]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.produced:,} rows produced, {self.dropped:,} dropped, {self.drained:,} drained, "
+            f"{self.waiting:,} in the ring ({self.greatest_fill:,} at most)"
+        )
+
+
+class Ring:
+    """Packets at a set rate, for `oop.source`: a thread in C writes ``rate`` rows a second into a ring of ``slots``
+    rows, from when the run is first read. It waits for nobody: a row that finds the ring full is dropped, and counted
+    (`counts`). Without ``rows=`` it goes on until `stop`, or until the run ends.
+
+    Columns are ``ts`` (when the row is due, from 1970 on), ``src`` and ``dst`` (together one of ``groups``, drawn
+    evenly), ``len``. Row i is the same for the same rate, groups and seed, whatever happens to the others: `packets`.
+
+    The engine is given what is there, in batches of up to ``batch`` rows. Where there are fewer it waits for more, but
+    no longer than 10 ms, nor until a quarter of the ring has filled.
+
+    >>> import oop
+    >>> ring = oop.Ring(rate=1_000_000, rows=5_000)
+    >>> packets = oop.source(ring, time="ts", punctuate=oop.ordered())
+    >>> counts = packets.window(oop.tumbling("1ms")).agg(n=oop.count())
+    >>> counts.run().to_table()["n"].to_pylist()
+    [1000, 1000, 1000, 1000, 1000]
+    >>> ring.counts.drained, ring.counts.dropped
+    (5000, 0)
+    """
+
+    def __init__(
+        self,
+        rate: int,
+        *,
+        rows: int | None = None,
+        groups: int = 65_536,
+        slots: int = 262_144,
+        batch: int = 8_192,
+        seed: int = 0,
+    ) -> None:
+        self.rate = _number("rate", rate, 1, MOST_RATE, "rows a second")
+        self.rows = None if rows is None else _number("rows", rows, 0, 2**62, "rows in all")
+        self.groups = _number("groups", groups, 1, MOST_GROUPS, "pairs of src and dst")
+        self.slots = _number("slots", slots, 1, MOST_GROUPS, "rows that the ring holds")
+        self.batch = _number("batch", batch, 1, MOST_GROUPS, "rows of a batch at most")
+        self.seed = _number("seed", seed, 0, 2**64 - 1, "what groups and lengths are drawn by")
+        self.pause = min(_LONGEST_PAUSE, self.batch / self.rate, self.slots / self.rate / 4)
+        self._ring = PacketRing(rate=self.rate, rows=self.rows, groups=self.groups, seed=self.seed, slots=self.slots)
+        self._is_started = self._is_read = False
+
+    def __repr__(self) -> str:
+        return f"Ring(rate={self.rate}, rows={self.rows}, groups={self.groups}, slots={self.slots})"
+
+    def start(self) -> None:
+        """Let the rows come now; reading does so, too. A ring runs once.
+
+        >>> import oop
+        >>> ring = oop.Ring(rate=1_000_000, rows=10)
+        >>> ring.start()
+        >>> while ring.counts.produced < 10:
+        ...     pass
+        >>> ring.drain(4).num_rows, ring.drain(100).num_rows, ring.drain(100).num_rows
+        (4, 6, 0)
+        """
+        pa.array([0])  # Arrow loads pandas, where there is one, at its first conversion: not while rows come
+        self._ring.start()
+        self._is_started = True
+
+    def stop(self) -> None:
+        """No more rows come; those that are in the ring can still be drained, and then it has ended.
+
+        >>> import oop
+        >>> ring = oop.Ring(rate=1_000)
+        >>> packets = oop.source(ring, time="ts", punctuate=oop.ordered())
+        >>> for batch in packets.run():
+        ...     ring.stop()
+        >>> ring.counts.drained == ring.counts.produced > 0
+        True
+        """
+        self._ring.stop()
+        self._is_started = True
+
+    def drain(self, most: int) -> pa.RecordBatch:
+        """Up to so many of the rows that are there; without a run that does it. One thread at a time.
+
+        >>> import oop
+        >>> oop.Ring(rate=1_000).drain(100).num_rows  # it has not started
+        0
+        """
+        return _batch(self._ring.drain(most))
+
+    def packets(self, first: int, rows: int) -> pa.RecordBatch:
+        """Rows by their numbers, as the producer makes them: to know what the answer should be.
+
+        >>> import oop
+        >>> oop.Ring(rate=1_000, groups=1_000).packets(7, 1).to_pylist()
+        [{'ts': datetime.datetime(1970, 1, 1, 0, 0, 0, 7000), 'src': 0, 'dst': 173, 'len': 218}]
+        """
+        return _of_columns(make_packets(first, rows, rate=self.rate, groups=self.groups, seed=self.seed))
+
+    @property
+    def counts(self) -> RingCounts:
+        """What has happened so far; any thread may ask.
+
+        >>> import oop
+        >>> oop.Ring(rate=1_000).counts.produced
+        0
+        """
+        c = self._ring.counts()
+        return RingCounts(
+            produced=c.written + c.dropped,
+            dropped=c.dropped,
+            drained=c.drained,
+            waiting=c.written - c.drained,
+            greatest_fill=c.greatest_fill,
+            behind=c.behind * _NANO,
+            producer_seconds=c.producer_cpu * _NANO,
+            reader_seconds=c.drainer_cpu * _NANO,
+            longest_pause=c.longest_cpu * _NANO,
+            longest_pause_at=c.longest_cpu_at,
+            longest_gap=c.longest * _NANO,
+            longest_gap_at=c.longest_at,
+            pauses=tuple((2**step * _NANO, n) for step, n in enumerate(c.pauses) if n),
+        )
+
+    @property
+    def waiting(self) -> bool:
+        """Are there rows that nobody has drained?
+
+        >>> import oop
+        >>> oop.Ring(rate=1_000).waiting
+        False
+        """
+        return bool(self._ring.waiting())
+
+    def trains(self, rows: int) -> Iterator[list[pa.RecordBatch]]:
+        """For the engine: what is there, up to so many rows; an empty train if there is too little to be worth it.
+
+        >>> import oop
+        >>> ring = oop.Ring(rate=1_000_000, rows=100)
+        >>> sum(batch.num_rows for train in ring.trains(64) for batch in train)
+        100
+        """
+        if self._is_read:
+            raise SourceError(
+                "this ring was already read: its rows come once", hint="make an oop.Ring for each source and each run"
+            )
+        self._is_read = True
+        return self._trains(min(rows, self.batch))
+
+    def _trains(self, most: int) -> Iterator[list[pa.RecordBatch]]:
+        if not self._is_started:
+            self.start()
+        try:
+            last = time.perf_counter()
+            while (waiting := self._ring.waiting()) is not None:
+                now = time.perf_counter()
+                # A batch costs more than a row: let some come together.
+                if waiting >= most or (waiting and now - last >= self.pause):
+                    last = now
+                    yield [self.drain(most)]
+                else:
+                    yield []
+        finally:
+            self.stop()
+
+
+def _number(name: str, value: object, least: int, most: int, meaning: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise WrongArgument(
+            f"{name} is a whole number from {least:,} to {most:,}, not {value!r}",
+            at=user_line(),
+            hint=f"{name}= says the {meaning}: oop.Ring(rate=1_000_000, rows=10_000_000, groups=260_000)",
+        )
+    return value
+
+
+def _batch(drained: Drained) -> pa.RecordBatch:
+    block, rows, room = drained
+    whole = pa.py_buffer(block)
+    starts = (0, 8 * room, 12 * room, 16 * room)
+    columns = [
+        pa.Array.from_buffers(type_, rows, [None, whole.slice(start)], 0)
+        for type_, start in zip(_TYPES, starts, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
+
+
+def _of_columns(columns: Columns) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(
+        [pa.array(values).view(type_) for values, type_ in zip(columns, _TYPES, strict=True)], schema=SCHEMA
+    )
