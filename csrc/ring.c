@@ -264,6 +264,12 @@ int64_t oop_drain_ring(oop_ring *ring, int64_t most, uint8_t *into) {
     return n;
 }
 
+void oop_forget_pauses(oop_ring *ring) {
+    count *counted[] = {&ring->drainer_cpu, &ring->longest_cpu, &ring->longest_cpu_at, &ring->longest, &ring->longest_at};
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) set(counted[i], 0);
+    for (int i = 0; i < OOP_PAUSE_STEPS; i++) set(&ring->pauses[i], 0);
+}
+
 void oop_count_ring(oop_ring *ring, oop_ring_counts *counts) {
     /* before what is written: never more than that */
     counts->drained = atomic_load_explicit(&ring->drained, memory_order_acquire);

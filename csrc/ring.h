@@ -67,6 +67,9 @@ int64_t oop_ring_waiting(oop_ring *ring);
    -OOP_RING_BUSY or -OOP_RING_ELSEWHERE if it cannot. */
 int64_t oop_drain_ring(oop_ring *ring, int64_t most, uint8_t *into);
 
+/* What was counted of pauses is forgotten. For the draining thread, between two drains. */
+void oop_forget_pauses(oop_ring *ring);
+
 /* Any thread may ask, at any time. */
 void oop_count_ring(oop_ring *ring, oop_ring_counts *counts);
 

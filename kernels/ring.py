@@ -123,6 +123,10 @@ class PacketRing:
             self._check(-rows)
         return Drained(block, rows, room)
 
+    def forget_pauses(self) -> None:
+        """Count pauses anew. For the thread that drains."""
+        self._lib.oop_forget_pauses(self._ring)
+
     def counts(self) -> Counts:
         """What has been counted so far; rows that are written and not drained are in the ring."""
         found = self._ffi.new("oop_ring_counts *")

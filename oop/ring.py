@@ -146,6 +146,19 @@ class Ring:
         """
         return _batch(self._ring.drain(most))
 
+    def forget_pauses(self) -> None:
+        """Count pauses anew: the first windows of a run are unlike the others. For whoever reads the run, on one thread.
+
+        >>> import oop
+        >>> ring = oop.Ring(rate=1_000_000, rows=5_000)
+        >>> packets = oop.source(ring, time="ts", punctuate=oop.ordered())
+        >>> for batch in packets.run():
+        ...     ring.forget_pauses()
+        >>> ring.counts.longest_pause < 1
+        True
+        """
+        self._ring.forget_pauses()
+
     def packets(self, first: int, rows: int) -> pa.RecordBatch:
         """Rows by their numbers, as the producer makes them: to know what the answer should be.
 

@@ -54,6 +54,8 @@ class Reducing:
         self.passed = self.reduced = 0
         self._given_up = 0
         self._rows = self._made = self._collided = 0  # since the table was last judged
+        if self.slots is not None:
+            self._started()  # before the first row: making a large table takes a while
 
     @property
     def note(self) -> str:
