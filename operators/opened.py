@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
+from oop.errors import TimeError
 from oop.kernels import views
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import LATE_UNUSED, Columns, Element, Operator, Part, Ports, Spec, load_common, text_part
@@ -51,6 +52,7 @@ class Opened(Spec):
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         check_predicate(self.begins, inputs[0])
+        unique_schema([*inputs[0], pa.field(_BEGINS, pa.bool_())])
         start = inputs[0].field(self.on).remove_metadata()
         return unique_schema([start, *Shape(inputs[0], self.keys, self.aggregates).fields()])
 
@@ -122,10 +124,26 @@ class OpenedOperator:
             self.late_unused += batch.num_rows
         elif batch.num_rows:
             begins = self.spec.begins.evaluate(batch).fill_null(False)
+            self._check_ends(views.times(batch.column(self.spec.on).filter(begins)))
             columns = [as_type(batch.column(f.name), f.type) for f in self.input]
             self.rows.append(pa.RecordBatch.from_arrays([*columns, begins], schema=self.held))
             self._unsaved = True
         yield from ()
+
+    def _check_ends(self, starts: np.ndarray) -> None:
+        """A window that ends beyond what a number can say, or where it begins, would be lost."""
+        size = self.spec.size
+        if self.whole:
+            wrong = starts > INT64_MAX - int(size)
+        else:
+            with np.errstate(over="ignore"):
+                wrong = ~np.isfinite(starts + size) | (starts + size <= starts)
+        if wrong.any():
+            at = starts[np.argmax(wrong)].item()
+            raise TimeError(
+                f"a window of size {size} cannot begin at {self.spec.on} = {at}: its end has no number of its own",
+                hint="drop such rows, or cast the attribute to another type",
+            )
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         return self.process_punctuations([punct], port)

@@ -33,7 +33,7 @@ from oop.operators.arrival import CLOCK, arrives_at
 from oop.operators.base import Asks, Element, Narrowing
 from oop.operators.input import InputOperator
 from oop.operators.ledger import Ledger
-from oop.operators.qos import Clocked
+from oop.operators.qos import ENTERED, Clocked
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
 from oop.preaggregating import notes, preaggregated, spread
 from oop.punctuation import END, Punctuation
@@ -168,6 +168,7 @@ class Run:
         self._root = root
         self._scheduler = copy(engine.scheduler)  # it may count turns: those of this run
         self._clock = engine.clock
+        self._hidden = ENTERED if engine.latency else None
         self._arrived = threading.Event()
         self._result = Arc(None, 0, None)
         self._stopped = False
@@ -403,7 +404,7 @@ class Run:
             ledgers = ledgers_of(box.operator)
             if ledgers and not isinstance(box.operator, InputOperator):
                 operators[_free_name(box.node.spec.name, {**inputs, **operators})] = ledgers
-        return Late(inputs, operators)
+        return Late(inputs, operators, self._hidden)
 
     def blame(self) -> Blame | None:
         """Why the oldest open window (or group, or row of a join) has not come out; None if nothing is open.
