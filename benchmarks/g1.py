@@ -4,17 +4,16 @@ half of a count by (src, dst) in order (figure 7) and out of order (slow-flush w
     python benchmarks/g1.py                 # two numbers of groups, tables of twice as many slots; a minute
     python benchmarks/g1.py --full          # the grid of figure 9, and other rings; half an hour
 
-A thread in C writes packets into a ring of a fixed size, at a set rate; the engine drains it, on one thread, both levels
-together. What finds the ring full is lost. Rates are halved in until the greatest one without a loss is known within a
-tenth; a rate counts as held if one of several tries lost nothing, for a machine that is shared stops for some ms now and
-then. The first windows, in which tables grow, do not count. Pauses are the reading thread's own processor time between
-two drains, at a rate that all of them hold. --rows is the length of a try: the rows of a million a second.
+A thread in C writes packets into a ring of a fixed size at a set rate; the engine drains it on one thread, both levels
+together. What finds the ring full is lost. The greatest rate without a loss is searched for until it is known within a
+tenth; a rate is held if one of several tries lost nothing, for a machine that is shared stops for some ms now and then.
+The first windows, in which tables grow, do not count. Pauses are the reading thread's own processor time between two
+drains, at a rate that all of them hold. --rows is the length of a try: the rows of a million a second.
 
-The ring has 65,536 slots. Neither the paper nor Gigascope's says how many theirs had, but figure 9 does, about: at 260 k
-groups and twice the slots the in-order system held 400 k packets a second where its processor could 800 k. If an
-aggregate that is flushed takes as long as a packet (1.25 us), a burst of the 206 k that are in the table takes 0.26 s,
-in which 103 k packets come; the ring must have had about as many slots. The table over ring sizes shows what other
-sizes would do.
+The ring has 65,536 slots. The paper does not say how many its own had, but figure 9 does, about: at 260 k groups and
+twice the slots the in-order system held 400 k packets a second where the processor could do 800 k. If an aggregate that
+is flushed takes as long as a packet (1.25 us), a burst of the 206 k that are in the table takes 0.26 s, in which 103 k
+packets come: the ring must have had about as many slots. The table over rings shows what other sizes would do.
 """
 
 from __future__ import annotations

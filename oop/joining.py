@@ -128,7 +128,7 @@ def _time_types(
         check_time_type(time, type_)
         found.append(type_)
     a, b = found
-    if not _comparable(a, b):
+    if not comparable(a, b):
         raise SchemaMismatch(
             f"the times {times[0]!r} ({a}) and {times[1]!r} ({b}) are not of one kind",
             hint=f"cast one of them: .with_columns({times[1]}=oop.col({times[1]!r}).cast('{a}'))",
@@ -136,7 +136,8 @@ def _time_types(
     return a, b
 
 
-def _comparable(a: pa.DataType, b: pa.DataType) -> bool:
+def comparable(a: pa.DataType, b: pa.DataType) -> bool:
+    """Are two times of one kind?"""
     if pt.is_timestamp(a) and pt.is_timestamp(b):
         return a.unit == b.unit and (a.tz is None) == (b.tz is None)
     return a == b or (pt.is_integer(a) and pt.is_integer(b)) or (pt.is_floating(a) and pt.is_floating(b))

@@ -1,7 +1,7 @@
 """Latency of results: the plan with Aurora's QoS timestamp on every row, for whoever asks (`operators/qos.py`).
 
 A row that an operator makes has the timestamp of the oldest row that it comes from (papers/000, footnote 3): an
-aggregate takes the least, a join the lesser of two.
+aggregate takes the least, a join and a Resample the lesser of two.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from oop.operators.expressions import col, if_else, least
 from oop.operators.input import Input
 from oop.operators.join import SUFFIX, Join
 from oop.operators.project import Project
-from oop.operators.qos import ENTERED, Enter, Monitor, taken
+from oop.operators.qos import ENTERED, LEFT_ENTERED, Enter, Monitor, taken
+from oop.operators.resample import Resample
 from oop.plan import Edge, Node, make_node, rebuilt
 
 
@@ -37,6 +38,10 @@ def _stamped(node: Node, inputs: tuple[Edge, ...]) -> Node:
         raise taken(node.site)
     carrying = _carrying(node.spec)
     found = make_node(carrying, inputs, node.site, node.call, node.data)
+    if LEFT_ENTERED in set(found.schema.names).difference(node.schema.names):  # of a Resample: its left row, too
+        columns = [(name, col(name)) for name in node.schema.names]
+        lesser = Project((*columns, (ENTERED, least(col(ENTERED), col(LEFT_ENTERED)))))
+        return make_node(lesser, [Edge(found)], node.site, node.call)
     if ENTERED in found.schema.names:
         return found
     return make_node(Enter(), [Edge(found)], node.site, node.call)
@@ -52,7 +57,8 @@ def _carrying(spec: Spec) -> Any:
         return replace(found, of=_carrying(found.of))
     if "aggregates" in names:
         given: tuple[tuple[str, AggregateFunction], ...] = found.aggregates
-        return replace(found, aggregates=(*given, (ENTERED, least_value(ENTERED))))
+        stamps = (ENTERED, LEFT_ENTERED) if isinstance(spec, Resample) else (ENTERED,)
+        return replace(found, aggregates=(*given, *((name, least_value(name)) for name in stamps)))
     return spec
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from oop.errors import SchemaMismatch, TimeError
-from oop.joining import two
+from oop.errors import SchemaMismatch, TimeError, WrongArgument
+from oop.joining import comparable, two
 from oop.operators.aggregates import ACCOUNTS
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.resample import Resample
-from oop.operators.times import duration_in, is_whole, unit_of
+from oop.operators.times import duration_in, is_whole
 from oop.plan import PROBES, could_promise, frontiers
 from oop.punctuation import Frontier
 from oop.punctuation.durations import Duration, show
@@ -34,7 +34,7 @@ def make_resample(
     advice = "say .resample(…, times=(left, right))"
     on = time_of(left, first, advice), time_of(right, second, advice)
     types = left.schema.field(on[0]).type, right.schema.field(on[1]).type
-    if is_whole(types[0]) != is_whole(types[1]) or unit_of(types[0]) != unit_of(types[1]):
+    if not comparable(*types):
         raise SchemaMismatch(
             f"the times {on[0]!r} of type {types[0]} and {on[1]!r} of type {types[1]} cannot be compared",
             hint="cast one of them with .with_columns(…) first",
@@ -42,6 +42,8 @@ def make_resample(
     size = duration_in(within, types[0])
     if not 0 <= size < math.inf:
         raise ValueError(f"within is a span of time, not {within!r}")
+    if is_whole(types[0]) and size >= 2**63:
+        raise WrongArgument(f"within={within!r} does not fit 64-bit times", hint="give a smaller one")
     keys = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     check_columns(right, keys)
     spec = Resample(keys, (), on, size, show(within), _what_stays(left, right, on))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -105,7 +105,7 @@ class Stream:
             raise TypeError(f"filter takes an expression such as oop.col('len') > 40, not {predicate!r}")
         return self._then(Filter(predicate), f".filter({predicate!r})", time=self.time)
 
-    def select(self, *columns: str | Expr, **named: Expr | str) -> Stream:
+    def select(self, /, *columns: str | Expr, **named: Expr | str) -> Stream:
         """Only these columns: names, or new ones by expression.
 
         >>> import oop
@@ -236,6 +236,7 @@ class Stream:
 
     def resample(
         self,
+        /,
         other: Stream,
         *,
         within: Duration,
@@ -258,6 +259,17 @@ class Stream:
         >>> beats.resample(reports, within=5, by="Sid", Pos=oop.mean("Pos")).run().to_table().to_pylist()
         [{'Sid': 1, 'Time': 10, 'Pos': 5.0}, {'Sid': 2, 'Time': 20, 'Pos': 9.0}]
         """
+        return self._resampled(other, within, by, times, aggregates)
+
+    def _resampled(
+        self,
+        other: Stream,
+        within: Duration,
+        by: str | Sequence[str] | None,
+        times: tuple[str, str] | None,
+        aggregates: Mapping[str, AggregateFunction],
+    ) -> Stream:
+        """Aggregates may have any name here, that of an argument, too."""
         if not isinstance(other, Stream):
             raise TypeError(f"what is resampled is a stream, not {other!r}")
         try:
@@ -287,7 +299,7 @@ class Stream:
         stream = self.with_columns(**named) if named else self
         return Grouped(stream, None, (*keys, *named))
 
-    def agg(self, **aggregates: AggregateFunction) -> Stream:
+    def agg(self, /, **aggregates: AggregateFunction) -> Stream:
         """One group of all rows; it ends with the stream, so the sources must be declared ``at_end()``.
 
         >>> import oop

@@ -42,7 +42,7 @@ def make_dedup(stream: Stream, keys: Sequence[str], keep: str, within: Duration 
 
 def time_of(stream: Stream, on: str | None, advice: str) -> str:
     """The attribute to go by: the stream's time, if no other is named."""
-    time = on or stream.time
+    time = stream.time if on is None else on
     if time is None:
         raise SchemaMismatch(
             "the stream has no one time to go by", hint=f"{advice}: one of {', '.join(stream.schema.names)}"

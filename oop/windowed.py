@@ -161,7 +161,7 @@ class Grouped:
             )
         return Grouped(self.stream, self.windowed, self.keys, flush)
 
-    def agg(self, **aggregates: AggregateFunction) -> Stream:
+    def agg(self, /, **aggregates: AggregateFunction) -> Stream:
         """The aggregates of each group, by the names that their columns get.
 
         >>> import oop

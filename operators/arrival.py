@@ -13,10 +13,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from oop.errors import OopError, WrongArgument
 from oop.operators.times import duration_in
 from oop.punctuation import Punctuation
 from oop.punctuation.durations import Duration
 from oop.punctuation.patterns import Bound
+from oop.site import user_line
 
 ARRIVAL = "__arrival"
 CLOCK = pa.timestamp("us")
@@ -39,7 +41,10 @@ def timeout_in(timeout: Duration) -> int:
     >>> timeout_in("250ms")
     250000
     """
-    found = duration_in(timeout, CLOCK)
+    try:
+        found = duration_in(timeout, CLOCK)
+    except OopError as wrong:
+        raise wrong.located(user_line()) from None
     if found <= 0:
-        raise ValueError(f"a timeout is a span of time, not {timeout!r}")
+        raise WrongArgument(f"a timeout is a span of time, not {timeout!r}", at=user_line(), hint="write '250ms', '5s'")
     return int(found)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
-from oop.errors import SchemaMismatch
+from oop.errors import SchemaMismatch, WrongArgument
 from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.expressions import Expr
 from oop.punctuation import Frontier, Interest, Punctuation
@@ -63,7 +64,11 @@ class FilterOperator(Passing):
             yield kept
 
 
-def check_predicate(predicate: Expr, schema: pa.Schema) -> None:
+def check_predicate(predicate: Any, schema: pa.Schema) -> None:
+    if not isinstance(predicate, Expr):
+        raise WrongArgument(
+            f"a predicate is an expression over the columns, not {predicate!r}", hint="write oop.col('Pos') >= 30"
+        )
     found = predicate.type(schema)
     if not pa.types.is_boolean(found):
         raise SchemaMismatch(f"a predicate must be true or false; {predicate!r} is {found}")

@@ -15,7 +15,11 @@ _FIGURE_9 = 160, 2
 @dataclass(frozen=True)
 class Flush:
     """A discipline: ``slots`` of the table (None: sized by what is seen), one old aggregate every ``i`` rows (0: none),
-    results at most ``m`` windows late."""
+    results at most ``m`` windows late. Made by `lazy_flush` and `slow_flush`.
+
+    >>> Flush(slots=8, m=1) == lazy_flush(slots=8, m=1)
+    True
+    """
 
     slots: int | None = None
     i: int = 0

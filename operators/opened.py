@@ -22,7 +22,7 @@ from oop.operators.expressions import Expr
 from oop.operators.filter import check_predicate
 from oop.operators.groups import Shape
 from oop.operators.holding import describe_groups, unique_schema
-from oop.operators.opened_operator import OpenedOperator, ended_below
+from oop.operators.opened_operator import BEGINS, OpenedOperator, ended_below
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
 from oop.punctuation.translate import Image, carry, carry_promise
@@ -44,6 +44,7 @@ class Opened(Spec):
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         check_predicate(self.begins, inputs[0])
+        unique_schema([*inputs[0], pa.field(BEGINS, pa.bool_())])
         start = inputs[0].field(self.on).remove_metadata()
         return unique_schema([start, *Shape(inputs[0], self.keys, self.aggregates).fields()])
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from oop.errors import TimeError
 from oop.kernels import views
 from oop.operators.base import LATE_UNUSED, Element, Part, Ports, load_common, text_part
 from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, bounds_of_rows
@@ -23,7 +24,7 @@ from oop.punctuation.patterns import Bound
 if TYPE_CHECKING:
     from oop.operators.opened import Opened
 
-_BEGINS, _ROWS = "__begins", "rows"
+BEGINS, _ROWS = "__begins", "rows"
 
 
 class OpenedOperator:
@@ -35,7 +36,7 @@ class OpenedOperator:
         (needed,) = spec.needs(None, inputs)
         assert needed is not None
         self.input = pa.schema([f.remove_metadata() for f in inputs[0] if f.name in needed])
-        self.held = self.input.append(pa.field(_BEGINS, pa.bool_()))
+        self.held = self.input.append(pa.field(BEGINS, pa.bool_()))
         self.output = spec.schema(inputs)
         self.shape = Shape(self.input, spec.keys, spec.aggregates)
         self.whole = is_whole(self.input.field(spec.on).type)
@@ -56,10 +57,26 @@ class OpenedOperator:
             self.late_unused += batch.num_rows
         elif batch.num_rows:
             begins = self.spec.begins.evaluate(batch).fill_null(False)
+            self._check_ends(views.times(batch.column(self.spec.on).filter(begins)))
             columns = [as_type(batch.column(f.name), f.type) for f in self.input]
             self.rows.append(pa.RecordBatch.from_arrays([*columns, begins], schema=self.held))
             self._unsaved = True
         yield from ()
+
+    def _check_ends(self, starts: np.ndarray) -> None:
+        """A window that ends beyond what a number can say, or where it begins, would be lost."""
+        size = self.spec.size
+        if self.whole:
+            wrong = starts > INT64_MAX - int(size)
+        else:
+            with np.errstate(over="ignore"):
+                wrong = ~np.isfinite(starts + size) | (starts + size <= starts)
+        if wrong.any():
+            at = starts[np.argmax(wrong)].item()
+            raise TimeError(
+                f"a window of size {size} cannot begin at {self.spec.on} = {at}: its end has no number of its own",
+                hint="drop such rows, or cast the attribute to another type",
+            )
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         return self.process_punctuations([punct], port)
@@ -81,7 +98,7 @@ class OpenedOperator:
         bounds = np.broadcast_to(bounds_of_rows(self.ports.frontiers[0], self.spec.on, keys, convert), len(times))
         ended = _ended_below_each(bounds, self.spec.size, self.whole)
         groups = KeyTable(self.shape.kinds).map([read_key(key) for key in keys.values()], len(times))
-        begins = views.booleans(rows.column(_BEGINS))
+        begins = views.booleans(rows.column(BEGINS))
         if (begins & (times < ended)).any():
             yield self._windows(rows, times, groups, np.flatnonzero(begins & (times < ended)))
         still = begins & (times >= ended)

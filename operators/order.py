@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from operator import index
+from typing import Any, SupportsIndex
+
+from oop.errors import WrongArgument
+from oop.kernels.reference_buffers import MOST_SLACK
+from oop.site import user_line
 
 TUP = "Tup#"
 """The virtual attribute that maps consecutive rows to consecutive integers, from 0 (footnote 4)."""
@@ -27,24 +33,46 @@ class Order:
 
     def __init__(self, on: str, slack: int = 0, group_by: str | Iterable[str] = ()) -> None:
         if not isinstance(on, str):
-            raise TypeError(f"an order is on a column, named by text, not on {on!r}")
-        if not isinstance(slack, int) or isinstance(slack, bool):
-            raise TypeError(f"slack is a whole number of rows, not {slack!r}")
-        if slack < 0:
-            raise ValueError(f"slack is 0 rows or more, not {slack}")
-        groups = (group_by,) if isinstance(group_by, str) else tuple(group_by)
-        if not all(isinstance(name, str) for name in groups):
-            raise TypeError(f"group_by names columns, not {group_by!r}")
+            raise _wrong(f"an order is on a column, named by text, not on {on!r}")
+        rows, groups = _rows(slack), named_columns(group_by)
         if len(set(groups)) < len(groups):
-            raise ValueError(f"group_by names a column twice: {', '.join(groups)}")
+            raise _wrong(f"group_by names a column twice: {', '.join(groups)}")
         if on in groups:
-            raise ValueError(f"an order on {on!r} cannot be by {on!r} itself")
-        if on == TUP and slack:
-            raise ValueError(f"rows arrive in the order of {TUP}: it has no slack")
-        for name, value in (("on", on), ("slack", slack), ("group_by", groups)):
+            raise _wrong(f"an order on {on!r} cannot be by {on!r} itself")
+        if on == TUP and rows:
+            raise _wrong(f"rows arrive in the order of {TUP}: it has no slack")
+        for name, value in (("on", on), ("slack", rows), ("group_by", groups)):
             object.__setattr__(self, name, value)
 
     def __str__(self) -> str:
         slack = f", slack {self.slack}" if self.slack else ""
         groups = f", by {', '.join(self.group_by)}" if self.group_by else ""
         return f"order on {self.on}{slack}{groups}"
+
+
+def _rows(slack: Any) -> int:
+    """So many rows; NumPy's numbers are numbers, too."""
+    if isinstance(slack, bool) or not isinstance(slack, SupportsIndex):
+        raise _wrong(f"slack is a whole number of rows, not {slack!r}")
+    rows = index(slack)
+    if rows < 0:
+        raise _wrong(f"slack is 0 rows or more, not {rows}")
+    if rows > MOST_SLACK:
+        raise _wrong(f"slack is at most {MOST_SLACK} rows, not {rows}")
+    return rows
+
+
+def named_columns(group_by: Any) -> tuple[str, ...]:
+    """The columns of a ``group_by``: one by its name, or several.
+
+    >>> named_columns("Sid"), named_columns(["Sid", "Pos"])
+    (('Sid',), ('Sid', 'Pos'))
+    """
+    names = (group_by,) if isinstance(group_by, str) or not isinstance(group_by, Iterable) else tuple(group_by)
+    if not all(isinstance(name, str) for name in names):
+        raise _wrong(f"group_by names columns, not {group_by!r}")
+    return names
+
+
+def _wrong(what: str) -> WrongArgument:
+    return WrongArgument(what, at=user_line(), hint="write oop.Order('Time', slack=2, group_by='Sid')")

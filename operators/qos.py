@@ -20,6 +20,8 @@ from oop.operators.marks import keep_late
 from oop.punctuation.patterns import Bound
 
 ENTERED = "__entered"
+LEFT_ENTERED = f"{ENTERED}_left"
+"""That of the left row, where an operator gives both."""
 TYPE = pa.int64()  # in the clock's unit, as arrival is
 
 

@@ -21,6 +21,7 @@ from oop.operators.groups import Shape
 from oop.operators.held_rows import check_takeable
 from oop.operators.holding import Named, describe_groups, unique_schema
 from oop.operators.join_promises import Moved
+from oop.operators.qos import ENTERED, LEFT_ENTERED
 from oop.operators.resample_operator import ResampleOperator
 from oop.operators.times import check_time_type
 from oop.punctuation import Frontier, Interest
@@ -55,9 +56,11 @@ class Resample(Spec):
         return f"{self.left}_left" if self.left in right.names else self.left
 
     def pair_schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
-        """What aggregates are of: a right row, and the value of the left row that it is near to."""
+        """What aggregates are of: a right row, and of the left row that it is near to the value; also when it entered,
+        where that is known."""
         left, right = inputs
-        return unique_schema([*right, pa.field(self.seen_as(right), left.field(self.left).type)])
+        entered = [left.field(ENTERED).with_name(LEFT_ENTERED)] if ENTERED in left.names else []
+        return unique_schema([*right, pa.field(self.seen_as(right), left.field(self.left).type), *entered])
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         left, right = inputs
@@ -83,8 +86,12 @@ class Resample(Spec):
         return [[own[side], *(i.before(*self._images(side)) for i in wanted)] for side in (LEFT, RIGHT)]
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
-        used = frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates)) - {self.seen_as(inputs[RIGHT])}
-        return [frozenset({self.left}), used | {self.times[RIGHT]}]
+        used = frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))
+        entered = {ENTERED} if LEFT_ENTERED in used else set()
+        return [
+            frozenset({self.left} | entered),
+            used - {self.seen_as(inputs[RIGHT]), LEFT_ENTERED} | {self.times[RIGHT]},
+        ]
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         """Something must be promised on the right, if only for groups."""

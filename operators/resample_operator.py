@@ -23,6 +23,7 @@ from oop.operators.groups import Shape
 from oop.operators.keys import KeyTable
 from oop.operators.marks import is_late
 from oop.operators.near_rows import is_near_or_above, near_rows
+from oop.operators.qos import ENTERED, LEFT_ENTERED
 from oop.operators.resample_rows import RightRows
 from oop.operators.times import from_physical, is_whole, show_time
 from oop.punctuation import Punctuation
@@ -53,7 +54,9 @@ class ResampleOperator:
         self.pairs = pa.schema([f for f in pairs if f.name in of])
         self.shape = Shape(self.pairs, (), spec.aggregates)
         self.seen_as = spec.seen_as(inputs[RIGHT])
+        self.stamped = LEFT_ENTERED in self.pairs.names
         self.lefts = np.zeros(0, self.dtype)  # ascending; of a left row only its value is in results
+        self.stamps = np.zeros(0, np.int64)  # when left rows entered, beside lefts if that is asked for
         self.passed = np.zeros(0, self.dtype)  # for each group the least left value that it has not passed
         self.late_unused = 0
         self._changed, self._saved = {_LEFT: False, _RIGHT: False}, {_LEFT: False, _RIGHT: False}
@@ -64,7 +67,7 @@ class ResampleOperator:
 
     @property
     def state_bytes(self) -> int:
-        return int(self.lefts.nbytes) + self.rows.nbytes
+        return int(self.lefts.nbytes) + int(self.stamps.nbytes) + self.rows.nbytes
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         if is_late(batch):
@@ -76,17 +79,31 @@ class ResampleOperator:
         if not batch.num_rows:
             return
         if port == LEFT:
-            yield from self._take_left(np.sort(views.times(batch.column(self.spec.left))))
+            yield from self._take_left(*self._lefts_of(batch))
         else:
             self._take_right(batch)
 
-    def _take_left(self, new: np.ndarray) -> Iterator[pa.RecordBatch]:
+    def _lefts_of(self, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
+        """The values of left rows, ascending, and when they entered."""
+        values = views.times(batch.column(self.spec.left))
+        if not self.stamped:
+            return np.sort(values), self.stamps
+        order = np.argsort(values, kind="stable")
+        return values[order], views.column(batch.column(ENTERED)).data[order]
+
+    def _take_left(self, new: np.ndarray, stamps: np.ndarray) -> Iterator[pa.RecordBatch]:
         """Each group that has passed a value gives its result; the value waits for the others."""
         if len(self.rows):
-            yield from self._results(new, np.zeros(len(self.passed), np.int64), self._numbers_below(new, self.passed))
-        waits = new[int(self._numbers_below(new, self._passed_by_all())) :]
-        if len(waits):
-            self.lefts = np.sort(np.concatenate([self.lefts, waits]), kind="stable")
+            none = np.zeros(len(self.passed), np.int64)
+            yield from self._results(new, stamps, none, self._numbers_below(new, self.passed))
+        passed = int(self._numbers_below(new, self._passed_by_all()))
+        if passed < len(new):
+            lefts = np.concatenate([self.lefts, new[passed:]])
+            if self.stamped:
+                order = np.argsort(lefts, kind="stable")
+                self.lefts, self.stamps = lefts[order], np.concatenate([self.stamps, stamps[passed:]])[order]
+            else:
+                self.lefts = np.sort(lefts, kind="stable")
             self._changed[_LEFT] = True
 
     def _take_right(self, batch: pa.RecordBatch) -> None:
@@ -141,12 +158,11 @@ class ResampleOperator:
         for group in self._touched(new):
             self.passed[group] = self._least_open(self._bound_of(self.rows.cells[group]))
         if len(self.rows) and len(self.lefts):
-            yield from self._results(
-                self.lefts, self._numbers_below(self.lefts, before), self._numbers_below(self.lefts, self.passed)
-            )
+            first, last = (self._numbers_below(self.lefts, bounds) for bounds in (before, self.passed))
+            yield from self._results(self.lefts, self.stamps, first, last)
         waits = int(self._numbers_below(self.lefts, self._passed_by_all()))
         if waits:
-            self.lefts = self.lefts[waits:].copy()
+            self.lefts, self.stamps = self.lefts[waits:].copy(), self.stamps[waits:].copy()
             self._changed[_LEFT] = True
 
     def _touched(self, new: Sequence[Punctuation]) -> Iterable[int]:
@@ -161,25 +177,32 @@ class ResampleOperator:
                 found.add(number)
         return found
 
-    def _results(self, lefts: np.ndarray, first: np.ndarray, last: np.ndarray) -> Iterator[pa.RecordBatch]:
+    def _results(
+        self, lefts: np.ndarray, stamps: np.ndarray, first: np.ndarray, last: np.ndarray
+    ) -> Iterator[pa.RecordBatch]:
         """F over the rows near each left value, of each group those from ``first`` up to ``last``."""
         if not (last > first).any():
             return
         _, times, ids = self.rows.all()
         open_ = np.flatnonzero((last > first)[ids])
         for numbers, places in near_rows(lefts, first[ids[open_]], last[ids[open_]], times[open_], self.spec.size):
-            yield self._batch(lefts[numbers], numbers, open_[places])
+            entered = stamps[numbers] if self.stamped else stamps
+            yield self._batch(lefts[numbers], entered, numbers, open_[places])
 
-    def _batch(self, values: np.ndarray, numbers: np.ndarray, places: np.ndarray) -> pa.RecordBatch:
+    def _batch(
+        self, values: np.ndarray, entered: np.ndarray, numbers: np.ndarray, places: np.ndarray
+    ) -> pa.RecordBatch:
         """Of pairs of left values and right rows the aggregates by left row and group, in the order of the pairs."""
         ids = self.rows.all()[2][places]
         pairs = KeyTable(["int", "int"])
         of = pairs.map([views.column(pa.array(numbers)), views.column(pa.array(ids))], len(ids))
         accumulators = self.shape.accumulators()
-        names = [name for name in self.pairs.names if name != self.seen_as]
+        names = [name for name in self.pairs.names if name not in (self.seen_as, LEFT_ENTERED)]
         columns = dict(zip(names, self.rows.columns(names, places), strict=True))
         if self.seen_as in self.pairs.names:
             columns[self.seen_as] = from_physical(values, self.types[LEFT])
+        if self.stamped:
+            columns[LEFT_ENTERED] = pa.array(entered)
         rows = pa.table([columns[n] for n in self.pairs.names], schema=self.pairs) if columns else None
         prepared = self.shape.prepare(_one_batch(rows, len(of)))
         for accumulator, value in zip(accumulators, prepared, strict=True):
@@ -238,7 +261,7 @@ class ResampleOperator:
             if not self._changed[name]:
                 continue
             if count:
-                lefts = pa.record_batch([pa.array(self.lefts)], names=["at"])
+                lefts = pa.record_batch({"at": self.lefts, **({"entered": self.stamps} if self.stamped else {})})
                 yield name, lefts if name == _LEFT else self.rows.all()[0]
             elif self._saved[name]:
                 yield name, None
@@ -249,6 +272,8 @@ class ResampleOperator:
         self.late_unused = load_common(found, self.ports)
         left, right = found.get(_LEFT), found.get(_RIGHT)
         self.lefts = np.zeros(0, self.dtype) if left is None else views.column(left.column(0)).data.copy()
+        if self.stamped:
+            self.stamps = np.zeros(0, np.int64) if left is None else views.column(left.column(1)).data.copy()
         self.rows.clear()
         self.passed = self.passed[:0]
         if right is not None:

@@ -27,6 +27,7 @@ from oop.operators.arrival_aggregate import ArrivalAggregateOperator
 from oop.operators.base import Element, Operator, Part, Spec
 from oop.operators.coverage import INT64_MAX, INT64_MIN
 from oop.operators.groups import Table
+from oop.operators.holding import unique_schema
 from oop.operators.marks import keep_late
 from oop.operators.partial_table import Partials
 from oop.operators.times import from_physical
@@ -47,7 +48,7 @@ class TimedAggregate(Aggregate):
     clocked = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
-        return super().schema(inputs).append(pa.field(EARLY, pa.bool_()))
+        return unique_schema([*super().schema(inputs), pa.field(EARLY, pa.bool_())])
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return TimedAggregateOperator(self, inputs)

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import pyarrow as pa
+
 from oop.aurora.assuming import Assume
 from oop.aurora.windows import ArrivalWindow, OpenedWindow
-from oop.errors import NeverEmits
+from oop.errors import NeverEmits, OopError, WrongArgument
 from oop.operators.aggregates import Aggregate as Function
 from oop.operators.aggregates import count
 from oop.operators.arrival import timeout_in
@@ -91,18 +93,33 @@ class Aggregate:
 
     def _aggregated(self, assumed: Stream, keys: tuple[str, ...]) -> Stream:
         on = self.order.on
-        functions = dict(self.functions)
+        self._check_spans(assumed.schema.field(on).type)
+        functions, rows = dict(self.functions), _ROWS
         if on == TUP:
-            functions[_ROWS] = count()
+            while rows in functions or rows in keys:
+                rows = f"_{rows}"
+            functions[rows] = count()
         found = assumed.window(self._window(), on=on).group_by(*keys).agg(**functions)
         start = on if isinstance(self.advance, Expr) else "window_start"
         if on == TUP:
-            full = col(_ROWS) == int(duration_in(self.size, assumed.schema.field(TUP).type))
+            full = col(rows) == int(duration_in(self.size, assumed.schema.field(TUP).type))
             # windows of the grid that begin before the first row never are full; nor may they come out early
             early = (col(EARLY) & (col(start) >= 0)) if self.timeout is not None else None
             found = found.filter(full if early is None else full | early)
         names: list[tuple[str, Expr]] = [(on, col(start)), *((name, col(name)) for name in (*keys, *self.functions))]
         return found._project(names, "Aggregate")
+
+    def _check_spans(self, type_: pa.DataType) -> None:
+        """In Aurora's words, before they are those of a window."""
+        for name, span in (("size", self.size), ("advance", self.advance)):
+            try:
+                if (name == "advance" and isinstance(span, Expr)) or duration_in(span, type_) > 0:  # type: ignore[arg-type]
+                    continue
+            except OopError as wrong:
+                raise wrong.located(user_line()) from None
+            raise WrongArgument(
+                f"the {name} of a window is greater than 0, not {span!r}", at=user_line(), hint="write 60, or '1h'"
+            )
 
     def _window(self) -> Window:
         if isinstance(self.advance, Expr):
@@ -122,10 +139,10 @@ class Slide(Aggregate):
 
     def __call__(self, stream: Stream) -> Stream:
         assumed = self.assume(stream)
-        if not isinstance(self.advance, Expr):
-            type_ = assumed.schema.field(self.order.on).type
-            if duration_in(self.advance, type_) > duration_in(self.size, type_):
-                raise ValueError(f"Slide leaves no row out: advance={self.advance!r} is more than size={self.size!r}")
+        type_ = assumed.schema.field(self.order.on).type
+        self._check_spans(type_)
+        if not isinstance(self.advance, Expr) and duration_in(self.advance, type_) > duration_in(self.size, type_):
+            raise ValueError(f"Slide leaves no row out: advance={self.advance!r} is more than size={self.size!r}")
         return self._aggregated(assumed, self.order.group_by)
 
 

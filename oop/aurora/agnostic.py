@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from oop.aurora.assuming import check_stream
+from oop.errors import WrongArgument
 from oop.operators.expressions import Expr
+from oop.site import user_line
 from oop.stream import Stream, union
 
 
@@ -22,6 +25,7 @@ class Filter:
         self.predicates = predicates
 
     def __call__(self, stream: Stream) -> tuple[Stream, ...]:
+        check_stream(stream)
         return stream.split(*self.predicates)
 
 
@@ -35,10 +39,11 @@ class Map:
     [{'Time': 1, 'Far': 14}]
     """
 
-    def __init__(self, **functions: Any) -> None:
+    def __init__(self, /, **functions: Any) -> None:
         self.functions = functions
 
     def __call__(self, stream: Stream) -> Stream:
+        check_stream(stream)
         return stream.select(**self.functions)
 
 
@@ -53,5 +58,7 @@ class Union:
 
     def __call__(self, *streams: Stream) -> Stream:
         if not streams:
-            raise TypeError("a union is of at least one stream")
+            raise WrongArgument("a union is of at least one stream", at=user_line(), hint="write Union()(a, b)")
+        for stream in streams:
+            check_stream(stream)
         return union(*streams)

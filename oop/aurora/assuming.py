@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from oop.errors import OopError, UnknownColumn
+from oop.errors import OopError, UnknownColumn, WrongArgument
 from oop.operators import assume
 from oop.operators.group_values import of_value
 from oop.operators.order import TUP, Order
@@ -36,11 +36,13 @@ class Assume:
 
     def __init__(self, order: Order, groups: Iterable[Any] | None = None, idle: Duration | None = None) -> None:
         if not isinstance(order, Order):
-            raise TypeError(f"what is assumed is an order, such as oop.Order('Time'), not {order!r}")
+            raise no_order(order)
         if groups is not None and idle is not None:
             raise ValueError("give groups= (all that there are) or idle= (when a group no longer counts), not both")
-        if isinstance(groups, str):
-            raise TypeError(f"groups= is a list of groups, not {groups!r}")
+        if isinstance(groups, str) or not (groups is None or isinstance(groups, Iterable)):
+            raise WrongArgument(
+                f"groups= is a list of groups, not {groups!r}", at=user_line(), hint=f"write groups=[{groups!r}]"
+            )
         if (groups is not None or idle is not None) and not order.group_by:
             raise ValueError(f"groups= and idle= go with an order by group, not with an {order}")
         self.order, self.groups, self.idle = order, None if groups is None else tuple(groups), idle
@@ -63,9 +65,9 @@ class Assume:
         try:
             type_ = schema.field(order.group_by[0]).type
             groups = None if self.groups is None else tuple(of_value(value, type_) for value in self.groups)
+            idle = None if self.idle is None else duration_in(self.idle, schema.field(order.on).type)
         except OopError as wrong:
             raise wrong.located(user_line()) from None
-        idle = None if self.idle is None else duration_in(self.idle, schema.field(order.on).type)
         if idle is not None and idle <= 0:
             raise ValueError(f"idle is greater than 0, not {self.idle!r}")
         return assume.Assume(order, groups, idle)
@@ -73,4 +75,15 @@ class Assume:
 
 def check_stream(stream: Any) -> None:
     if not isinstance(stream, Stream):
-        raise TypeError(f"an operator is applied to streams, not to {stream!r}")
+        raise WrongArgument(
+            f"an operator is applied to streams, not to a {type(stream).__name__}",
+            at=user_line(),
+            hint="make one of it: oop.source(…, time='Time', punctuate=None)",
+        )
+
+
+def no_order(given: object) -> WrongArgument:
+    """The error for what is none."""
+    return WrongArgument(
+        f"what is assumed is an order, not {given!r}", at=user_line(), hint="write oop.Order('Time', slack=2)"
+    )

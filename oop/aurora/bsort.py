@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oop.aurora.assuming import check_stream
+from oop.aurora.assuming import check_stream, no_order
 from oop.operators.order import TUP, Order
 from oop.stream import Stream
 
@@ -19,7 +19,7 @@ class BSort:
 
     def __init__(self, assuming: Order) -> None:
         if not isinstance(assuming, Order):
-            raise TypeError(f"what is assumed is an order, such as oop.Order('Time', slack=2), not {assuming!r}")
+            raise no_order(assuming)
         self.order = assuming
 
     def __call__(self, stream: Stream) -> Stream:

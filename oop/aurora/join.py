@@ -80,7 +80,7 @@ class Join:
         return left.join(
             right,
             on=dict(pairs) or None,
-            within=(f"-{self.size}" if isinstance(self.size, str) else -self.size, self.size),
+            within=(f"-{self.size.strip().lstrip('+')}" if isinstance(self.size, str) else -self.size, self.size),
             where=rest,
             times=(first.order.on, second.order.on),
         )

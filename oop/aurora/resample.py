@@ -46,10 +46,5 @@ class Resample:
 
     def __call__(self, left: Stream, right: Stream) -> Stream:
         first, second = self.left(left), self.right(right)
-        return first.resample(
-            second,
-            within=self.size,
-            by=self.right.order.group_by,
-            times=(self.left.order.on, self.right.order.on),
-            **self.functions,
-        )
+        times = self.left.order.on, self.right.order.on
+        return first._resampled(second, self.size, self.right.order.group_by, times, self.functions)

@@ -13,6 +13,7 @@ from oop.operators.aggregates import ACCOUNTS
 from oop.operators.aggregates import Aggregate as Function
 from oop.operators.arrival import timeout_in
 from oop.operators.expressions import Expr
+from oop.operators.order import named_columns
 from oop.punctuation.durations import Duration
 from oop.site import user_line
 from oop.stream import Stream
@@ -38,7 +39,7 @@ class Tumble:
         self, F: Mapping[str, Function], group_by: str | Iterable[str] = (), timeout: Duration | None = None
     ) -> None:
         self.functions = named_functions(F)
-        self.keys = (group_by,) if isinstance(group_by, str) else tuple(group_by)
+        self.keys = named_columns(group_by)
         self.timeout = None if timeout is None else timeout_in(timeout)
         self._given = timeout
 

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
+from oop.errors import SchemaMismatch, TimeError
 from oop.operators.aggregate import Aggregate
+from oop.operators.arrival import ARRIVAL
 from oop.operators.arrival_aggregate import ArrivalAggregate
 from oop.operators.bucket import Bucket
 from oop.operators.expressions import Expr
 from oop.operators.holding import Named
 from oop.operators.opened import Opened
 from oop.operators.timed_aggregate import TimedAggregate
-from oop.operators.times import duration_in
+from oop.operators.times import duration_in, is_whole
 from oop.punctuation.durations import Duration, show
 from oop.punctuation.patterns import Bound
+from oop.site import user_line
 from oop.windows import TimeWindow, Window
 from oop.windows.window import edge_type
 
@@ -38,6 +41,10 @@ class ArrivalWindow(TimeWindow):
         bucketed = stream._then(Bucket(on, grid, str(self)), f".window({self})", time=on)
         spec: Aggregate = ArrivalAggregate(keys, functions, grid, on, edge_type(time))
         if self.timeout is not None:
+            if ARRIVAL in stream.schema.names:
+                raise SchemaMismatch(
+                    f"a column may not be called {ARRIVAL} where there is a timeout", at=user_line(), hint="rename it"
+                )
             spec = TimedAggregate(keys, functions, grid, on, edge_type(time), self.timeout)
         return bucketed._then(spec, call, time="window_start")
 
@@ -53,6 +60,8 @@ class OpenedWindow(Window):
         size = duration_in(self.size, time)
         if size <= 0:
             raise ValueError(f"the size of a window must be greater than 0, not {size}")
+        if is_whole(time) and size >= 2**63:
+            raise TimeError(f"windows of size {size} do not fit 64-bit times", hint="give a smaller size")
         return size
 
     def check(self, time: pa.DataType) -> None:

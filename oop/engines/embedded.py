@@ -33,7 +33,7 @@ from oop.operators.arrival import CLOCK, arrives_at
 from oop.operators.base import Asks, Element, Narrowing
 from oop.operators.input import InputOperator
 from oop.operators.ledger import Ledger
-from oop.operators.qos import Clocked
+from oop.operators.qos import ENTERED, Clocked
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
 from oop.preaggregating import notes, preaggregated, spread
 from oop.punctuation import END, Punctuation
@@ -118,7 +118,14 @@ class Embedded:
         return spread(preaggregated(root), self.threads or _threads_for(root))
 
     def notes(self, root: Node) -> dict[int, str]:
-        """What `Stream.explain` says more of a plan's nodes."""
+        """What `Stream.explain` says more of a plan's nodes.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.ordered(), name="north")
+        >>> counts = s.window(oop.tumbling(10)).group_by("k").agg(n=oop.count())
+        >>> print(counts.explain(engine=oop.Embedded(threads=1)).splitlines()[0].split("; ")[1])
+        not preaggregated: rows stay in their thread
+        """
         return notes(root, self.threads or _threads_for(root))
 
 
@@ -168,6 +175,7 @@ class Run:
         self._root = root
         self._scheduler = copy(engine.scheduler)  # it may count turns: those of this run
         self._clock = engine.clock
+        self._hidden = ENTERED if engine.latency else None
         self._arrived = threading.Event()
         self._pause = 0.01  # how long to wait for something
         self._result = Arc(None, 0, None)
@@ -407,7 +415,7 @@ class Run:
             ledgers = ledgers_of(box.operator)
             if ledgers and not isinstance(box.operator, InputOperator):
                 operators[_free_name(box.node.spec.name, {**inputs, **operators})] = ledgers
-        return Late(inputs, operators)
+        return Late(inputs, operators, self._hidden)
 
     def blame(self) -> Blame | None:
         """Why the oldest open window (or group, or row of a join) has not come out; None if nothing is open.

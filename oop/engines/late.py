@@ -18,10 +18,11 @@ from oop.site import user_line
 
 
 class Shards:
-    """The ledgers of an operator, of which each thread has one."""
+    """The ledgers of an operator, of which each thread has one. Where latency is measured, rows came to it with a
+    timestamp that is ``hidden`` from users."""
 
-    def __init__(self, ledgers: Sequence[Ledger]) -> None:
-        self.ledgers = ledgers
+    def __init__(self, ledgers: Sequence[Ledger], hidden: str | None = None) -> None:
+        self.ledgers, self.hidden = ledgers, hidden
 
     @property
     def late(self) -> int:
@@ -32,10 +33,14 @@ class Shards:
         return sum(ledger.without_time for ledger in self.ledgers)
 
     def table(self) -> pa.Table:
-        return pa.concat_tables([ledger.table() for ledger in self.ledgers])
+        return self._shown([ledger.table() for ledger in self.ledgers])
 
     def drain(self) -> pa.Table:
-        return pa.concat_tables([ledger.drain() for ledger in self.ledgers])
+        return self._shown([ledger.drain() for ledger in self.ledgers])
+
+    def _shown(self, tables: Sequence[pa.Table]) -> pa.Table:
+        table = pa.concat_tables(tables)
+        return table.drop_columns([self.hidden]) if self.hidden in table.column_names else table
 
 
 class Late:
@@ -51,11 +56,16 @@ class Late:
     """
 
     def __init__(
-        self, inputs: Mapping[str, InputOperator], operators: Mapping[str, Sequence[Ledger]] | None = None
+        self,
+        inputs: Mapping[str, InputOperator],
+        operators: Mapping[str, Sequence[Ledger]] | None = None,
+        hidden: str | None = None,
     ) -> None:
         self.inputs = inputs
         self.sources: dict[str, Ledger] = {name: operator.ledger for name, operator in inputs.items()}
-        self.operators: dict[str, Shards] = {name: Shards(ledgers) for name, ledgers in (operators or {}).items()}
+        self.operators: dict[str, Shards] = {
+            name: Shards(ledgers, hidden) for name, ledgers in (operators or {}).items()
+        }
 
     @property
     def _all(self) -> dict[str, Ledger | Shards]:

@@ -122,3 +122,16 @@ def test_a_column_of_that_name_made_on_the_way_is_refused(plan):
     with pytest.raises(oop.SchemaMismatch, match=f"may not be called {ENTERED}") as raised:
         plan(s).run(engine=oop.Embedded(latency=True))
     assert "test_latency.py" in str(raised.value)
+
+
+@pytest.mark.parametrize("order", ["oop", "iop"])
+@pytest.mark.parametrize("left", [1, 3])
+def test_a_resampled_row_is_as_old_as_the_older_of_its_two_sides(left, order):
+    near = oop.col("ts") == left
+
+    def plan(s):
+        return s.filter(near | (oop.col("ts") > 3)).resample(s.filter(~near), within=5, n=oop.count())
+
+    table, latency = run(plan, [1, 3, 20, 40], order)
+    assert table.to_pylist()[0] == {"ts": left, "n": 1}
+    assert latency.greatest == 2 * WAIT, "the first row entered at 100, and the third, at 300, concludes the result"

@@ -69,11 +69,25 @@ class Spark:
         return f"Spark({', '.join(f'{k}={v!r}' for k, v in said.items() if v is not None)})"
 
     def plan(self, root: Node) -> Node:
-        """The plan as it is cut into stages: workers reduce rows by themselves, whatever table was asked for."""
+        """The plan as it is cut into stages: workers reduce rows by themselves, whatever table was asked for.
+
+        >>> import oop, pyarrow as pa
+        >>> s = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.ordered(), name="north")
+        >>> counts = s.window(oop.tumbling(10)).group_by("k").preaggregate().agg(n=oop.count())
+        >>> "Preaggregate" in counts.explain(), "Preaggregate" in counts.explain(engine=oop.Spark())
+        (True, False)
+        """
         return root
 
     def notes(self, root: Node) -> dict[int, str]:
-        """What `Stream.explain` says more of a plan's nodes."""
+        """What `Stream.explain` says more of a plan's nodes.
+
+        >>> import oop, pyarrow as pa
+        >>> s = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.ordered(), name="north")
+        >>> counts = s.window(oop.tumbling(10)).group_by("k").agg(n=oop.count())
+        >>> print(counts.explain(engine=oop.Spark()).splitlines()[0].split("; ")[1])
+        preaggregated by the workers that have the rows
+        """
         return notes(root, threads=None)
 
     def run(self, root: Node, *, to: Any = None) -> Any:
