@@ -147,7 +147,7 @@ class Ring:
         return _batch(self._ring.drain(most))
 
     def forget_pauses(self) -> None:
-        """Count pauses anew: the first windows of a run are unlike the others. For whoever reads the run, on one thread.
+        """Count pauses anew: the first windows of a run are unlike the others. For the thread that reads the run.
 
         >>> import oop
         >>> ring = oop.Ring(rate=1_000_000, rows=5_000)
