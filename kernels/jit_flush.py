@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oop.kernels.checks import INT64_MIN, Array, Ints, KernelError
+from oop.kernels.checks import INT64_MIN, Array, Ints
 from oop.kernels.jit_compiler import NO_ROWS, as_input, as_mask, compile_loop
 from oop.kernels.jit_tables import pack_bits
-from oop.kernels.reference_flush import Discipline, check_flush, check_free, check_restore, check_table
+from oop.kernels.reference_flush import Discipline, SlotTable, check_below
 from oop.kernels.reference_groups import Words
 from oop.kernels.views import Column
 from oop.kernels.words import check_pack, count_words, lay_out
@@ -21,7 +21,7 @@ SAVED = COLLIDED + 1
 
 
 def pack_words(columns: Sequence[Column], nulls: bool, length: int | None = None) -> Words:
-    """The words of each row's key; see `oop.kernels.reference_flush.pack_words`."""
+    """The words of each row's key; see `oop.kernels.reference_words.pack_words`."""
     length = check_pack(columns, nulls, length)
     kinds = [column.kind for column in columns]
     words = np.zeros((length, count_words(kinds, nulls)), np.uint64)
@@ -32,17 +32,15 @@ def pack_words(columns: Sequence[Column], nulls: bool, length: int | None = None
     return words
 
 
-class FlushTable:
+class FlushTable(SlotTable):
     """One aggregate in each slot; see `oop.kernels.reference_flush.FlushTable`."""
 
     def __init__(self, size: int, width: int, room: int, discipline: Discipline = Discipline()) -> None:  # noqa: B008
-        check_table(size, width, room)
-        self.size, self.width, self.room, self.discipline = size, width, room, discipline
+        super().__init__(size, width, room, discipline)
         self._at = np.full(size, EMPTY, np.int64)
         self._words = np.zeros((size + room, width), np.uint64)
         self._wids = np.zeros(size + room, np.int64)
         self._unused = np.arange(size + room)[::-1].copy()
-        self.installed: Ints = np.zeros(0, np.int64)
         self._state = np.zeros(11, np.int64)
         self._state[[BOUND, CURRENT]] = INT64_MIN
         self._state[[FREE, IN_ORDER, EVERY, NEXT_SLOT]] = (
@@ -67,36 +65,12 @@ class FlushTable:
 
     @state.setter
     def state(self, state: Sequence[int]) -> None:
-        self._state[:SAVED] = state
-
-    @property
-    def collided(self) -> int:
-        return int(self._state[COLLIDED])
-
-    def words(self, places: Ints) -> Words:
-        """The keys of some places."""
-        found: Words = self._words[places]
-        return found
-
-    def wids(self, places: Ints) -> Ints:
-        """The windows of some places."""
-        found: Ints = self._wids[places]
-        return found
-
-    def advance(self, bound: int) -> None:
-        """Windows below the bound are complete."""
-        if bound > self._state[BOUND]:
-            self._state[BOUND] = bound
-            if not self.discipline.in_order:
-                self._state[TO_VISIT] = self.size
+        self._state[:SAVED] = self._check_state(state)
 
     def push(self, slots: Array, words: Words, wids: Ints) -> tuple[Ints, Ints]:
         """Rows in this order: the place of each, and the places that leave."""
-        check_flush(self, slots, words, wids)
-        if self.discipline.in_order and len(wids) and (wids[0] < self._state[CURRENT] or (wids[1:] < wids[:-1]).any()):
-            raise KernelError("windows go back, in a table that is in order")
-        if len(slots) > self._state[FREE]:
-            raise KernelError("there are no free places: those that have left were not given back")
+        self._check_push(slots, words, wids)
+        self._check_rows(slots, wids)
         ids, out = np.empty(len(slots), np.int64), np.empty(self.size + self.room, np.int64)
         self._state[GONE] = 0
         free = int(self._state[FREE])
@@ -107,14 +81,14 @@ class FlushTable:
 
     def flush(self, below: int | None) -> Ints:
         """All aggregates of windows below the bound leave."""
-        out = np.empty(self.size + self.room, np.int64)
+        bound, out = check_below(below), np.empty(self.size + self.room, np.int64)
         self._state[GONE] = 0
-        _flush(self._at, self._wids, self._state, below is None, 0 if below is None else below, out)
+        _flush(self._at, self._wids, self._state, below is None, bound, out)
         return out[: self._state[GONE]].copy()
 
     def free(self, places: Ints) -> None:
         """Places that have left may be used again."""
-        check_free(self, places)
+        self._check_free(places)
         free = self._state[FREE]
         self._unused[free : free + len(places)] = places
         self._state[FREE] += len(places)
@@ -126,7 +100,7 @@ class FlushTable:
 
     def restore(self, slots: Array, words: Words, wids: Ints) -> Ints:
         """Into an empty table: aggregates in these slots; the place of each."""
-        check_restore(self, slots, words, wids)
+        self._check_restore(slots, words, wids)
         free = int(self._state[FREE])
         places = self._unused[free - len(slots) : free][::-1].copy()
         self._at[slots], self._words[places], self._wids[places] = places, words, wids

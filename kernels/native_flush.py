@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oop.kernels.checks import INT64_MIN, Array, Ints, KernelError
+from oop.kernels.checks import INT64_MIN, Array, Ints
 from oop.kernels.native_groups import make_columns
 from oop.kernels.native_library import check_code, contiguous, ffi, lib, point
-from oop.kernels.reference_flush import Discipline, check_flush, check_free, check_restore, check_table
+from oop.kernels.reference_flush import Discipline, SlotTable, check_below
 from oop.kernels.reference_groups import Words
 from oop.kernels.scratch import huge_array, new_array, recycle
 from oop.kernels.views import Column
@@ -19,7 +19,7 @@ _SLOT = ffi.sizeof("oop_slot")
 
 
 def pack_words(columns: Sequence[Column], nulls: bool, length: int | None = None) -> Words:
-    """The words of each row's key; see `oop.kernels.reference_flush.pack_words`."""
+    """The words of each row's key; see `oop.kernels.reference_words.pack_words`."""
     length = check_pack(columns, nulls, length)
     kinds = [column.kind for column in columns]
     width = count_words(kinds, nulls)
@@ -33,34 +33,34 @@ def pack_words(columns: Sequence[Column], nulls: bool, length: int | None = None
     return words.reshape(length, width)
 
 
-class FlushTable:
+class FlushTable(SlotTable):
     """One aggregate in each slot; see `oop.kernels.reference_flush.FlushTable`."""
 
     def __init__(self, size: int, width: int, room: int, discipline: Discipline = Discipline()) -> None:  # noqa: B008
-        self._slots = self._words = self._wids = self._unused = np.zeros(0, np.uint8)
-        check_table(size, width, room)
-        self.size, self.width, self.room, self.discipline = size, width, room, discipline
+        self._memory: list[Array] = []
+        super().__init__(size, width, room, discipline)
         places = size + room
-        self._slots = huge_array(size * _SLOT)
-        self._slots.fill(0xFF)  # a place of -1: empty
-        self._words, self._wids, self._unused = (huge_array(8 * n) for n in (places * width, places, places))
-        self._words.fill(0)
-        self._wids.fill(0)
-        self._unused.view(np.int64)[:] = np.arange(places)[::-1]
-        self._table = ffi.new("oop_flush *")
-        table = self._table
-        table.slots = ffi.from_buffer("oop_slot[]", self._slots)
-        table.words = ffi.from_buffer("uint64_t[]", self._words)
-        table.wids = ffi.from_buffer("int64_t[]", self._wids)
-        table.unused = ffi.from_buffer("int64_t[]", self._unused)
+        self._memory = [huge_array(n) for n in (size * _SLOT, 8 * places * width, 8 * places, 8 * places)]
+        slots, words, wids, unused = self._memory
+        slots.fill(0xFF)  # a place of -1: empty
+        words.fill(0)
+        wids.fill(0)
+        self._unused = unused.view(np.int64)
+        self._unused[:] = np.arange(places)[::-1]
+        self._at = slots.view(np.int64).reshape(-1, 3)[:, 2]
+        self._words, self._wids = words.view(np.uint64).reshape(-1, width), wids.view(np.int64)
+        self._table = table = ffi.new("oop_flush *")
+        table.slots = ffi.from_buffer("oop_slot[]", slots)
+        table.words = ffi.from_buffer("uint64_t[]", words)
+        table.wids = ffi.from_buffer("int64_t[]", wids)
+        table.unused = ffi.from_buffer("int64_t[]", unused)
         table.size, table.width, table.places, table.free = size, width, places, places
         table.bound = table.current = INT64_MIN
         table.every, table.in_order, table.next_slot = discipline.every, discipline.in_order, discipline.next_slot
         self._gone = ffi.new("int64_t *")
-        self.installed: Ints = np.zeros(0, np.int64)
 
     def __del__(self) -> None:
-        for array in (self._slots, self._words, self._wids, self._unused):
+        for array in self._memory:
             recycle(array)
 
     def __len__(self) -> int:
@@ -69,7 +69,7 @@ class FlushTable:
     @property
     def nbytes(self) -> int:
         """Bytes that slots and keys hold."""
-        return sum(array.nbytes for array in (self._slots, self._words, self._wids, self._unused))
+        return sum(array.nbytes for array in self._memory)
 
     @property
     def state(self) -> tuple[int, ...]:
@@ -80,51 +80,26 @@ class FlushTable:
     @state.setter
     def state(self, state: Sequence[int]) -> None:
         table = self._table
-        table.bound, table.current, table.hand, table.to_visit, table.since, table.collided = state
-
-    @property
-    def collided(self) -> int:
-        return int(self._table.collided)
-
-    def words(self, places: Ints) -> Words:
-        """The keys of some places."""
-        found: Words = self._words.view(np.uint64).reshape(-1, self.width)[places]
-        return found
-
-    def wids(self, places: Ints) -> Ints:
-        """The windows of some places."""
-        found: Ints = self._wids.view(np.int64)[places]
-        return found
-
-    def advance(self, bound: int) -> None:
-        """Windows below the bound are complete."""
-        if bound > self._table.bound:
-            self._table.bound = bound
-            if not self.discipline.in_order:
-                self._table.to_visit = self.size
+        table.bound, table.current, table.hand, table.to_visit, table.since, table.collided = self._check_state(state)
 
     def push(self, slots: Array, words: Words, wids: Ints) -> tuple[Ints, Ints]:
         """Rows in this order: the place of each, and the places that leave."""
-        check_flush(self, slots, words, wids)
+        self._check_push(slots, words, wids)
         slots, words, wids = contiguous(slots), contiguous(words), contiguous(wids)
         ids = new_array(len(slots), np.int64)
         out, free = self._out(), self._table.free
-        code = lib.oop_push_flush(
-            self._table, point(slots), ffi.from_buffer("uint64_t[]", words), point(wids), len(slots), point(ids),
-            point(out), self._gone,
-        )  # fmt: skip
-        if code == lib.OOP_FULL:
-            raise KernelError("there are no free places: those that have left were not given back")
-        if code == lib.OOP_NOT_SORTED:
-            raise KernelError("windows go back, in a table that is in order")
+        given = point(slots), ffi.from_buffer("uint64_t[]", words), point(wids), len(slots)
+        code = lib.oop_push_flush(self._table, *given, point(ids), point(out), self._gone)
+        if code != lib.OOP_OK:
+            self._check_rows(slots, wids)
         check_code(code)
-        self.installed = self._unused.view(np.int64)[self._table.free : free][::-1].copy()  # what was taken off the end
+        self.installed = self._unused[self._table.free : free][::-1].copy()  # what was taken off the end
         return ids, out[: self._gone[0]]
 
     def flush(self, below: int | None) -> Ints:
         """All aggregates of windows below the bound leave."""
-        out = self._out()
-        check_code(lib.oop_flush_below(self._table, below or 0, below is None, point(out), self._gone))
+        bound, out = check_below(below), self._out()
+        check_code(lib.oop_flush_below(self._table, bound, below is None, point(out), self._gone))
         return out[: self._gone[0]]
 
     def _out(self) -> Ints:
@@ -132,19 +107,18 @@ class FlushTable:
 
     def free(self, places: Ints) -> None:
         """Places that have left may be used again."""
-        check_free(self, places)
+        self._check_free(places)
         places = contiguous(places)
         check_code(lib.oop_free_places(self._table, point(places), len(places)))
 
     def held(self) -> tuple[Array, Ints]:
         """The slots that are taken, in order, and the places in them."""
-        places = self._slots.view(np.int64).reshape(-1, 3)[:, 2]
-        taken = np.flatnonzero(places >= 0)
-        return taken.astype(np.int32), places[taken]
+        taken = np.flatnonzero(self._at >= 0)
+        return taken.astype(np.int32), self._at[taken]
 
     def restore(self, slots: Array, words: Words, wids: Ints) -> Ints:
         """Into an empty table: aggregates in these slots; the place of each."""
-        check_restore(self, slots, words, wids)
+        self._check_restore(slots, words, wids)
         slots, words, wids = contiguous(slots), contiguous(words), contiguous(wids)
         ids = new_array(len(slots), np.int64)
         keys = ffi.from_buffer("uint64_t[]", words)

@@ -25,7 +25,7 @@ from oop.kernels.reference_aggregates import (
 )
 from oop.kernels.reference_buffers import RowBounds, SortBuffers
 from oop.kernels.reference_first import merge_first, merge_last, take_first, take_last
-from oop.kernels.reference_flush import FlushTable, pack_words
+from oop.kernels.reference_flush import FlushTable
 from oop.kernels.reference_groups import GroupTable, exchange_rows, hash_partition, take_fixed
 from oop.kernels.reference_joins import JoinTable, Reach
 from oop.kernels.reference_late import mark_late, prefix_bounds, prefix_bounds_by, prefix_bounds_rows, scan_times
@@ -33,6 +33,7 @@ from oop.kernels.reference_repeats import begin_spans, select_new
 from oop.kernels.reference_runs import merge_runs
 from oop.kernels.reference_sessions import drop_sessions, extend_sessions, sessions_until
 from oop.kernels.reference_windows import order_slots, select_below, select_not_below, wid_ranges
+from oop.kernels.reference_words import pack_words
 
 __all__ = [
     "FlushTable",

@@ -1,41 +1,18 @@
 """The low-level half of two-level aggregation, in Python (paper 004, section 6): a table of a fixed size, in which an
-aggregate that is in the way goes out; and the keys that are compared in it."""
+aggregate that is in the way goes out."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
-from oop.kernels.checks import INT64_MIN, Array, Ints, KernelError, check_array, check_ids
-from oop.kernels.reference_groups import Words, normalize_column
-from oop.kernels.views import Column
-from oop.kernels.words import check_pack, count_words, lay_out
+from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Ints, KernelError, check_array, check_ids
+from oop.kernels.reference_groups import Words
 
 MOST_SLOTS = 2**31 - 1
 NOTHING = -1  # the place of an empty slot
-
-
-def pack_words(columns: Sequence[Column], nulls: bool, length: int | None = None) -> Words:
-    """The words of each row's key; equal keys have equal words. With `nulls` there is one more, for nulls.
-
-    >>> src, dst = (Column("int32", np.array(data, np.int32)) for data in ([7, 1], [2, 0]))
-    >>> pack_words([src, dst], nulls=False).tolist() == [[2 << 32 | 7], [1]]
-    True
-    """
-    length = check_pack(columns, nulls, length)
-    kinds = [column.kind for column in columns]
-    words = np.zeros((length, count_words(kinds, nulls)), np.uint64)
-    for number, (column, (place, shift)) in enumerate(zip(columns, lay_out(kinds)[0], strict=True)):
-        data = normalize_column(column).data if column.kind == "float" else column.data
-        bits = np.ascontiguousarray(data).view(f"uint{8 * data.itemsize}").astype(np.uint64) << np.uint64(shift)
-        if column.valid is not None:
-            bits = np.where(column.valid, bits, np.uint64(0))
-            words[:, -1] |= (~column.valid).astype(np.uint64) << np.uint64(number)
-        words[:, place] |= bits
-    return words
 
 
 @dataclass(frozen=True)
@@ -51,51 +28,100 @@ class Discipline:
     next_slot: bool = False
 
 
-class Fixed(Protocol):
-    """What the checks look at."""
+class SlotTable:
+    """What the tables of all implementations share: what is checked, and what is read by place."""
 
-    size: int
-    width: int
-    room: int
+    state: tuple[int, ...]
+    _words: Words
+    _wids: Ints
 
-    def __len__(self) -> int: ...
+    def __init__(self, size: int, width: int, room: int, discipline: Discipline) -> None:
+        if not 1 <= size <= MOST_SLOTS or not 1 <= room <= MOST_SLOTS - size or not 1 <= width <= 65:
+            raise KernelError(f"no table of {size} slots, {width} words and room for {room} rows")
+        if discipline.every < 0:
+            raise KernelError(f"one leaves with every so many rows, which {discipline.every} is not")
+        self.size, self.width, self.room, self.discipline = size, width, room, discipline
+        self.installed: Ints = np.zeros(0, np.int64)  # the places that the last push gave to new aggregates
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    @property
+    def collided(self) -> int:
+        """How many left for one of their own window."""
+        return self.state[-1]
+
+    def words(self, places: Ints) -> Words:
+        """The keys of some places."""
+        found: Words = self._words[places]
+        return found
+
+    def wids(self, places: Ints) -> Ints:
+        """The windows of some places."""
+        found: Ints = self._wids[places]
+        return found
+
+    def advance(self, bound: int) -> None:
+        """Windows below the bound are complete."""
+        before, current, hand, to_visit, *others = self.state
+        if bound > before:
+            self.state = bound, current, hand, to_visit if self.discipline.in_order else self.size, *others
+
+    def _check_push(self, slots: Array, words: Words, wids: Ints) -> None:
+        self._check_shapes(slots, words, wids)
+        if len(slots) > self.room:
+            raise KernelError(f"{len(slots)} rows at once, where the table has room for {self.room}")
+
+    def _check_shapes(self, slots: Array, words: Words, wids: Ints) -> None:
+        check_array("slots", slots, np.int32)
+        check_array("wids", wids, np.int64, len(slots))
+        if not isinstance(words, np.ndarray) or words.dtype != np.uint64 or words.shape != (len(slots), self.width):
+            raise KernelError(f"words must be uint64, {self.width} for each of {len(slots)} rows")
+
+    def _check_rows(self, slots: Array, wids: Ints) -> None:
+        """What C finds out by itself, and this then explains."""
+        self._check_slots(slots)
+        if len(slots) > self.size + self.room - len(self):
+            raise KernelError("there are no free places: those that have left were not given back")
+        if self.discipline.in_order and len(wids) and (wids[0] < self.state[1] or (wids[1:] < wids[:-1]).any()):
+            raise KernelError("windows go back, in a table that is in order")
+
+    def _check_slots(self, slots: Array) -> None:
+        if len(slots) and not 0 <= int(slots.min()) <= int(slots.max()) < self.size:
+            raise KernelError(f"slots must be from 0 to {self.size - 1}")
+
+    def _check_free(self, places: Ints) -> None:
+        check_ids(places, self.size + self.room, name="places")
+        if len(places) > len(self):
+            raise KernelError(f"{len(places)} places are given back, of {len(self)}")
+
+    def _check_restore(self, slots: Array, words: Words, wids: Ints) -> None:
+        """Each slot has one aggregate at most, and the table none yet."""
+        self._check_shapes(slots, words, wids)
+        self._check_slots(slots)
+        if len(self) or len(np.unique(slots)) < len(slots):
+            raise KernelError("aggregates go back into an empty table, one into a slot")
+
+    def _check_state(self, state: Sequence[int]) -> tuple[int, ...]:
+        """The hand is at a slot, and in order it does not go round."""
+        fits = len(state) == 6 and all(INT64_MIN <= number <= INT64_MAX for number in state)
+        if fits:
+            _, _, hand, to_visit, since, _ = state
+            last = self.size - to_visit if self.discipline.in_order else self.size - 1
+            fits = 0 <= to_visit <= self.size and 0 <= hand <= last and since >= 0
+        if not fits:
+            raise KernelError(f"no table of {self.size} slots has the state {tuple(state)}")
+        return tuple(state)
 
 
-def check_table(size: int, width: int, room: int) -> None:
-    if not 1 <= size <= MOST_SLOTS or not 1 <= room <= MOST_SLOTS - size or not 1 <= width <= 65:
-        raise KernelError(f"no table of {size} slots, {width} words and room for {room} rows")
+def check_below(below: int | None) -> int:
+    """A bound on windows as C has it; None is above all."""
+    if below is not None and not INT64_MIN <= below <= INT64_MAX:
+        raise KernelError(f"a window is a number of 64 bits, which {below} is not")
+    return INT64_MAX if below is None else below
 
 
-def check_flush(table: Fixed, slots: Array, words: Words, wids: Ints) -> None:
-    """What is pushed fits the table."""
-    if len(slots) > table.room:
-        raise KernelError(f"{len(slots)} rows at once, where the table has room for {table.room}")
-    check_rows(table, slots, words, wids)
-
-
-def check_rows(table: Fixed, slots: Array, words: Words, wids: Ints) -> None:
-    check_array("slots", slots, np.int32)
-    check_array("wids", wids, np.int64, len(slots))
-    if not isinstance(words, np.ndarray) or words.dtype != np.uint64 or words.shape != (len(slots), table.width):
-        raise KernelError(f"words must be uint64, {table.width} for each of {len(slots)} rows")
-    if len(slots) and not 0 <= int(slots.min()) <= int(slots.max()) < table.size:
-        raise KernelError(f"slots must be from 0 to {table.size - 1}")
-
-
-def check_free(table: Fixed, places: Ints) -> None:
-    check_ids(places, table.size + table.room, name="places")
-    if len(places) > len(table):
-        raise KernelError(f"{len(places)} places are given back, of {len(table)}")
-
-
-def check_restore(table: Fixed, slots: Array, words: Words, wids: Ints) -> None:
-    """Each slot has one aggregate at most, and the table none yet."""
-    if len(table) or len(np.unique(slots)) < len(slots):
-        raise KernelError("aggregates go back into an empty table, one into a slot")
-    check_rows(table, slots, words, wids)
-
-
-class FlushTable:
+class FlushTable(SlotTable):
     """A table with one aggregate at most in each slot: of a key, in a window. What is in the way of another goes out.
 
     An aggregate has a *place*, where its owner keeps its values. `push` gives the place of each row and the places that
@@ -114,15 +140,13 @@ class FlushTable:
     """
 
     def __init__(self, size: int, width: int, room: int, discipline: Discipline = Discipline()) -> None:  # noqa: B008
-        check_table(size, width, room)
-        self.size, self.width, self.room, self.discipline = size, width, room, discipline
+        super().__init__(size, width, room, discipline)
         self.bound = INT64_MIN
         self.current = INT64_MIN  # in order: the window of the last row
         self.hand = 0  # figure 7's flush_pos: the next slot to be visited
         self.to_visit = 0  # slots that may still hold something old; 0: flush_finished
         self.since = 0  # rows since the last that was let go, out of order
-        self.collided = 0
-        self.installed: Ints = np.zeros(0, np.int64)  # the places that the last push gave to new aggregates
+        self._collided = 0
         self._at = [NOTHING] * size
         self._words = np.zeros((size + room, width), np.uint64)
         self._wids = np.zeros(size + room, np.int64)
@@ -139,49 +163,29 @@ class FlushTable:
     @property
     def state(self) -> tuple[int, ...]:
         """What a table that goes on elsewhere must be given, beside what it holds (`restore`)."""
-        return self.bound, self.current, self.hand, self.to_visit, self.since, self.collided
+        return self.bound, self.current, self.hand, self.to_visit, self.since, self._collided
 
     @state.setter
     def state(self, state: Sequence[int]) -> None:
-        self.bound, self.current, self.hand, self.to_visit, self.since, self.collided = state
-
-    def words(self, places: Ints) -> Words:
-        """The keys of some places."""
-        found: Words = self._words[places]
-        return found
-
-    def wids(self, places: Ints) -> Ints:
-        """The windows of some places."""
-        found: Ints = self._wids[places]
-        return found
-
-    def advance(self, bound: int) -> None:
-        """Windows below the bound are complete."""
-        if bound > self.bound:
-            self.bound = bound
-            if not self.discipline.in_order:
-                self.to_visit = self.size
+        numbers = self._check_state(state)
+        self.bound, self.current, self.hand, self.to_visit, self.since, self._collided = numbers
 
     def push(self, slots: Array, words: Words, wids: Ints) -> tuple[Ints, Ints]:
         """Rows in this order: the place of each, and the places that leave."""
-        check_flush(self, slots, words, wids)
-        if self.discipline.in_order and len(wids) and (wids[0] < self.current or (wids[1:] < wids[:-1]).any()):
-            raise KernelError("windows go back, in a table that is in order")
-        if len(slots) > len(self._free):
-            raise KernelError("there are no free places: those that have left were not given back")
+        self._check_push(slots, words, wids)
+        self._check_rows(slots, wids)
         out: list[int] = []
-        free = len(self._free)
-        below = self._free[free - len(slots) :]
+        unused = self._free.copy()
         step = self._push_in_order if self.discipline.in_order else self._push
-        keys = [tuple(key) for key in words.tolist()]
-        ids = [step(slot, key, wid, out) for slot, key, wid in zip(slots.tolist(), keys, wids.tolist(), strict=True)]
-        used = free - len(self._free)
-        self.installed = np.array(below[::-1][:used], np.int64)
+        rows = zip(slots.tolist(), words.tolist(), wids.tolist(), strict=True)
+        ids = [step(slot, tuple(key), wid, out) for slot, key, wid in rows]
+        self.installed = np.array(unused[len(self._free) :][::-1], np.int64)
         return np.array(ids, np.int64), np.array(out, np.int64)
 
     def flush(self, below: int | None) -> Ints:
         """All aggregates of windows below the bound leave (None: of all windows); in order, the old ones first."""
-        gone = [s for s, at in enumerate(self._at) if at != NOTHING and (below is None or self._wids[at] < below)]
+        bound = check_below(below)
+        gone = [s for s, at in enumerate(self._at) if at != NOTHING and (below is None or self._wids[at] < bound)]
         if self.discipline.in_order:
             gone.sort(key=lambda slot: not self._is_old(slot, self.current))
         out: list[int] = []
@@ -191,7 +195,7 @@ class FlushTable:
 
     def free(self, places: Ints) -> None:
         """Places that have left may be used again."""
-        check_free(self, places)
+        self._check_free(places)
         self._free.extend(places.tolist())
 
     def held(self) -> tuple[Array, Ints]:
@@ -201,14 +205,9 @@ class FlushTable:
 
     def restore(self, slots: Array, words: Words, wids: Ints) -> Ints:
         """Into an empty table: aggregates in these slots; the place of each."""
-        check_restore(self, slots, words, wids)
-        return np.array(
-            [
-                self._install(slot, tuple(key), wid)
-                for slot, key, wid in zip(slots.tolist(), words.tolist(), wids.tolist(), strict=True)
-            ],
-            np.int64,
-        )
+        self._check_restore(slots, words, wids)
+        rows = zip(slots.tolist(), words.tolist(), wids.tolist(), strict=True)
+        return np.array([self._install(slot, tuple(key), wid) for slot, key, wid in rows], np.int64)
 
     def _push_in_order(self, slot: int, key: tuple[int, ...], wid: int, out: list[int]) -> int:
         """ProcessTuple of figure 7. A slot is old iff its window is before the current one."""
@@ -222,7 +221,7 @@ class FlushTable:
             return self._at[at]
         if self._is_new(at):  # order is kept: all that is old goes out first
             self._flush_old(out)
-            self.collided += 1
+            self._collided += 1
         self._let_go(at, out)
         return self._install(at, key, wid)
 
@@ -246,7 +245,7 @@ class FlushTable:
         if self._is(at, key, wid):
             return self._at[at]
         if self._at[at] != NOTHING and self._wids[self._at[at]] == wid:
-            self.collided += 1
+            self._collided += 1
         self._let_go(at, out)
         return self._install(at, key, wid)
 

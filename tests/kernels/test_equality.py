@@ -47,7 +47,7 @@ def test_cases_raise_where_they_should(wanted: dict[str, Any]) -> None:
     assert "decimal128" in wanted["sum_int_result-overflow"][1]
     joins = {id: result[0] for id, result in wanted.items() if id.startswith("JoinTable-")}
     assert all((result == "KernelError") == id.startswith("JoinTable-wrong-") for id, result in joins.items())
-    for kernel in ("SortBuffers", "RowBounds", "merge_runs"):
+    for kernel in ("SortBuffers", "RowBounds", "merge_runs", "FlushTable", "pack_words"):
         raised = {id for id, result in wanted.items() if isinstance(result[0], str) and id.startswith(f"{kernel}-")}
         assert raised == {id for id in wanted if id.startswith(f"{kernel}-wrong-")}
     failed = [id for id, result in wanted.items() if isinstance(result[0], str)]

@@ -1,0 +1,31 @@
+"""Keys as words of 64 bits, in NumPy; what they are like is in `oop.kernels.words`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from oop.kernels.reference_groups import Words, normalize_column
+from oop.kernels.views import Column
+from oop.kernels.words import check_pack, count_words, lay_out
+
+
+def pack_words(columns: Sequence[Column], nulls: bool, length: int | None = None) -> Words:
+    """The words of each row's key; equal keys have equal words. With `nulls` there is one more, for nulls.
+
+    >>> src, dst = (Column("int32", np.array(data, np.int32)) for data in ([7, 1], [2, 0]))
+    >>> pack_words([src, dst], nulls=False).tolist() == [[2 << 32 | 7], [1]]
+    True
+    """
+    length = check_pack(columns, nulls, length)
+    kinds = [column.kind for column in columns]
+    words = np.zeros((length, count_words(kinds, nulls)), np.uint64)
+    for number, (column, (place, shift)) in enumerate(zip(columns, lay_out(kinds)[0], strict=True)):
+        data = normalize_column(column).data if column.kind == "float" else column.data
+        bits = np.ascontiguousarray(data).view(f"uint{8 * data.itemsize}").astype(np.uint64) << np.uint64(shift)
+        if column.valid is not None:
+            bits = np.where(column.valid, bits, np.uint64(0))
+            words[:, -1] |= (~column.valid).astype(np.uint64) << np.uint64(number)
+        words[:, place] |= bits
+    return words
