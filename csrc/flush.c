@@ -6,20 +6,28 @@
 
 #define CHUNK 128
 #define EMPTY (-1)
+/* All that a row needs stands in the loop: only there is the discipline a constant. */
+#define INLINED static inline __attribute__((always_inline))
 
-static inline uint64_t tag_of(const uint64_t *key, int64_t width) {
+/* A table at work: a copy of it, whose numbers stay in registers whatever is written elsewhere; and what leaves. */
+typedef struct {
+    oop_flush table;
+    int64_t *out;
+    int64_t gone;
+} working;
+
+INLINED uint64_t tag_of(const uint64_t *key, int64_t width) {
     uint64_t tag = key[0];
     for (int64_t i = 1; i < width; i++) tag = mix_word(tag) ^ key[i];
     return tag;
 }
 
-static inline int is_old(const oop_slot *slot, int64_t bound) { return slot->place != EMPTY && slot->wid < bound; }
+INLINED int is_old(const oop_slot *slot, int64_t bound) { return slot->place != EMPTY && slot->wid < bound; }
 
-static inline int is_new(const oop_flush *table, const oop_slot *slot) {
-    return slot->place != EMPTY && slot->wid == table->current;
-}
+/* Whether it is so can hardly be predicted: no branch. */
+INLINED int is_in(const oop_slot *slot, int64_t wid) { return (slot->place != EMPTY) & (slot->wid == wid); }
 
-static inline int is_same(const oop_flush *table, const oop_slot *slot, uint64_t tag, const uint64_t *key, int64_t wid) {
+INLINED int is_same(const oop_flush *table, const oop_slot *slot, uint64_t tag, const uint64_t *key, int64_t wid) {
     if (slot->tag != tag || slot->wid != wid || slot->place == EMPTY) return 0;
     const uint64_t *kept = table->words + slot->place * table->width;
     for (int64_t i = 0; table->width > 1 && i < table->width; i++)
@@ -27,13 +35,13 @@ static inline int is_same(const oop_flush *table, const oop_slot *slot, uint64_t
     return 1;
 }
 
-static inline void let_go(oop_slot *slot, int64_t *out, int64_t *gone) {
+INLINED void let_go(working *at, oop_slot *slot) {
     if (slot->place == EMPTY) return;
-    out[(*gone)++] = slot->place;
+    at->out[at->gone++] = slot->place;
     slot->place = EMPTY;
 }
 
-static inline int64_t install(oop_flush *table, oop_slot *slot, uint64_t tag, const uint64_t *key, int64_t wid) {
+INLINED int64_t install(oop_flush *table, oop_slot *slot, uint64_t tag, const uint64_t *key, int64_t wid) {
     int64_t place = table->unused[--table->free];
     *slot = (oop_slot){tag, wid, place};
     for (int64_t i = 0; i < table->width; i++) table->words[place * table->width + i] = key[i];
@@ -42,19 +50,20 @@ static inline int64_t install(oop_flush *table, oop_slot *slot, uint64_t tag, co
 }
 
 /* SlowFlush of figure 7: one slot. */
-static inline void slow_flush(oop_flush *table, int64_t *out, int64_t *gone) {
-    oop_slot *slot = &table->slots[table->hand++];
-    table->to_visit--;
-    if (is_old(slot, table->current)) let_go(slot, out, gone);
+INLINED void slow_flush(working *at) {
+    oop_slot *slot = &at->table.slots[at->table.hand++];
+    at->table.to_visit--;
+    if (is_old(slot, at->table.current)) let_go(at, slot);
 }
 
 /* All that is old: it is behind the hand. */
-static void flush_old(oop_flush *table, int64_t *out, int64_t *gone) {
-    while (table->to_visit) slow_flush(table, out, gone);
+INLINED void flush_old(working *at) {
+    while (at->table.to_visit) slow_flush(at);
 }
 
 /* Out of order: one old aggregate with every so many rows. As many slots are visited for it, at most. */
-static void slow_flush_every(oop_flush *table, int64_t *out, int64_t *gone) {
+INLINED void slow_flush_every(working *at) {
+    oop_flush *table = &at->table;
     if (++table->since < table->every) return;
     table->since = 0;
     int64_t most = table->every < table->to_visit ? table->every : table->to_visit;
@@ -63,54 +72,79 @@ static void slow_flush_every(oop_flush *table, int64_t *out, int64_t *gone) {
         if (table->hand == table->size) table->hand = 0;
         table->to_visit--;
         if (is_old(slot, table->bound)) {
-            let_go(slot, out, gone);
+            let_go(at, slot);
             return;
         }
     }
 }
 
-/* Where the aggregate of a row is, or is to be: its slot or the one behind it. */
-static inline oop_slot *find_slot(const oop_flush *table, int64_t at, uint64_t tag, const uint64_t *key, int64_t wid) {
-    oop_slot *slot = &table->slots[at];
-    if (!table->next_slot || is_same(table, slot, tag, key, wid)) return slot;
-    oop_slot *behind = at + 1 < table->size ? slot + 1 : table->slots;
-    if (is_same(table, behind, tag, key, wid)) return behind;
-    if (table->in_order) return is_new(table, slot) && !is_new(table, behind) ? behind : slot; /* footnote 1 */
+/* Where a row goes whose aggregate is not there: into its slot or, with next_slot, into the one behind it. */
+INLINED oop_slot *choose_slot(const oop_flush *table, oop_slot *slot, oop_slot *behind) {
+    if (table->in_order) /* footnote 1 */
+        return is_in(slot, table->current) && !is_in(behind, table->current) ? behind : slot;
     if (slot->place == EMPTY || behind->place == EMPTY) return slot->place == EMPTY ? slot : behind;
     return behind->wid < slot->wid ? behind : slot; /* the older one goes */
 }
 
-/* ProcessTuple of figure 7. */
-static inline int64_t push_in_order(oop_flush *table, int64_t at, const uint64_t *key, int64_t wid, int64_t *out,
-                                    int64_t *gone) {
-    if (wid > table->current) { /* the start of a new window */
-        flush_old(table, out, gone);
-        table->current = wid;
-        table->hand = 0;
-        table->to_visit = table->size;
+/* ProcessTuple of figure 7; out of order whatever is in the way goes out, for nothing has to be kept in order. */
+INLINED int64_t push_row(working *at, oop_slot *slot, const uint64_t *key, int64_t wid) {
+    oop_flush *table = &at->table;
+    if (table->in_order) {
+        if (wid > table->current) { /* the start of a new window */
+            flush_old(at);
+            table->current = wid;
+            table->hand = 0;
+            table->to_visit = table->size;
+        }
+        if (table->to_visit) slow_flush(at);
+    } else if (table->every) {
+        slow_flush_every(at);
     }
-    if (table->to_visit) slow_flush(table, out, gone);
     uint64_t tag = tag_of(key, table->width);
-    oop_slot *slot = find_slot(table, at, tag, key, wid);
     if (is_same(table, slot, tag, key, wid)) return slot->place;
-    if (is_new(table, slot)) { /* order is kept: all that is old goes out first */
-        flush_old(table, out, gone);
-        table->collided++;
+    if (table->next_slot) {
+        oop_slot *behind = slot + 1 < table->slots + table->size ? slot + 1 : table->slots;
+        if (is_same(table, behind, tag, key, wid)) return behind->place;
+        slot = choose_slot(table, slot, behind);
     }
-    let_go(slot, out, gone);
+    int collided = is_in(slot, wid);
+    table->collided += collided;
+    if (table->in_order && table->to_visit && collided) flush_old(at); /* order is kept: what is old goes first */
+    let_go(at, slot);
     return install(table, slot, tag, key, wid);
 }
 
-/* Out of order: whatever is in the way goes out, for nothing has to be kept in order. */
-static inline int64_t push_any(oop_flush *table, int64_t at, const uint64_t *key, int64_t wid, int64_t *out,
-                               int64_t *gone) {
-    if (table->every) slow_flush_every(table, out, gone);
-    uint64_t tag = tag_of(key, table->width);
-    oop_slot *slot = find_slot(table, at, tag, key, wid);
-    if (is_same(table, slot, tag, key, wid)) return slot->place;
-    table->collided += slot->place != EMPTY && slot->wid == wid;
-    let_go(slot, out, gone);
-    return install(table, slot, tag, key, wid);
+/* Rows, and where the place of each goes. */
+typedef struct {
+    const int32_t *slots;
+    const uint64_t *words;
+    const int64_t *wids;
+    int64_t n;
+    int64_t *ids;
+} arriving;
+
+INLINED void push_rows(working *at, const arriving *rows, int32_t in_order, int32_t next_slot, int64_t width) {
+    oop_flush *table = &at->table;
+    table->in_order = in_order;
+    table->next_slot = next_slot;
+    table->width = width;
+    for (int64_t from = 0; from < rows->n; from += CHUNK) {
+        int64_t end = rows->n - from < CHUNK ? rows->n : from + CHUNK;
+        for (int64_t i = from; i < end; i++) FETCH(&table->slots[rows->slots[i]]);
+        for (int64_t i = from; i < end; i++)
+            rows->ids[i] = push_row(at, &table->slots[rows->slots[i]], rows->words + i * width, rows->wids[i]);
+    }
+}
+
+INLINED void push_width(working *at, const arriving *rows, int64_t width) {
+    if (at->table.in_order && at->table.next_slot)
+        push_rows(at, rows, 1, 1, width);
+    else if (at->table.in_order)
+        push_rows(at, rows, 1, 0, width);
+    else if (at->table.next_slot)
+        push_rows(at, rows, 0, 1, width);
+    else
+        push_rows(at, rows, 0, 0, width);
 }
 
 static int check_rows(const oop_flush *table, const int32_t *slots, const int64_t *wids, int64_t n) {
@@ -128,25 +162,26 @@ int oop_push_flush(oop_flush *table, const int32_t *slots, const uint64_t *words
     *gone = 0;
     int code = check_rows(table, slots, wids, n);
     if (code != OOP_OK) return code;
-    const int64_t width = table->width;
-    for (int64_t from = 0; from < n; from += CHUNK) {
-        int64_t end = n - from < CHUNK ? n : from + CHUNK;
-        for (int64_t i = from; i < end; i++) FETCH(&table->slots[slots[i]]);
-        for (int64_t i = from; i < end; i++)
-            ids[i] = table->in_order ? push_in_order(table, slots[i], words + i * width, wids[i], out, gone)
-                                     : push_any(table, slots[i], words + i * width, wids[i], out, gone);
-    }
+    const arriving rows = {slots, words, wids, n, ids};
+    working at = {*table, out, 0};
+    if (table->width == 1)
+        push_width(&at, &rows, 1);
+    else
+        push_width(&at, &rows, table->width);
+    *table = at.table;
+    *gone = at.gone;
     return OOP_OK;
 }
 
 int oop_flush_below(oop_flush *table, int64_t below, int32_t all, int64_t *out, int64_t *gone) {
-    *gone = 0;
+    working at = {*table, out, 0};
     if (table->in_order)
         for (int64_t i = 0; i < table->size; i++)
             if (is_old(&table->slots[i], table->current) && (all || table->slots[i].wid < below))
-                let_go(&table->slots[i], out, gone);
+                let_go(&at, &table->slots[i]);
     for (int64_t i = 0; i < table->size; i++)
-        if (all || table->slots[i].wid < below) let_go(&table->slots[i], out, gone);
+        if (all || table->slots[i].wid < below) let_go(&at, &table->slots[i]);
+    *gone = at.gone;
     return OOP_OK;
 }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -21,16 +23,21 @@ _SLOT = ffi.sizeof("oop_slot")
 def pack_words(columns: Sequence[Column], nulls: bool, length: int | None = None) -> Words:
     """The words of each row's key; see `oop.kernels.reference_words.pack_words`."""
     length = check_pack(columns, nulls, length)
-    kinds = [column.kind for column in columns]
-    width = count_words(kinds, nulls)
+    width, places, shifts = _lay_out(tuple(column.kind for column in columns), nulls)
     words = new_array(length * width, np.uint64)
     words[:] = 0
     given, held = make_columns(columns)
-    fields = lay_out(kinds)[0]
-    places, shifts = (ffi.new("int32_t[]", [field[i] for field in fields] or [0]) for i in (0, 1))
     check_code(lib.oop_pack_words(given, places, shifts, len(columns), length, width, point(words)))
     del held
     return words.reshape(length, width)
+
+
+@functools.lru_cache(maxsize=64)
+def _lay_out(kinds: tuple[str, ...], nulls: bool) -> tuple[int, Any, Any]:
+    """Of small batches this would be most of the time."""
+    fields = lay_out(kinds)[0]
+    places, shifts = (ffi.new("int32_t[]", [field[i] for field in fields] or [0]) for i in (0, 1))
+    return count_words(kinds, nulls), places, shifts
 
 
 class FlushTable(SlotTable):

@@ -202,11 +202,12 @@ def test_slow_flush_lets_one_old_aggregate_go_every_so_many_rows(
     assert not old or len(rows) < size * every
 
 
-def test_with_every_row_all_that_is_old_is_gone_after_as_many_rows_as_slots() -> None:
-    ours = Counts(7, Discipline(every=1))
-    ours.push([(key, 0) for key in range(7)])
+@pytest.mark.parametrize("size", [1, 2, 7, 8])
+def test_with_every_row_all_that_is_old_is_gone_after_as_many_rows_as_slots(size: int) -> None:
+    ours = Counts(size, Discipline(every=1))
+    ours.push([(key, 0) for key in range(size)])
     ours.table.advance(1)
-    for left in range(6, -1, -1):
+    for left in range(size - 1, -1, -1):
         assert len(ours.push([(0, 5)])) == 1
         assert sum(wid == 0 for _, wid in ours.held().values()) == left
     assert ours.push([(0, 5)]) == []

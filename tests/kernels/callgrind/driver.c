@@ -5,6 +5,7 @@
 
 #include "aggregates.h"
 #include "buffers.h"
+#include "flush.h"
 #include "groups.h"
 #include "joins.h"
 #include "late.h"
@@ -393,6 +394,57 @@ static void run_runs(const int64_t *times) {
     end_call("merge_runs_float", oop_merge_runs_float(reals, ROWS, starts, runs, tree, next, order));
 }
 
+static oop_flush new_flush(int64_t width, int32_t in_order, int64_t every, int32_t next_slot) {
+    oop_flush made = {.size = PLACES / 2, .width = width, .places = PLACES / 2 + ROWS, .free = PLACES / 2 + ROWS};
+    made.bound = made.current = INT64_MIN;
+    made.in_order = in_order, made.every = every, made.next_slot = next_slot;
+    made.slots = room(made.size, sizeof *made.slots);
+    for (int64_t i = 0; i < made.size; i++) made.slots[i].place = -1;
+    made.words = room(made.places * width, 8), made.wids = room(made.places, 8), made.unused = room(made.places, 8);
+    for (int64_t i = 0; i < made.places; i++) made.unused[i] = made.places - 1 - i;
+    return made;
+}
+
+/* Four windows, of which each finds what the one before it has left. */
+static void run_flush(void) {
+    const int64_t *keys = numbers(KEYS);
+    int32_t *slots = room(ROWS, 4), *all_slots = room(PLACES, 4);
+    const int32_t places[2] = {0, 0}, shifts[2] = {0, 32}, apart[2] = {0, 1}, none[2] = {0, 0};
+    uint64_t *narrow = room(ROWS, 8), *wide = room(2 * ROWS, 8), *holes = room(2 * ROWS, 8);
+    int64_t *wids = room(ROWS, 8), *ids = room(ROWS + PLACES, 8), *out = room(ROWS + PLACES, 8), gone;
+    for (int64_t i = 0; i < ROWS; i++) {
+        wids[i] = 4 * i / ROWS;
+        slots[i] = (int32_t)((uint64_t)keys[i] * 0x9E3779B97F4A7C15u >> 51) % (PLACES / 2);
+    }
+    oop_column pair[2], broad[2];
+    fill_pair(pair, 4, keys);
+    fill_pair(broad, 8, keys);
+    end_call("pack_words narrow", oop_pack_words(pair, places, shifts, 2, ROWS, 1, narrow));
+    end_call("pack_words wide", oop_pack_words(broad, apart, none, 2, ROWS, 2, wide));
+    pair[0].valid = pair[1].valid = some_valid();
+    end_call("pack_words nulls", oop_pack_words(pair, places, shifts, 2, ROWS, 2, holes));
+    oop_flush made = new_flush(1, 1, 0, 0);
+    end_call("push_flush in order", oop_push_flush(&made, slots, narrow, wids, ROWS, ids, out, &gone));
+    end_call("free_places", oop_free_places(&made, out, gone));
+    end_call("flush_below in order", oop_flush_below(&made, 0, 1, out, &gone));
+    made = new_flush(1, 1, 0, 1);
+    end_call("push_flush in order next", oop_push_flush(&made, slots, narrow, wids, ROWS, ids, out, &gone));
+    made = new_flush(1, 0, 0, 0);
+    end_call("push_flush lazy", oop_push_flush(&made, slots, narrow, wids, ROWS, ids, out, &gone));
+    end_call("flush_below", oop_flush_below(&made, 3, 0, out, &gone));
+    made = new_flush(1, 0, 0, 1);
+    end_call("push_flush lazy next", oop_push_flush(&made, slots, narrow, wids, ROWS, ids, out, &gone));
+    made = new_flush(2, 0, 0, 0);
+    end_call("push_flush wide", oop_push_flush(&made, slots, wide, wids, ROWS, ids, out, &gone));
+    made.bound = 4, made.to_visit = made.size, made.every = 2;
+    for (int64_t i = 0; i < ROWS; i++) wids[i] += 4;
+    end_call("free_places wide", oop_free_places(&made, out, gone));
+    end_call("push_flush every", oop_push_flush(&made, slots, wide, wids, ROWS, ids, out, &gone));
+    made = new_flush(1, 0, 0, 0);
+    for (int32_t i = 0; i < PLACES / 2; i++) all_slots[i] = PLACES / 2 - 1 - i;
+    end_call("restore_slots", oop_restore_slots(&made, all_slots, narrow, wids, PLACES / 2, ids));
+}
+
 /* Without its thread: how often that looks at the clock is for the clock to say. Draining is a memcpy, of which there
    is one for each machine: it is called, and its count is not taken. So this comes last. */
 static void run_ring(void) {
@@ -419,6 +471,7 @@ int main(void) {
     run_sessions();
     run_buffers(times, real_times);
     run_runs(times);
+    run_flush();
     run_ring();
     return 0;
 }
