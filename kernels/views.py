@@ -278,6 +278,8 @@ def to_arrow(view: Column, type: pa.DataType) -> pa.Array:
         return pa.Array.from_buffers(type, len(view), [validity, pa.py_buffer(np.ascontiguousarray(data))])
     held = pa.from_numpy_dtype(view.data.dtype)
     values = pa.Array.from_buffers(held, len(view), [validity, pa.py_buffer(np.ascontiguousarray(view.data))])
+    if held == type:
+        return values
     if pt.is_integer(type) or pt.is_boolean(type):
         return values.cast(type)
     # Dates, times, timestamps and durations are numbers of their own width under another name.

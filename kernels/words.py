@@ -6,6 +6,7 @@ bit for each column that is null; a table of keys without nulls does without it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,6 +24,11 @@ def lay_out(kinds: Sequence[str]) -> tuple[list[tuple[int, int]], int]:
     >>> lay_out(["int32", "int", "int8", "bytes"])
     ([(0, 0), (1, 0), (0, 32), (2, 0)], 3)
     """
+    return _lay_out(tuple(kinds))
+
+
+@functools.cache
+def _lay_out(kinds: tuple[str, ...]) -> tuple[list[tuple[int, int]], int]:
     fields, free = [], list[int]()
     for kind in kinds:
         bits = WORD_BITS if kind == "bytes" else 8 * np.dtype(DTYPES[kind]).itemsize

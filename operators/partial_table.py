@@ -21,7 +21,9 @@ from oop.operators.groups import NOTHING, Shape
 from oop.operators.keys import CODE, TEXT, Key, KeyTable, read_key
 from oop.operators.marks import mark_partial
 
-ROOM = 65_536  # rows that are taken in together; and partials that leave together
+ROOM = 65_536  # places beyond the slots: rows that are taken in, and partials that leave, together at most
+ENOUGH = 8_192  # partials that leave together: a batch costs more than a row
+_LEAVES = -1
 _MANY_TEXTS = 4  # texts that are known for each place, beyond which all are forgotten
 
 
@@ -50,6 +52,7 @@ class PartialTable:
         self.nulls = False
         self.made = 0  # partials so far
         self.held: dict[int, int] = {}
+        self._loaded: list[pa.RecordBatch] = []  # partials that were about to leave when they were saved
         self._start()
 
     def _start(self) -> None:
@@ -59,14 +62,16 @@ class PartialTable:
         self.accumulators = self.shape.accumulators()
         for accumulator in self.accumulators:
             accumulator.grow(self.size + ROOM)
+        self._gone: list[np.ndarray] = []  # places that are in no slot any more, and have not been read
 
     def __len__(self) -> int:
-        return len(self.table)
+        return len(self.table) + sum(batch.num_rows for batch in self._loaded)
 
     @property
     def nbytes(self) -> int:
         texts = sum(text.nbytes for text in self.texts.values())
-        return self.table.nbytes + texts + sum(a.nbytes for a in self.accumulators)
+        loaded = sum(batch.nbytes for batch in self._loaded)
+        return self.table.nbytes + texts + loaded + sum(a.nbytes for a in self.accumulators)
 
     def least(self) -> int | None:
         """The first slot of time that something is held of."""
@@ -84,6 +89,8 @@ class PartialTable:
             yield from self.flush(None)
             self.nulls |= nulls
             self._start()
+        if rows.num_rows > self.size + ROOM - len(self.table):
+            yield from self._leave()
         columns = [self._coded(i, key) for i, key in enumerate(keys)]
         words = self.kernels.pack_words(columns, self.nulls, rows.num_rows)
         ids, out = self.table.push(self._hashed(columns, rows.num_rows), words, self.partials.slots(rows))
@@ -91,8 +98,10 @@ class PartialTable:
             if values is not NOTHING:
                 accumulator.update(ids, values)
         self.made += len(self.table.installed)
-        self._count(self.table.installed, 1)
-        yield from self._leave(out)
+        self._count(self.table.wids(self.table.installed), 1)
+        self._gone.append(out)
+        if sum(map(len, self._gone)) >= ENOUGH:
+            yield from self._leave()
 
     def _coded(self, number: int, key: Key) -> Column:
         """A key column without text."""
@@ -118,13 +127,21 @@ class PartialTable:
     def flush(self, below: int | None) -> Iterator[pa.RecordBatch]:
         """What is held of slots of time below the bound leaves; None: all of it."""
         if any(below is None or slot < below for slot in self.held):
-            yield from self._leave(self.table.flush(below))
+            self._gone.append(self.table.flush(below))
+            yield from self._leave()
 
-    def _leave(self, places: np.ndarray) -> Iterator[pa.RecordBatch]:
+    def _leave(self) -> Iterator[pa.RecordBatch]:
+        """All that has been pushed out, in that order."""
+        while self._loaded:
+            batch = self._loaded.pop(0)
+            self._count(views.column(batch.column(0)).data, -1)
+            yield mark_partial(batch)
+        places = np.concatenate([np.zeros(0, np.int64), *self._gone])
+        self._gone = []
         for start in range(0, len(places), ROOM):
             gone = places[start : start + ROOM]
             batch = self._batch(gone)
-            self._count(gone, -1)
+            self._count(self.table.wids(gone), -1)
             for accumulator in self.accumulators:
                 accumulator.clear(gone)
             self.table.free(gone)
@@ -142,10 +159,9 @@ class PartialTable:
     def _text(self, number: int, codes: Column) -> Column:
         return self.texts[number].take(codes.data.astype(np.int64))[0]
 
-    def _count(self, places: np.ndarray, by: int) -> None:
-        if not len(places):
+    def _count(self, slots: np.ndarray, by: int) -> None:
+        if not len(slots):
             return
-        slots = self.table.wids(places)
         least, most = int(slots.min()), int(slots.max())
         found = ([least], [len(slots)]) if least == most else np.unique(slots, return_counts=True)
         for slot, count in zip(*map(list, found), strict=True):
@@ -156,22 +172,29 @@ class PartialTable:
                 del self.held[int(slot)]
 
     def save(self) -> tuple[pa.RecordBatch, tuple[int, ...]]:
-        """What is held, the slot of each in a last column; and where the hand is."""
+        """What is held, the slot of each in a last column (-1: it is about to leave); and where the hand is."""
         slots, places = self.table.held()
-        batch = self._batch(places)
-        return batch.append_column("slot", pa.array(slots)), self.table.state
+        gone = np.concatenate([np.zeros(0, np.int64), *self._gone])
+        batches = [*self._loaded, self._batch(np.concatenate([gone, places]))]
+        leaving = len(gone) + sum(batch.num_rows for batch in self._loaded)
+        numbers = np.concatenate([np.full(leaving, _LEAVES, np.int32), slots])
+        return pa.concat_batches(batches).append_column("slot", pa.array(numbers)), self.table.state
 
     def load(self, batch: pa.RecordBatch, state: tuple[int, ...]) -> None:
         """Into an empty table."""
+        numbers = views.column(batch.column(batch.num_columns - 1)).data
+        batch = batch.select(range(batch.num_columns - 1))
+        leaving = int((numbers == _LEAVES).sum())
+        self._loaded = [batch.slice(0, leaving)] if leaving else []
+        self.held = {}
+        self._count(views.column(batch.column(0)).data, 1)
+        batch = batch.slice(leaving)
         times, keys = self.shape.read_groups(batch)
         self.nulls = any(isinstance(key, Column) and key.kind != TEXT and key.valid is not None for key in keys)
         self._start()
         columns = [self._coded(i, key) for i, key in enumerate(keys)]
         words = self.kernels.pack_words(columns, self.nulls, batch.num_rows)
-        slots = views.column(batch.column(batch.num_columns - 1)).data.astype(np.int32)
-        places = self.table.restore(slots, words, np.ascontiguousarray(times))
+        places = self.table.restore(numbers[leaving:].astype(np.int32), words, np.ascontiguousarray(times))
         self.table.state = state
         for ours, theirs in zip(self.accumulators, self.shape.read_partials(batch), strict=True):
             ours.merge(places, theirs)
-        self.held = {}
-        self._count(places, 1)

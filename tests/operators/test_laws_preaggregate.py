@@ -20,8 +20,9 @@ from tests.operators.test_laws import each, some_threads, some_time
 
 @pytest.fixture(autouse=True)
 def small_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few rows together, so that batches are cut."""
+    """Few rows and partials together, so that batches are cut, and partials wait to leave."""
     monkeypatch.setattr(partial_table, "ROOM", 5)
+    monkeypatch.setattr(partial_table, "ENOUGH", 3)
 
 
 def some_flush(rng: random.Random, m: int | None = None) -> Flush | bool:
