@@ -189,7 +189,8 @@ def test_what_is_held_lowers_the_bound_and_is_named_by_blame(monkeypatch):
     assert h.frontier.bound("window_start") == 30
 
 
-def test_a_table_has_a_fixed_size():
+def test_a_table_has_a_fixed_size(monkeypatch):
+    monkeypatch.setattr(partial_table, "ENOUGH", 1)
     h = held(oop.lazy_flush(slots=100, m=1))
     sizes = set()
     for i in range(50):

@@ -453,6 +453,7 @@ static void run_ring(void) {
     oop_ring_counts counts;
     end_call("offer_rows", ring ? oop_offer_rows(ring, ROWS) : OOP_FULL);
     if (oop_drain_ring(ring, oop_ring_waiting(ring), room(ROWS, 20)) != ROWS) exit(1);
+    oop_forget_pauses(ring);
     oop_count_ring(ring, &counts);
     oop_free_ring(ring);
 }
