@@ -7,10 +7,8 @@ output promises ``window_start < start(W)`` and ``window_end < start(W) + range`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +20,7 @@ from oop.operators.base import Columns, Element, Held, Operator, Part, Spec
 from oop.operators.bucket import WID_END, WID_START
 from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds, is_promised
 from oop.operators.flush import Flush
+from oop.operators.group_reach import GroupReach, Reach
 from oop.operators.groups import Edges, Shape, Table
 from oop.operators.holding import Holding, Named, can_merge, describe_groups, unique_schema
 from oop.operators.keys import read_key
@@ -31,13 +30,12 @@ from oop.operators.panes import PaneCode, PaneTree
 from oop.operators.partial_table import Partials
 from oop.operators.times import from_physical
 from oop.operators.wids import Windows
-from oop.punctuation import Frontier, Interest, Punctuation
-from oop.punctuation.translate import Image, carry, carry_promise
+from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
+from oop.punctuation.group_promises import Promise
+from oop.punctuation.translate import Image, carry, carry_groups, carry_promise
 
 WINDOW_START, WINDOW_END = "window_start", "window_end"
 _WHOLE_BATCH = 65_536
-Reach: TypeAlias = Callable[[Table], np.ndarray]
-"""The bound on wids for each group of a table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +65,11 @@ class Aggregate(Spec):
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
         return carry_promise(punct, *self._images())
+
+    def translate_groups(
+        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[GroupPromises] | None:
+        return carry_groups(promises, *self._images())
 
     def _images(self) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
         edges: list[Image] = [(WINDOW_START, self.grid.start), (WINDOW_END, self.grid.end)]
@@ -120,6 +123,11 @@ class AggregateOperator(Holding):
         self.time = spec.time
         self.code = PaneCode(spec.grid)
         self.tree = PaneTree(self.store, self.code)
+        self.reach = GroupReach(WID_START, spec.keys, self.store.shape.key_types)
+
+    def couple(self) -> bool:
+        self.ports.coupled = True
+        return True
 
     @property
     def state_bytes(self) -> int:
@@ -166,23 +174,29 @@ class AggregateOperator(Holding):
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         return self.process_punctuations([punct], port)
 
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
-        before = frontier.copy() if self.sliding else frontier  # windows below it went out already
-        new = [p for p in train if self.ports.advance(p, port)]
+        uneven, least = self._is_uneven(frontier), as_int64(frontier.bound(WID_START))
+        before = self.reach.now(frontier, lasting=True) if uneven and self.sliding else None  # windows below it went out already
+        new = self.ports.advance_each(train, port)
         if not new:
             return
+        self.reach.follow(new)
         # what went out before may be uneven too, even when the promise now is the same for all groups
-        if any(c in self.keys for f in (frontier, before) for c in group_columns(f)):
-            least, most = as_int64(before.bound(WID_START)), max(map(_wid_bound, new))
-            closed = self._close_groups(least, most, partial(self._bounds, before), partial(self._bounds, frontier))
+        if uneven or self._is_uneven(frontier):
+            most = max(map(_wid_bound, new))
+            closed = self._close_groups(least, most, before or _constant_reach(least), self.reach.now(frontier))
         elif self.sliding:
-            closed = self._close_sliding(as_int64(before.bound(WID_START)), as_int64(frontier.bound(WID_START)))
+            closed = self._close_sliding(least, as_int64(frontier.bound(WID_START)))
         else:
             closed = self.store.take_below(as_int64(frontier.bound(WID_START)))
         yield from self._batches(closed)
-        for punct in new:
-            yield from self.ports.promises(punct)
+        for promise in new:
+            yield from self.ports.promises_of(promise)
+
+    def _is_uneven(self, frontier: Frontier) -> bool:
+        """Are groups told apart by promises?"""
+        return any(c in self.keys for c in group_columns(frontier))
 
     def _close_sliding(self, before: int, bound: int) -> Iterator[Table]:
         for wid in self.tree.open_wids(before, bound):
@@ -283,10 +297,17 @@ class AggregateOperator(Holding):
     def load(self, parts: Iterable[Part]) -> None:
         super().load(parts)
         self.tree = PaneTree(self.store, self.code)
+        self.reach.forget()
 
 
-def _wid_bound(punct: Punctuation) -> int:
+def _constant_reach(bound: int) -> Reach:
+    return lambda table: np.full(len(table), bound)
+
+
+def _wid_bound(punct: Promise) -> int:
     """How far one promise may reach; the end of a group reaches everywhere, a bound on something else nowhere."""
+    if isinstance(punct, GroupPromises):
+        return as_int64(max(punct.bounds.values())) if punct.attribute == WID_START else INT64_MIN
     if not punct.below:
         return INT64_MAX
     return as_int64(punct.below.get(WID_START))

@@ -21,9 +21,9 @@ from oop.operators.base import Operator, Spec
 from oop.operators.group_values import check_type
 from oop.operators.order import TUP, Order
 from oop.operators.times import check_time_type
-from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
 from oop.punctuation.patterns import Bound, Value
-from oop.punctuation.translate import carry, carry_promise, identity
+from oop.punctuation.translate import carry, carry_groups, carry_promise, identity
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +91,13 @@ class Assume(Spec):
         if self._renumbers(inputs[0]):
             return carry_promise(punct, *identity(_without_number(inputs[0]).names))
         return [punct]
+
+    def translate_groups(
+        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[GroupPromises] | None:
+        if self._renumbers(inputs[0]):
+            return carry_groups(promises, *identity(_without_number(inputs[0]).names))
+        return [promises]
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         kept = _without_number(inputs[0]) if self._renumbers(inputs[0]) else inputs[0]

@@ -20,6 +20,7 @@ from oop.operators.order_by_policy import ByPolicy
 from oop.operators.order_by_slack import BySlack
 from oop.operators.order_progress import OrderProgress
 from oop.punctuation import Frontier, Gate, Interest, Punctuation
+from oop.punctuation.group_promises import Promise
 from oop.punctuation.policies import SlackRows
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ class AssumeOperator:
         """Make only the promises that help these consumers (papers/004, A.1.1): few rows end a window."""
         self.gate = Gate(interests)
 
+    def couple(self) -> bool:
+        self.ports.coupled = True
+        return True
+
     @property
     def buffered_rows(self) -> int:
         return 0
@@ -60,7 +65,7 @@ class AssumeOperator:
             rows = self._in_order(self._with_value(rows))
         if rows.num_rows:
             yield keep_late(rows, batch)
-        yield from filter(self.ports.out.advance, self.gate.through(self.seen.promises()))
+        yield from self.ports.leaving(self.gate.through(self.seen.promises()))
 
     def _as_declared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """From another thread text comes as dictionaries."""
@@ -106,6 +111,14 @@ class AssumeOperator:
             yield from self.ports.promises(punct)
             if self.ports.frontiers[0].ended:
                 self.seen = _start(self.spec, self.input)  # no row follows that would have to be judged
+
+    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
+        for promise in train:
+            if isinstance(promise, Punctuation):
+                yield from self.process_punctuation(promise, port)
+            else:
+                for new in self.ports.advance_each([promise], port):
+                    yield from self.ports.promises_of(new)
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()

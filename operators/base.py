@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 import pyarrow as pa
 
 from oop.errors import OopError
-from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
 from oop.punctuation.encoding import dumps, loads
+from oop.punctuation.group_promises import Promise
 
 if TYPE_CHECKING:
     from oop.operators.partial_table import Partials
 
 Element: TypeAlias = pa.RecordBatch | Punctuation
+"""What crosses arcs. Where both ends can (see `Couples`), promises about many groups cross as one `GroupPromises`."""
 Part: TypeAlias = tuple[str, pa.RecordBatch | None]
 """A key, and the part's rows; None says that the part is gone."""
 Columns: TypeAlias = frozenset[str] | None
@@ -44,6 +46,16 @@ class TakesTrains(Protocol):
     """
 
     def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]: ...
+
+
+@runtime_checkable
+class Couples(Protocol):
+    """An operator that also takes and makes promises about many groups as one value; it is told before its first
+    element that it may. Such an operator takes trains, in which `GroupPromises` then stand."""
+
+    def couple(self) -> bool:
+        """From now on; False: it does not."""
+        ...
 
 
 @runtime_checkable
@@ -149,6 +161,12 @@ class Spec:
         """
         return None
 
+    def translate_groups(
+        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[GroupPromises] | None:
+        """The same for promises about many groups, where it can be said of all of them at once; else None."""
+        return None
+
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         """For each port the columns whose values may decide which of several workers takes a row.
 
@@ -205,9 +223,21 @@ class Ports:
         self.translate = translate or (lambda frontiers: spec.translate(frontiers, inputs))
         self.frontiers = [Frontier() for _ in inputs]
         self.out = Frontier()
+        self.coupled = False  # may promises about many groups leave as one?
 
     def advance(self, punct: Punctuation, port: int) -> bool:
         return self.frontiers[port].advance(punct)
+
+    def advance_each(self, train: Iterable[Promise], port: int) -> list[Promise]:
+        """Take promises in; those that are new."""
+        found: list[Promise] = []
+        for promise in train:
+            if isinstance(promise, GroupPromises):
+                new = self.frontiers[port].advance_groups(promise)
+                found += () if new is None else (new,)
+            elif self.advance(promise, port):
+                found.append(promise)
+        return found
 
     def promises(self, punct: Punctuation, added: Iterable[Punctuation] | None = None) -> Iterator[Punctuation]:
         """What can be promised now that this promise has come, and was not before.
@@ -220,6 +250,33 @@ class Ports:
             yield from self.out.advance_to(self.translate(self.frontiers))
         else:
             yield from filter(self.out.advance, added)
+
+    def promises_of(self, new: Promise) -> Iterator[Element]:
+        """The same, when what has come may be about many groups."""
+        if isinstance(new, Punctuation):
+            yield from self.promises(new)
+            return
+        added = self.spec.translate_groups(new, self.frontiers, self.inputs)
+        if added is not None:
+            yield from self.leaving(added)
+        elif self.spec.translate_promise(next(iter(new)), self.frontiers, self.inputs) is None:
+            yield from self.out.advance_to(self.translate(self.frontiers))
+        else:
+            for punct in new:
+                yield from self.promises(punct)
+
+    def leaving(self, promises: Iterable[Promise]) -> Iterator[Element]:
+        """Of these what has not been promised before, as it leaves the operator."""
+        for promise in promises:
+            if isinstance(promise, Punctuation):
+                if self.out.advance(promise):
+                    yield promise
+                continue
+            new = self.out.advance_groups(promise)
+            if new is not None and self.coupled:
+                yield new  # type: ignore[misc]  # whoever couples an operator takes it
+            elif new is not None:
+                yield from new
 
     def save(self) -> Part:
         """Frontiers as one part; small, so it is always saved."""
@@ -288,9 +345,21 @@ class Passing:
     def state_bytes(self) -> int:
         return 0
 
+    def couple(self) -> bool:
+        self.ports.coupled = True
+        return True
+
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         if self.ports.advance(punct, port):
             yield from self.ports.promises(punct)
+
+    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
+        for promise in train:
+            if isinstance(promise, Punctuation):
+                yield from self.process_punctuation(promise, port)
+            else:
+                for new in self.ports.advance_each([promise], port):
+                    yield from self.ports.promises_of(new)
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()

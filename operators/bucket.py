@@ -7,7 +7,7 @@ belongs to none and goes no further; no more does one whose time is null. The pr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +20,9 @@ from oop.operators.marks import keep_late
 from oop.operators.numbers import SEQ, SHOWN
 from oop.operators.times import check_time_type
 from oop.operators.wids import Windows
-from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
 from oop.punctuation.patterns import Bound
-from oop.punctuation.translate import Image, carry, carry_promise, identity, wid_bound, window_end, window_start
+from oop.punctuation.translate import Image, carry, carry_groups, carry_promise, identity, wid_bound, window_end, window_start
 
 WID_START = "__wid_start"
 WID_END = "__wid_end"
@@ -37,6 +37,8 @@ class Grid:
     offset: Bound = 0
 
     def wid_bound(self, bound: Bound) -> int:
+        if type(bound) is int and type(self.slide) is int and type(self.range) is int and type(self.offset) is int:
+            return (bound - self.offset - self.range) // self.slide + 1  # as below: most times are whole numbers
         try:
             return wid_bound(bound, self.range, self.slide, self.offset)
         except OverflowError as wrong:
@@ -97,6 +99,11 @@ class Bucket(Spec):
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
         return carry(frontiers[0], *self.images(inputs[0]))
+
+    def translate_groups(
+        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[GroupPromises] | None:
+        return carry_groups(promises, *self.images(inputs[0]))
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         images = self.images(inputs[0])

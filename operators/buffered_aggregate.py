@@ -24,6 +24,7 @@ from oop.operators.oldest import held_window
 from oop.operators.ordered_rows import OrderedRows, load_reached, save_reached
 from oop.operators.partial_table import Partials
 from oop.punctuation import Punctuation
+from oop.punctuation.group_promises import Promise, one_by_one
 
 _ROWS, _WINDOWS = "rows", "windows"
 _AT_ONCE = 65_536  # rows, each as often as it is in a window, that are aggregated together
@@ -80,8 +81,8 @@ class BufferedAggregateOperator(AggregateOperator):
             self.reached = int(views.column(batch.column(WID_START)).data[-1])
             yield from self._close()
 
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = [p for p in train if self.ports.advance(p, port)]
+    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
+        new = [p for p in one_by_one(train) if self.ports.advance(p, port)]
         if new:
             yield from self._close()
         for punct in new:

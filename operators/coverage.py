@@ -71,7 +71,7 @@ def cells_of(keys: Mapping[str, pa.Array]) -> tuple[np.ndarray, list[tuple[Value
 
 def group_columns(frontier: Frontier) -> list[str]:
     """The columns by which it has group-wise promises."""
-    return sorted({*frontier.by, *(c for p in frontier.several for c in p.where)})
+    return frontier.group_columns()
 
 
 def encode(array: pa.Array) -> tuple[np.ndarray, list[Value]]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch, WrongArgument
 from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.expressions import Expr
-from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
 from oop.punctuation.translate import restrict
 
 
@@ -36,6 +36,11 @@ class Filter(Spec):
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
         return None if punct.where and self.predicate.fixed() else [punct]
+
+    def translate_groups(
+        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[GroupPromises] | None:
+        return None if self.predicate.fixed() else [promises]
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [None if wanted is None else wanted | self.predicate.columns()]

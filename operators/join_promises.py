@@ -136,7 +136,7 @@ def _columns(names: Names, side: int, named_as: int, keys_only: bool) -> dict[st
 
 def _under_both_names(frontier: Frontier, names: Names, side: int) -> Frontier:
     """What is said of one side's key column holds of the other's."""
-    if (not frontier.by and not frontier.several) or not all(names.outputs):
+    if (not frontier.by and not frontier.has_several) or not all(names.outputs):
         return frontier
     outputs = [o for side in (LEFT, RIGHT) for o in names.outputs[side].values()]
     columns = {o: [o] for o in outputs}

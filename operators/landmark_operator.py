@@ -26,6 +26,7 @@ from oop.operators.keys import KeyTable
 from oop.operators.marks import is_late, is_partial
 from oop.operators.times import from_physical, show_time
 from oop.punctuation import Frontier, Punctuation
+from oop.punctuation.group_promises import Promise, one_by_one
 
 _RUNNING, _LAST = "running", "last"
 _WHOLE_BATCH = 65_536
@@ -69,10 +70,10 @@ class LandmarkOperator(AggregateOperator):
                 self.take_in(slots, batch)
         yield from ()
 
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
         before = frontier.copy()
-        new = [p for p in train if self.ports.advance(p, port)]
+        new = [p for p in one_by_one(train) if self.ports.advance(p, port)]
         if not new:
             return
         most = max(map(_wid_bound, new))

@@ -29,11 +29,10 @@ class ByNumber(ByGroup):
         before = np.concatenate([self.counts, new])
         rows = np.bincount(ids, minlength=len(before))
         self.counts = before + rows
-        self.touched.update(np.flatnonzero(rows).tolist())
         return before[ids] + places_of(ids)
 
-    def bound(self, group: int) -> Bound | None:
-        return int(self.counts[group])
+    def bounds(self) -> np.ndarray:
+        return self.counts
 
     def _kept(self) -> pa.Array:
         return pa.array(self.counts)

@@ -13,11 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
-from oop.kernels.reference_late import least_of
 from oop.operators.order import Order
 from oop.operators.order_progress import ByGroup
-from oop.punctuation import Punctuation
-from oop.punctuation.patterns import Bound
 
 
 class BySlack(ByGroup):
@@ -38,7 +35,6 @@ class BySlack(ByGroup):
 
     def _begin(self) -> None:
         self.rows = dispatch.kernels().RowBounds(self.order.slack, self.dtype)
-        self._bounds = np.zeros(0, self.dtype)
 
     @property
     def nbytes(self) -> int:
@@ -46,18 +42,12 @@ class BySlack(ByGroup):
 
     def observe(self, batch: pa.RecordBatch) -> np.ndarray:
         ids = self._enter(batch)
-        self.touched.update(np.unique(ids).tolist())
         bounds: np.ndarray = self.rows.push(ids, views.times(batch.column(self.order.on)))
         return bounds
 
-    def promises(self) -> Iterator[Punctuation]:
-        if self.touched:
-            self._bounds = self.rows.bounds()
-        return super().promises()
-
-    def bound(self, group: int) -> Bound | None:
-        found: Bound = self._bounds[group].item()
-        return None if found == least_of(self._bounds) else found
+    def bounds(self) -> np.ndarray:
+        found: np.ndarray = self.rows.bounds()
+        return found
 
     def _kept(self) -> pa.Array:
         ids, values = self.rows.held()

@@ -21,16 +21,18 @@ from oop.punctuation.patterns import Value
 
 
 class OrderGroups:
-    """An order without groups has one, of no columns."""
+    """An order without groups has one, of no columns. ``values`` are the groups as `GroupPromises` has them."""
 
     def __init__(self, schema: pa.Schema, columns: Sequence[str]) -> None:
         self.columns = tuple(columns)
+        self.named = tuple(sorted(columns))
+        self._named = [self.columns.index(name) for name in self.named]
         self.types = [views.value_type(schema.field(name).type) for name in columns]
         self.forget()
 
     def forget(self) -> None:
         self.table = KeyTable([views.key_kind(type_) for type_ in self.types])
-        self.values: list[tuple[Value, ...]] = []
+        self.values: list[Value] = []
 
     def __len__(self) -> int:
         return len(self.values)
@@ -48,12 +50,14 @@ class OrderGroups:
         new = np.arange(len(self.values), len(self.table)) if rows else np.zeros(0, np.int64)
         if len(new):
             keys = [views.to_arrow(k, t) for k, t in zip(self.table.take(new), self.types, strict=True)]
-            self.values += zip(*map(of_column, keys), strict=True) if keys else [()]
+            named = [of_column(keys[i]) for i in self._named]
+            self.values += named[0] if len(named) == 1 else zip(*named, strict=True) if named else [()]
         return ids
 
     def where(self, group: int) -> dict[str, Value]:
         """The group as a promise names it."""
-        return dict(zip(self.columns, self.values[group], strict=True))
+        values = self.values[group]
+        return {self.columns[0]: values} if len(self.columns) == 1 else dict(zip(self.named, values, strict=True))
 
     def arrays(self) -> list[pa.Array]:
         """Its keys by id, to be saved."""

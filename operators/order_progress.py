@@ -13,11 +13,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
+from oop.kernels.reference_late import least_of
 from oop.operators.base import Part
 from oop.operators.order import Order
 from oop.operators.order_groups import OrderGroups
-from oop.punctuation import Punctuation
-from oop.punctuation.patterns import Bound
+from oop.punctuation import GroupPromises, Punctuation
+from oop.punctuation.group_promises import Promise
 
 GROUPS = "groups"  # the part that all three save
 
@@ -30,7 +31,7 @@ class OrderProgress(ABC):
         """For each row what the rows before it imply: the bound that it must not be below."""
 
     @abstractmethod
-    def promises(self) -> Iterator[Punctuation]:
+    def promises(self) -> Iterator[Promise]:
         """What can be promised now, of groups about which it was not already."""
 
     @property
@@ -45,31 +46,44 @@ class OrderProgress(ABC):
 
 
 class ByGroup(OrderProgress):
-    """Each group by itself; ``touched`` are those that rows came for since promises were last asked for."""
+    """Each group by itself; ``touched`` are the groups of the rows since promises were last asked for."""
 
     def __init__(self, order: Order, schema: pa.Schema) -> None:
         self.order = order
         self.groups = OrderGroups(schema, order.group_by)
-        self.touched: set[int] = set()
-        self.given: dict[int, Bound] = {}
+        self.touched: list[np.ndarray] = []
+        self.given = np.zeros(0, np.int64)
         self._unsaved = False
 
     def _enter(self, batch: pa.RecordBatch) -> np.ndarray:
         ids = self.groups.ids(batch)
-        self._unsaved |= len(ids) > 0
+        if len(ids):
+            self._unsaved = True
+            self.touched.append(ids)
         return ids
 
     @abstractmethod
-    def bound(self, group: int) -> Bound | None:
-        """What no later row of the group is below."""
+    def bounds(self) -> np.ndarray:
+        """What no later row of each group is below; the least number where nothing can be said."""
 
-    def promises(self) -> Iterator[Punctuation]:
-        for group in sorted(self.touched):
-            bound = self.bound(group)
-            if bound is not None and bound != self.given.get(group):
-                self.given[group] = bound
-                yield Punctuation({self.order.on: bound}, self.groups.where(group))
-        self.touched = set()
+    def promises(self) -> Iterator[Promise]:
+        if not self.touched:
+            return
+        bounds, touched = self.bounds(), _distinct(self.touched, len(self.groups))
+        self.touched = []
+        least = least_of(bounds)
+        if len(self.given) < len(bounds):
+            room = np.full(2 * len(bounds), least, bounds.dtype)
+            room[: len(self.given)] = self.given
+            self.given = room
+        new = touched[bounds[touched] != self.given[touched]]
+        self.given[new] = bounds[new]
+        on, values = self.order.on, self.groups.values
+        if self.groups.columns and len(new):
+            said = zip([values[i] for i in new.tolist()], bounds[new].tolist(), strict=True)
+            yield GroupPromises(self.groups.named, on, dict(said))
+        elif len(new):
+            yield Punctuation({on: bounds[0].item()})
 
     @abstractmethod
     def _kept(self) -> pa.Array:
@@ -86,10 +100,20 @@ class ByGroup(OrderProgress):
 
     def load(self, parts: Mapping[str, pa.RecordBatch | None]) -> None:
         part = parts.get(GROUPS)
-        self.touched, self.given, self._unsaved = set(), {}, False
+        self.touched, self.given, self._unsaved = [], np.zeros(0, np.int64), False
         if part is None:
             self.groups.forget()
             self._restore(pa.nulls(0))
         else:
             self.groups.load(part.columns[:-1], part.num_rows)
             self._restore(part.columns[-1])
+
+
+def _distinct(ids: list[np.ndarray], count: int) -> np.ndarray:
+    """The ids that occur, in order."""
+    if sum(map(len, ids)) < count // 16:  # few rows of many groups
+        return np.unique(np.concatenate(ids))
+    occurs = np.zeros(count, np.bool_)
+    for some in ids:
+        occurs[some] = True
+    return np.flatnonzero(occurs)

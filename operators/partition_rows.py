@@ -26,6 +26,7 @@ from oop.operators.numbers import SEQ, SHOWN
 from oop.operators.partial_table import Partials
 from oop.operators.waiting import WaitingRows
 from oop.punctuation import END, Frontier, Interest, Punctuation
+from oop.punctuation.group_promises import Promise, one_by_one
 from oop.punctuation.translate import Image
 
 _COUNTED, _WAITING = "counted", "waiting/"
@@ -105,9 +106,9 @@ class PartitionRowsOperator(AggregateOperator):
             self.waiting.add(batch.select(self.names))
         yield from ()
 
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
-        new = [p for p in train if self.ports.advance(p, port)]
+        new = [p for p in one_by_one(train) if self.ports.advance(p, port)]
         if not new:
             return
         before = self._reached(self.counts)

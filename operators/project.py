@@ -7,7 +7,7 @@ as a promise, joint or about one of them, has no bound under v; the least as soo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from weakref import WeakKeyDictionary
@@ -19,9 +19,9 @@ from oop.operators.expressions import Col, Expr
 from oop.operators.extremes import least_of_greatests
 from oop.operators.marks import keep_late
 from oop.operators.numbers import SEQ
-from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
 from oop.punctuation.patterns import Bound
-from oop.punctuation.translate import Image, carry, carry_least, carry_promise
+from oop.punctuation.translate import Image, carry, carry_groups, carry_least, carry_promise
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +61,12 @@ class Project(Spec):
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
         return self.crossing(inputs[0]).translate(frontiers[0])
+
+    def translate_groups(
+        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[GroupPromises] | None:
+        crossing = self.crossing(inputs[0])
+        return None if crossing.leasts else carry_groups(promises, crossing.attributes, crossing.groups)
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         crossing = self.crossing(inputs[0])

@@ -16,7 +16,7 @@ from oop.operators.compute import compute as pc
 from oop.operators.expressions import Expr
 from oop.operators.filter import check_predicate
 from oop.operators.marks import mark_route
-from oop.punctuation import Frontier, Punctuation
+from oop.punctuation import Frontier, GroupPromises, Punctuation
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,11 @@ class Split(Spec):
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
         return [punct]
+
+    def translate_groups(
+        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[GroupPromises] | None:
+        return [promises]
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return SplitOperator(self, inputs)

@@ -32,6 +32,7 @@ from oop.operators.marks import keep_late
 from oop.operators.partial_table import Partials
 from oop.operators.times import from_physical
 from oop.punctuation import Punctuation
+from oop.punctuation.group_promises import Promise
 
 EARLY = "__early"
 """In the output: did the window time out?"""
@@ -85,10 +86,10 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
         self.due = min(self.due, INT64_MIN if self.now == _UNKNOWN else self.now + self.timeout)
         return super().process_batch(keep_late(batch.append_column(ARRIVAL, arrived), batch), port)
 
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        seen = [now for punct in train if (now := arrival_of(punct)) is not None]
-        self.now = int(seen[-1]) if seen else self.now
-        yield from super().process_punctuations([p for p in train if arrival_of(p) is None], port)
+    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
+        ticks = [p for p in train if isinstance(p, Punctuation) and arrival_of(p) is not None]
+        self.now = int(seen) if ticks and (seen := arrival_of(ticks[-1])) is not None else self.now
+        yield from super().process_punctuations([p for p in train if p not in ticks], port)
         if self.now != _UNKNOWN and self.now > self.due:
             yield from self._time_out()
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch
 from oop.operators.base import Element, Operator, Passing, Spec
 from oop.operators.marks import keep_late
-from oop.punctuation import Corners, Equal, Frontier, Punctuation
+from oop.punctuation import Corners, Equal, Frontier, GroupPromises, Punctuation
+from oop.punctuation.patterns import Bound, Value
 
 
 @dataclass(frozen=True)
@@ -46,10 +47,29 @@ class Union(Spec):
         """
         groups = {c: p.value for c, p in punct.where.items() if isinstance(p, Equal)}
         columns = {c for f in frontiers for c in f.by}
-        if any(f.several for f in frontiers) or len(groups) < len(punct.where) or columns != groups.keys():
+        if any(f.has_several for f in frontiers) or len(groups) < len(punct.where) or columns != groups.keys():
             return None
         corners = reduce(Corners.meet, (f.at(groups) for f in frontiers))
         return [Punctuation(corner, punct.where) for corner in corners]
+
+    def translate_groups(
+        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[GroupPromises] | None:
+        """Of each group the least over the inputs, as long as nothing else is said of groups."""
+        columns, attribute = promises.columns, promises.attribute
+        least: dict[Value, Bound] = dict(promises.bounds)
+        for frontier in frontiers:
+            flat = frontier.flat() or (columns, None)
+            if flat[0] != columns or frontier.all.joint or attribute in columns or set(columns) & {*frontier.all.linear}:
+                return None
+            if flat[1] is None and (frontier.by or frontier.has_several):
+                return None
+            if frontier.ended:
+                continue
+            everyone = frontier.all.linear.get(attribute)
+            bounds = {} if flat[1] is None else flat[1].linear.get(attribute, {})
+            least = {g: min(b, here) for g, b in least.items() if (here := bounds.get(g, everyone)) is not None}
+        return [GroupPromises(columns, attribute, least)] if least else []
 
     def with_number(self) -> Spec | None:
         return None  # each input counts for itself

@@ -6,6 +6,7 @@ operators, policies make promises at a source, an `Interest` says which of them 
 
 from oop.punctuation.corners import Corners
 from oop.punctuation.frontier import Frontier
+from oop.punctuation.group_promises import GroupPromises
 from oop.punctuation.interest import Gate, Interest
 from oop.punctuation.patterns import Below, Equal, NotIn, not_in
 from oop.punctuation.policies import Policy, at_end, ordered, punctuated, slack, timer
@@ -18,6 +19,7 @@ __all__ = [
     "Equal",
     "Frontier",
     "Gate",
+    "GroupPromises",
     "Interest",
     "NotIn",
     "Policy",

@@ -36,6 +36,7 @@ from functools import reduce
 from typing import Any
 
 from oop.punctuation.corners import Corner, Corners
+from oop.punctuation.group_promises import GroupBounds, GroupPromises, where
 from oop.punctuation.grouping import Grouping
 from oop.punctuation.patterns import Below, Bound, Equal, NotIn, Value, group_value
 from oop.punctuation.promise import Punctuation
@@ -44,8 +45,9 @@ OTHER = object()  # stands for every value of a group column that no promise nam
 
 
 class Frontier:
-    """Three kinds of promises, each where it is cheap to ask for: ``all`` rows (linear and joint corners), groups of
-    one column (`Grouping`), and the rare conjunctions over several group columns (a plain list).
+    """Four kinds of promises, each where it is cheap to ask for: ``all`` rows (linear and joint corners), groups of
+    one column (`Grouping`), bounds of groups of several columns (``cells``, by the columns in alphabetical order), and
+    the rare other conjunctions over several group columns (``mixed``, a plain list).
 
     >>> f = Frontier()
     >>> f.advance(Punctuation({"ts": 5})), f.advance(Punctuation({"ts": 9}, {"link": "A"}))
@@ -54,12 +56,13 @@ class Frontier:
     Frontier(ts < 5; link = 'A': ts < 9)
     """
 
-    __slots__ = ("all", "by", "several")
+    __slots__ = ("all", "by", "cells", "mixed")
 
     def __init__(self) -> None:
         self.all = Corners()
         self.by: dict[str, Grouping] = {}
-        self.several: list[Punctuation] = []
+        self.cells: dict[tuple[str, ...], GroupBounds] = {}
+        self.mixed: list[Punctuation] = []
 
     @classmethod
     def of(cls, *promises: Punctuation) -> Frontier:
@@ -89,7 +92,83 @@ class Frontier:
         >>> Frontier.of(Punctuation({"ts": 5})).is_linear, Frontier.of(Punctuation({"ts": 5, "end": 9})).is_linear
         (True, False)
         """
-        return not self.by and not self.several and not self.all.joint
+        return not self.by and not self.has_several and not self.all.joint
+
+    @property
+    def has_several(self) -> bool:
+        """Is there a promise over several group columns?"""
+        return bool(self.mixed) or bool(self.cells)
+
+    @property
+    def several(self) -> list[Punctuation]:
+        """The promises over several group columns, to be read.
+
+        >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A", "k": 1})).several
+        [Punctuation(ts < 5, k = 1, link = 'A')]
+        """
+        found = list(self.mixed)
+        for columns, bounds in self.cells.items():
+            for group in bounds.groups():
+                patterns = where(columns, group)
+                found += (Punctuation._made(dict(corner), patterns) for corner in bounds.corners(group))
+        return found
+
+    def group_columns(self) -> list[str]:
+        """The columns by which it has promises about groups.
+
+        >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A"})).group_columns()
+        ['link']
+        """
+        return sorted({*self.by, *(c for columns in self.cells for c in columns), *(c for p in self.mixed for c in p.where)})
+
+    def flat(self) -> tuple[tuple[str, ...], GroupBounds] | None:
+        """The columns and the bounds of groups, where these are all that is said of groups, and alike."""
+        if len(self.by) + len(self.cells) != 1 or self.mixed:
+            return None
+        for columns, bounds in self.cells.items():
+            return columns, bounds
+        ((column, grouping),) = self.by.items()
+        return ((column,), grouping.flat) if grouping.is_flat else None
+
+    def _flat(self, columns: tuple[str, ...], attribute: str) -> GroupBounds | None:
+        """Where bounds on the attribute for groups of these columns are kept, if no other promise says more of them
+        than those about all rows; None: the promises must be looked at one by one."""
+        everyone = self.all
+        if everyone.ended or everyone.joint or self.mixed or attribute in columns:
+            return None
+        if any(c in everyone.linear for c in columns):
+            return None
+        if len(columns) > 1:
+            if self.by or self.cells.keys() - {columns}:
+                return None
+            return self.cells.get(columns) or GroupBounds()
+        if self.cells or self.by.keys() - {columns[0]}:
+            return None
+        grouping = self.by.get(columns[0])
+        if grouping is None:
+            return GroupBounds()
+        return grouping.flat if grouping.is_flat else None
+
+    def advance_groups(self, promises: GroupPromises) -> GroupPromises | None:
+        """Take promises about many groups in; those that it did not imply before, None if it did all.
+
+        >>> f = Frontier.of(Punctuation({"ts": 5}))
+        >>> f.advance_groups(GroupPromises(("link",), "ts", {"A": 9, "B": 4}))
+        GroupPromises(ts < 9, link = 'A')
+        """
+        columns, attribute = promises.columns, promises.attribute
+        bounds = self._flat(columns, attribute)
+        if bounds is None:
+            single = zip(promises.bounds.items(), promises, strict=True)
+            new: Mapping[Value, Bound] = {group: bound for (group, bound), p in single if self.advance(p)}
+        else:
+            new = bounds.advance(attribute, promises.bounds, self.all.linear.get(attribute))
+            if new and len(columns) > 1:
+                self.cells[columns] = bounds
+            elif new and columns[0] not in self.by:
+                self.by[columns[0]] = Grouping()
+                self.by[columns[0]].flat = bounds
+        return promises.only(new) if new else None
 
     def advance(self, promise: Punctuation) -> bool:
         """Take a promise in; True if the frontier did not imply it before.
@@ -101,35 +180,46 @@ class Frontier:
         if not promise.where and self.is_linear:
             if not self.all.add(promise.below):
                 return False
+        elif (one := GroupPromises.of(promise)) is not None and self._flat(one.columns, one.attribute) is not None:
+            return self.advance_groups(one) is not None
         elif not promise.is_end and self.covers(promise):  # the end is more than that no row is left: it is known
             return False
         elif not promise.where:
             self.all.add(promise.below)
-            for grouping in self.by.values():
-                grouping.drop_covered(self.all)
+            self._drop_covered()
         elif len(promise.where) == 1:
             ((column, pattern),) = promise.where.items()
             self.by.setdefault(column, Grouping()).add(pattern, promise.below)
         else:
-            self.several = [p for p in self.several if not promise.covers(p)]
-            self.several.append(promise)
+            self.mixed = [p for p in self.several if not promise.covers(p)]
+            self.cells = {}
+            self.mixed.append(promise)
             return True
         self._fold()
         return True
 
+    def _drop_covered(self) -> None:
+        """Forget what promises about all rows imply."""
+        for bounds in (*self.by.values(), *self.cells.values()):
+            bounds.drop_covered(self.all)
+        self.cells = {columns: bounds for columns, bounds in self.cells.items() if bounds}
+
     def _fold(self) -> None:
         """Keep the form canonical: a grouping that names no group is a promise for all rows, and nothing is kept
         that those imply."""
-        while folded := [c for c, g in self.by.items() if not g.groups or self.ended]:
+        while folded := [c for c, g in self.by.items() if not g or self.ended]:
             for column in folded:
                 for corner in self.by.pop(column).rest:
                     self.all.add(corner)
-            for grouping in self.by.values():
-                grouping.drop_covered(self.all)
-        if self.several:
+            self._drop_covered()
+        if self.mixed or (self.cells and (self.by or self._names_groups())):
             simple = Frontier()
             simple.all, simple.by = self.all, self.by
-            self.several = [p for p in self.several if not simple.covers(p)]
+            self.mixed, self.cells = [p for p in self.several if not simple.covers(p)], {}
+
+    def _names_groups(self) -> bool:
+        """Is something promised about all rows below a bound on a group column, or jointly?"""
+        return bool(self.all.joint) or any(c in self.all.linear for columns in self.cells for c in columns)
 
     def covers(self, promise: Punctuation) -> bool:
         """Is the promise implied? Decided cell by cell: each combination of named (or other) groups it speaks of.
@@ -140,9 +230,9 @@ class Frontier:
         """
         if self.all.covers(promise.below, _point(promise)):
             return True
-        columns = {*promise.where, *self.by, *(c for p in self.several for c in p.where)}
-        if not columns:
-            return False
+        if not promise.where and not self.mixed and not any(g.rest for g in self.by.values()):
+            return False  # of a group that nobody names nothing else is said
+        columns = {*promise.where, *self.group_columns()}
         names = sorted(columns)
         cells = [self._cells(column, promise) for column in names]
         return all(
@@ -165,8 +255,12 @@ class Frontier:
         >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A"})).named("link")
         {'A'}
         """
-        named: set[Value] = set(self.by[column].groups) if column in self.by else set()
-        for p in self.several:
+        named: set[Value] = self.by[column].named() if column in self.by else set()
+        for columns, bounds in self.cells.items():
+            if column in columns:
+                place = columns.index(column)
+                named |= {group[place] for group in bounds.groups()}
+        for p in self.mixed:
             theirs = p.where.get(column)
             if theirs is not None:
                 named |= {theirs.value} if isinstance(theirs, Equal) else theirs.values
@@ -183,7 +277,15 @@ class Frontier:
             return True
         if any(g.at(cell.get(column, OTHER)).covers(corner, point) for column, g in self.by.items()):
             return True
-        return any(_cell_matches(p, cell) and _as_corners(p).covers(corner, point) for p in self.several)
+        if any(c.covers(corner, point) for c in self._cells_at(cell)):
+            return True
+        return any(_cell_matches(p, cell) and _as_corners(p).covers(corner, point) for p in self.mixed)
+
+    def _cells_at(self, cell: Mapping[str, Value]) -> Iterator[Corners]:
+        """What is said of a cell by groups of several columns."""
+        for columns, bounds in self.cells.items():
+            if all(c in cell for c in columns):
+                yield bounds.corners(tuple(cell[c] for c in columns))
 
     def covers_row(self, row: Mapping[str, Value]) -> bool:
         """Does the row match a promise already made, that is: is it late?
@@ -203,7 +305,7 @@ class Frontier:
         >>> f.bound("ts"), f.bound("ts", {"link": "A"}), f.bound("end")
         (5, 9, None)
         """
-        if not self.by and not self.several:
+        if not self.by and not self.has_several:
             return self.all.bound(attribute)
         return self.at(where or {}).bound(attribute)
 
@@ -224,9 +326,9 @@ class Frontier:
         9
         """
         where = {c: group_value(v) for c, v in where.items()}
-        if not self.several:
+        if not self.mixed:
             return self._at(where)
-        free = sorted({c for p in self.several for c in p.where} - where.keys())
+        free = sorted({c for p in self.mixed for c in p.where} - where.keys())
         cells = itertools.product(*([OTHER, *self.named(c)] for c in free))
         return reduce(Corners.meet, (self._at({**where, **dict(zip(free, c, strict=True))}) for c in cells))
 
@@ -234,7 +336,9 @@ class Frontier:
         out = self.all.copy()
         for column, grouping in self.by.items():
             out = out.join(grouping.at(cell[column]) if column in cell else grouping.least())
-        for promise in self.several:
+        for corners in self._cells_at(cell):
+            out = out.join(corners)
+        for promise in self.mixed:
             if _cell_matches(promise, cell):
                 out.add(promise.below)
         return out
@@ -258,7 +362,7 @@ class Frontier:
                 where = {column: pattern}
                 for corner in corners:
                     if not self.all.covers(corner):
-                        known = grouping.groups and column not in corner  # else it may be no promise as it stands
+                        known = grouping and column not in corner  # else it may be no promise as it stands
                         yield Punctuation._made(dict(corner), where) if known else Punctuation(corner, where)
         yield from self.several
 
@@ -295,7 +399,8 @@ class Frontier:
         out = Frontier()
         out.all = self.all.copy()
         out.by = {c: g.copy() for c, g in self.by.items()}
-        out.several = list(self.several)
+        out.cells = {c: b.copy() for c, b in self.cells.items()}
+        out.mixed = list(self.mixed)
         return out
 
     def rolled_up(self) -> Frontier:
@@ -353,7 +458,7 @@ class Frontier:
 def _meet(a: Frontier, b: Frontier) -> Frontier:
     out = Frontier()
     columns = a.by.keys() | b.by.keys()
-    if not a.several and not b.several and len(columns) <= 1 and not columns & {*a._times(), *b._times()}:
+    if not a.has_several and not b.has_several and len(columns) <= 1 and not columns & {*a._times(), *b._times()}:
         # pointwise, where each side's rest stands in
         out.all = a.all.meet(b.all)
         for column in columns:

@@ -15,18 +15,39 @@ from collections.abc import Iterator
 from functools import reduce
 
 from oop.punctuation.corners import Corner, Corners
+from oop.punctuation.group_promises import GroupBounds
 from oop.punctuation.patterns import Equal, GroupPattern, NotIn, Value
 
 
 class Grouping:
-    __slots__ = ("groups", "rest")
+    """``flat`` has the groups as long as there are only bounds on single attributes, and none of the rest; from then on
+    ``_entries`` has them."""
+
+    __slots__ = ("_entries", "flat", "rest")
 
     def __init__(self) -> None:
         self.rest = Corners()
-        self.groups: dict[Value, Corners] = {}
+        self.flat = GroupBounds()
+        self._entries: dict[Value, Corners] = {}
+
+    @property
+    def is_flat(self) -> bool:
+        return not self._entries and not self.rest
+
+    @property
+    def groups(self) -> dict[Value, Corners]:
+        """The groups that are named, to be read."""
+        return {g: self.flat.corners(g) for g in self.flat.groups()} if self.flat else self._entries
+
+    def named(self) -> set[Value]:
+        return set(self.flat.groups() if self.flat else self._entries)
 
     def at(self, value: Value) -> Corners:
-        return self.groups.get(value, self.rest)
+        return self.flat.corners(value) if self.flat else self._entries.get(value, self.rest)
+
+    def __bool__(self) -> bool:
+        """Is a group named?"""
+        return bool(self.flat) or bool(self._entries)
 
     def least(self) -> Corners:
         """What holds for every group: the meet over those named and the rest."""
@@ -35,53 +56,62 @@ class Grouping:
         return reduce(Corners.meet, self.groups.values(), self.rest.copy())
 
     def add(self, pattern: GroupPattern, corner: Corner) -> None:
+        if isinstance(pattern, Equal) and len(corner) == 1 and self.is_flat:
+            ((attribute, bound),) = corner.items()
+            self.flat.advance(attribute, {pattern.value: bound}, None)
+            return
+        self._entries, self.flat = self.groups, GroupBounds()
         if isinstance(pattern, Equal):
-            entry = self.groups.setdefault(pattern.value, self.rest.copy())
+            entry = self._entries.setdefault(pattern.value, self.rest.copy())
             if entry.add(corner) and entry == self.rest:
-                del self.groups[pattern.value]
+                del self._entries[pattern.value]
             return
         for value in pattern.values:
-            self.groups.setdefault(value, self.rest.copy())  # keeps what it had while the rest moves on
+            self._entries.setdefault(value, self.rest.copy())  # keeps what it had while the rest moves on
         self.rest.add(corner)
-        for value, entry in list(self.groups.items()):
+        for value, entry in list(self._entries.items()):
             if value not in pattern.values:
                 entry.add(corner)
             if entry == self.rest:
-                del self.groups[value]
+                del self._entries[value]
 
     def over(self, everyone: Corners) -> Grouping:
         """The same with what is promised about all rows added to each entry."""
         out = Grouping()
         out.rest = self.rest.join(everyone)
-        out.groups = {v: c.join(everyone) for v, c in self.groups.items()}
+        out._entries = {v: c.join(everyone) for v, c in self.groups.items()}
         return out
 
     def meet(self, other: Grouping) -> Grouping:
         out = Grouping()
         out.rest = self.rest.meet(other.rest)
-        for value in {**self.groups, **other.groups}:
+        for value in dict.fromkeys((*self.groups, *other.groups)):
             entry = self.at(value).meet(other.at(value))
             if entry != out.rest:
-                out.groups[value] = entry
+                out._entries[value] = entry
         return out
 
     def drop_covered(self, everyone: Corners) -> None:
         """Forget corners that a promise about all rows implies."""
-        for entry in (self.rest, *self.groups.values()):
+        if self.flat:
+            self.flat.drop_covered(everyone)
+            return
+        for entry in (self.rest, *self._entries.values()):
             for corner in [c for c in entry if everyone.covers(c)]:
                 _remove(entry, corner)
-        self.groups = {v: c for v, c in self.groups.items() if c != self.rest}
+        self._entries = {v: c for v, c in self._entries.items() if c != self.rest}
 
     def items(self) -> Iterator[tuple[GroupPattern, Corners]]:
         if self.rest:
-            yield NotIn(self.groups), self.rest
+            yield NotIn(self._entries), self.rest
         for value, entry in self.groups.items():
             yield Equal(value), entry
 
     def copy(self) -> Grouping:
         out = Grouping()
         out.rest = self.rest.copy()
-        out.groups = {v: c.copy() for v, c in self.groups.items()}
+        out.flat = self.flat.copy()
+        out._entries = {v: c.copy() for v, c in self._entries.items()}
         return out
 
 

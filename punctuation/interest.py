@@ -16,13 +16,14 @@ it is held back as long as its image stays the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from oop.punctuation.frontier import Frontier
-from oop.punctuation.patterns import Bound
+from oop.punctuation.group_promises import GroupPromises, Promise
+from oop.punctuation.patterns import Bound, Value
 from oop.punctuation.promise import Punctuation
-from oop.punctuation.translate import Image, carry, carry_promise, roll_up
+from oop.punctuation.translate import Image, carry, carry_groups, carry_promise, roll_up
 
 Step = Callable[[Bound], Bound | None]
 
@@ -53,7 +54,11 @@ class Interest:
 
     def keeps(self, promise: Punctuation) -> bool:
         """Are its groups told apart?"""
-        return self.by is None or self.by.issuperset(promise.where)
+        return self.tells_apart(promise.where)
+
+    def tells_apart(self, columns: Iterable[str]) -> bool:
+        """Are groups of these columns told apart?"""
+        return self.by is None or self.by.issuperset(columns)
 
     def rolls_up(self, promise: Punctuation) -> bool:
         """Does it help only together with those about the other groups?"""
@@ -62,6 +67,12 @@ class Interest:
     def images(self, promise: Punctuation) -> list[Punctuation]:
         """What the consumer makes of a promise."""
         return (carry_promise(promise, self.uses, _same(promise.where)) or []) if self.keeps(promise) else []
+
+    def images_of(self, promises: GroupPromises) -> list[GroupPromises]:
+        """The same for promises about many groups."""
+        if not self.tells_apart(promises.columns):
+            return []
+        return carry_groups(promises, self.uses, _same(promises.columns)) or []
 
     def image(self, frontier: Frontier) -> Frontier:
         """What the consumer makes of all promises so far."""
@@ -145,18 +156,25 @@ class Gate:
         """Let a promise about all rows through if it is new and helps."""
         return bool(list(self.through([promise])))
 
-    def through(self, promises: Iterable[Punctuation]) -> Iterable[Punctuation]:
+    def through(self, promises: Iterable[Promise]) -> Iterator[Promise]:
         """What leaves when these have come."""
-        if self.interests is None:
-            yield from filter(self.passed.advance, promises)
-            return
         rising = False
         for promise in promises:
+            if isinstance(promise, GroupPromises):
+                rising |= self._holds(promise)
+                new = self._take_groups(promise)
+                if new is not None:
+                    yield new
+                continue
+            if self.interests is None:
+                if self.passed.advance(promise):
+                    yield promise
+                continue
             if promise.where and any(i.rolls_up(promise) for i in self.interests):
                 rising |= self.held.advance(promise)
             if self._take(promise):
                 yield promise
-        if rising:
+        if rising and self.interests is not None:
             for columns in dict.fromkeys(i.by for i in self.interests if i.by is not None):
                 yield from filter(self._take, roll_up(self.held, columns).promises())
 
@@ -185,6 +203,27 @@ class Gate:
                 for image in interest.images(promise):
                     new |= known.advance(image)
         return new and self.passed.advance(promise)
+
+    def _holds(self, promises: GroupPromises) -> bool:
+        """Keep what helps only together with what is said of the other groups; did anything change?"""
+        attribute, columns = promises.attribute, promises.columns
+        if not any(attribute in i.uses and not i.tells_apart(columns) for i in self.interests or ()):
+            return False
+        return self.held.advance_groups(promises) is not None
+
+    def _take_groups(self, promises: GroupPromises) -> GroupPromises | None:
+        """Those that are new and help someone."""
+        if self.interests is None:
+            return self.passed.advance_groups(promises)
+        helped: set[Value] = set()
+        for interest, known in zip(self.interests, self._known, strict=True):
+            for image in interest.images_of(promises):
+                new = known.advance_groups(image)
+                if new is not None:
+                    helped.update(new.bounds)
+        if len(helped) < len(promises):
+            promises = promises.only({g: b for g, b in promises.bounds.items() if g in helped})
+        return self.passed.advance_groups(promises) if helped else None
 
     def restore(self, passed: Frontier, held: Frontier) -> None:
         """Go on where another gate with the same interests stood."""

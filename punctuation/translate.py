@@ -15,6 +15,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 
 from oop.punctuation.corners import Corner
 from oop.punctuation.frontier import OTHER, Frontier
+from oop.punctuation.group_promises import GroupPromises
 from oop.punctuation.patterns import Bound, NotIn, Value, group_value
 from oop.punctuation.promise import Punctuation
 
@@ -58,7 +59,7 @@ def roll_up(frontier: Frontier, columns: Container[str]) -> Frontier:
     >>> roll_up(f, {"link"}) == f, roll_up(f, ())
     (True, Frontier(ts < 7))
     """
-    if not frontier.several and all(c in columns for c in frontier.by):
+    if not frontier.has_several and all(c in columns for c in frontier.by):
         return frontier.rolled_up()
     out = Frontier()
     out.all = frontier.at({})
@@ -135,6 +136,21 @@ def carry_promise(
         for chosen in itertools.product(*(columns[c] for c in promise.where))
         for corner in _carry_corner(promise.below, attributes)
     ]
+
+
+def carry_groups(
+    promises: GroupPromises, attributes: Mapping[str, Sequence[Image]], columns: Mapping[str, Sequence[str]]
+) -> list[GroupPromises] | None:
+    """The same for promises about many groups.
+
+    >>> carry_groups(GroupPromises(("link",), "ts", {"A": 9}), {"ts": [("t", None)]}, {"link": ["port"]})
+    [GroupPromises(t < 9, port = 'A')]
+    """
+    if not all(columns.get(c) for c in promises.columns):
+        return None
+    images = [promises.moved(name, function) for name, function in attributes.get(promises.attribute, ())]
+    chosen = list(itertools.product(*(columns[c] for c in promises.columns)))
+    return [image.renamed(names) for names in chosen for image in images if image.bounds]
 
 
 def _carry_corner(corner: Corner, attributes: Mapping[str, Sequence[Image]]) -> list[dict[str, Bound]]:

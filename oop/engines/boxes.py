@@ -10,20 +10,21 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Protocol, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 import pyarrow as pa
 
 from oop.engines.sharded import Sharded
 from oop.errors import OopError, PunctuationViolated
-from oop.operators.base import Element, Operator, Stateful, TakesTrains
+from oop.operators.base import Couples, Element, Operator, Stateful, TakesTrains
 from oop.operators.bucket import WID_START
 from oop.operators.coverage import broken_promises
 from oop.operators.input import InputOperator
 from oop.operators.marks import is_late, is_partial, route_of, without_route
 from oop.operators.train import concat
 from oop.plan import Node
-from oop.punctuation import Frontier, Punctuation
+from oop.punctuation import Frontier, GroupPromises, Punctuation
+from oop.punctuation.group_promises import Promise, one_by_one
 
 TRAIN_ROWS = 8_192  # batches smaller than this are coupled before a box takes them
 CAPACITY_ROWS = 524_288  # rows that may wait in a queue, or be on their way through other threads
@@ -37,13 +38,13 @@ class Arc:
         self.target = target
         self.port = port
         self.route = route
-        self.queue: deque[Element] = deque()
+        self.queue: deque[Element | GroupPromises] = deque()
         self.queued_rows = 0
         self.peak_rows = 0
         self.rows = 0
         self.promises = 0
 
-    def put(self, element: Element) -> None:
+    def put(self, element: Element | GroupPromises) -> None:
         if isinstance(element, pa.RecordBatch):
             if self.route is not None:
                 if route_of(element) != self.route:
@@ -53,21 +54,35 @@ class Arc:
             self.queued_rows += element.num_rows
             self.peak_rows = max(self.peak_rows, self.queued_rows)
         else:
-            self.promises += 1
+            self.promises += count_promises(element)
         self.queue.append(element)
 
-    def take_promises(self) -> list[Punctuation]:
+    def take_promises(self) -> list[Promise]:
         """The promises about groups that are next, if they are: those of all groups come in a row."""
-        found = []
-        while self.queue and _is_promise(promise := self.queue[0]) and promise.where:
+        found: list[Promise] = []
+        while self.queue and _is_promise(promise := self.queue[0]):
+            if isinstance(promise, Punctuation) and not promise.where:
+                break
             found.append(promise)
             self.queue.popleft()
         return found
 
+    def take_whole(self) -> Element | GroupPromises:
+        """The next element, promises about many groups as they are."""
+        if isinstance(self.queue[0], GroupPromises):
+            whole: Element | GroupPromises = self.queue.popleft()
+            return whole
+        return self.take()
+
     def take(self) -> Element:
         """The next element; small batches in a row come coupled into a train, and nothing overtakes a promise."""
-        if _is_promise(self.queue[0]):
-            return self.queue.popleft()
+        if _is_promise(promise := self.queue[0]):
+            self.queue.popleft()
+            if isinstance(promise, Punctuation):
+                return promise
+            first, *others = promise
+            self.queue.extendleft(reversed(others))
+            return first
         train = self.take_batches(TRAIN_ROWS)
         whole = concat(train)
         if whole is not None:
@@ -103,7 +118,12 @@ class Arc:
                     break
                 train.append(following)
                 rows += following.num_rows
-            elif train and len(following.below) == 1 and not following.where:
+            elif (
+                train
+                and isinstance(following, Punctuation)
+                and len(following.below) == 1
+                and not following.where
+            ):
                 promises.update(dict.fromkeys(following.below, following))
             else:
                 break
@@ -112,8 +132,12 @@ class Arc:
         return train, list(promises.values())
 
 
-def _is_promise(element: Element) -> TypeGuard[Punctuation]:
-    return isinstance(element, Punctuation)
+def _is_promise(element: Element | GroupPromises) -> TypeGuard[Promise]:
+    return isinstance(element, Punctuation | GroupPromises)
+
+
+def count_promises(promise: Promise) -> int:
+    return len(promise) if isinstance(promise, GroupPromises) else 1
 
 
 def _couple(a: pa.RecordBatch, b: pa.RecordBatch) -> bool:
@@ -170,6 +194,7 @@ class Box:
     def __post_init__(self) -> None:
         self.stateful = self.operator if isinstance(self.operator, Stateful) else None
         self.trains = self.operator if isinstance(self.operator, TakesTrains) else None
+        self.couples = isinstance(self.operator, Couples) and self.operator.couple()
 
     @property
     def has_work(self) -> bool:
@@ -231,11 +256,12 @@ class Box:
         self.measure()
         return rows
 
-    def _process_promises(self, promises: list[Punctuation], port: int) -> None:
+    def _process_promises(self, promises: list[Promise], port: int) -> None:
         assert self.trains is not None
         self.measure()
-        self.promises_in += len(promises)
-        self._go_on(self.trains.process_punctuations(promises, port))
+        self.promises_in += sum(map(count_promises, promises))
+        train: Any = promises if self.couples else list(one_by_one(promises))
+        self._go_on(self.trains.process_punctuations(train, port))
 
     def _go_on(self, elements: Iterator[Element]) -> None:
         """Put out what comes, until a queue behind it is full."""
@@ -271,8 +297,14 @@ class Box:
             self.peak_buffered = max(self.peak_buffered, self.held)
             self.peak_bytes = max(self.peak_bytes, self.stateful.state_bytes)
 
-    def _put(self, element: Element) -> None:
-        if isinstance(element, Punctuation):
+    def _put(self, element: Element | GroupPromises) -> None:
+        if isinstance(element, GroupPromises):
+            self.promises_out += len(element)
+            self.frontier.advance_groups(element)
+            if self.stamps is not None:
+                for promise in element:
+                    self.stamps.note(promise)
+        elif isinstance(element, Punctuation):
             self.promises_out += 1
             self.frontier.advance(element)
             if self.stamps is not None:

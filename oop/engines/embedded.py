@@ -36,7 +36,7 @@ from oop.operators.ledger import Ledger
 from oop.operators.qos import ENTERED, Clocked
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
 from oop.preaggregating import notes, preaggregated, spread
-from oop.punctuation import END, Punctuation
+from oop.punctuation import END, GroupPromises, Punctuation
 from oop.sinks import open_sink
 
 _MANY_ROWS = 1_000_000
@@ -193,6 +193,7 @@ class Run:
         self._round_rows = _SOURCE_ROWS if self._pool is None else SHARDED_TRAIN_ROWS
         self._boxes, self._sources = self._build(root, engine)
         self._elements = self._drive()
+        self._left: Iterator[Punctuation] = iter(())  # of promises that came as one, those that are still to be read
 
     def _build(self, root: Node, engine: Embedded) -> tuple[list[Box], list[_Source]]:
         wanted, needed = interests(root), needed_columns(root)
@@ -246,13 +247,13 @@ class Run:
         live = threaded and data.kind == "live"
         return _Source(box, ThreadFeed(trains, self._arrived) if live else DirectFeed(trains))
 
-    def _drive(self) -> Iterator[Element]:
+    def _drive(self) -> Iterator[Element | GroupPromises]:
         """Rounds of reading and running until all sources have ended; results leave after every round."""
         try:
             while not self._stopped:
                 read = self._failure is None and self._read()
                 ran = self._step()
-                yield from self._results()
+                yield from self._whole_results()
                 if self._failure is not None and not ran:
                     raise self._failure  # what came before it has left
                 if not read and not ran:
@@ -342,6 +343,10 @@ class Run:
         while self._result.queue and not self._stopped:
             yield self._result.take()
 
+    def _whole_results(self) -> Iterator[Element | GroupPromises]:
+        while self._result.queue and not self._stopped:
+            yield self._result.take_whole()
+
     def _wait(self) -> None:
         """Nothing to do until a reader has something or the clock has moved."""
         self._arrived.wait(self._pause)
@@ -358,7 +363,7 @@ class Run:
         return _Elements(self)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        return (e for e in self.elements() if isinstance(e, pa.RecordBatch))
+        return (e for e in _Whole(self) if isinstance(e, pa.RecordBatch))
 
     def to_table(self) -> pa.Table:
         """Everything that is still to come, as one table.
@@ -454,11 +459,32 @@ class _Elements:
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self.whole = _Whole(run)
 
     def __iter__(self) -> Iterator[Element]:
         return self
 
     def __next__(self) -> Element:
+        for promise in () if self.run._stopped else self.run._left:
+            return promise
+        element = next(self.whole)
+        if not isinstance(element, GroupPromises):
+            return element
+        self.run._left = iter(element)
+        return next(self.run._left)
+
+
+class _Whole:
+    """The same for who takes promises about many groups as one, or none at all."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def __iter__(self) -> Iterator[Element | GroupPromises]:
+        return self
+
+    def __next__(self) -> Element | GroupPromises:
+        self.run._left = iter(())
         try:
             return next(self.run._elements)
         except StopIteration:

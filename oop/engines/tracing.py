@@ -111,7 +111,7 @@ class _Trace:
 
     def group(self, source: Node, known: Frontier) -> tuple[str | None, GroupPattern | None]:
         """The column and group (or the rest) whose bound holds it back, were all other groups at their end."""
-        if known.several:
+        if known.has_several:
             return None, None
         for column, grouping in known.by.items():
             asked = [p for p in self.held.release.where.values() if isinstance(p, Equal)]

@@ -1,0 +1,167 @@
+"""`GroupPromises`: promises about many groups as one value, and `GroupBounds`, where a frontier keeps them.
+
+Behind an order by group every batch brings a promise for each group that had a row. One by one they would cost more
+than the rows; as a whole they are a dictionary of bounds, which is compared, moved and handed on in one go.
+
+>>> many = GroupPromises(("link",), "ts", {"A": 9, "B": 7})
+>>> list(many)
+[Punctuation(ts < 9, link = 'A'), Punctuation(ts < 7, link = 'B')]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from oop.punctuation.corners import Corners
+from oop.punctuation.patterns import Bound, Equal, Value
+from oop.punctuation.promise import Punctuation
+
+
+class GroupPromises:
+    """``attribute < bound`` for each group of ``columns``, which stand in alphabetical order. A group is its value; of
+    several columns the tuple of its values."""
+
+    __slots__ = ("attribute", "bounds", "columns")
+
+    def __init__(self, columns: tuple[str, ...], attribute: str, bounds: Mapping[Value, Bound]) -> None:
+        self.columns = columns
+        self.attribute = attribute
+        self.bounds = bounds
+
+    @classmethod
+    def of(cls, promise: Punctuation) -> GroupPromises | None:
+        """A single promise about one group, as this; None if it is another kind of promise.
+
+        >>> GroupPromises.of(Punctuation({"ts": 9}, {"link": "A"})).bounds
+        {'A': 9}
+        """
+        if len(promise.below) != 1 or not promise.where:
+            return None
+        ((attribute, bound),) = promise.below.items()
+        if len(promise.where) == 1:
+            ((column, pattern),) = promise.where.items()
+            return cls((column,), attribute, {pattern.value: bound}) if isinstance(pattern, Equal) else None
+        columns = tuple(sorted(promise.where))
+        patterns = [promise.where[c] for c in columns]
+        if not all(isinstance(p, Equal) for p in patterns):
+            return None
+        return cls(columns, attribute, {tuple(p.value for p in patterns if isinstance(p, Equal)): bound})
+
+    def __len__(self) -> int:
+        return len(self.bounds)
+
+    def __iter__(self) -> Iterator[Punctuation]:
+        for group, bound in self.bounds.items():
+            yield Punctuation._made({self.attribute: bound}, where(self.columns, group))
+
+    def only(self, bounds: Mapping[Value, Bound]) -> GroupPromises:
+        """The same about these groups alone."""
+        return self if len(bounds) == len(self.bounds) else GroupPromises(self.columns, self.attribute, bounds)
+
+    def moved(self, attribute: str, function: Callable[[Bound], Bound | None] | None) -> GroupPromises:
+        """The same with the images of the bounds, where there are any."""
+        if function is None:
+            return GroupPromises(self.columns, attribute, self.bounds)
+        images = {b: b if b in (_INF, -_INF) else function(b) for b in set(self.bounds.values())}
+        if None in images.values():
+            found = {g: i for g, b in self.bounds.items() if (i := images[b]) is not None}
+            return GroupPromises(self.columns, attribute, found)
+        return GroupPromises(
+            self.columns, attribute, dict(zip(self.bounds, map(images.__getitem__, self.bounds.values()), strict=True))
+        )
+
+    def renamed(self, names: tuple[str, ...]) -> GroupPromises:
+        """The same about columns of other names."""
+        columns = tuple(sorted(names))
+        if columns == names:
+            return GroupPromises(columns, self.attribute, self.bounds)
+        places = [names.index(c) for c in columns]
+        bounds = {tuple(group[i] for i in places): bound for group, bound in self.bounds.items()}
+        return GroupPromises(columns, self.attribute, bounds)
+
+    def __repr__(self) -> str:
+        return f"GroupPromises({', '.join(map(str, self))})"
+
+
+_INF = float("inf")
+Promise = Punctuation | GroupPromises
+
+
+def where(columns: tuple[str, ...], group: Value) -> dict[str, Equal]:
+    """A group as a promise names it."""
+    if len(columns) == 1:
+        return {columns[0]: Equal(group)}
+    return {column: Equal(value) for column, value in zip(columns, group, strict=True)}
+
+
+def one_by_one(promises: Iterable[Promise]) -> Iterator[Punctuation]:
+    """For whoever takes no other promises.
+
+    >>> list(one_by_one([Punctuation({"ts": 5}), GroupPromises(("link",), "ts", {"A": 9})]))
+    [Punctuation(ts < 5), Punctuation(ts < 9, link = 'A')]
+    """
+    for promise in promises:
+        if isinstance(promise, Punctuation):
+            yield promise
+        else:
+            yield from promise
+
+
+class GroupBounds:
+    """Of each group its bounds on single attributes: the common kind, a look-up and a comparison.
+
+    >>> bounds = GroupBounds()
+    >>> bounds.advance("ts", {"A": 5, "B": 5}, None), bounds.advance("ts", {"A": 4, "B": 7, "C": 6}, 6)
+    ({'A': 5, 'B': 5}, {'B': 7})
+    """
+
+    __slots__ = ("linear",)
+
+    def __init__(self) -> None:
+        self.linear: dict[str, dict[Value, Bound]] = {}
+
+    def advance(self, attribute: str, bounds: Mapping[Value, Bound], least: Bound | None) -> Mapping[Value, Bound]:
+        """Take bounds in; those that are new, if all groups have the least."""
+        known = self.linear.get(attribute)
+        if known is None:
+            new = bounds if least is None else {g: b for g, b in bounds.items() if b > least}
+            if new:
+                self.linear[attribute] = dict(new)
+            return new
+        get = known.get
+        new = {g: b for g, b in bounds.items() if (old := get(g, least)) is None or b > old}
+        known.update(new)
+        return new
+
+    def groups(self) -> Iterable[Value]:
+        if len(self.linear) == 1:
+            return next(iter(self.linear.values())).keys()
+        return dict.fromkeys(g for bounds in self.linear.values() for g in bounds)
+
+    def corners(self, group: Value) -> Corners:
+        """All that is said of one group."""
+        found = Corners()
+        found.linear = {a: bounds[group] for a, bounds in self.linear.items() if group in bounds}
+        return found
+
+    def drop_covered(self, everyone: Corners) -> None:
+        """Forget what a promise about all rows implies."""
+        if everyone.ended:
+            self.linear = {}
+            return
+        for attribute, least in everyone.linear.items():
+            known = self.linear.get(attribute)
+            if known is not None:
+                kept = {g: b for g, b in known.items() if b > least}
+                if kept:
+                    self.linear[attribute] = kept
+                else:
+                    del self.linear[attribute]
+
+    def copy(self) -> GroupBounds:
+        out = GroupBounds()
+        out.linear = {a: dict(bounds) for a, bounds in self.linear.items()}
+        return out
+
+    def __bool__(self) -> bool:
+        return bool(self.linear)
