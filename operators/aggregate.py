@@ -177,7 +177,9 @@ class AggregateOperator(Holding):
     def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
         uneven, least = self._is_uneven(frontier), as_int64(frontier.bound(WID_START))
-        before = self.reach.now(frontier, lasting=True) if uneven and self.sliding else None  # windows below it went out already
+        before = (
+            self.reach.now(frontier, lasting=True) if uneven and self.sliding else None
+        )  # windows below it went out already
         new = self.ports.advance_each(train, port)
         if not new:
             return

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
 from oop.errors import OopError
 from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
 from oop.punctuation.encoding import dumps, loads
-from oop.punctuation.group_promises import Promise
+from oop.punctuation.group_promises import Promise, one_by_one
 
 if TYPE_CHECKING:
     from oop.operators.partial_table import Partials
@@ -232,11 +232,9 @@ class Ports:
         """Take promises in; those that are new."""
         found: list[Promise] = []
         for promise in train:
-            if isinstance(promise, GroupPromises):
-                new = self.frontiers[port].advance_groups(promise)
-                found += () if new is None else (new,)
-            elif self.advance(promise, port):
-                found.append(promise)
+            new = self.frontiers[port].take(promise)
+            if new is not None:
+                found.append(new)
         return found
 
     def promises(self, punct: Punctuation, added: Iterable[Punctuation] | None = None) -> Iterator[Punctuation]:
@@ -267,16 +265,12 @@ class Ports:
 
     def leaving(self, promises: Iterable[Promise]) -> Iterator[Element]:
         """Of these what has not been promised before, as it leaves the operator."""
-        for promise in promises:
-            if isinstance(promise, Punctuation):
-                if self.out.advance(promise):
-                    yield promise
-                continue
-            new = self.out.advance_groups(promise)
-            if new is not None and self.coupled:
-                yield new  # type: ignore[misc]  # whoever couples an operator takes it
-            elif new is not None:
-                yield from new
+        return self.as_they_leave(new for p in promises if (new := self.out.take(p)) is not None)
+
+    def as_they_leave(self, promises: Iterable[Promise]) -> Iterator[Element]:
+        """Promises as they leave the operator: one by one, unless it was told to couple them."""
+        whole: Any = promises if self.coupled else one_by_one(promises)  # whoever couples an operator takes it
+        yield from whole
 
     def save(self) -> Part:
         """Frontiers as one part; small, so it is always saved."""

@@ -22,7 +22,16 @@ from oop.operators.times import check_time_type
 from oop.operators.wids import Windows
 from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
 from oop.punctuation.patterns import Bound
-from oop.punctuation.translate import Image, carry, carry_groups, carry_promise, identity, wid_bound, window_end, window_start
+from oop.punctuation.translate import (
+    Image,
+    carry,
+    carry_groups,
+    carry_promise,
+    identity,
+    wid_bound,
+    window_end,
+    window_start,
+)
 
 WID_START = "__wid_start"
 WID_END = "__wid_end"

@@ -23,7 +23,6 @@ from oop.operators.keys import read_key
 from oop.operators.oldest import held_window
 from oop.operators.ordered_rows import OrderedRows, load_reached, save_reached
 from oop.operators.partial_table import Partials
-from oop.punctuation import Punctuation
 from oop.punctuation.group_promises import Promise, one_by_one
 
 _ROWS, _WINDOWS = "rows", "windows"

@@ -20,6 +20,7 @@ from oop.operators.numbers import SEQ, SHOWN
 from oop.operators.times import check_time_type, duration_in
 from oop.punctuation import Frontier, Gate, Interest, Punctuation
 from oop.punctuation.durations import Duration, show
+from oop.punctuation.group_promises import Promise
 from oop.punctuation.interest import asked_of
 from oop.punctuation.patterns import Bound
 from oop.punctuation.translate import Image
@@ -77,8 +78,8 @@ class DescribeOperator(Passing):
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         return self.process_punctuations([punct], port)
 
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        yield from self.gate.through(train)
+    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
+        return self.ports.as_they_leave(self.gate.through(train))
 
     def load(self, parts: Iterable[Part]) -> None:
         super().load(parts)

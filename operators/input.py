@@ -114,6 +114,10 @@ class InputOperator:
         self.ledger = Ledger(self.output)
         self.rows_seen = 0
 
+    def couple(self) -> bool:
+        self.ports.coupled = True
+        return True
+
     def ask(self, interests: Iterable[Interest]) -> None:
         """Make only the promises that help these consumers (A.1.1)."""
         self.gate = Gate(interests)
@@ -285,9 +289,9 @@ class InputOperator:
     def promises(self) -> Iterator[Element]:
         """What the rows so far imply, as far as it is new and helps."""
         for progress in self.progress:
-            yield from self.gate.through(progress.promises())
+            yield from self.ports.as_they_leave(self.gate.through(progress.together()))
         if self.spec.numbers and self.rows_seen:
-            yield from self.gate.through([promised(self.rows_seen)])
+            yield from self.ports.as_they_leave(self.gate.through([promised(self.rows_seen)]))
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         """Promises that the data carries, and the end."""
@@ -299,7 +303,7 @@ class InputOperator:
                 )
             punct = normalise(punct, self.output)
         if self.ports.advance(punct, port):
-            yield from self.gate.through([punct])
+            yield from self.ports.as_they_leave(self.gate.through([punct]))
 
     def tick(self, now: Callable[[pa.DataType], Bound]) -> Iterator[Element]:
         """The wall clock moved: timers make their promises. ``now`` gives the time in a column's own unit."""

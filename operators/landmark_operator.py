@@ -25,7 +25,7 @@ from oop.operators.groups import Table
 from oop.operators.keys import KeyTable
 from oop.operators.marks import is_late, is_partial
 from oop.operators.times import from_physical, show_time
-from oop.punctuation import Frontier, Punctuation
+from oop.punctuation import Frontier
 from oop.punctuation.group_promises import Promise, one_by_one
 
 _RUNNING, _LAST = "running", "last"

@@ -8,7 +8,6 @@ import pyarrow as pa
 from oop.operators.order import Order
 from oop.operators.order_progress import ByGroup
 from oop.operators.partition_rows import places_of
-from oop.punctuation.patterns import Bound
 
 
 class ByNumber(ByGroup):

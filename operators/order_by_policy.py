@@ -12,7 +12,8 @@ from oop.kernels import views
 from oop.operators.base import Part, read_text, text_part
 from oop.operators.group_values import of_column
 from oop.operators.order_progress import GROUPS, OrderProgress
-from oop.punctuation import Policy, Punctuation
+from oop.punctuation import Policy
+from oop.punctuation.group_promises import Promise
 from oop.punctuation.progress_groups import Grouped
 
 
@@ -33,8 +34,8 @@ class ByPolicy(OrderProgress):
         least = -np.inf if times.dtype == np.float64 else np.iinfo(np.int64).min
         return np.array([least if bound is None else bound for bound in found], times.dtype)
 
-    def promises(self) -> Iterator[Punctuation]:
-        return self.progress.promises()
+    def promises(self) -> Iterator[Promise]:
+        return self.progress.together()
 
     def save(self) -> Iterator[Part]:
         yield text_part(GROUPS, self.progress.state())

@@ -7,8 +7,6 @@ that are set aside: they are below what decides, and do not move it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pyarrow as pa
 

@@ -59,15 +59,12 @@ class Union(Spec):
         columns, attribute = promises.columns, promises.attribute
         least: dict[Value, Bound] = dict(promises.bounds)
         for frontier in frontiers:
-            flat = frontier.flat() or (columns, None)
-            if flat[0] != columns or frontier.all.joint or attribute in columns or set(columns) & {*frontier.all.linear}:
-                return None
-            if flat[1] is None and (frontier.by or frontier.has_several):
-                return None
             if frontier.ended:
                 continue
+            bounds = frontier.bounds_by(columns, attribute)
+            if bounds is None:
+                return None
             everyone = frontier.all.linear.get(attribute)
-            bounds = {} if flat[1] is None else flat[1].linear.get(attribute, {})
             least = {g: min(b, here) for g, b in least.items() if (here := bounds.get(g, everyone)) is not None}
         return [GroupPromises(columns, attribute, least)] if least else []
 

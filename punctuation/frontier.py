@@ -36,7 +36,7 @@ from functools import reduce
 from typing import Any
 
 from oop.punctuation.corners import Corner, Corners
-from oop.punctuation.group_promises import GroupBounds, GroupPromises, where
+from oop.punctuation.group_promises import GroupBounds, GroupPromises, Promise, where
 from oop.punctuation.grouping import Grouping
 from oop.punctuation.patterns import Below, Bound, Equal, NotIn, Value, group_value
 from oop.punctuation.promise import Punctuation
@@ -119,7 +119,8 @@ class Frontier:
         >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A"})).group_columns()
         ['link']
         """
-        return sorted({*self.by, *(c for columns in self.cells for c in columns), *(c for p in self.mixed for c in p.where)})
+        several = itertools.chain(*self.cells, *(p.where for p in self.mixed))
+        return sorted({*self.by, *several})
 
     def flat(self) -> tuple[tuple[str, ...], GroupBounds] | None:
         """The columns and the bounds of groups, where these are all that is said of groups, and alike."""
@@ -129,6 +130,15 @@ class Frontier:
             return columns, bounds
         ((column, grouping),) = self.by.items()
         return ((column,), grouping.flat) if grouping.is_flat else None
+
+    def bounds_by(self, columns: tuple[str, ...], attribute: str) -> Mapping[Value, Bound] | None:
+        """The bounds on an attribute for groups of these columns, beside the one for all rows; None: more is said.
+
+        >>> Frontier.of(Punctuation({"ts": 9}, {"link": "A"})).bounds_by(("link",), "ts")
+        {'A': 9}
+        """
+        bounds = self._flat(columns, attribute)
+        return None if bounds is None else bounds.linear.get(attribute, {})
 
     def _flat(self, columns: tuple[str, ...], attribute: str) -> GroupBounds | None:
         """Where bounds on the attribute for groups of these columns are kept, if no other promise says more of them
@@ -198,9 +208,17 @@ class Frontier:
         self._fold()
         return True
 
+    def take(self, promise: Promise) -> Promise | None:
+        """Take in whichever kind; what is new of it."""
+        if isinstance(promise, GroupPromises):
+            return self.advance_groups(promise)
+        return promise if self.advance(promise) else None
+
     def _drop_covered(self) -> None:
         """Forget what promises about all rows imply."""
-        for bounds in (*self.by.values(), *self.cells.values()):
+        for grouping in self.by.values():
+            grouping.drop_covered(self.all)
+        for bounds in self.cells.values():
             bounds.drop_covered(self.all)
         self.cells = {columns: bounds for columns, bounds in self.cells.items() if bounds}
 

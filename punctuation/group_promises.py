@@ -18,8 +18,8 @@ from oop.punctuation.promise import Punctuation
 
 
 class GroupPromises:
-    """``attribute < bound`` for each group of ``columns``, which stand in alphabetical order. A group is its value; of
-    several columns the tuple of its values."""
+    """``attribute < bound`` for each group of ``columns``, which stand in alphabetical order. A group is its value (see
+    `group_value`); of several columns the tuple of its values."""
 
     __slots__ = ("attribute", "bounds", "columns")
 
@@ -63,12 +63,8 @@ class GroupPromises:
         if function is None:
             return GroupPromises(self.columns, attribute, self.bounds)
         images = {b: b if b in (_INF, -_INF) else function(b) for b in set(self.bounds.values())}
-        if None in images.values():
-            found = {g: i for g, b in self.bounds.items() if (i := images[b]) is not None}
-            return GroupPromises(self.columns, attribute, found)
-        return GroupPromises(
-            self.columns, attribute, dict(zip(self.bounds, map(images.__getitem__, self.bounds.values()), strict=True))
-        )
+        found = {g: image for g, b in self.bounds.items() if (image := images[b]) is not None}
+        return GroupPromises(self.columns, attribute, found)
 
     def renamed(self, names: tuple[str, ...]) -> GroupPromises:
         """The same about columns of other names."""

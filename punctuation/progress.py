@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, Value
 from oop.punctuation.policies import AtEnd, Policy, Punctuated, Timer
 from oop.punctuation.promise import Punctuation
@@ -38,6 +39,10 @@ class Progress:
     def promises(self) -> Iterator[Punctuation]:
         """What can be promised now and is worth it: the bound has reached the next multiple of ``every``."""
         return iter(())
+
+    def together(self) -> Iterator[Promise]:
+        """The same, with those about many groups as one."""
+        return self.promises()
 
     def so_far(self) -> Iterator[Punctuation]:
         """What it has promised, whether it helped anyone or not."""

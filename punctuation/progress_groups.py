@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from oop.punctuation.group_promises import GroupPromises, Promise, one_by_one
 from oop.punctuation.patterns import Bound, Value, group_value
 from oop.punctuation.policies import Policy, Timer
 from oop.punctuation.progress import Clocked, Progress
@@ -111,17 +112,20 @@ class Grouped(Progress):
         return self.rest
 
     def promises(self) -> Iterator[Punctuation]:
+        return one_by_one(self.together())
+
+    def together(self) -> Iterator[Promise]:
         rest = self._advance_rest()
         if rest is not None and self.due(rest, self.given_rest):
             self.given_rest = rest
             self.given = {g: b for g, b in self.given.items() if b > rest}
             yield Punctuation({self.attribute: rest})  # no active bound is below it: it holds for all
-        for group in self.trackers:
-            bound = self.bound_of(group)
-            given = self.given.get(group, self.given_rest)
-            if bound is not None and self.due(bound, given):
-                self.given[group] = bound
-                yield Punctuation({self.attribute: bound}, {self.by: group})
+        bounds = {g: b for g, t in self.trackers.items() if (b := greater(t.bound, self.floors.get(g))) is not None}
+        get = self.given.get
+        new = {g: b for g, b in bounds.items() if self.due(b, get(g, self.given_rest))}
+        self.given.update(new)
+        if new:
+            yield GroupPromises((self.by,), self.attribute, new)
 
     def so_far(self) -> Iterator[Punctuation]:
         if self.given_rest is not None:
@@ -184,17 +188,20 @@ class ClockedGroups(Grouped):
         bounds = {g: self.bound_of(g) for g in self.trackers}
         self.picture = {g: b for g, b in bounds.items() if b is not None}
 
-    def promises(self) -> Iterator[Punctuation]:
+    def together(self) -> Iterator[Promise]:
         rest = greater(self.clock.ticked, self.picture_rest)
         if rest is not None and (self.given_rest is None or rest > self.given_rest):
             self.given_rest = rest
             self.given = {g: b for g, b in self.given.items() if b > rest}
             yield Punctuation({self.attribute: rest})
+        new = {}
         for group, bound in self.picture.items():
             given = greater(self.given.get(group), self.given_rest)
             if given is None or bound > given:
-                self.given[group] = bound
-                yield Punctuation({self.attribute: bound}, {self.by: group})
+                new[group] = bound
+        self.given.update(new)
+        if new:
+            yield GroupPromises((self.by,), self.attribute, new)
 
     def state(self) -> Any:
         picture = [list(self.picture.items()), self.picture_rest]

@@ -118,12 +118,7 @@ class Arc:
                     break
                 train.append(following)
                 rows += following.num_rows
-            elif (
-                train
-                and isinstance(following, Punctuation)
-                and len(following.below) == 1
-                and not following.where
-            ):
+            elif train and isinstance(following, Punctuation) and len(following.below) == 1 and not following.where:
                 promises.update(dict.fromkeys(following.below, following))
             else:
                 break
@@ -161,6 +156,8 @@ class Notes(Protocol):
     """Whoever is told of each promise that leaves a box."""
 
     def note(self, promise: Punctuation) -> None: ...
+
+    def note_groups(self, promises: GroupPromises) -> None: ...
 
 
 @dataclass(eq=False)
@@ -302,8 +299,7 @@ class Box:
             self.promises_out += len(element)
             self.frontier.advance_groups(element)
             if self.stamps is not None:
-                for promise in element:
-                    self.stamps.note(promise)
+                self.stamps.note_groups(element)
         elif isinstance(element, Punctuation):
             self.promises_out += 1
             self.frontier.advance(element)

@@ -26,6 +26,7 @@ from oop.operators.base import (
     SHARDS,
     Asks,
     Columns,
+    Couples,
     Element,
     Held,
     Holds,
@@ -42,7 +43,7 @@ from oop.operators.ledger import Ledger, SetsAside
 from oop.operators.marks import is_partial
 from oop.operators.oldest import oldest_of
 from oop.operators.union import Union
-from oop.punctuation import Interest, Punctuation
+from oop.punctuation import GroupPromises, Interest, Punctuation
 from oop.punctuation.patterns import Equal
 
 
@@ -119,6 +120,11 @@ class Sharded:
         for shard in self.shards:
             if isinstance(shard.operator, Narrowing):
                 shard.operator.narrow(wanted)
+
+    def couple(self) -> bool:
+        """Promises about many groups as one, if the shards take and make them so."""
+        self.ports.coupled = all(isinstance(s.operator, Couples) and s.operator.couple() for s in self.shards)
+        return self.ports.coupled
 
     def ask(self, interests: Iterable[Interest]) -> None:
         """Promises of the shards' own that help."""
@@ -247,7 +253,11 @@ class Sharded:
         group which no other shard has."""
         for element in elements:
             with self._lock:
-                if isinstance(element, Punctuation):
+                if isinstance(element, GroupPromises):
+                    alone = own is not None and set(own) <= set(element.columns)
+                    for new in self.ports.advance_each([element], shard.number):
+                        self._out.extend(self.ports.leaving([new]) if alone else self.ports.promises_of(new))
+                elif isinstance(element, Punctuation):
                     if self.ports.advance(element, shard.number):
                         alone = own is not None and all(isinstance(element.where.get(c), Equal) for c in own)
                         self._out.extend(self.ports.promises(element, [element] if alone else None))

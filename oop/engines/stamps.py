@@ -5,7 +5,7 @@ This is all that `Run.blame` costs while nobody asks: a look at the clock for ea
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ from oop.clocks import Clock
 from oop.engines.boxes import Box
 from oop.errors import OopError
 from oop.operators.times import show_duration
-from oop.punctuation import Equal, Punctuation
+from oop.punctuation import Equal, GroupPromises, Punctuation
 from oop.punctuation.patterns import Bound, Value
 
 _GROUPS = 1_024  # stamps by group; when there are more, those of groups that no promise names any more go
@@ -49,8 +49,15 @@ class Stamps:
         if not groups:
             self.all = self.now()
             return
-        for group in groups:
-            self.by[group] = self.now()
+        self._stamp(groups)
+
+    def note_groups(self, promises: GroupPromises) -> None:
+        """The same for promises about many groups."""
+        alone = len(promises.columns) == 1
+        self._stamp((c, g if alone else g[i]) for i, c in enumerate(promises.columns) for g in promises.bounds)
+
+    def _stamp(self, groups: Iterable[tuple[str, Value]]) -> None:
+        self.by.update(dict.fromkeys(groups, self.now()))
         if len(self.by) > self._room:
             named = {c: self.box.frontier.named(c) for c in {c for c, _ in self.by}}
             self.by = {(c, v): s for (c, v), s in self.by.items() if v in named[c]}
