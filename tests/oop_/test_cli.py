@@ -79,6 +79,7 @@ NAMES = [
     "dedup",
     "disorder",
     "first_result",
+    "group_promises",
     "in_order",
     "joins",
     "joint",

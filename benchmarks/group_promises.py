@@ -1,0 +1,91 @@
+"""An order by group against one order of all rows: the same count and sum by key, where rows promise about each key by
+itself (a promise for each key and batch), and where they promise about all rows together.
+
+    python benchmarks/group_promises.py --full
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from _contenders import WARM_UP_ROWS, timed
+from _harness import Call, Case, Ratio, Run, at_least, compare, options
+from _workload import DESTINATIONS, Workload, read
+
+import oop
+
+SLACK = 10  # rows
+
+
+@dataclass(frozen=True)
+class Counting:
+    """``by`` are the columns that promises are by; ``source``: a policy of the source makes them, not an order."""
+
+    workload: Workload
+    keys: tuple[str, ...]
+    size: str
+    by: tuple[str, ...] = ()
+    source: bool = False
+
+    def run(self, call: Call, path: Path) -> Run:
+        return call(measure, path=str(path), keys=self.keys, size=self.size, by=self.by, source=self.source)
+
+
+def measure(path: str, keys: list[str], size: str, by: list[str], source: bool) -> dict[str, Any]:
+    """Seconds of the second run and of the first, and what the answer adds up to."""
+    table = read(Path(path))
+    key = pc.add(pc.multiply(table["src"], DESTINATIONS), table["dst"])
+    table = table.append_column("key", key.combine_chunks())
+
+    def work(rows: pa.Table) -> list[pa.RecordBatch]:
+        policy = oop.slack("0s", by=by[0] if by else None) if source else None
+        stream = oop.source(rows.to_batches(), time="ts", punctuate=policy)
+        if not source:
+            stream = oop.aurora.Assume(oop.Order("ts", SLACK, group_by=by))(stream)
+        counts = stream.window(oop.tumbling(size)).group_by(*keys).agg(n=oop.count(), total=oop.sum("len"))
+        return list(counts.run(engine=oop.Embedded(threads=1)))
+
+    work(table.slice(0, WARM_UP_ROWS))
+    first = timed(work, table)[0]  # its answer goes before the second run, as in the other benchmarks
+    seconds, batches = timed(work, table)
+    answer = pa.Table.from_batches(batches)
+    check = {name: pc.sum(answer[column]).as_py() for name, column in (("rows", "n"), ("total", "total"))}
+    found = {"seconds": seconds, "first_seconds": first, "rows": table.num_rows}
+    return {**found, "check": {**check, "groups": answer.num_rows}}
+
+
+def cases(rows: int) -> list[Case]:
+    return [
+        _case("1,000 groups, windows of 10 ms", rows, 1_000, "10ms", 0.3),
+        _case("1,000 groups, windows of 1 s", rows, 1_000, "1s", 0.3),
+        _case("1,000 groups of two columns, windows of 10 ms", rows, 1_000, "10ms", 0.3, ("src", "dst")),
+        _case("1,000 groups, by a policy of the source", rows, 1_000, "10ms", 0.3, source=True),
+        _case("10,000 groups, windows of 10 ms", rows, 10_000, "10ms", 0.1),
+        _case("10,000 groups, windows of 1 s", rows, 10_000, "1s", 0.1),
+    ]
+
+
+def _case(
+    name: str,
+    rows: int,
+    groups: int,
+    size: str,
+    limit: float,
+    keys: tuple[str, ...] = ("key",),
+    source: bool = False,
+) -> Case:
+    workload = Workload(rows, late=0, groups=groups)
+    contenders: Any = {
+        "by group": Counting(workload, keys, size, keys, source),
+        "of all rows": Counting(workload, keys, size, (), source),
+    }
+    return Case(name, contenders, [Ratio("by group", "of all rows", at_least(limit))])
+
+
+if __name__ == "__main__":
+    chosen = options(__doc__ or "", rows=300_000, repeat=1, full=1_000_000)
+    compare("group_promises", chosen, cases(chosen.rows))
