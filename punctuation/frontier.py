@@ -96,7 +96,11 @@ class Frontier:
 
     @property
     def has_several(self) -> bool:
-        """Is there a promise over several group columns?"""
+        """Is there a promise over several group columns?
+
+        >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A", "k": 1})).has_several
+        True
+        """
         return bool(self.mixed) or bool(self.cells)
 
     @property
@@ -123,7 +127,12 @@ class Frontier:
         return sorted({*self.by, *several})
 
     def flat(self) -> tuple[tuple[str, ...], GroupBounds] | None:
-        """The columns and the bounds of groups, where these are all that is said of groups, and alike."""
+        """The columns and the bounds of groups, where these are all that is said of groups, and alike.
+
+        >>> columns, bounds = Frontier.of(Punctuation({"ts": 9}, {"link": "A"})).flat()
+        >>> columns, bounds.linear
+        (('link',), {'ts': {'A': 9}})
+        """
         if len(self.by) + len(self.cells) != 1 or self.mixed:
             return None
         for columns, bounds in self.cells.items():
@@ -209,7 +218,11 @@ class Frontier:
         return True
 
     def take(self, promise: Promise) -> Promise | None:
-        """Take in whichever kind; what is new of it."""
+        """Take in whichever kind; what is new of it.
+
+        >>> Frontier().take(Punctuation({"ts": 5}))
+        Punctuation(ts < 5)
+        """
         if isinstance(promise, GroupPromises):
             return self.advance_groups(promise)
         return promise if self.advance(promise) else None

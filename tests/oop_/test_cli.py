@@ -79,6 +79,7 @@ NAMES = [
     "dedup",
     "disorder",
     "first_result",
+    "g1",
     "group_promises",
     "in_order",
     "joins",
