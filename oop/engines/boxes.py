@@ -205,7 +205,7 @@ class Box:
     stamps: Notes | None = None  # of a source: when it promised
     pending: Iterator[Element] | None = None
     unfinished: bool = False  # its last turn ended before what it had to do
-    had_turn: bool = False  # in this round
+    round: int = 0  # in which it had a turn
 
     def __post_init__(self) -> None:
         self._turn_ends = 0  # when so many rows have been put out
@@ -222,7 +222,12 @@ class Box:
     @property
     def holds_promise(self) -> bool:
         """Is there a promise to be worked off?"""
-        return not self.failed and (self.pending is not None or any(arc.queued_promises for arc in self.inputs))
+        if self.pending is not None:
+            return True
+        for arc in self.inputs:  # in every round of every box: as few steps as can be
+            if arc.queued_promises:
+                return True
+        return False
 
     @property
     def is_full(self) -> bool:

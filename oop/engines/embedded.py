@@ -213,6 +213,9 @@ class Run:
             pa.array([0])
         self._round_rows = _SOURCE_ROWS if self._pool is None else SHARDED_TRAIN_ROWS
         self._boxes, self._sources = self._build(root, engine)
+        self._there_and_back = self._boxes[::-1] + self._boxes
+        self._train: int | None = getattr(self._scheduler, "train", None)
+        self._rounds = 0
         self._elements = self._drive()
         self._left: Iterator[Punctuation] = iter(())  # of promises that came as one, those that are still to be read
 
@@ -360,8 +363,7 @@ class Run:
         return source.box.process_train(train)
 
     def _round(self) -> bool:
-        for box in self._boxes:
-            box.had_turn = False
+        self._rounds += 1
         ran = self._serve_promises()
         for box, rows in self._scheduler.turn(self._boxes):
             ran |= self._run(box, rows)
@@ -371,17 +373,17 @@ class Run:
         """A promise is an element of high priority (paper 004, A.1.1): boxes that have one go before all others, those
         nearest to the result first, and then the boxes that it comes to on its way."""
         ran = False
-        rows = getattr(self._scheduler, "train", None)
-        for box in self._boxes[::-1] + self._boxes:
+        for box in self._there_and_back:
             if box.holds_promise:
-                ran |= self._run(box, rows)
+                ran |= self._run(box, self._train)
         return ran
 
     def _run(self, box: Box, rows: int | None) -> bool:
-        if not box.has_work or box.is_pushed_back or (box.unfinished and box.had_turn):
+        """Let a box have its turn, but no second one in a round if it could not finish: inputs wait, too."""
+        if not box.has_work or box.is_pushed_back or (box.unfinished and box.round == self._rounds):
             return False
         self._guarded(box, partial(box.run, rows))
-        box.had_turn = True
+        box.round = self._rounds
         return True
 
     def _results(self) -> Iterator[Element]:
