@@ -222,12 +222,7 @@ class Box:
     @property
     def holds_promise(self) -> bool:
         """Is there a promise to be worked off?"""
-        if self.pending is not None:
-            return True
-        for arc in self.inputs:  # in every round of every box: as few steps as can be
-            if arc.queued_promises:
-                return True
-        return False
+        return self.pending is not None or any(arc.queued_promises for arc in self.inputs)
 
     @property
     def is_full(self) -> bool:

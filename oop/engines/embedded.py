@@ -42,7 +42,7 @@ from oop.sinks import open_sink
 _MANY_ROWS = 1_000_000
 _MOST_THREADS = 4  # unless asked for: between kernels they wait for one interpreter
 _SOURCE_ROWS = 65_536  # rows that a source gives in one round, if it has them at hand
-_ELEMENT_ROWS = 1_024  # what an element of a live input counts beside its rows: many small ones are work, too
+_ELEMENT_ROWS = 1_024  # what an element that waits counts beside its rows: many small ones are work, too
 
 
 class Embedded:
@@ -317,14 +317,12 @@ class Run:
                 if train is None:
                     break
                 any_read = True
-                promised = source.box.promises_out
                 rows += self._guarded(source.box, partial(self._take, source, train)) or 0
                 if self._failure is not None:
                     return True
-                if source.is_live:
-                    if not source.feed.waiting or source.box.promises_out > promised:
-                        break  # the next element may be long in coming; a promise ends the train (paper 004, A.1.1)
-                    rows += _ELEMENT_ROWS
+                if source.is_live and not releasing:
+                    break  # the next element may be long in coming
+                rows += _ELEMENT_ROWS if releasing else 0
             self._guarded(source.box, partial(source.tick, self._clock))
         return any_read
 
