@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -45,7 +46,8 @@ class Input:
     ``kind`` tells data that lies there whole (a file, in memory) from data that comes; ``rows`` is the number
     of rows where that is written somewhere. Every batch of `elements` has exactly this schema. ``plain`` is data that
     is a list, ``frame`` a Spark DataFrame with its ``channel`` column and the ``channels`` that are known, ``paths``
-    are the files that it reads, ``ring`` is one that tells when nothing is there.
+    are the files that it reads, ``ring`` is one that tells when nothing is there. ``waiting`` says whether the next
+    element is at hand, where that can be known.
 
     >>> import pyarrow as pa
     >>> given = open_input(pa.table({"ts": [1, 2, 3]}))
@@ -68,6 +70,7 @@ class Input:
     channels: tuple[str, ...] = field(default=(), repr=False)
     paths: tuple[str, ...] = field(default=(), repr=False)
     ring: Ring | None = field(default=None, repr=False)
+    waiting: Callable[[], bool] | None = field(default=None, repr=False)
     used: bool = field(default=False, repr=False, init=False)
 
     def count_rows(self) -> int | None:
@@ -299,7 +302,13 @@ def _of_iterable(data: Iterable[Any], declared: pa.Schema | None, batch_rows: in
     schema, peeked = (declared, None) if declared else _peek(start())
     once = isinstance(data, Iterator)
     plain = data if isinstance(data, list | tuple) else None
-    return Input(schema, kind, "iterable", start, batch_rows, once=once, peeked=peeked, plain=plain)
+    waiting = partial(_says_waiting, data) if not whole and hasattr(data, "waiting") else None
+    return Input(schema, kind, "iterable", start, batch_rows, once=once, peeked=peeked, plain=plain, waiting=waiting)
+
+
+def _says_waiting(data: Any) -> bool:
+    """What an iterable says itself, by an attribute or a method: is its next element at hand?"""
+    return bool(data.waiting() if callable(data.waiting) else data.waiting)
 
 
 def _count_rows(elements: Iterable[Any]) -> int | None:
@@ -317,10 +326,18 @@ def _of_callable(data: Callable[[], Any], declared: pa.Schema | None, batch_rows
     first = None if declared else open_input(data(), batch_rows=batch_rows)
     schema = first.schema if first else declared
 
-    def start() -> Iterator[Element]:
-        yield from open_input(data(), schema=schema, batch_rows=batch_rows).elements()
+    opened = first
 
-    return Input(schema, "live", "callable", start, batch_rows, peeked=first.elements() if first else None)
+    def start() -> Iterator[Element]:
+        nonlocal opened
+        opened = open_input(data(), schema=schema, batch_rows=batch_rows)
+        yield from opened.elements()
+
+    def waiting() -> bool:
+        return opened is not None and opened.waiting is not None and opened.waiting()
+
+    peeked = first.elements() if first else None
+    return Input(schema, "live", "callable", start, batch_rows, peeked=peeked, waiting=waiting)
 
 
 def _peek(elements: Iterator[Element]) -> tuple[pa.Schema, Iterator[Element]]:

@@ -128,6 +128,13 @@ class Accumulator(ABC):
         """The same, of which nothing but the result will be asked."""
         return self.take(indices)
 
+    def part(self, start: int, stop: int) -> Accumulator:
+        """The groups from one up to another, of which nothing but the result will be asked; they share memory."""
+        out = self.empty()
+        out.size = stop - start
+        out._arrays = {n: a[start:stop] for n, a in self._arrays.items()}
+        return out
+
     def clear(self, ids: Ids) -> None:
         """These groups begin anew."""
         for array in self._arrays.values():

@@ -18,6 +18,7 @@ from oop.kernels import views
 from oop.kernels.scratch import lasting_array
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Columns, Element, Held, Operator, Part, Spec
+from oop.operators.batches import couple
 from oop.operators.bucket import WID_END, WID_START
 from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds, is_promised
 from oop.operators.flush import Flush
@@ -29,6 +30,7 @@ from oop.operators.marks import is_late, is_partial
 from oop.operators.oldest import oldest_window
 from oop.operators.panes import PaneCode, PaneTree
 from oop.operators.partial_table import Partials
+from oop.operators.table_pieces import Piece, sliced
 from oop.operators.times import from_physical
 from oop.operators.wids import Windows
 from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
@@ -36,7 +38,6 @@ from oop.punctuation.group_promises import Promise
 from oop.punctuation.translate import Image, carry, carry_groups, carry_promise
 
 WINDOW_START, WINDOW_END = "window_start", "window_end"
-_WHOLE_BATCH = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,26 +269,17 @@ class AggregateOperator(Holding):
                 yield _at(window if still.all() else window.select(np.flatnonzero(still)), wid)
 
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
-        """Small windows leave together: a batch downstream costs more than a row."""
-        waiting: list[pa.RecordBatch] = []
-        rows = 0
-        for table in tables:
-            waiting.append(self._batch(table))
-            rows += len(table)
-            if rows >= _WHOLE_BATCH:
-                yield _couple(waiting)
-                waiting, rows = [], 0
-        if waiting:
-            yield _couple(waiting)
+        for pieces in sliced(tables, self.batch_rows):
+            yield couple([self._batch(piece) for piece in pieces])
 
-    def edges_of(self, table: Table) -> Edges:
+    def edges_of(self, table: Table | Piece) -> Edges:
         """Start and end of each group's window."""
         if table.slotted:
             return self.grid.edges(table.slots())
         start, end = self.grid.edges(np.array([table.slot]))  # one window: its edges are the same in every row
         return _constant(start, len(table)), _constant(end, len(table))
 
-    def _batch(self, table: Table) -> pa.RecordBatch:
+    def _batch(self, table: Table | Piece) -> pa.RecordBatch:
         edges = self.edges_of(table)
         times = [from_physical(edge, self.time) for edge in edges]
         batch = pa.RecordBatch.from_arrays([*times, *table.results(edges)], schema=self.output)
@@ -326,10 +318,6 @@ def _wids(batch: pa.RecordBatch, name: str) -> np.ndarray:
     wids = views.fixed_values(batch.column(name))
     assert wids is not None  # Bucket puts them there for every row
     return wids
-
-
-def _couple(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
 def _at(table: Table, wid: int) -> Table:

@@ -28,6 +28,8 @@ Part: TypeAlias = tuple[str, pa.RecordBatch | None]
 Columns: TypeAlias = frozenset[str] | None
 """Columns that are used; None: all of them."""
 Translate: TypeAlias = Callable[[Sequence[Frontier]], Frontier]
+BATCH_ROWS = 65_536
+"""Rows of an output batch, at most, where nobody says otherwise (see `Slices`)."""
 
 
 class Operator(Protocol):
@@ -70,6 +72,15 @@ class Asks(Protocol):
     """An operator that makes promises of its own; it is told which of them help, before its first element."""
 
     def ask(self, interests: Iterable[Interest]) -> None: ...
+
+
+@runtime_checkable
+class Slices(Protocol):
+    """An operator that may have much to put out at once: it does so in slices of at most ``batch_rows``, each made when
+    it is asked for. Who runs it may do something else in between (paper 004, section 6: a window that ends must not
+    hold up the rows of the next). It is told how many before its first element."""
+
+    batch_rows: int
 
 
 @runtime_checkable

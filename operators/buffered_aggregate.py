@@ -16,6 +16,7 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.operators.aggregate import Aggregate, AggregateOperator
 from oop.operators.base import Columns, Element, Held, Operator, Part, load_common, read_text, text_part
+from oop.operators.batches import coupled
 from oop.operators.bucket import WID_END, WID_START
 from oop.operators.coverage import INT64_MIN, as_int64
 from oop.operators.groups import Table
@@ -23,6 +24,7 @@ from oop.operators.keys import read_key
 from oop.operators.oldest import held_window
 from oop.operators.ordered_rows import OrderedRows, load_reached, save_reached
 from oop.operators.partial_table import Partials
+from oop.operators.table_pieces import Piece
 from oop.punctuation.group_promises import Promise, one_by_one
 
 _ROWS, _WINDOWS = "rows", "windows"
@@ -122,7 +124,10 @@ class BufferedAggregateOperator(AggregateOperator):
         table.update(np.repeat(wids, sizes), keys, self.store.shape.prepare(taken), None)
         return table
 
-    def _batch(self, table: Table) -> pa.RecordBatch:
+    def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
+        return coupled(map(self._batch, tables), self.batch_rows)  # a table of several windows is in order as a whole
+
+    def _batch(self, table: Table | Piece) -> pa.RecordBatch:
         batch = super()._batch(table)
         if not table.slotted:
             return batch

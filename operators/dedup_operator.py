@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.base import LATE_UNUSED, Columns, Element, Held, Part, Ports, load_common, text_part
+from oop.operators.base import BATCH_ROWS, LATE_UNUSED, Columns, Element, Held, Part, Ports, load_common, text_part
 from oop.operators.held_rows import as_type, take_column
 from oop.operators.marks import is_late
 from oop.operators.oldest import oldest_kept
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 class DedupOperator(ABC):
     """``late_unused`` counts admitted late rows: whether their key has been put out is no longer known."""
+
+    batch_rows = BATCH_ROWS
 
     def __init__(self, spec: Dedup, inputs: Sequence[pa.Schema]) -> None:
         self.spec = spec
@@ -152,7 +154,7 @@ class KeepBest(PassFirstComer):
         yield from ()
 
     def free(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
-        yield from self.seen.take_covered(self.covering(promises))
+        yield from self.seen.take_covered(self.covering(promises), self.batch_rows)
 
     def oldest(self) -> Held | None:
         """A row of the first slice, by the attribute that keys wait for."""

@@ -18,6 +18,7 @@ from oop.kernels import dispatch, views
 from oop.kernels.reference_joins import Reach
 from oop.operators.band import LEFT, Band
 from oop.operators.base import Held, Part
+from oop.operators.batches import cut
 from oop.operators.compute import compute as pc
 from oop.operators.dedup_operator import DedupOperator
 from oop.operators.join_promises import Moved
@@ -50,8 +51,8 @@ class Within(DedupOperator):
             return batch, batch.slice(0, 0)
         return batch.filter(there), batch.filter(pc.invert(there))
 
-    def forget(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch | None]:
-        return self.times.take_covered(self.covering(promises, held=True))
+    def forget(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
+        return self.times.take_covered(self.covering(promises, held=True), self.batch_rows)
 
     def begins(self, numbers: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows in order of key, then of time, and which of these begin a span."""
@@ -143,16 +144,14 @@ class KeepInSpan(Within):
 
     def free(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
         together: list[pa.RecordBatch] = []
-        for rows in self.waiting.take_covered(self.covering(promises)):  # in order of time
+        for rows in self.waiting.take_covered(self.covering(promises), _MANY):  # in order of time
             together.append(rows)
             if sum(r.num_rows for r in together) >= _MANY:
                 yield from self._decide(together)
                 together = []
         if together:
             yield from self._decide(together)
-        for complete in self.forget(promises):
-            if complete is not None:
-                yield complete
+        yield from self.forget(promises)
 
     def _decide(self, together: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Rows that no earlier one can come before, into spans."""
@@ -171,9 +170,9 @@ class KeepInSpan(Within):
         leaves = chosen[~newest] if self.last else chosen  # the last row of a span that another follows, or its first
         from_rows = leaves[leaves >= len(open_)] - len(open_)
         if len(from_rows):
-            yield _rows(rows, from_rows)
+            yield from cut(_rows(rows, from_rows), self.batch_rows)
         if self.last and (leaves < len(open_)).any():
-            yield self.times.rows(open_[leaves[leaves < len(open_)]])
+            yield from cut(self.times.rows(open_[leaves[leaves < len(open_)]]), self.batch_rows)
         self.times.insert(every[firsts[newest]], began[newest], kept)
         if len(open_):
             self.times.remove(open_)

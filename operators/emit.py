@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.base import (
+    BATCH_ROWS,
     Columns,
     Element,
     Held,
@@ -118,6 +119,15 @@ class EmitOperator:
     def ports(self) -> Ports:
         found: Ports = self.of.ports
         return found
+
+    @property
+    def batch_rows(self) -> int:
+        found: int = getattr(self.of, "batch_rows", BATCH_ROWS)
+        return found
+
+    @batch_rows.setter
+    def batch_rows(self, rows: int) -> None:
+        self.of.batch_rows = rows
 
     @property
     def buffered_rows(self) -> int:

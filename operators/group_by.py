@@ -14,13 +14,15 @@ import pyarrow as pa
 
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Columns, Element, Held, Operator, Spec
+from oop.operators.batches import couple
 from oop.operators.coverage import INT64_MAX, as_int64, covered
 from oop.operators.groups import Shape, Table
 from oop.operators.holding import Holding, can_merge, describe_groups, unique_schema
 from oop.operators.marks import is_late, is_partial
 from oop.operators.oldest import oldest_group
 from oop.operators.partial_table import Partials
-from oop.operators.times import slots_of
+from oop.operators.table_pieces import sliced
+from oop.operators.times import FAR, slots_of
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.translate import carry, carry_promise
 
@@ -112,31 +114,42 @@ class GroupByOperator(Holding):
         # what is newly covered matches what the promises add; only where a group column goes does the whole decide
         added = [self.spec.translate_promise(p, self.ports.frontiers, self.ports.inputs) for p in new]
         own = self._own() if None in added else Frontier.of(*(p for images in added if images for p in images))
-        gone: list[Table] = []
-        for number in self._candidates(own):
-            table = self.store.tables[number]
-            batch = pa.RecordBatch.from_pydict(table.key_arrays()) if self.keys else _rows(len(table))
-            taken = self.store.take_where(number, covered(own, batch))
-            if taken is not None:
-                gone.append(taken)
-        if gone:
-            yield pa.concat_batches([pa.RecordBatch.from_arrays(t.results(), schema=self.output) for t in gone])
+        yield from self._batches(self._taken(own))
         for punct, images in zip(new, added, strict=True):
             yield from self.ports.promises(punct, images)
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
-        for number in self.store.touched():
-            yield pa.RecordBatch.from_arrays(self.store.tables[number].copy().results(), schema=self.output)
+        return self._batches(self.store.tables[number].copy() for number in self.store.touched())
+
+    def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
+        for pieces in sliced(tables, self.batch_rows):
+            yield couple([pa.RecordBatch.from_arrays(piece.results(), schema=self.output) for piece in pieces])
 
     def oldest(self) -> Held | None:
         return oldest_group(self)
 
-    def _candidates(self, own: Frontier) -> list[int]:
-        """A linear promise reaches the slices below it; any other kind may reach every slice."""
+    def _taken(self, own: Frontier) -> Iterator[Table]:
+        """Remove and give the groups that promises cover, slice by slice."""
+        for number, whole in self._candidates(own):
+            table = self.store.tables[number]
+            if whole:
+                mask = np.ones(len(table), np.bool_)
+            else:
+                batch = pa.RecordBatch.from_pydict(table.key_arrays()) if self.keys else _rows(len(table))
+                mask = covered(own, batch)
+            taken = self.store.take_where(number, mask)
+            if taken is not None:
+                yield taken
+
+    def _candidates(self, own: Frontier) -> list[tuple[int, bool]]:
+        """A linear promise reaches the slices below it; any other kind may reach every slice. And whether all in them
+        is covered for certain: then no group need be looked at."""
         if own.is_linear and not own.ended and self.slot_on is not None and set(own.all.linear) == {self.slot_on}:
-            bound = as_int64(own.all.linear[self.slot_on])
-            return self.store.numbers_below(min(bound, INT64_MAX - 1))
-        return list(self.store.tables)
+            bound, shift = own.all.linear[self.slot_on], self.store.shift
+            numbers = self.store.numbers_below(min(as_int64(bound), INT64_MAX - 1))
+            # what is far from 0, or has no value, stands in one slot, whatever it is
+            return [(number, (number + 1) << shift <= min(bound, FAR)) for number in numbers]
+        return [(number, own.ended) for number in self.store.tables]
 
 
 def _rows(count: int) -> pa.RecordBatch:

@@ -215,9 +215,9 @@ class Table:
     def key_columns(self) -> list[Column]:
         return self.keys.columns()[: len(self.shape.keys)]
 
-    def key_arrays(self) -> dict[str, pa.Array]:
-        types = [*self.shape.key_types, pa.int64()] if self.slotted else self.shape.key_types
-        return dict(zip(self.shape.keys, self.keys.arrays(types), strict=False))
+    def key_arrays(self, start: int = 0, stop: int | None = None) -> dict[str, pa.Array]:
+        """The keys of all groups, or of some in a row."""
+        return dict(zip(self.shape.keys, self.keys.arrays(self.shape.key_types, start, stop), strict=False))
 
     def select(self, indices: np.ndarray) -> Table:
         """Some of the groups, as a table of their own."""

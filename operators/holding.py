@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from oop.errors import SchemaMismatch
 from oop.operators.aggregates import Aggregate
-from oop.operators.base import LATE_UNUSED, Part, Ports, Spec, load_common, text_part
+from oop.operators.base import BATCH_ROWS, LATE_UNUSED, Part, Ports, Spec, load_common, text_part
 from oop.operators.groups import Shape, Store
 from oop.operators.keys import read_key
 from oop.operators.marks import is_dropped
@@ -19,6 +19,8 @@ Named = tuple[tuple[str, Aggregate], ...]
 
 class Holding:
     """``late_unused`` counts admitted late rows whose group or windows had gone out."""
+
+    batch_rows = BATCH_ROWS
 
     def __init__(
         self, spec: Spec, inputs: Sequence[pa.Schema], keys: tuple[str, ...], aggregates: Named, adaptive: bool = True

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oop.kernels import views
-from oop.operators.base import Columns, Element, Held, Holds, Narrowing, Operator, Part, Spec
+from oop.operators.base import BATCH_ROWS, Columns, Element, Held, Holds, Narrowing, Operator, Part, Spec
+from oop.operators.batches import couple
 from oop.operators.ordered_rows import check_ascending, load_reached, save_reached, without_place
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
@@ -72,6 +73,15 @@ class InOrderOperator:
         return self.of.ports
 
     @property
+    def batch_rows(self) -> int:
+        found: int = getattr(self.of, "batch_rows", BATCH_ROWS)
+        return found
+
+    @batch_rows.setter
+    def batch_rows(self, rows: int) -> None:
+        self.of.batch_rows = rows
+
+    @property
     def late_unused(self) -> int:
         found: int = getattr(self.of, "late_unused", 0)
         return found
@@ -122,8 +132,9 @@ class InOrderOperator:
         if all((t[1:] >= t[:-1]).all() for t in times) and all(b[0] >= a[-1] for b, a in joins):
             yield from rows
             return
-        whole = rows[0] if len(rows) == 1 else pa.concat_batches(rows)
-        yield whole.take(pa.array(np.argsort(np.concatenate(times), kind="stable")))
+        whole, order = couple(rows), np.argsort(np.concatenate(times), kind="stable")
+        for start in range(0, len(order), self.batch_rows):
+            yield whole.take(pa.array(order[start : start + self.batch_rows]))
 
     def oldest(self) -> Held | None:
         return self.of.oldest() if isinstance(self.of, Holds) else None

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from oop.kernels import views
 from oop.operators.band import SameWindow
 from oop.operators.base import Columns, Element, Held, Part, load_common
+from oop.operators.batches import cut
 from oop.operators.join_operator import JoinOperator
 from oop.operators.ordered_rows import OrderedRows, check_ascending, load_reached, save_reached, without_place
 from oop.operators.times import show_time
@@ -125,7 +126,8 @@ class InOrderJoinOperator(JoinOperator):
         if pieces:
             whole, by = pa.concat_batches(pieces), np.concatenate(order)
             in_order = (by[1:] >= by[:-1]).all()
-            yield whole if in_order else whole.take(pa.array(np.argsort(by, kind="stable")))
+            whole = whole if in_order else whole.take(pa.array(np.argsort(by, kind="stable")))
+            yield from cut(whole, self.batch_rows)
 
     def oldest(self) -> Held | None:
         """The leading row that will leave next."""

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from oop.operators.base import Element, Held, Operator, Part, Ports, load_common
+from oop.operators.base import BATCH_ROWS, Element, Held, Operator, Part, Ports, load_common
+from oop.operators.batches import cut
 from oop.operators.releasing import held_row
 from oop.operators.sort import Sort
 from oop.operators.sorted_runs import SortedRuns
 from oop.punctuation import Punctuation
 
 _ROWS = "rows"
-_WHOLE_BATCH = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +36,8 @@ class InputSort(Sort):
 
 
 class InputSortOperator:
+    batch_rows = BATCH_ROWS
+
     def __init__(self, spec: InputSort, inputs: Sequence[pa.Schema]) -> None:
         self.spec = spec
         self.ports = Ports(spec, inputs)
@@ -67,10 +69,11 @@ class InputSortOperator:
         bound = frontier.bound(self.spec.on)
         found = None if bound is None else self.rows.take_below(bound)
         if found is not None:
-            for start in range(0, found.num_rows, _WHOLE_BATCH):
-                yield self.rows.released(found.slice(start, _WHOLE_BATCH))
+            for start in range(0, found.num_rows, self.batch_rows):
+                yield self.rows.released(found.slice(start, self.batch_rows))
         if frontier.ended:
-            yield from map(self.rows.released, self.rows.take_valueless())
+            for rows in self.rows.take_valueless():
+                yield from cut(self.rows.released(rows), self.batch_rows)
         yield from self.ports.promises(punct)
 
     def oldest(self) -> Held | None:

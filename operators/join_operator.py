@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.band import LEFT, RIGHT
-from oop.operators.base import LATE_UNUSED, Columns, Element, Held, Part, Ports, load_common, text_part
+from oop.operators.base import BATCH_ROWS, LATE_UNUSED, Columns, Element, Held, Part, Ports, load_common, text_part
 from oop.operators.coverage import bounds_of_rows, group_columns
 from oop.operators.join_output import JoinOutput
 from oop.operators.join_promises import linear_promises
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 class JoinOperator:
     """``late_unused`` counts admitted late rows that met nothing and could not be held."""
+
+    batch_rows = BATCH_ROWS
 
     def __init__(self, spec: Join, inputs: Sequence[pa.Schema]) -> None:
         self.spec, self.given = spec, inputs
@@ -104,14 +106,15 @@ class JoinOperator:
         """Rows that have met none, and will not: never padded if they are late."""
         if late:
             self.late_unused += len(rows)
-        elif self.spec.pads[port] and len(rows):
-            yield self.output.alone(columns, rows, port)
+        elif self.spec.pads[port]:
+            for start in range(0, len(rows), self.batch_rows):
+                yield self.output.alone(columns, rows[start : start + self.batch_rows], port)
 
     def _meet(self, arrived: Arrived, port: int, matched: np.ndarray | None, late: bool) -> Iterator[pa.RecordBatch]:
         """All pairs with rows that the other side holds; ``matched``, if anybody asks, is brought up to date."""
         other = self.sides[1 - port]
         in_time = np.zeros(len(arrived), np.bool_) if len(other.late) else None  # met one that was not late
-        for mine, theirs in other.probe(arrived, self.spec.band.reach(1 - port)):
+        for mine, theirs in other.probe(arrived, self.spec.band.reach(1 - port), self.batch_rows):
             mine, theirs = self._where(arrived, mine, theirs, port)
             if not len(mine):
                 continue
@@ -169,8 +172,10 @@ class JoinOperator:
         left, right = self.ports.frontiers
         return linear_promises((left, right), self.names, self.spec.band)
 
-    def _free(self, side: int) -> list[pa.RecordBatch]:
-        """Free the rows of a side that the other side's promises have passed; of those, what goes out."""
+    def _free(self, side: int) -> Iterator[pa.RecordBatch]:
+        """Free the rows of a side that the other side's promises have passed; of those, what goes out.
+
+        Each slice leaves when its rows are free, not before: a row that goes out is held no more."""
         own, time, frontier = self.sides[side], self.spec.times[1 - side], self.ports.frontiers[1 - side]
         least_held = partial(self.spec.band.least_held, side)
         groups = self._groups(side)
@@ -183,18 +188,20 @@ class JoinOperator:
             def least(cell: Cell) -> Bound:
                 return least_held(frontier.bound(time, dict(zip(groups, cell, strict=True))))
 
-            freed = own.purge_each(list(groups.values()), least, highest)
+            freed = own.purge_each(list(groups.values()), least, highest, self.batch_rows)
         else:
-            freed = own.purge(least_held(frontier.bound(time)))
-        found = []
-        for places in freed:  # nothing leaves before all are free: a row must not go out twice
-            if self.spec.pads[side]:
-                places = places[~own.matched[places]] if own.keeps_matched else places
-                late_ones = own.are_late(places)
-                places = places if late_ones is None else places[~late_ones]
-                if len(places):
-                    found.append(self.output.held_alone(own, places, side))
-        return found
+            freed = own.purge(least_held(frontier.bound(time)), self.batch_rows)
+        return _one_behind(self._padded(places, side) for places in freed)
+
+    def _padded(self, places: np.ndarray, side: int) -> pa.RecordBatch | None:
+        """Of rows that leave a side those that have met none, if they go out."""
+        own = self.sides[side]
+        if not self.spec.pads[side]:
+            return None
+        places = places[~own.matched[places]] if own.keeps_matched else places
+        late_ones = own.are_late(places)
+        places = places if late_ones is None else places[~late_ones]
+        return self.output.held_alone(own, places, side) if len(places) else None
 
     def _groups(self, side: int) -> dict[str, str]:
         """Columns by which the other side promises, that are keys: with this side's name for each."""
@@ -228,6 +235,17 @@ class JoinOperator:
         self.words.clear()
         for number, side in enumerate(self.sides):
             side.load(found, f"{number}/")
+
+
+def _one_behind(batches: Iterable[pa.RecordBatch | None]) -> Iterator[pa.RecordBatch]:
+    """Each when the next has been asked for."""
+    before = None
+    for batch in batches:
+        if before is not None:
+            yield before
+        before = batch
+    if before is not None:
+        yield before
 
 
 def _parted(rows: pa.RecordBatch, late_rows: np.ndarray | None, late: bool) -> Iterator[pa.RecordBatch]:

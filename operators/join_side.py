@@ -123,8 +123,8 @@ class Side:
                 valid = there if valid is None else valid & there
         return None if valid is None or valid.all() else valid
 
-    def probe(self, arrived: Arrived, reach: Reach) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Pairs of a row that arrived on the other side and a place here, some at a time."""
+    def probe(self, arrived: Arrived, reach: Reach, most: int = PAIRS) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Pairs of a row that arrived on the other side and a place here, at most so many at a time."""
         if not len(self.table) or not len(arrived):
             return
         if len(self) > 2 * self._looked_at:
@@ -133,13 +133,13 @@ class Side:
             points = arrived.points if rows is None else arrived.points[rows]
             start = 0
             while start < len(words):
-                mine, theirs, start = self.table.probe(words, points, reach, start, PAIRS)
+                mine, theirs, start = self.table.probe(words, points, reach, start, min(most, PAIRS))
                 mine = mine if rows is None else rows[mine]
                 if self.way.verifies and len(mine):
                     same = self.way.key(*self.table.read(theirs)) == arrived.words[mine]
                     mine, theirs = mine[same], theirs[same]
-                if len(mine):
-                    yield mine, theirs
+                for at in range(0, len(mine), most):  # of a single row there may be more
+                    yield mine[at : at + most], theirs[at : at + most]
 
     def _look(self, arrived: Arrived) -> None:
         """Do rows find very many of their key, in reach or not? Then they are to be found by time as well."""
@@ -212,14 +212,15 @@ class Side:
                 )
         return [found[n] for n in names]
 
-    def purge(self, least: int | float) -> Iterator[np.ndarray]:
-        """The places of rows whose point is below this one. They can be read until the next are asked for."""
+    def purge(self, least: int | float, most: int = PAIRS) -> Iterator[np.ndarray]:
+        """The places of rows whose point is below this one, at most so many at a time. They can be read until the next
+        are asked for."""
         for number, whole in self.slices.below(least):
             places = self._alive(number)
-            yield from self._free(number, places, None if whole else self.table.read(places)[1] < least)
+            yield from self._free(number, places, None if whole else self.table.read(places)[1] < least, most)
 
     def purge_each(
-        self, keys: list[str], least: Callable[[Cell], int | float], highest: int | float
+        self, keys: list[str], least: Callable[[Cell], int | float], highest: int | float, most: int = PAIRS
     ) -> Iterator[np.ndarray]:
         """The same where the least point depends on the values of some keys; ``highest`` is the greatest there is.
 
@@ -237,20 +238,22 @@ class Side:
             found = [least(cell) for cell in cells]
             gone = is_below(self.table.read(places)[1], [np.array(b)[of] for b in split_bounds(found, self.whole)])
             left = np.unique(of[~gone])
-            yield from self._free(number, places, gone)
+            yield from self._free(number, places, gone, most)
             self._cells.pop(number, None)
             if len(left):
                 self._cells[number] = keys, {cells[i] for i in left.tolist()}
 
-    def _free(self, number: int, places: np.ndarray, gone: np.ndarray | None) -> Iterator[np.ndarray]:
-        leaving = places if gone is None else places[gone]
+    def _free(self, number: int, places: np.ndarray, gone: np.ndarray | None, most: int) -> Iterator[np.ndarray]:
+        leaving, left = (places, places[:0]) if gone is None else (places[gone], places[~gone])
         if not len(leaving):
             return
-        yield leaving
-        self.slices.replace(number, places[:0] if gone is None else places[~gone])
-        self.table.remove(leaving)
-        self.places.give(leaving)
-        self._tidy()
+        self.slices.replace(number, left)
+        for start in range(0, len(leaving), most):
+            here = leaving[start : start + most]
+            yield here
+            self.table.remove(here)
+            self.places.give(here)
+        self._tidy()  # not before: it would keep what is in slices alone
 
     def remove(self, places: np.ndarray) -> None:
         """Rows that leave before their time. Their slices are looked through later, or when many have left."""

@@ -101,8 +101,9 @@ class KeyedTimes:
         for number in np.unique(slots).tolist():
             self._leave(number, np.isin(self._slices.places(number), places))
 
-    def take_covered(self, frontier: Frontier) -> Iterator[pa.RecordBatch | None]:
-        """Remove the times that match a promise about keys and time; the rows that were kept."""
+    def take_covered(self, frontier: Frontier, most: int) -> Iterator[pa.RecordBatch]:
+        """Remove the times that match a promise about keys and time; give the rows that were kept, if rows are, at most
+        so many at a time."""
         linear = frontier.all.linear
         simple = not frontier.ended and frontier.is_linear and set(linear) == {self.time}
         for number in self._slices.numbers():
@@ -114,10 +115,14 @@ class KeyedTimes:
             else:
                 gone = covered(frontier, self._named(places, self.time))
             if gone.any():
-                yield self.rows(places[gone]) if self.keeps_rows else None
+                yield from self._given(places[gone], most) if self.keeps_rows else ()
                 self._leave(number, gone)
             if simple and self._slices.start(number) >= linear[self.time]:
                 return
+
+    def _given(self, places: np.ndarray, most: int) -> Iterator[pa.RecordBatch]:
+        for start in range(0, len(places), most):
+            yield self.rows(places[start : start + most])
 
     def _leave(self, number: int, gone: np.ndarray) -> None:
         places = self._slices.places(number)

@@ -135,19 +135,31 @@ class KeyTable:
     def columns(self) -> list[Column]:
         """The keys by id, text as it is."""
         codes = self.codes.columns()
-        return [views.column(self._text(i)) if i in self.texts else codes[i] for i in range(len(self.kinds))]
-
-    def arrays(self, types: Sequence[pa.DataType]) -> list[pa.Array]:
-        """The keys by id as columns of these types."""
         found = []
-        codes = self.codes.columns()
+        for i in range(len(self.kinds)):
+            if i not in self.texts:
+                found.append(codes[i])
+            else:
+                values = self._text(i, pa.large_binary())
+                found.append(views.column(values if self.alone else values.take(pa.array(codes[i].data))))
+        return found
+
+    def arrays(self, types: Sequence[pa.DataType], start: int = 0, stop: int | None = None) -> list[pa.Array]:
+        """The keys by id as columns of these types; of some ids in a row, if they are given."""
+        found = []
+        stop = len(self) if stop is None else stop
+        codes = [views.slice_rows(column, start, stop) for column in self.codes.columns()]
         for i, type_ in enumerate(types):
             if i not in self.texts:
                 found.append(views.to_arrow(codes[i], type_))
-            elif pa.types.is_string(type_) or pa.types.is_large_string(type_):
-                found.append(self._text(i, type_))
+            elif self.alone:
+                found.append(views.to_arrow(views.slice_rows(self.texts[i].columns()[0], start, stop), type_))
             else:
-                found.append(views.to_arrow(views.column(self._text(i)), type_))
+                plain = pa.types.is_string(type_) or pa.types.is_large_string(type_)
+                # not in the type itself: all texts would be laid out for it, however few are taken
+                values = self._text(i, pa.large_string() if plain else pa.large_binary())
+                taken = values.take(pa.array(codes[i].data))
+                found.append(taken.cast(type_) if plain else views.to_arrow(views.column(taken), type_))
         return found
 
     def take(self, ids: np.ndarray) -> list[Column]:
@@ -161,6 +173,6 @@ class KeyTable:
                 found.append(views.take_rows(self.texts[i].columns()[0], here))
         return found
 
-    def _text(self, place: int, type_: pa.DataType | None = None) -> pa.Array:
-        values = views.to_arrow(self.texts[place].columns()[0], type_ or pa.large_binary())
-        return values if self.alone else values.take(pa.array(self.codes.columns()[place].data))
+    def _text(self, place: int, type_: pa.DataType) -> pa.Array:
+        """The texts of a column by their codes."""
+        return views.to_arrow(self.texts[place].columns()[0], type_)

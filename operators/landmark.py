@@ -19,6 +19,7 @@ from oop.operators.base import Columns, Operator
 from oop.operators.bucket import WID_END, WID_START, Grid
 from oop.operators.groups import Table
 from oop.operators.landmark_operator import LandmarkOperator
+from oop.operators.table_pieces import Piece
 from oop.operators.times import from_physical
 from oop.punctuation import Frontier
 from oop.punctuation.patterns import Bound
@@ -113,7 +114,7 @@ class LandmarkAggregate(Aggregate):
 class OpenOperator(AggregateOperator):
     """One window without an end: its end is null."""
 
-    def _batch(self, table: Table) -> pa.RecordBatch:
+    def _batch(self, table: Table | Piece) -> pa.RecordBatch:
         begin = np.full(len(table), self.grid.start(0))
         times = [from_physical(begin, self.time), pa.nulls(len(table), self.time)]
         return pa.RecordBatch.from_arrays([*times, *table.results()], schema=self.output)

@@ -17,19 +17,20 @@ import pyarrow as pa
 
 from oop.errors import OopError
 from oop.kernels import views
-from oop.operators.aggregate import WINDOW_END, Aggregate, AggregateOperator, _at, _couple, _wid_bound
+from oop.operators.aggregate import WINDOW_END, Aggregate, AggregateOperator, _at, _wid_bound
 from oop.operators.base import Element, Part, read_text, text_part
+from oop.operators.batches import coupled
 from oop.operators.bucket import WID_START
 from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, int_bounds
 from oop.operators.groups import Table
 from oop.operators.keys import KeyTable
 from oop.operators.marks import is_late, is_partial
+from oop.operators.table_pieces import pieces_of
 from oop.operators.times import from_physical, show_time
 from oop.punctuation import Frontier
 from oop.punctuation.group_promises import Promise, one_by_one
 
 _RUNNING, _LAST = "running", "last"
-_WHOLE_BATCH = 65_536
 _MOST = 100_000_000  # rows that steps without a change may put out
 
 
@@ -78,7 +79,8 @@ class LandmarkOperator(AggregateOperator):
             return
         most = max(map(_wid_bound, new))
         if most > INT64_MIN:  # bounds on other attributes complete nothing
-            yield from _together((self._changed if self.changes else self._steps)(before, frontier, most))
+            steps = self._changed if self.changes else self._steps
+            yield from coupled(steps(before, frontier, most), self.batch_rows)
         if as_int64(frontier.bound(WID_START)) == INT64_MAX:
             self._run_on(self._table())
         for punct in new:
@@ -170,14 +172,14 @@ class LandmarkOperator(AggregateOperator):
             return
         if rows * (until - first) > _MOST:
             self._refuse(rows, first, until)
-        if any(a.sees_window for _, a in table.shape.aggregates):
+        if rows > self.batch_rows or any(a.sees_window for _, a in table.shape.aggregates):
             for table.slot in range(first, until):
-                yield self._batch(table)
+                yield from map(self._batch, pieces_of(table, self.batch_rows))
             return
         table.slot = first
         one = self._batch(table)
         place = one.schema.get_field_index(WINDOW_END)
-        many = max(1, _WHOLE_BATCH // rows)
+        many = max(1, self.batch_rows // rows)
         for begin in range(first, until, many):
             wids = np.arange(begin, min(begin + many, until))
             ends = from_physical(np.repeat(self.grid.edges(wids)[1], rows), self.time)
@@ -230,15 +232,3 @@ class LandmarkOperator(AggregateOperator):
 
 def _least(steps: np.ndarray) -> int:
     return int(steps.min()) if len(steps) else INT64_MAX
-
-
-def _together(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Small ones leave together: a batch downstream costs more than a row."""
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(b.num_rows for b in waiting) >= _WHOLE_BATCH:
-            yield _couple(waiting)
-            waiting = []
-    if waiting:
-        yield _couple(waiting)

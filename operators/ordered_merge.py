@@ -16,14 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oop.kernels import dispatch, views
-from oop.operators.base import Columns, Element, Held, Operator, Part, Ports, load_common
+from oop.operators.base import BATCH_ROWS, Columns, Element, Held, Operator, Part, Ports, load_common
+from oop.operators.batches import cut
 from oop.operators.ordered_rows import OrderedRows, load_reached, save_reached, without_place
 from oop.operators.releasing import held_row
 from oop.operators.union import Union
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.translate import carry
-
-_WHOLE_BATCH = 65_536
 
 
 @dataclass(frozen=True)
@@ -61,6 +60,8 @@ class OrderedMerge(Union):
 
 class OrderedMergeOperator:
     late_unused = 0
+
+    batch_rows = BATCH_ROWS
 
     def __init__(self, spec: OrderedMerge, inputs: Sequence[pa.Schema]) -> None:
         self.spec = spec
@@ -108,13 +109,13 @@ class OrderedMergeOperator:
         runs = [(rows, found) for rows, found in taken if found is not None]
         if len(runs) == 1:
             rows, found = runs[0]
-            yield rows.released(found)
+            yield from cut(rows.released(found), self.batch_rows)
         elif runs:
             whole = pa.concat_batches([found for _, found in runs])
             starts = np.cumsum([0, *(found.num_rows for _, found in runs)])
             order = dispatch.kernels().merge_runs(views.times(whole.column(self.spec.on)), starts)
-            for start in range(0, len(order), _WHOLE_BATCH):
-                yield self.rows[0].released(whole.take(pa.array(order[start : start + _WHOLE_BATCH])))
+            for start in range(0, len(order), self.batch_rows):
+                yield self.rows[0].released(whole.take(pa.array(order[start : start + self.batch_rows])))
 
     def oldest(self) -> Held | None:
         """The row that will leave next, and the slowest input."""

@@ -164,6 +164,13 @@ class Quantile(HoldsRows):
                 return self._with(rows, len(indices))
         return self.take(indices)  # what waits belongs into a sketch
 
+    def part(self, start: int, stop: int) -> Accumulator:
+        out = super().part(start, stop)
+        assert isinstance(out, Quantile)
+        groups = range(start, stop) if self._sketches else ()
+        out._sketches = {g - start: self._sketches[g] for g in groups if g in self._sketches}
+        return out
+
     def clear(self, ids: np.ndarray) -> None:
         super().clear(ids)
         for group in ids.tolist() if self._sketches else ():

@@ -11,7 +11,18 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from oop.operators.base import LATE_UNUSED, Columns, Element, Held, Part, Ports, Spec, load_common, text_part
+from oop.operators.base import (
+    BATCH_ROWS,
+    LATE_UNUSED,
+    Columns,
+    Element,
+    Held,
+    Part,
+    Ports,
+    Spec,
+    load_common,
+    text_part,
+)
 from oop.operators.held_rows import check_takeable
 from oop.operators.marks import is_late
 from oop.operators.ordering import order_by_time, order_rows
@@ -21,8 +32,6 @@ from oop.punctuation import END, Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
 from oop.punctuation.search import above
 from oop.punctuation.translate import carry, carry_promise
-
-_WHOLE_BATCH = 65_536
 
 
 class Releasing(Spec):
@@ -56,6 +65,8 @@ class Releasing(Spec):
 
 class ReleasingOperator(ABC):
     """``late_unused`` counts admitted late rows: what they belong between has left (DESIGN section 3)."""
+
+    batch_rows = BATCH_ROWS
 
     def __init__(self, spec: Releasing, inputs: Sequence[pa.Schema]) -> None:
         self.spec = spec
@@ -103,7 +114,7 @@ class ReleasingOperator(ABC):
         count = 0
         for rows in self.rows.take_covered(frontier):
             valueless = not self._has_times(rows)
-            if waiting and (valueless or count + rows.num_rows > _WHOLE_BATCH):
+            if waiting and (valueless or count + rows.num_rows > self.batch_rows):
                 yield from self._sorted(pa.concat_batches(waiting))
                 waiting, count = [], 0
             if valueless:
@@ -124,7 +135,7 @@ class ReleasingOperator(ABC):
             order = order_rows([rows.column(self.spec.on), *ties])
         else:
             order = order_by_time(self.rows.times(rows), ties)
-        yield from self.rows.released(rows, order)
+        yield from self.rows.released(rows, order, self.batch_rows)
 
     def oldest(self) -> Held | None:
         """The row that will leave next."""

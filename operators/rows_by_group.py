@@ -231,6 +231,12 @@ class HoldsRows(Accumulator):
     def take_results(self, indices: np.ndarray) -> Accumulator:
         return self._with(self.settle(self.gather(indices)), len(indices))
 
+    def part(self, start: int, stop: int) -> Accumulator:
+        rows = self.rows()  # of all groups once; those of some stand together then
+        first, last = np.searchsorted(rows.ids, [start, stop]).tolist()
+        columns = tuple(c.slice(first, last - first) for c in rows.columns)
+        return self._with(Rows(rows.ids[first:last] - start, columns), stop - start)
+
     def clear(self, ids: np.ndarray) -> None:
         if self._waiting:
             stays = np.ones(self.size + 1, np.bool_)  # the last is for rows that are gone already

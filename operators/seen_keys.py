@@ -21,10 +21,8 @@ from oop.operators.keys import KeyTable, read_key
 from oop.operators.ordering import order_rows
 from oop.operators.slice_parts import SliceParts
 from oop.operators.time_slices import MOST, WIDEST
-from oop.operators.times import NULL_SLOT, slots_of
+from oop.operators.times import FAR, NULL_SLOT, slots_of
 from oop.punctuation import Frontier
-
-_FAR = 2**61  # values beyond this stand in one slot
 
 
 @dataclass(eq=False)
@@ -148,33 +146,39 @@ class SeenKeys:
             part.rows.put(ids, rows.columns, None)
         self._account(number, len(part) - before, part.nbytes - size)
 
-    def batch(self, part: _Slice) -> pa.RecordBatch:
-        """What a slice holds: its keys, or the rows that are kept."""
+    def batch(self, part: _Slice, ids: np.ndarray | None = None) -> pa.RecordBatch:
+        """What a slice holds: its keys, or the rows that are kept; of some ids, or of all."""
         if part.rows is None:
-            return pa.RecordBatch.from_arrays(part.keys.arrays(self.types), names=self.names)
-        columns = part.rows.take(self.schema.names, np.arange(len(part)))
+            keys = self._named(part)
+            return keys if ids is None else keys.take(pa.array(ids))
+        columns = part.rows.take(self.schema.names, np.arange(len(part)) if ids is None else ids)
         return pa.RecordBatch.from_arrays([columns[n] for n in self.schema.names], schema=self.schema)
 
-    def take_covered(self, frontier: Frontier) -> Iterator[pa.RecordBatch]:
-        """Remove and give what matches a promise, slices in order."""
+    def take_covered(self, frontier: Frontier, most: int) -> Iterator[pa.RecordBatch]:
+        """Remove and give what matches a promise, slices in order, at most so many rows at a time."""
+        for part, gone in self._taken(frontier):
+            for start in range(0, len(gone), most):
+                yield self.batch(part, gone[start : start + most])
+
+    def drop_covered(self, frontier: Frontier) -> None:
+        """The same, given to nobody."""
+        for _ in self._taken(frontier):
+            pass
+
+    def _taken(self, frontier: Frontier) -> Iterator[tuple[_Slice, np.ndarray]]:
+        """What leaves of each slice that promises reach: ids there. It has left when it is given."""
         for number, whole in list(self._reached(frontier)):
             part = self._slices[number]
-            rows = self.batch(part)
-            gone = np.ones(len(part), np.bool_) if whole else covered(frontier, rows)
+            gone = np.ones(len(part), np.bool_) if whole else covered(frontier, self._named(part))
             if gone.any():
                 self._remove(number)
                 if not gone.all():
-                    self._merge(number, rows.filter(pa.array(~gone)))
-                    rows = rows.filter(pa.array(gone))
-                yield rows
+                    self._merge(number, self.batch(part, np.flatnonzero(~gone)))
+                yield part, np.flatnonzero(gone)
 
-    def drop_covered(self, frontier: Frontier) -> None:
-        """The same, given to nobody: of whole slices nothing need be made."""
-        for number, whole in list(self._reached(frontier)):
-            if whole:
-                self._remove(number)
-        for _ in self.take_covered(frontier):
-            pass
+    def _named(self, part: _Slice) -> pa.RecordBatch:
+        """The keys of a slice."""
+        return pa.RecordBatch.from_arrays(part.keys.arrays(self.types), names=self.names)
 
     def _remove(self, number: int) -> None:
         part = self._slices.pop(number)
@@ -191,7 +195,7 @@ class SeenKeys:
         for number in sorted(self._slices):
             if number << self._shift < bound:
                 # what is far from 0 or has no value stands in one slot, whatever it is
-                yield number, (number + 1) << self._shift <= min(bound, _FAR)
+                yield number, (number + 1) << self._shift <= min(bound, FAR)
 
     def least(self) -> pa.RecordBatch | None:
         """What the first slice holds, if there is one with values."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.operators.aggregate import WINDOW_START
-from oop.operators.base import LATE_UNUSED, Element, Held, Part, Ports, load_common, text_part
+from oop.operators.base import BATCH_ROWS, LATE_UNUSED, Element, Held, Part, Ports, load_common, text_part
 from oop.operators.coverage import INT64_MAX, as_int64, bounds_of_rows, cells_of, group_columns
 from oop.operators.emitted_ends import EmittedEnds
 from oop.operators.exchange import HASHES
@@ -28,12 +28,12 @@ from oop.punctuation.patterns import Bound
 if TYPE_CHECKING:
     from oop.operators.session import Session
 
-_WHOLE_BATCH = 65_536
-
 
 class SessionOperator:
     """``late_unused`` counts admitted late rows that came too late, would have touched what had gone out, or would have
     begun a session before what has been promised about ``window_start``."""
+
+    batch_rows = BATCH_ROWS
 
     def __init__(self, spec: Session, inputs: Sequence[pa.Schema], whole: bool) -> None:
         self.spec, self.whole = spec, whole
@@ -88,8 +88,8 @@ class SessionOperator:
             return
         frontier = self.ports.frontiers[0]
         closed = self._closed(frontier, new)
-        for at in range(0, len(closed), _WHOLE_BATCH):
-            yield from self._put_out(closed[at : at + _WHOLE_BATCH])
+        for at in range(0, len(closed), self.batch_rows):
+            yield from self._put_out(closed[at : at + self.batch_rows])
         self._tidy(frontier)
         yield from self._promises()
 
@@ -172,8 +172,8 @@ class SessionOperator:
     def open_results(self) -> Iterator[pa.RecordBatch]:
         """The sessions that are open, as they are now."""
         slots = self.table.slots()
-        for at in range(0, len(slots), _WHOLE_BATCH):
-            here = slots[at : at + _WHOLE_BATCH]
+        for at in range(0, len(slots), self.batch_rows):
+            here = slots[at : at + self.batch_rows]
             yield self._batch(here, self.table.read(here))
 
     def oldest(self) -> Held | None:

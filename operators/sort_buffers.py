@@ -12,12 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
+from oop.operators.base import BATCH_ROWS
 from oop.operators.coverage import INT64_MAX
 from oop.operators.held_rows import HeldRows, Places, with_room
 from oop.operators.keys import KeyTable, read_key
 from oop.operators.words import from_words, to_words
 
-_WHOLE_BATCH = 65_536
 _GONE = 65_536  # rows that have left which may still have numbers
 
 
@@ -123,8 +123,8 @@ class SortBuffers:
         return self.times(places).min().item() if len(places) else None
 
     def _remove(self, places: np.ndarray) -> list[pa.RecordBatch]:
-        starts = range(0, len(places), _WHOLE_BATCH)
-        out = [self.batch(places[start : start + _WHOLE_BATCH]) for start in starts]
+        starts = range(0, len(places), BATCH_ROWS)
+        out = [self.batch(places[start : start + BATCH_ROWS]) for start in starts]
         self.places.give(places)
         self._count -= len(places)
         if not self._count:

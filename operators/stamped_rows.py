@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.operators.base import Part
+from oop.operators.base import BATCH_ROWS, Part
 from oop.operators.coverage import INT64_MAX, matching
 from oop.operators.held_rows import as_type, held_as, plain_schema, take_column
 from oop.operators.ordering import order_rows
@@ -20,7 +20,6 @@ from oop.operators.pieces import take_short
 from oop.punctuation import Punctuation
 from oop.punctuation.patterns import Bound
 
-_WHOLE_BATCH = 65_536
 _HELD, _STAMPS = "held", "stamps"
 _UNKNOWN = INT64_MAX  # came before the clock was first seen
 _Piece = tuple[pa.RecordBatch, np.ndarray]
@@ -118,8 +117,8 @@ class StampedRows:
         staying = np.sort(order[count:])
         if len(staying):
             self._append(_taken(rows, staying, self._plain), stamps[staying])
-        for start in range(0, count, _WHOLE_BATCH):
-            yield _taken(rows, order[start : min(start + _WHOLE_BATCH, count)], self.schema)
+        for start in range(0, count, BATCH_ROWS):
+            yield _taken(rows, order[start : min(start + BATCH_ROWS, count)], self.schema)
 
     def sort_before(self, batch: pa.RecordBatch, last: pa.RecordBatch) -> np.ndarray:
         """Which rows sort before another one?"""

@@ -30,6 +30,7 @@ from oop.operators.groups import Table
 from oop.operators.holding import unique_schema
 from oop.operators.marks import keep_late
 from oop.operators.partial_table import Partials
+from oop.operators.table_pieces import Piece
 from oop.operators.times import from_physical
 from oop.punctuation import Punctuation
 from oop.punctuation.group_promises import Promise
@@ -101,8 +102,9 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
             open_ = began.values != _OUT
             late = np.flatnonzero(open_ & (began.values < self.now - self.timeout))
             if len(late):
-                yield self._leaving(table.select(late), early=True)
                 began.values[late], began.counts[late] = _OUT, 1
+                for at in range(0, len(late), self.batch_rows):
+                    yield self._leaving(table.select(late[at : at + self.batch_rows]), early=True)
             waiting = began.values[began.values != _OUT]
             self.due = min(self.due, int(waiting.min(initial=INT64_MAX - self.timeout)) + self.timeout)
             self.store.replace(number, table)
@@ -110,7 +112,7 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
         return (batch for batch in super()._batches(tables) if batch.num_rows)
 
-    def _batch(self, table: Table) -> pa.RecordBatch:
+    def _batch(self, table: Table | Piece) -> pa.RecordBatch:
         """Windows whose time has come; without those that are out."""
         began = _began(table)
         out = began.values == _OUT
@@ -119,7 +121,7 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
             table = table.select(np.flatnonzero(~out))
         return self._leaving(table, early=False)
 
-    def _leaving(self, table: Table, early: bool) -> pa.RecordBatch:
+    def _leaving(self, table: Table | Piece, early: bool) -> pa.RecordBatch:
         edges = self.edges_of(table)
         times = [from_physical(edge, self.time) for edge in edges]
         mark = pa.array(np.full(len(table), early))
@@ -130,7 +132,7 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
         self.due = INT64_MIN
 
 
-def _began(table: Table) -> Min:
+def _began(table: Table | Piece) -> Min:
     found = table.accumulators[-1]
     assert isinstance(found, Min)
     return found

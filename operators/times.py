@@ -87,6 +87,8 @@ def _zone(type_: pa.DataType) -> timezone | None:
 
 NULL_SLOT = 2**62
 """Where rows without a value stand: above every other slot."""
+FAR = 2**61
+"""Values beyond this, or beyond its negative, stand in one slot."""
 
 
 def slots_of(column: pa.Array) -> np.ndarray:
@@ -101,8 +103,8 @@ def slots_of(column: pa.Array) -> np.ndarray:
     if times.dtype == np.float64:
         known = ~np.isnan(times)
         valid[valid] = known
-        times = np.floor(np.clip(times[known], -(2.0**61), 2.0**61))
-    out[valid] = np.clip(times, -(2**61), 2**61)
+        times = np.floor(np.clip(times[known], -float(FAR), float(FAR)))
+    out[valid] = np.clip(times, -FAR, FAR)
     return out
 
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.operators import time_slices
-from oop.operators.base import Part
+from oop.operators.base import BATCH_ROWS, Part
 from oop.operators.compute import compute as pc
 from oop.operators.coverage import covered
 from oop.operators.held_rows import held_as, laid_out, plain_schema, take_column
@@ -26,7 +26,6 @@ from oop.punctuation import Frontier
 from oop.punctuation.patterns import Bound
 
 _FINE = 2.0**-18  # how finely float times are told apart at first
-_WHOLE_BATCH = 65_536  # rows that leave together
 Mask = Callable[[pa.RecordBatch], np.ndarray]
 
 
@@ -178,11 +177,12 @@ class WaitingRows:
         value: Bound = self.times(self._joined(min(self._slices))).min().item()
         return value
 
-    def released(self, rows: pa.RecordBatch, order: np.ndarray | None = None) -> Iterator[pa.RecordBatch]:
+    def released(
+        self, rows: pa.RecordBatch, order: np.ndarray | None = None, most: int = BATCH_ROWS
+    ) -> Iterator[pa.RecordBatch]:
         """Rows that were taken, in another order if one is given, as they came in: in their own types."""
-        for start in range(0, rows.num_rows, _WHOLE_BATCH):
-            end = start + _WHOLE_BATCH
-            part = rows.slice(start, _WHOLE_BATCH) if order is None else _taken(rows, order[start:end])
+        for start in range(0, rows.num_rows, most):
+            part = rows.slice(start, most) if order is None else _taken(rows, order[start : start + most])
             yield laid_out(part, self.schema)
 
     def save(self, prefix: str = "") -> Iterator[Part]:

@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from oop.engines.sharded import Sharded
 from oop.errors import OopError, PunctuationViolated
-from oop.operators.base import Couples, Element, Operator, Stateful, TakesTrains
+from oop.operators.base import BATCH_ROWS, Couples, Element, Operator, Slices, Stateful, TakesTrains
+from oop.operators.batches import cut
 from oop.operators.bucket import WID_START
 from oop.operators.coverage import broken_promises
 from oop.operators.input import InputOperator
@@ -29,12 +30,16 @@ from oop.punctuation.group_promises import Promise, one_by_one
 TRAIN_ROWS = 8_192  # batches smaller than this are coupled before a box takes them
 CAPACITY_ROWS = 524_288  # rows that may wait in a queue, or be on their way through other threads
 SHARDED_TRAIN_ROWS = 262_144  # rows that cross to other threads together: each crossing has its price
+OVERTAKING_ROWS = 65_536  # of these, how many may be from behind a promise
+_TURN = 2  # slices that a box takes, or puts out, before others have their turn
 
 
 class Arc:
-    """A queue from a box to one port of another, or to whoever reads the result (``target`` None)."""
+    """A queue from a box to one port of another, or to whoever reads the result (``target`` None). What is coupled in
+    it has at most ``batch_rows``."""
 
-    def __init__(self, target: Box | None, port: int, route: int | None) -> None:
+    def __init__(self, target: Box | None, port: int, route: int | None, batch_rows: int = BATCH_ROWS) -> None:
+        self.batch_rows = batch_rows
         self.target = target
         self.port = port
         self.route = route
@@ -43,6 +48,7 @@ class Arc:
         self.peak_rows = 0
         self.rows = 0
         self.promises = 0
+        self.queued_promises = 0
 
     def put(self, element: Element | GroupPromises) -> None:
         if isinstance(element, pa.RecordBatch):
@@ -55,6 +61,7 @@ class Arc:
             self.peak_rows = max(self.peak_rows, self.queued_rows)
         else:
             self.promises += count_promises(element)
+            self.queued_promises += 1
         self.queue.append(element)
 
     def take_promises(self) -> list[Promise]:
@@ -65,12 +72,14 @@ class Arc:
                 break
             found.append(promise)
             self.queue.popleft()
+        self.queued_promises -= len(found)
         return found
 
     def take_whole(self) -> Element | GroupPromises:
         """The next element, promises about many groups as they are."""
         if isinstance(self.queue[0], GroupPromises):
             whole: Element | GroupPromises = self.queue.popleft()
+            self.queued_promises -= 1
             return whole
         return self.take()
 
@@ -78,10 +87,12 @@ class Arc:
         """The next element; small batches in a row come coupled into a train, and nothing overtakes a promise."""
         if _is_promise(promise := self.queue[0]):
             self.queue.popleft()
+            self.queued_promises -= 1
             if isinstance(promise, Punctuation):
                 return promise
             first, *others = promise
             self.queue.extendleft(reversed(others))
+            self.queued_promises += len(others)
             return first
         train = self.take_batches(TRAIN_ROWS)
         whole = concat(train)
@@ -99,6 +110,8 @@ class Arc:
             following = self.queue[0]
             if not isinstance(following, pa.RecordBatch) or (train and not _couple(train[0], following)):
                 break
+            if train and rows + following.num_rows > self.batch_rows:
+                break
             self.queue.popleft()
             train.append(following)
             rows += following.num_rows
@@ -107,7 +120,7 @@ class Arc:
 
     def take_past_promises(self, enough: int) -> tuple[list[pa.RecordBatch], list[Punctuation]]:
         """The batches that are next, also behind linear promises, and these promises: rows may overtake them, and of
-        those about one attribute the last says all."""
+        those about one attribute the last says all. Not many may: a promise should not wait."""
         train: list[pa.RecordBatch] = []
         promises: dict[str, Punctuation] = {}
         rows = 0
@@ -120,6 +133,8 @@ class Arc:
                 rows += following.num_rows
             elif train and isinstance(following, Punctuation) and len(following.below) == 1 and not following.where:
                 promises.update(dict.fromkeys(following.below, following))
+                self.queued_promises -= 1
+                enough = min(enough, rows + OVERTAKING_ROWS)
             else:
                 break
             self.queue.popleft()
@@ -164,7 +179,8 @@ class Notes(Protocol):
 class Box:
     """A running operator with what it reads and feeds. ``check`` watches that it keeps its own promises.
 
-    One element may give very many: when a queue behind it is full, what is left of them stays ``pending``, unmade.
+    One element may give very many: when a queue behind it is full, or a turn's worth has been put out, what is left of
+    them stays ``pending``, unmade, and the box takes nothing else before. No batch of more than ``batch_rows`` leaves.
     """
 
     node: Node
@@ -173,6 +189,7 @@ class Box:
     inputs: list[Arc] = field(default_factory=list)
     outputs: list[Arc] = field(default_factory=list)
     check: bool = False
+    batch_rows: int = BATCH_ROWS
     rows_in: int = 0
     rows_out: int = 0
     batches_in: int = 0
@@ -187,8 +204,13 @@ class Box:
     failed: bool = False
     stamps: Notes | None = None  # of a source: when it promised
     pending: Iterator[Element] | None = None
+    unfinished: bool = False  # its last turn ended before what it had to do
+    round: int = 0  # in which it had a turn
 
     def __post_init__(self) -> None:
+        self._turn_ends = 0  # when so many rows have been put out
+        if isinstance(self.operator, Slices):
+            self.operator.batch_rows = self.batch_rows
         self.stateful = self.operator if isinstance(self.operator, Stateful) else None
         self.trains = self.operator if isinstance(self.operator, TakesTrains) else None
         self.couples = isinstance(self.operator, Couples) and self.operator.couple()
@@ -196,6 +218,11 @@ class Box:
     @property
     def has_work(self) -> bool:
         return not self.failed and (self.pending is not None or any(arc.queue for arc in self.inputs))
+
+    @property
+    def holds_promise(self) -> bool:
+        """Is there a promise to be worked off?"""
+        return self.pending is not None or any(arc.queued_promises for arc in self.inputs)
 
     @property
     def is_full(self) -> bool:
@@ -208,12 +235,15 @@ class Box:
         return any(a.queued_rows >= CAPACITY_ROWS for a in self.outputs if a.target is not None and not a.target.failed)
 
     def run(self, rows: int | None) -> bool:
-        """Take up to this many rows (None: all that wait) from the ports in turn; True if there was anything."""
+        """Take up to this many rows (None: all that wait, but no more than a turn's) from the ports in turn; True if
+        there was anything."""
         taken, worked = 0, False
+        turn = self._begin_turn()
+        rows = turn if rows is None else min(rows, turn)
         if self.pending is not None:
             self._go_on(self.pending)
             worked = True
-        while self.pending is None and (rows is None or taken < rows):
+        while self.pending is None and taken < rows:
             ready = [arc for arc in self.inputs if arc.queue]
             if not ready:
                 break
@@ -228,8 +258,15 @@ class Box:
                     taken += element.num_rows if isinstance(element, pa.RecordBatch) else 0
                     self.process(element, arc.port)
                 worked = True
+        self.unfinished = self.pending is not None or (taken >= turn and self.has_work)
         self.measure()
         return worked
+
+    def _begin_turn(self) -> int:
+        """The rows that it may take, and put out, before others have their turn."""
+        rows = _TURN * self.batch_rows
+        self._turn_ends = self.rows_out + rows
+        return rows
 
     def process(self, element: Element, port: int = 0) -> None:
         if isinstance(element, pa.RecordBatch):
@@ -261,9 +298,16 @@ class Box:
         self._go_on(self.trains.process_punctuations(train, port))
 
     def _go_on(self, elements: Iterator[Element]) -> None:
-        """Put out what comes, until a queue behind it is full."""
+        """Put out what comes, until a queue behind it is full or its turn has ended."""
         self.pending = None
         self.emit(elements, pausing=True)
+
+    def finish(self) -> None:
+        """Put out what is left of what it is at, however full queues are: before anyone asks what it holds."""
+        if self.pending is not None:
+            elements, self.pending, self.unfinished = self.pending, None, False
+            self.emit(elements)
+            self.measure()
 
     def emit(self, elements: Iterator[Element], pausing: bool = False) -> None:
         """Put what comes out on every arc; an error from the operator gets the user's line."""
@@ -271,7 +315,7 @@ class Box:
         try:
             for element in elements:
                 self._put(element)
-                if pausing and self.is_full:
+                if pausing and (self.rows_out >= self._turn_ends or self.is_full):
                     self.pending = elements
                     break
         except OopError as wrong:
@@ -284,7 +328,9 @@ class Box:
 
     def tick(self, punct: Punctuation) -> None:
         """What the clock promises."""
-        self.emit(self.operator.process_punctuation(punct))
+        self._begin_turn()
+        self._go_on(self.operator.process_punctuation(punct))
+        self.unfinished = self.pending is not None
         self.measure()
 
     def measure(self) -> None:
@@ -305,6 +351,10 @@ class Box:
             self.frontier.advance(element)
             if self.stamps is not None:
                 self.stamps.note(element)
+        elif element.num_rows > self.batch_rows:
+            for part in cut(element, self.batch_rows):
+                self._put(part)
+            return
         else:
             self.rows_out += element.num_rows
             self.batches_out += 1

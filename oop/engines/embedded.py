@@ -30,7 +30,7 @@ from oop.engines.tracing import find_blame
 from oop.errors import OopError
 from oop.latency import measured
 from oop.operators.arrival import CLOCK, arrives_at
-from oop.operators.base import Asks, Element, Narrowing
+from oop.operators.base import BATCH_ROWS, Asks, Element, Narrowing
 from oop.operators.input import InputOperator
 from oop.operators.ledger import Ledger
 from oop.operators.qos import ENTERED, Clocked
@@ -42,6 +42,7 @@ from oop.sinks import open_sink
 _MANY_ROWS = 1_000_000
 _MOST_THREADS = 4  # unless asked for: between kernels they wait for one interpreter
 _SOURCE_ROWS = 65_536  # rows that a source gives in one round, if it has them at hand
+_ELEMENT_ROWS = 1_024  # what an element that waits counts beside its rows: many small ones are work, too
 
 
 class Embedded:
@@ -57,10 +58,16 @@ class Embedded:
     ``readers=True`` gives every live input a thread that reads it, so that one which is silent does not hold up the
     others; without it, inputs are read in turn (a plan with a timer has such threads anyway).
 
+    ``batch_rows`` is the most that any batch has, on the way and in the result. A window of very many groups leaves in
+    such slices, and between two of them the engine looks after inputs that say that something waits: those with a
+    reader, and iterables with an attribute ``waiting``. Smaller slices are shorter pauses.
+
     >>> import oop
     >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
     >>> s.run(engine=Embedded(scheduler=oop.RoundRobin())).to_table().num_rows
     2
+    >>> [batch.num_rows for batch in s.run(Embedded(batch_rows=1))]
+    [1, 1]
     """
 
     runs_in_order = True
@@ -74,15 +81,18 @@ class Embedded:
         readers: bool = False,
         check: bool = False,
         latency: bool = False,
+        batch_rows: int = BATCH_ROWS,
     ) -> None:
-        if threads is not None and (not isinstance(threads, int) or isinstance(threads, bool) or threads < 1):
-            raise ValueError(f"threads is a number of at least 1, not {threads!r}")
+        if threads is not None:
+            _check_count("threads", threads)
+        _check_count("batch_rows", batch_rows)
         self.threads = threads
         self.scheduler = scheduler or MinCost()
         self.clock = clock or WallClock()
         self.readers = readers
         self.check = check
         self.latency = latency
+        self.batch_rows = batch_rows
 
     def run(self, root: Node, *, to: Any = None) -> Run:
         """What `Stream.run` calls, with the plan.
@@ -129,6 +139,11 @@ class Embedded:
         return notes(root, self.threads or _threads_for(root))
 
 
+def _check_count(name: str, given: object) -> None:
+    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+        raise ValueError(f"{name} is a number of at least 1, not {given!r}")
+
+
 def _free_name(name: str, taken: Container[str]) -> str:
     """The name, or one like it that is not taken."""
     found, n = name, 2
@@ -156,6 +171,11 @@ class _Source:
         assert isinstance(self.box.operator, InputOperator)
         return self.box.operator
 
+    @property
+    def is_live(self) -> bool:
+        data = self.box.node.data
+        return data is not None and data.kind == "live"
+
     def tick(self, clock: Clock) -> None:
         """Let timers look at the clock; not while rows that have arrived still wait, or it would make them late."""
         if self.operator.clocked and not self.done and not self.feed.waiting:
@@ -178,7 +198,8 @@ class Run:
         self._hidden = ENTERED if engine.latency else None
         self._arrived = threading.Event()
         self._pause = 0.01  # how long to wait for something
-        self._result = Arc(None, 0, None)
+        self._batch_rows = engine.batch_rows
+        self._result = Arc(None, 0, None, engine.batch_rows)
         self._stopped = False
         self._failure: Exception | None = None
         self._gauge = Gauge()
@@ -192,6 +213,9 @@ class Run:
             pa.array([0])
         self._round_rows = _SOURCE_ROWS if self._pool is None else SHARDED_TRAIN_ROWS
         self._boxes, self._sources = self._build(root, engine)
+        self._there_and_back = self._boxes[::-1] + self._boxes
+        self._train: int | None = getattr(self._scheduler, "train", None)
+        self._rounds = 0
         self._elements = self._drive()
         self._left: Iterator[Punctuation] = iter(())  # of promises that came as one, those that are still to be read
 
@@ -207,7 +231,7 @@ class Run:
             if columns is not None and isinstance(operator, Narrowing):
                 operator.narrow(columns)
             for port, edge in enumerate(node.inputs):
-                arc = Arc(box, port, edge.route)
+                arc = Arc(box, port, edge.route, engine.batch_rows)
                 boxes[id(edge.node)].outputs.append(arc)
                 box.inputs.append(arc)
             if isinstance(operator, Asks):
@@ -230,9 +254,10 @@ class Run:
     def _box(self, node: Node, check: bool) -> Box:
         columns = node.spec.shard_columns(node.input_schemas())
         if self._pool is None or columns is None:
-            return Box(node, node.spec.start(node.input_schemas()), self._gauge, check=check)
+            operator = node.spec.start(node.input_schemas())
+            return Box(node, operator, self._gauge, check=check, batch_rows=self._batch_rows)
         sharded = Sharded(node.spec, node.input_schemas(), columns, self._pool.threads, self._pool)
-        return ShardedBox(node, sharded, self._gauge, check=check)
+        return ShardedBox(node, sharded, self._gauge, check=check, batch_rows=self._batch_rows)
 
     def _source(self, box: Box, threaded: bool) -> _Source:
         data = box.node.data
@@ -245,7 +270,7 @@ class Run:
             self._pause = min(self._pause, data.ring.pause)
             return _Source(box, RingFeed(trains, data.ring))
         live = threaded and data.kind == "live"
-        return _Source(box, ThreadFeed(trains, self._arrived) if live else DirectFeed(trains))
+        return _Source(box, ThreadFeed(trains, self._arrived) if live else DirectFeed(trains, data.waiting))
 
     def _drive(self) -> Iterator[Element | GroupPromises]:
         """Rounds of reading and running until all sources have ended; results leave after every round."""
@@ -278,13 +303,16 @@ class Run:
     def _read(self) -> bool:
         """Let every source that has room give a round's rows. The clock comes first, while no rows wait: a source that
         always has some must not hold it up."""
-        self._tick()
         any_read = False
         self._tick()  # before: also where rows never cease to come, what has come is worked off now
+        # In the middle of what a promise releases only what waits is read, above all what could overflow. Other rows
+        # can wait where they are, and the next element of an input that does not say may be long in coming.
+        releasing = any(box.unfinished for box in self._boxes)
         for source in self._sources:
             rows = 0
-            data = source.box.node.data
             while not source.done and rows < self._round_rows and not source.box.is_pushed_back:
+                if releasing and not source.feed.waiting:
+                    break
                 train = source.feed.next()
                 if train is None:
                     break
@@ -292,8 +320,9 @@ class Run:
                 rows += self._guarded(source.box, partial(self._take, source, train)) or 0
                 if self._failure is not None:
                     return True
-                if data is not None and data.kind == "live":
+                if source.is_live and not releasing:
                     break  # the next element may be long in coming
+                rows += _ELEMENT_ROWS if releasing else 0
             self._guarded(source.box, partial(source.tick, self._clock))
         return any_read
 
@@ -332,12 +361,28 @@ class Run:
         return source.box.process_train(train)
 
     def _round(self) -> bool:
-        ran = False
+        self._rounds += 1
+        ran = self._serve_promises()
         for box, rows in self._scheduler.turn(self._boxes):
-            if box.has_work and not box.is_pushed_back:
-                self._guarded(box, partial(box.run, rows))
-                ran = True
+            ran |= self._run(box, rows)
         return ran
+
+    def _serve_promises(self) -> bool:
+        """A promise is an element of high priority (paper 004, A.1.1): boxes that have one go before all others, those
+        nearest to the result first, and then the boxes that it comes to on its way."""
+        ran = False
+        for box in self._there_and_back:
+            if box.holds_promise:
+                ran |= self._run(box, self._train)
+        return ran
+
+    def _run(self, box: Box, rows: int | None) -> bool:
+        """Let a box have its turn, but no second one in a round if it could not finish: inputs wait, too."""
+        if not box.has_work or box.is_pushed_back or (box.unfinished and box.round == self._rounds):
+            return False
+        self._guarded(box, partial(box.run, rows))
+        box.round = self._rounds
+        return True
 
     def _results(self) -> Iterator[Element]:
         while self._result.queue and not self._stopped:
@@ -438,6 +483,8 @@ class Run:
           it is held back by source 'north': promised ts < 12, ... s ago (0 rows ago)
           released when 'north' promises ts < 20
         """
+        for box in self._boxes:
+            self._guarded(box, box.finish)
         return find_blame(self._boxes)
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from oop.operators.base import Element
@@ -33,12 +33,16 @@ Next = Train | Failed | Done | None  # None: nothing yet
 
 
 class DirectFeed:
-    """Reads when asked, a train at a time."""
+    """Reads when asked, a train at a time. ``waits`` says whether something is at hand, where the input can say."""
 
-    waiting = False  # nothing is read ahead
-
-    def __init__(self, trains: Iterator[Train]) -> None:
+    def __init__(self, trains: Iterator[Train], waits: Callable[[], bool] | None = None) -> None:
         self.trains = trains
+        self.waits = waits
+
+    @property
+    def waiting(self) -> bool:
+        """Is there certainly something that can be read at once?"""
+        return self.waits is not None and self.waits()
 
     def next(self) -> Next:
         try:

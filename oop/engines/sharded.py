@@ -22,6 +22,7 @@ import pyarrow as pa
 from oop.engines.pool import Pool
 from oop.errors import OopError
 from oop.operators.base import (
+    BATCH_ROWS,
     FRONTIERS,
     SHARDS,
     Asks,
@@ -33,6 +34,7 @@ from oop.operators.base import (
     Narrowing,
     Part,
     Ports,
+    Slices,
     Spec,
     TakesTrains,
     check_shards,
@@ -85,6 +87,7 @@ class Shard:
     operator: Any
     queue: deque[Item] = field(default_factory=deque)
     busy: bool = False
+    pending: Iterator[Element] | None = None  # what is left of the first item in the queue
 
 
 class Sharded:
@@ -101,6 +104,7 @@ class Sharded:
         self.columns = columns
         self.needed = self._needed(None)
         self.pool = pool
+        self._batch_rows = BATCH_ROWS
         output = spec.schema(inputs)
         self.ports = Ports(Union(shards), [output] * shards)
         self.waiting_rows = 0
@@ -113,6 +117,18 @@ class Sharded:
         self._unfinished = 0
         self._failure: BaseException | None = None
         self._failed_at = sys.maxsize  # the number of the item that went wrong, of several the first
+
+    @property
+    def batch_rows(self) -> int:
+        return self._batch_rows
+
+    @batch_rows.setter
+    def batch_rows(self, rows: int) -> None:
+        """Of each shard as of the whole."""
+        self._batch_rows = rows
+        for shard in self.shards:
+            if isinstance(shard.operator, Slices):
+                shard.operator.batch_rows = rows
 
     def narrow(self, wanted: frozenset[str]) -> None:
         """Of the output only these columns are used."""
@@ -215,42 +231,52 @@ class Sharded:
             self._wake(self.shards)
 
     def _work(self, shard: Shard) -> None:
-        """Take what waits next for a shard, and come back for more: a thread that lends a hand must not get stuck."""
+        """Take what waits next for a shard, or go on with it, and come back for more: a thread that lends a hand must
+        not get stuck, and what one shard releases must not keep it from the others."""
         start = perf_counter()
         with self._lock:
-            item = shard.queue.popleft()
+            item = shard.queue[0]
             # what came after a failure is only cleared away; what came before it is still worked off
             counts = item.number < self._failed_at
+        done = True
         try:
             if counts:
-                self._process(shard, item)
+                if shard.pending is None:
+                    shard.pending = self._process(shard, item)
+                done = self._emit(shard, shard.pending, item)
         except BaseException as error:
             self._fail(error, item.number)
         with self._lock:
-            self._unfinished -= 1
-            self.waiting_rows -= _weight(item, shard)
+            if done:
+                shard.pending = None
+                shard.queue.popleft()
+                self._unfinished -= 1
+                self.waiting_rows -= _weight(item, shard)
             self.seconds += perf_counter() - start
             shard.busy = False
             self._wake([shard])
 
-    def _process(self, shard: Shard, item: Item) -> None:
+    def _process(self, shard: Shard, item: Item) -> Iterator[Element]:
         if isinstance(item, Ticket):
             assert item.parts is not None
             part = item.parts[shard.number]
             if part.num_rows:
-                self._emit(shard, shard.operator.process_batch(part, item.port), self.columns[item.port])
+                yield from shard.operator.process_batch(part, item.port)
             return
         assert isinstance(item, Promises)
         self._note_peak()  # a promise is about to free what has been taken
         if isinstance(shard.operator, TakesTrains):
-            self._emit(shard, shard.operator.process_punctuations(item.train, item.port))
+            yield from shard.operator.process_punctuations(item.train, item.port)
         else:
             for promise in item.train:
-                self._emit(shard, shard.operator.process_punctuation(promise, item.port))
+                yield from shard.operator.process_punctuation(promise, item.port)
 
-    def _emit(self, shard: Shard, elements: Iterator[Element], own: Sequence[str] | None = None) -> None:
-        """``own``: rows have brought it. A promise among it that names a value of each of these columns is about a
-        group which no other shard has."""
+    def _emit(self, shard: Shard, elements: Iterator[Element], item: Item) -> bool:
+        """Put out what comes, about two slices of it; False if there may be more."""
+        # A promise that rows have brought, and that names a value of each column which decides the shard, is about a
+        # group which no other shard has.
+        own = self.columns[item.port] if isinstance(item, Ticket) else None
+        rows = 0
         for element in elements:
             with self._lock:
                 if isinstance(element, GroupPromises):
@@ -263,6 +289,10 @@ class Sharded:
                         self._out.extend(self.ports.promises(element, [element] if alone else None))
                 else:
                     self._out.append(element)
+                    rows += element.num_rows
+            if rows >= 2 * self._batch_rows:
+                return False
+        return True
 
     def _fail(self, error: BaseException, number: int) -> None:
         with self._lock:
