@@ -22,7 +22,7 @@ from oop.operators.keys import read_key
 from oop.operators.ordered_rows import OrderedRows
 from oop.operators.waiting import WaitingRows
 
-_AT_ONCE = 65_536  # rows, each as often as it is in a window, that are aggregated together
+_AT_ONCE = 16_384  # rows, each as often as it is in a window, that are aggregated together; larger windows alone
 _BEGUN, _WAITING = "begun", "waiting/"
 
 
@@ -79,6 +79,12 @@ class BufferedWindows:
         begun = self.begun.take_until(INT64_MAX)
         for rows in [*([] if begun is None else [begun]), *self.waiting.take_all()]:
             yield from self.waiting.released(rows)
+        self.begun.clear()
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        for _ in self.waiting.take_all():
+            continue
         self.begun.clear()
 
     def least(self) -> int | None:
