@@ -1,6 +1,7 @@
-"""Hybrid aggregation against each of the two that it is made of, on one thread: incremental by panes, and buffered. Many
-rows of few groups, where panes win; rows that are almost all groups of their own, windows with few rows, and a function
-that cannot merge, where rows do; and a stream that changes from the one to the other in the middle.
+"""Hybrid aggregation against each of the two that it is made of, on one thread: incremental by panes, and buffered.
+
+Many rows of few groups, where panes win; rows that are almost all groups of their own, windows with few rows, and a
+function that cannot merge, where rows do; and a stream that changes from the one to the other in the middle.
 
     python benchmarks/hybrid.py --full
 """

@@ -51,7 +51,7 @@ def may_switch(spec: Aggregate) -> bool:
 class HybridOperator(AggregateOperator):
     """The store of the `AggregateOperator` that it is, and ``rows`` beside it.
 
-    Windows from ``boundary`` on are the ``newer`` implementation's; those before it, if there are any open, the other's.
+    Windows from ``boundary`` on are the ``newer`` implementation's; those before it the other's, until they are out.
     ``greatest`` is the greatest window that a row has come for. ``settled``: it stays incremental for good, since what
     it was given can only be merged, or is promised group by group.
     """

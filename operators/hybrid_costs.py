@@ -122,9 +122,7 @@ def estimate(query: Query, counts: Counts) -> Estimate:
     pairs = rows * query.windows
     if query.merges:
         merged = _MERGED * query.fixed * _partials(query.windows, rows, groups)
-        merged += sum(
-            _MERGED_HELD * _partials(query.windows, rows, groups * limit) for limit in query.limits if limit
-        )
+        merged += sum(_MERGED_HELD * _partials(query.windows, rows, groups * limit) for limit in query.limits if limit)
         incremental = _TOUCH * touches + _WINDOW + _WINDOW_EACH * aggregates + merged
     else:
         incremental = _TOUCH * touches * query.windows + pairs * (_REPEATED + _REPEATED_EACH * aggregates)

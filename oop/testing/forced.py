@@ -22,5 +22,7 @@ def forced(stream: Stream, how: str) -> Stream:
     """
     node = stream._node
     if not isinstance(node.spec, Aggregate) or how not in ("incremental", "buffered", "hybrid"):
-        raise ValueError(f'forced takes an aggregate over windows and "incremental", "buffered" or "hybrid", not {how!r}')
+        raise ValueError(
+            f'forced takes an aggregate over windows and "incremental", "buffered" or "hybrid", not {how!r}'
+        )
     return Stream(make_node(replace(node.spec, how=how), node.inputs, node.site, node.call), time=stream.time)

@@ -131,9 +131,7 @@ def test_buffered_windows_give_the_same_answer(window, merges, monkeypatch):
         h = Harness(pipeline(INCREMENTAL), fuzz.schema_of(TIMES["int64"]))
         h.feed(*elements)
         h.end()
-        check_operator(
-            pipeline(BUFFERED), elements, seed=seed, threads=some_threads(rng), expected=h.rows()
-        )
+        check_operator(pipeline(BUFFERED), elements, seed=seed, threads=some_threads(rng), expected=h.rows())
 
     each(range(fuzz.CASES // 5), case)
 
@@ -160,3 +158,27 @@ def test_early_results_are_those_of_partial_aggregates(seen):
 
     each(CASES, case)
     some(seen, *SETTLED)
+
+
+def too_early(self: HybridOperator, to: str, found: Any = None) -> None:
+    """From a window on that has rows."""
+    self.newer, self.boundary = to, self.greatest
+
+
+def only_to_the_newer(self: HybridOperator, first: Any, last: Any, batch: Any) -> None:
+    """Rows at the boundary are missed by the older one."""
+    boundary = self.boundary
+    self._count(last)
+    if boundary is None:
+        self._take(self.newer, first, last, batch)
+        return
+    self._take_some(self.older, last < boundary, first, last, batch)
+    self._take_some(self.newer, last >= boundary, first, last, batch)
+
+
+@pytest.mark.parametrize("fault", [("_switch", too_early), ("take_in_windows", only_to_the_newer)], ids=lambda f: f[0])
+@pytest.mark.parametrize("seen", ["native"], indirect=True)
+def test_the_laws_notice_a_fault(fault, seen, monkeypatch):
+    monkeypatch.setattr(HybridOperator, *fault)
+    with pytest.raises(AssertionError):
+        each(range(60), sliding)
