@@ -141,6 +141,7 @@ class Metrics:
                 f"{b.name[:44]:<44} {b.rows_in:>10,} {b.rows_out:>10,} {b.promises_out:>9,} "
                 f"{b.buffered_rows:>8,} {b.peak_buffered_rows:>8,} {cost:>8}"
             )
+            lines += [f"    {b.note}"] if b.note else []
         return "\n".join(lines)
 
 

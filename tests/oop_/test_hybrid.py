@@ -73,8 +73,10 @@ def test_a_stream_that_changes_is_followed():
 
 def test_what_cannot_merge_is_buffered_and_shown_for_each_thread():
     table = stream(20_000, 5_000, 100)
-    found, box = answers(windowed(table, 100, n=alone()), threads=2)
+    run = windowed(table, 100, n=alone()).run(engine=oop.Embedded(threads=2))
+    found, box = bag(run.to_table().to_pylist()), run.metrics.box("Aggregate")
     assert box.note == BUFFERED
+    assert f"\n    {BUFFERED}" in str(run.metrics)
     assert found == answers(windowed(table, 100, INCREMENTAL, n=alone()))[0]
 
 
@@ -136,6 +138,37 @@ def test_late_rows_count_as_they_do_with_partial_aggregates(how, function):
             h.end()
             found[side] = bag(h.rows()), operator_of(h).late_unused, h.promises()
         assert found[how] == found[INCREMENTAL], seed
+
+
+def test_columns_of_any_type_are_held():
+    schema = pa.schema(
+        [
+            ("ts", pa.timestamp("us", "Europe/Berlin")),
+            ("k", pa.dictionary(pa.int32(), pa.string())),
+            ("flag", pa.bool_()),
+            ("price", pa.decimal128(9, 2)),
+            ("name", pa.string()),
+        ]
+    )
+    rows = [
+        {"ts": i, "k": [None, "a", "b"][i % 3], "flag": i % 2 == 0, "price": i, "name": [None, "x", "yy"][i % 3]}
+        for i in range(20)
+    ]
+    batch = pa.RecordBatch.from_pylist(rows, schema=schema)
+    found = {}
+    for how in (INCREMENTAL, BUFFERED):
+        source = oop.source([batch], time="ts", punctuate=oop.at_end())
+        functions = {
+            "n": oop.sum("flag"),
+            "total": oop.sum("price"),
+            "least": oop.min("name"),
+            "last": oop.last("k"),
+            "all": oop.collect("name", 9),
+        }
+        grouped = source.window(oop.sliding("6us", every="2us")).group_by("k", "flag")
+        table = forced(grouped.agg(**functions), how).run().to_table()
+        found[how] = table.schema, bag(table.to_pylist())
+    assert found[BUFFERED] == found[INCREMENTAL]
 
 
 def test_what_is_held_back_is_the_same_window():
