@@ -36,6 +36,7 @@ from oop.operators.hybrid_costs import (
 from oop.operators.marks import is_partial
 from oop.operators.oldest import held_window, oldest_of
 from oop.punctuation import Punctuation
+from oop.punctuation.group_promises import Promise
 
 _STATE, _ROWS = "hybrid", "rows/"
 
@@ -125,8 +126,8 @@ class HybridOperator(AggregateOperator):
         self.counts.took(len(last), greatest - least + 1, max(further, 0))
         self.greatest = max(self.greatest, greatest)
 
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        if any(c in self.keys for p in train for c in p.where):
+    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
+        if any(c in self.keys for p in train for c in _columns(p)):
             self._settle()
         frontier = self.ports.frontiers[port]
         before = as_int64(frontier.bound(WID_START))
@@ -141,15 +142,16 @@ class HybridOperator(AggregateOperator):
         """Is it incremental, and nothing else?"""
         return self.newer == INCREMENTAL and self.boundary is None
 
-    def _advance(self, train: Sequence[Punctuation], port: int) -> Iterator[Element]:
+    def _advance(self, train: Sequence[Promise], port: int) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
         before = as_int64(frontier.bound(WID_START))
-        new = [p for p in train if self.ports.advance(p, port)]
+        new = self.ports.advance_each(train, port)
+        self.reach.follow(new)
         now = as_int64(frontier.bound(WID_START))
         if now > before:
             yield from self._batches(self._close(before, now))
-        for punct in new:
-            yield from self.ports.promises(punct)
+        for promise in new:
+            yield from self.ports.promises_of(promise)
 
     def _close(self, before: int, now: int) -> Iterator[Table]:
         boundary = INT64_MIN if self.boundary is None else self.boundary
@@ -259,6 +261,11 @@ class HybridOperator(AggregateOperator):
         self.newer, self.boundary, self.greatest = state["newer"], state["boundary"], state["greatest"]
         self.settled, self._used, self.note = state["settled"], state["used"], state["note"]
         self.counts = Counts(**state["counts"])
+
+
+def _columns(promise: Promise) -> Iterable[str]:
+    """The columns whose groups it tells apart."""
+    return promise.where if isinstance(promise, Punctuation) else promise.columns
 
 
 def _width(type_: pa.DataType) -> int | None:
