@@ -166,6 +166,7 @@ def _run(case: str, title: str, found: Sequence[Run]) -> dict[str, object]:
         "seconds": round(statistics.median(run["seconds"] for run in found), 4),
         "first_seconds": round(statistics.median(run["first_seconds"] for run in found), 4),
         "rows_per_second": round(statistics.median(map(_rate, found))),
+        **{key: found[-1][key] for key in ("peak_state_bytes", "note") if key in found[-1]},
     }
 
 

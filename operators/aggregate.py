@@ -42,7 +42,8 @@ WINDOW_START, WINDOW_END = "window_start", "window_end"
 
 @dataclass(frozen=True, eq=False)
 class Aggregate(Spec):
-    """``on`` is the windowed attribute, ``time`` its type, ``grid`` the windows in its units."""
+    """``on`` is the windowed attribute, ``time`` its type, ``grid`` the windows in its units. ``how`` is "hybrid", or
+    says which implementation it is to be, whatever the stream is like: "incremental" or "buffered"."""
 
     keys: tuple[str, ...]
     aggregates: tuple[tuple[str, AggregateFunction], ...]
@@ -51,6 +52,7 @@ class Aggregate(Spec):
     time: pa.DataType
     flush: Flush | bool | None = field(default=None, kw_only=True)
     """How its rows are preaggregated, if the user said so; or whether."""
+    how: str = field(default="hybrid", kw_only=True)
     name = "Aggregate"
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
@@ -91,7 +93,9 @@ class Aggregate(Spec):
         return None if is_promised(frontiers[0], WID_START, self.keys) else self.on
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return AggregateOperator(self, inputs)
+        from oop.operators.hybrid import HybridOperator, may_switch  # it is made of the operator below
+
+        return AggregateOperator(self, inputs) if not may_switch(self) else HybridOperator(self, inputs)
 
     def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
         if not can_merge(self.aggregates):
@@ -106,7 +110,8 @@ class Aggregate(Spec):
         )
 
     def describe(self) -> str:
-        return describe_groups("Aggregate", self.aggregates, self.keys)
+        forced = "" if self.how == "hybrid" else f" ({self.how})"
+        return describe_groups("Aggregate", self.aggregates, self.keys) + forced
 
     def promise_note(self) -> str:
         return "emits a window when wid < W is promised"

@@ -18,9 +18,9 @@ from oop.operators.aggregate import Aggregate, AggregateOperator
 from oop.operators.base import Columns, Element, Held, Operator, Part, load_common, read_text, text_part
 from oop.operators.batches import coupled
 from oop.operators.bucket import WID_END, WID_START
+from oop.operators.buffered_windows import WindowTables
 from oop.operators.coverage import INT64_MIN, as_int64
 from oop.operators.groups import Table
-from oop.operators.keys import read_key
 from oop.operators.oldest import held_window
 from oop.operators.ordered_rows import OrderedRows, load_reached, save_reached
 from oop.operators.partial_table import Partials
@@ -28,7 +28,6 @@ from oop.operators.table_pieces import Piece
 from oop.punctuation.group_promises import Promise, one_by_one
 
 _ROWS, _WINDOWS = "rows", "windows"
-_AT_ONCE = 65_536  # rows, each as often as it is in a window, that are aggregated together
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +64,7 @@ class BufferedAggregateOperator(AggregateOperator):
         assert needed is not None
         self.names = [name for name in inputs[0].names if name in needed]
         self.rows = OrderedRows(pa.schema([inputs[0].field(name) for name in self.names]), WID_END)
+        self.tables = WindowTables(self.store.shape, WID_END)
         self.reached = INT64_MIN  # the first window of the last row
         self.closed = INT64_MIN
 
@@ -93,36 +93,11 @@ class BufferedAggregateOperator(AggregateOperator):
         """Windows below the first one that may still get a row go out."""
         bound = max(self.reached, as_int64(self.ports.frontiers[0].bound(WID_START)))
         if bound > self.closed:
-            yield from self._batches(self._windows(self.closed, bound))
+            rows = self.rows.held()
+            if rows is not None:
+                yield from self._batches(self.tables.close(rows, self.closed, bound))
             self.rows.take_until(bound, closed=False)  # by their last window
             self.closed = bound
-
-    def _windows(self, least: int, bound: int) -> Iterator[Table]:
-        """The windows from the least up to a bound, as many together as are small."""
-        rows = self.rows.held()
-        if rows is None:
-            return
-        first, last = (views.column(rows.column(name)).data for name in (WID_START, WID_END))
-        wids = _wids_between(first, last, least, bound)
-        # rows are in order, so those of a window stand side by side
-        starts, ends = np.searchsorted(last, wids), np.searchsorted(first, wids, "right")
-        sizes = ends - starts
-        pieces = np.concatenate([[0], np.flatnonzero(np.diff(np.cumsum(sizes) // _AT_ONCE)) + 1, [len(wids)]])
-        for begin, end in zip(pieces[:-1].tolist(), pieces[1:].tolist(), strict=True):
-            if sizes[begin:end].any():
-                yield self._table(rows, wids[begin:end], starts[begin:end], sizes[begin:end])
-
-    def _table(self, rows: pa.RecordBatch, wids: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> Table:
-        if len(wids) == 1:
-            taken, slotted = rows.slice(int(starts[0]), int(sizes[0])), False
-        else:
-            before = np.cumsum(sizes) - sizes
-            places = np.arange(int(sizes.sum())) - np.repeat(before, sizes) + np.repeat(starts, sizes)
-            taken, slotted = rows.take(pa.array(places)), True
-        table = Table(self.store.shape, slotted, int(wids[0]), 0)
-        keys = [read_key(taken.column(k)) for k in self.keys]
-        table.update(np.repeat(wids, sizes), keys, self.store.shape.prepare(taken), None)
-        return table
 
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
         return coupled(map(self._batch, tables), self.batch_rows)  # a table of several windows is in order as a whole
@@ -152,15 +127,3 @@ class BufferedAggregateOperator(AggregateOperator):
         windows = [INT64_MIN, INT64_MIN] if said is None else read_text(said)
         assert isinstance(windows, list)
         self.closed, self.reached = windows
-
-
-def _wids_between(first: np.ndarray, last: np.ndarray, least: int, bound: int) -> np.ndarray:
-    """The windows from the least up to a bound that have rows: there may be gaps that are very long."""
-    begins, ends = np.maximum(first, least), np.minimum(last, bound - 1)
-    # rows are in order: each adds the windows behind those of the rows before it
-    reached = np.concatenate([[begins[0] - 1], np.maximum.accumulate(ends)[:-1]])
-    begins = np.maximum(begins, reached + 1)
-    counts = np.maximum(ends - begins + 1, 0)
-    before = np.cumsum(counts) - counts
-    found: np.ndarray = np.arange(int(counts.sum())) - np.repeat(before, counts) + np.repeat(begins, counts)
-    return found

@@ -50,6 +50,11 @@ class OrderedRows:
         self._rows += held.num_rows
         self.nbytes += held.nbytes
 
+    def clear(self) -> None:
+        """Forget all rows, and how far they came."""
+        self._batches.clear()
+        self._rows, self.nbytes, self.last = 0, 0, -math.inf
+
     def held(self) -> pa.RecordBatch | None:
         """All rows as one batch; None if there are none."""
         if len(self._batches) > 1:
@@ -101,8 +106,7 @@ class OrderedRows:
         self._saved = rows is not None
 
     def load(self, parts: Mapping[str, pa.RecordBatch | None], key: str) -> None:
-        self._batches.clear()
-        self._rows, self.nbytes, self.last = 0, 0, -math.inf
+        self.clear()
         part = parts.get(key)
         self._saved = part is not None
         if part is not None:

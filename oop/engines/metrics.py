@@ -13,7 +13,8 @@ from oop.operators.qos import MonitorOperator, least_in
 
 @dataclass(frozen=True)
 class BoxMetrics:
-    """One operator. ``seconds`` is what it and reading its output took; bounds are in the frontier's text."""
+    """One operator. ``seconds`` is what it and reading its output took; bounds are in the frontier's text. ``note`` is
+    what it has decided by itself, as the aggregate over sliding windows does."""
 
     name: str
     site: str
@@ -30,6 +31,7 @@ class BoxMetrics:
     peak_state_bytes: int
     late_unused: int
     frontier: str
+    note: str = ""
 
     @property
     def selectivity(self) -> float | None:
@@ -139,6 +141,7 @@ class Metrics:
                 f"{b.name[:44]:<44} {b.rows_in:>10,} {b.rows_out:>10,} {b.promises_out:>9,} "
                 f"{b.buffered_rows:>8,} {b.peak_buffered_rows:>8,} {cost:>8}"
             )
+            lines += [f"    {b.note}"] if b.note else []
         return "\n".join(lines)
 
 
@@ -187,4 +190,5 @@ def _of(box: Box) -> BoxMetrics:
         box.peak_bytes,
         getattr(box.operator, "late_unused", 0),
         repr(box.frontier),
+        getattr(box.operator, "note", ""),
     )

@@ -316,6 +316,11 @@ class Sharded:
     def late_unused(self) -> int:
         return sum(getattr(shard.operator, "late_unused", 0) for shard in self.shards)
 
+    @property
+    def note(self) -> str:
+        """What the shards have decided, each for itself."""
+        return "; ".join(sorted({getattr(shard.operator, "note", "") for shard in self.shards} - {""}))
+
     def oldest(self) -> Held | None:
         """The oldest thing that a shard holds, once what was taken in has been worked off (or the run has ended)."""
         if self.pool.is_closed:

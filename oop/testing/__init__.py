@@ -14,6 +14,7 @@
 from oop.testing.aggregates import check_aggregate
 from oop.testing.clock import ManualClock
 from oop.testing.disorder import disorder, resplit
+from oop.testing.forced import forced
 from oop.testing.harness import Harness
 from oop.testing.laws import bag, check_operator
 from oop.testing.tables import elements, stream
@@ -26,6 +27,7 @@ __all__ = [
     "check_operator",
     "disorder",
     "elements",
+    "forced",
     "resplit",
     "stream",
 ]

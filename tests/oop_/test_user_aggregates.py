@@ -17,7 +17,7 @@ import oop
 from oop.engines.spark.identity import check_identity, identity
 from oop.engines.spark.stages import Stages, without_data
 from oop.operators import groups
-from oop.testing import Harness, check_aggregate
+from oop.testing import Harness, check_aggregate, forced
 from tests.oop_.spark.simulated import Simulated
 
 total = oop.aggregate(0, lambda s, v: s + v, lambda a, b: a + b, name="total")
@@ -168,13 +168,20 @@ def test_a_value_that_does_not_fit_and_a_function_that_fails_end_the_run() -> No
         one(source(v=[1, 0]), divided("v"))
 
 
-def test_what_is_held_without_merge_is_a_row_for_each_window() -> None:
-    h = Harness(lambda s: s.window(oop.sliding(10, every=2)).group_by("k").agg(n=rows()), {"ts": "int64", "k": "int64"})
+@pytest.mark.parametrize(
+    ("how", "held", "later"),
+    [("incremental", 10, 6), ("buffered", 3, 3), ("hybrid", 3, 3)],  # five windows, two groups; or the rows
+)
+def test_what_is_held_without_merge_is_a_row_for_each_window_or_the_rows(how: str, held: int, later: int) -> None:
+    h = Harness(
+        lambda s: forced(s.window(oop.sliding(10, every=2)).group_by("k").agg(n=rows()), how),
+        {"ts": "int64", "k": "int64"},
+    )
     h.push({"ts": [20, 21, 20], "k": [1, 1, 2]})
-    assert h.buffered_rows == 10  # five windows, two groups
+    assert h.buffered_rows == held
     h.promise(ts=24)
     assert [r["window_end"] for r in h.rows()] == [22, 22, 24, 24]
-    assert h.buffered_rows == 6
+    assert h.buffered_rows == later
     h.end()
     assert sorted((r["window_end"], r["k"], r["n"]) for r in h.rows()) == [
         (e, k, n) for e in (26, 28, 30) for k, n in ((1, 2), (2, 1))
