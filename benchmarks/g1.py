@@ -18,6 +18,7 @@ packets come: the ring must have had about as many slots. The table over rings s
 
 from __future__ import annotations
 
+import gc
 import statistics
 from typing import Any
 
@@ -29,8 +30,8 @@ RING = 65_536
 RINGS = (16_384, 32_768, 65_536, 131_072, 262_144, 1_048_576)
 GROUPS = (66_000, 130_000, 260_000, 520_000)
 SIZES = (0.5, 1, 2)
-WINDOWS = 6  # in a try, of which the first two do not count
-WARM = 2
+SLICE = 8_192  # rows of a batch, and of a queue: so the ring is the buffer that decides
+WINDOWS, WARM = 8, 4  # in a try, and how many of them do not count
 TRIES = 3
 LEAST, MOST = 250_000, 64_000_000
 NEAR = 1.1
@@ -77,16 +78,22 @@ def _held(how: str, groups: int, slots: int, ring: int, rate: int, seconds: floa
 
 
 def _try(how: str, groups: int, slots: int, ring_slots: int, rate: int, seconds: float) -> dict[str, Any]:
+    calm = rate == CALM
     order, flush = DISCIPLINES[how]
     window = max(int(seconds * 1e6 / WINDOWS), 1)
     rows = window * WINDOWS * rate // 1_000_000
-    ring = oop.Ring(rate=rate, rows=rows, groups=groups, slots=ring_slots)
+    ring = oop.Ring(rate=rate, rows=rows, groups=groups, slots=ring_slots, batch=SLICE)
     packets = oop.source(ring, time="ts", punctuate=oop.ordered())
     grouped = packets.window(oop.tumbling(f"{window}us")).group_by("src", "dst").preaggregate(flush(slots))
-    run = grouped.agg(n=oop.count()).run(oop.Embedded(threads=1), order=order)
+    gc.collect()
+    gc.freeze()  # what is there stays there: it need not be looked at again and again
+    engine = oop.Embedded(threads=1, batch_rows=SLICE, queue_rows=SLICE)
+    run = grouped.agg(n=oop.count()).run(engine, order=order)
     counted, dropped, warm = 0, 0, False
     for batch in run:
         counted += oop.kernels.views.column(batch["n"]).data.sum()
+        if warm and ring.counts.dropped > dropped and not calm:
+            ring.stop()  # that is enough to know
         if not warm and batch["window_start"][-1].value >= (WARM - 1) * window:
             warm, dropped = True, ring.counts.dropped
             ring.forget_pauses()
@@ -126,7 +133,7 @@ def _ratios(runs: list[dict[str, Any]], target: Target | None, pause: Target | N
 
 
 def main() -> None:
-    chosen = options(__doc__ or "", rows=900_000, repeat=1, full=2_400_000)
+    chosen = options(__doc__ or "", rows=1_600_000, repeat=1, full=4_000_000)
     full = chosen.repeat > 1
     runs: list[dict[str, Any]] = []
     results: list[dict[str, Any]] = []

@@ -173,13 +173,16 @@ int oop_push_flush(oop_flush *table, const int32_t *slots, const uint64_t *words
     return OOP_OK;
 }
 
-int oop_flush_below(oop_flush *table, int64_t below, int32_t all, int64_t *out, int64_t *gone) {
+int oop_flush_below(oop_flush *table, int64_t below, int32_t all, int64_t first, int64_t last, int64_t *out,
+                    int64_t *gone) {
     working at = {*table, out, 0};
+    *gone = 0;
+    if (first < 0 || first > last || last > table->size) return OOP_ID_OUTSIDE;
     if (table->in_order)
-        for (int64_t i = 0; i < table->size; i++)
+        for (int64_t i = first; i < last; i++)
             if (is_old(&table->slots[i], table->current) && (all || table->slots[i].wid < below))
                 let_go(&at, &table->slots[i]);
-    for (int64_t i = 0; i < table->size; i++)
+    for (int64_t i = first; i < last; i++)
         if (all || table->slots[i].wid < below) let_go(&at, &table->slots[i]);
     *gone = at.gone;
     return OOP_OK;

@@ -41,8 +41,10 @@ typedef struct {
 int oop_push_flush(oop_flush *table, const int32_t *slots, const uint64_t *words, const int64_t *wids, int64_t n,
                    int64_t *ids, int64_t *out, int64_t *gone);
 
-/* The aggregates of windows below the bound leave (all: of all windows), in order the old ones first. */
-int oop_flush_below(oop_flush *table, int64_t below, int32_t all, int64_t *out, int64_t *gone);
+/* The aggregates of windows below the bound leave (all: of all windows), in order the old ones first; of the slots from
+   the first up to the last. OOP_ID_OUTSIDE: there are no such slots. */
+int oop_flush_below(oop_flush *table, int64_t below, int32_t all, int64_t first, int64_t last, int64_t *out,
+                    int64_t *gone);
 
 /* Places that have left may be used again. OOP_FULL: more than there are. OOP_ID_OUTSIDE: one that there is not. */
 int oop_free_places(oop_flush *table, const int64_t *places, int64_t n);

@@ -79,11 +79,12 @@ class FlushTable(SlotTable):
         self.installed = self._unused[self._state[FREE] : free][::-1].copy()  # what was taken off the end
         return ids, out[: self._state[GONE]].copy()
 
-    def flush(self, below: int | None) -> Ints:
+    def flush(self, below: int | None, first: int = 0, last: int | None = None) -> Ints:
         """All aggregates of windows below the bound leave."""
-        bound, out = check_below(below), np.empty(self.size + self.room, np.int64)
+        bound, slots = check_below(below), self._check_range(first, last)
+        out = np.empty(len(slots), np.int64)
         self._state[GONE] = 0
-        _flush(self._at, self._wids, self._state, below is None, bound, out)
+        _flush(self._at[slots.start : slots.stop], self._wids, self._state, below is None, bound, out)
         return out[: self._state[GONE]].copy()
 
     def free(self, places: Ints) -> None:

@@ -103,10 +103,12 @@ class FlushTable(SlotTable):
         self.installed = self._unused[self._table.free : free][::-1].copy()  # what was taken off the end
         return ids, out[: self._gone[0]]
 
-    def flush(self, below: int | None) -> Ints:
+    def flush(self, below: int | None, first: int = 0, last: int | None = None) -> Ints:
         """All aggregates of windows below the bound leave."""
-        bound, out = check_below(below), self._out()
-        check_code(lib.oop_flush_below(self._table, bound, below is None, point(out), self._gone))
+        bound, slots = check_below(below), self._check_range(first, last)
+        out = new_array(len(slots), np.int64)
+        of = slots.start, slots.stop, point(out), self._gone
+        check_code(lib.oop_flush_below(self._table, bound, below is None, *of))
         return out[: self._gone[0]]
 
     def _out(self) -> Ints:

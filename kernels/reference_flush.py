@@ -90,6 +90,12 @@ class SlotTable:
         if len(slots) and not 0 <= int(slots.min()) <= int(slots.max()) < self.size:
             raise KernelError(f"slots must be from 0 to {self.size - 1}")
 
+    def _check_range(self, first: int, last: int | None) -> range:
+        last = self.size if last is None else last
+        if not 0 <= first <= last <= self.size:
+            raise KernelError(f"there are slots from 0 up to {self.size}, not from {first} up to {last}")
+        return range(first, last)
+
     def _check_free(self, places: Ints) -> None:
         check_ids(places, self.size + self.room, name="places")
         if len(places) > len(self):
@@ -182,10 +188,12 @@ class FlushTable(SlotTable):
         self.installed = np.array(unused[len(self._free) :][::-1], np.int64)
         return np.array(ids, np.int64), np.array(out, np.int64)
 
-    def flush(self, below: int | None) -> Ints:
-        """All aggregates of windows below the bound leave (None: of all windows); in order, the old ones first."""
-        bound = check_below(below)
-        gone = [s for s, at in enumerate(self._at) if at != NOTHING and (below is None or self._wids[at] < bound)]
+    def flush(self, below: int | None, first: int = 0, last: int | None = None) -> Ints:
+        """All aggregates of windows below the bound leave (None: of all windows); in order, the old ones first. With
+        ``first`` and ``last`` only those of the slots from the first up to the last."""
+        bound, slots = check_below(below), self._check_range(first, last)
+        held = [(slot, self._at[slot]) for slot in slots if self._at[slot] != NOTHING]
+        gone = [slot for slot, at in held if below is None or self._wids[at] < bound]
         if self.discipline.in_order:
             gone.sort(key=lambda slot: not self._is_old(slot, self.current))
         out: list[int] = []

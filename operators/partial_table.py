@@ -24,6 +24,7 @@ from oop.operators.marks import mark_partial
 ROOM = 65_536  # places beyond the slots: rows that are taken in, and partials that leave, together at most
 ENOUGH = 8_192  # partials that leave together: a batch costs more than a row
 _LEAVES = -1
+_SWEPT = 2  # slots that are looked at for each row, in search of what will be due
 _MANY_TEXTS = 4  # texts that are known for each place, beyond which all are forgotten
 
 
@@ -63,6 +64,7 @@ class PartialTable:
         for accumulator in self.accumulators:
             accumulator.grow(self.size + ROOM)
         self._gone: list[np.ndarray] = []  # places that are in no slot any more, and have not been read
+        self._due, self._swept = 0, self.size  # what is in slots of time below it is due next; slots looked at for it
 
     def __len__(self) -> int:
         return len(self.table) + sum(batch.num_rows for batch in self._loaded)
@@ -77,20 +79,20 @@ class PartialTable:
         """The first slot of time that something is held of."""
         return min(self.held, default=None)
 
-    def take_in(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Rows into their slots, and what leaves for them."""
+    def take_in(self, batch: pa.RecordBatch, most: int = ROOM) -> Iterator[pa.RecordBatch]:
+        """Rows into their slots, and what leaves for them, in batches of at most so many."""
         for start in range(0, batch.num_rows, ROOM):
-            yield from self._take_in(batch.slice(start, ROOM))
+            yield from self._take_in(batch.slice(start, ROOM), most)
 
-    def _take_in(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def _take_in(self, rows: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
         keys = [read_key(rows.column(k)) for k in self.shape.keys]
         nulls = any(isinstance(key, Column) and key.kind != TEXT and key.valid is not None for key in keys)
         if (nulls and not self.nulls) or self._has_many_texts:
-            yield from self.flush(None)
+            yield from self.flush(None, most)
             self.nulls |= nulls
             self._start()
         if rows.num_rows > self.size + ROOM - len(self.table):
-            yield from self._leave()
+            yield from self._leave(most)
         columns = [self._coded(i, key) for i, key in enumerate(keys)]
         words = self.kernels.pack_words(columns, self.nulls, rows.num_rows)
         ids, out = self.table.push(self._hashed(columns, rows.num_rows), words, self.partials.slots(rows))
@@ -100,8 +102,9 @@ class PartialTable:
         self.made += len(self.table.installed)
         self._count(self.table.wids(self.table.installed), 1)
         self._gone.append(out)
+        self._sweep(_SWEPT * rows.num_rows)
         if sum(map(len, self._gone)) >= ENOUGH:
-            yield from self._leave()
+            yield from self._leave(most)
 
     def _coded(self, number: int, key: Key) -> Column:
         """A key column without text."""
@@ -124,13 +127,25 @@ class PartialTable:
         """What is in slots of time below the bound is old."""
         self.table.advance(bound)
 
-    def flush(self, below: int | None) -> Iterator[pa.RecordBatch]:
+    def due(self, below: int) -> None:
+        """What is in slots of time below the bound will have to leave soon: it is looked for as rows come, so that
+        little is left of it then."""
+        self._due, self._swept = below, 0
+
+    def _sweep(self, slots: int) -> None:
+        if self._swept < self.size:
+            last = min(self._swept + slots, self.size)
+            if any(slot < self._due for slot in self.held):
+                self._gone.append(self.table.flush(self._due, self._swept, last))
+            self._swept = last
+
+    def flush(self, below: int | None, most: int = ROOM) -> Iterator[pa.RecordBatch]:
         """What is held of slots of time below the bound leaves; None: all of it."""
         if any(below is None or slot < below for slot in self.held):
             self._gone.append(self.table.flush(below))
-            yield from self._leave()
+            yield from self._leave(most)
 
-    def _leave(self) -> Iterator[pa.RecordBatch]:
+    def _leave(self, most: int) -> Iterator[pa.RecordBatch]:
         """All that has been pushed out, in that order."""
         while self._loaded:
             batch = self._loaded.pop(0)
@@ -138,8 +153,8 @@ class PartialTable:
             yield mark_partial(batch)
         places = np.concatenate([np.zeros(0, np.int64), *self._gone])
         self._gone = []
-        for start in range(0, len(places), ROOM):
-            gone = places[start : start + ROOM]
+        for start in range(0, len(places), most):
+            gone = places[start : start + most]
             batch = self._batch(gone)
             self._count(self.table.wids(gone), -1)
             for accumulator in self.accumulators:

@@ -74,6 +74,14 @@ class PreaggregateOperator:
         self._saved = False
 
     @property
+    def batch_rows(self) -> int:
+        return self.reducing.batch_rows
+
+    @batch_rows.setter
+    def batch_rows(self, rows: int) -> None:
+        self.reducing.batch_rows = rows
+
+    @property
     def buffered_rows(self) -> int:
         return 0 if self.reducing.table is None else len(self.reducing.table)
 
@@ -101,7 +109,9 @@ class PreaggregateOperator:
         else:
             bound = as_int64(frontier.bound(WID_START))
             self.reducing.advance(self._slot_of(bound))
-            yield from self.reducing.flush(self._slot_of(max(bound - self.m, INT64_MIN)))
+            yield from self.reducing.flush(self._slot_of(bound - self.m))
+            if self.m and not self.spec.in_order:  # at the next window's promise
+                self.reducing.due(self._slot_of(bound - self.m + 1))
         yield from self._promises()
 
     def _slot_of(self, bound: int) -> int:

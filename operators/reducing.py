@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from oop.kernels.reference_flush import Discipline
+from oop.operators.base import BATCH_ROWS
 from oop.operators.flush import Flush
 from oop.operators.marks import is_late
 from oop.operators.partial_table import Partials, PartialTable
@@ -48,6 +49,7 @@ class Reducing:
         if self.slots is None:
             self.discipline = replace(self.discipline, next_slot=True)
         self.size = self.slots or sizing.least
+        self.batch_rows = BATCH_ROWS
         self.table: PartialTable | None = None
         self.bound: int | None = None
         self.passing = 0  # rows that still pass
@@ -76,7 +78,7 @@ class Reducing:
             yield batch
             return
         if batch.num_rows:
-            yield from self._started().take_in(batch)
+            yield from self._started().take_in(batch, self.batch_rows)
             self.reduced += batch.num_rows
             self._rows += batch.num_rows
             if self.slots is None:
@@ -118,16 +120,21 @@ class Reducing:
         """The first slot of time that something is held of."""
         return None if self.table is None else self.table.least()
 
+    def due(self, below: int) -> None:
+        """What is held of slots of time below the bound will have to leave soon."""
+        if self.table is not None:
+            self.table.due(below)
+
     def flush(self, below: int) -> Iterator[pa.RecordBatch]:
         """What is held of slots of time below the bound leaves."""
         if self.table is not None:
-            yield from self.table.flush(below)
+            yield from self.table.flush(below, self.batch_rows)
 
     def drain(self) -> Iterator[pa.RecordBatch]:
         """All leaves, and the memory with it."""
         if self.table is not None:
             table, self.table = self.table, None
-            yield from table.flush(None)
+            yield from table.flush(None, self.batch_rows)
             self._made += table.made
             self._rows = self._collided = 0
 

@@ -190,6 +190,7 @@ class Box:
     outputs: list[Arc] = field(default_factory=list)
     check: bool = False
     batch_rows: int = BATCH_ROWS
+    queue_rows: int | None = None
     rows_in: int = 0
     rows_out: int = 0
     batches_in: int = 0
@@ -225,14 +226,19 @@ class Box:
         return self.pending is not None or any(arc.queued_promises for arc in self.inputs)
 
     @property
+    def capacity(self) -> int:
+        """The rows that a queue behind it is meant for."""
+        return CAPACITY_ROWS if self.queue_rows is None else self.queue_rows
+
+    @property
     def is_full(self) -> bool:
         """Does a queue behind it, also that of whoever reads the result, have as much as it is meant for?"""
-        return any(a.queued_rows >= CAPACITY_ROWS for a in self.outputs if a.target is None or not a.target.failed)
+        return any(a.queued_rows >= self.capacity for a in self.outputs if a.target is None or not a.target.failed)
 
     @property
     def is_pushed_back(self) -> bool:
         """A box behind it has more waiting than its queue is meant for."""
-        return any(a.queued_rows >= CAPACITY_ROWS for a in self.outputs if a.target is not None and not a.target.failed)
+        return any(a.queued_rows >= self.capacity for a in self.outputs if a.target is not None and not a.target.failed)
 
     def run(self, rows: int | None) -> bool:
         """Take up to this many rows (None: all that wait, but no more than a turn's) from the ports in turn; True if
@@ -386,13 +392,13 @@ class ShardedBox(Box):
 
     @property
     def has_work(self) -> bool:
-        waits = self.sharded.waiting_rows < CAPACITY_ROWS and any(arc.queue for arc in self.inputs)
+        waits = self.sharded.waiting_rows < self.capacity and any(arc.queue for arc in self.inputs)
         return not self.failed and (waits or self.sharded.has_output)
 
     def run(self, rows: int | None) -> bool:
         """Hand on what waits, up to what may be on its way, and put out what has come back."""
         taken = 0
-        while self.sharded.waiting_rows < CAPACITY_ROWS and (rows is None or taken < rows):
+        while self.sharded.waiting_rows < self.capacity and (rows is None or taken < rows):
             ready = [arc for arc in self.inputs if arc.queue]
             if not ready:
                 break

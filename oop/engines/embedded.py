@@ -62,6 +62,9 @@ class Embedded:
     such slices, and between two of them the engine looks after inputs that say that something waits: those with a
     reader, and iterables with an attribute ``waiting``. Smaller slices are shorter pauses.
 
+    ``queue_rows`` is how many rows may wait before an operator (default: half a million). A queue that is full pushes
+    back on who feeds it, and at last on the source.
+
     >>> import oop
     >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
     >>> s.run(engine=Embedded(scheduler=oop.RoundRobin())).to_table().num_rows
@@ -82,10 +85,13 @@ class Embedded:
         check: bool = False,
         latency: bool = False,
         batch_rows: int = BATCH_ROWS,
+        queue_rows: int | None = None,
     ) -> None:
         if threads is not None:
             _check_count("threads", threads)
         _check_count("batch_rows", batch_rows)
+        if queue_rows is not None:
+            _check_count("queue_rows", queue_rows)
         self.threads = threads
         self.scheduler = scheduler or MinCost()
         self.clock = clock or WallClock()
@@ -93,6 +99,7 @@ class Embedded:
         self.check = check
         self.latency = latency
         self.batch_rows = batch_rows
+        self.queue_rows = queue_rows
 
     def run(self, root: Node, *, to: Any = None) -> Run:
         """What `Stream.run` calls, with the plan.
@@ -198,7 +205,7 @@ class Run:
         self._hidden = ENTERED if engine.latency else None
         self._arrived = threading.Event()
         self._pause = 0.01  # how long to wait for something
-        self._batch_rows = engine.batch_rows
+        self._batch_rows, self._queue_rows = engine.batch_rows, engine.queue_rows
         self._result = Arc(None, 0, None, engine.batch_rows)
         self._stopped = False
         self._failure: Exception | None = None
@@ -253,11 +260,12 @@ class Run:
 
     def _box(self, node: Node, check: bool) -> Box:
         columns = node.spec.shard_columns(node.input_schemas())
+        sizes: dict[str, Any] = {"batch_rows": self._batch_rows, "queue_rows": self._queue_rows}
         if self._pool is None or columns is None:
             operator = node.spec.start(node.input_schemas())
-            return Box(node, operator, self._gauge, check=check, batch_rows=self._batch_rows)
+            return Box(node, operator, self._gauge, check=check, **sizes)
         sharded = Sharded(node.spec, node.input_schemas(), columns, self._pool.threads, self._pool)
-        return ShardedBox(node, sharded, self._gauge, check=check, batch_rows=self._batch_rows)
+        return ShardedBox(node, sharded, self._gauge, check=check, **sizes)
 
     def _source(self, box: Box, threaded: bool) -> _Source:
         data = box.node.data

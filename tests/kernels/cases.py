@@ -560,7 +560,7 @@ def _flush_steps(rows: tuple[Any, ...], lengths: list[int], in_order: bool) -> l
         if number % 3 == 1:
             steps.append(("advance", last - 1))
         if number % 5 == 4:
-            steps += [("flush", last - (not in_order)), ("free",), ("move",)]
+            steps += [("flush", last - (not in_order), 0, 1), ("flush", last - (not in_order)), ("free",), ("move",)]
     return [*steps, ("free",), ("flush", None), ("free",), ("flush", None)]
 
 
@@ -637,6 +637,8 @@ def _wrong_flush_cases() -> Iterator[Case]:
         "state_since": ("state", (0, 0, 0, 0, -1, 0)),
         "advance_beyond": ("advance", 2**63),
         "flush_beyond": ("flush", LEAST - 1),
+        "flush_no_slots": ("flush", None, 1, 0),
+        "flush_other_slots": ("flush", None, 0, 10**6),
     }
     for label, step in wrong.items():
         steps = [push, ("refused", *step), ("free",), push, ("flush", None)]

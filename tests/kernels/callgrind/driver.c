@@ -426,12 +426,12 @@ static void run_flush(void) {
     oop_flush made = new_flush(1, 1, 0, 0);
     end_call("push_flush in order", oop_push_flush(&made, slots, narrow, wids, ROWS, ids, out, &gone));
     end_call("free_places", oop_free_places(&made, out, gone));
-    end_call("flush_below in order", oop_flush_below(&made, 0, 1, out, &gone));
+    end_call("flush_below in order", oop_flush_below(&made, 0, 1, 0, made.size, out, &gone));
     made = new_flush(1, 1, 0, 1);
     end_call("push_flush in order next", oop_push_flush(&made, slots, narrow, wids, ROWS, ids, out, &gone));
     made = new_flush(1, 0, 0, 0);
     end_call("push_flush lazy", oop_push_flush(&made, slots, narrow, wids, ROWS, ids, out, &gone));
-    end_call("flush_below", oop_flush_below(&made, 3, 0, out, &gone));
+    end_call("flush_below", oop_flush_below(&made, 3, 0, 0, made.size, out, &gone));
     made = new_flush(1, 0, 0, 1);
     end_call("push_flush lazy next", oop_push_flush(&made, slots, narrow, wids, ROWS, ids, out, &gone));
     made = new_flush(2, 0, 0, 0);
