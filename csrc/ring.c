@@ -51,7 +51,7 @@ struct oop_ring {
     _Atomic int ended;
     alignas(LINE) count drained; /* from here on the drainer does */
     _Atomic int busy;
-    count drainer_cpu, longest_cpu, longest_cpu_at, longest, longest_at, pauses[OOP_PAUSE_STEPS];
+    count drainer_cpu, longest_cpu, longest_cpu_at, longest, longest_at, pauses[OOP_PAUSE_STEPS], parts[OOP_WINDOW_PARTS];
     pthread_t drainer;
     int64_t last_cpu, last; /* when it drained before; -1: not yet */
     int64_t last_at;        /* the time of the last row that it has */
@@ -231,6 +231,9 @@ static void note_pause(oop_ring *ring) {
             set(&ring->longest_cpu, used);
             set(&ring->longest_cpu_at, ring->last_at);
         }
+        const int64_t window = ring->packets.window;
+        count *part = &ring->parts[window ? ring->last_at % window * OOP_WINDOW_PARTS / window : 0];
+        if (used > peek(part)) set(part, used);
         if (passed > peek(&ring->longest)) {
             set(&ring->longest, passed);
             set(&ring->longest_at, ring->last_at);
@@ -268,6 +271,7 @@ void oop_forget_pauses(oop_ring *ring) {
     count *counted[] = {&ring->drainer_cpu, &ring->longest_cpu, &ring->longest_cpu_at, &ring->longest, &ring->longest_at};
     for (size_t i = 0; i < sizeof counted / sizeof *counted; i++) set(counted[i], 0);
     for (int i = 0; i < OOP_PAUSE_STEPS; i++) set(&ring->pauses[i], 0);
+    for (int i = 0; i < OOP_WINDOW_PARTS; i++) set(&ring->parts[i], 0);
 }
 
 void oop_count_ring(oop_ring *ring, oop_ring_counts *counts) {
@@ -284,4 +288,5 @@ void oop_count_ring(oop_ring *ring, oop_ring_counts *counts) {
     counts->longest = peek(&ring->longest);
     counts->longest_at = peek(&ring->longest_at);
     for (int i = 0; i < OOP_PAUSE_STEPS; i++) counts->pauses[i] = peek(&ring->pauses[i]);
+    for (int i = 0; i < OOP_WINDOW_PARTS; i++) counts->parts[i] = peek(&ring->parts[i]);
 }

@@ -14,6 +14,7 @@ typedef struct {
     int64_t rows;   /* how many there will be */
     int64_t groups; /* from which each row's is drawn, 1 to 2**31 */
     uint64_t seed;
+    int64_t window; /* us, 0: none; pauses are told apart by where in a window they begin */
 } oop_packets;
 
 typedef struct oop_ring oop_ring;
@@ -26,7 +27,7 @@ enum {
     OOP_RING_NO_THREAD = 35  /* the system gives no further thread */
 };
 
-enum { OOP_PAUSE_STEPS = 40 };
+enum { OOP_PAUSE_STEPS = 40, OOP_WINDOW_PARTS = 16 };
 
 /* Rows that were written or dropped have been produced; those that were written and not drained are in the ring. */
 typedef struct {
@@ -42,6 +43,7 @@ typedef struct {
     int64_t longest;        /* the same by the clock on the wall */
     int64_t longest_at;
     int64_t pauses[OOP_PAUSE_STEPS]; /* how many there were of 2**step ns of the thread and more, less than twice that */
+    int64_t parts[OOP_WINDOW_PARTS]; /* the longest, in ns of the thread, of those that began in each part of a window */
 } oop_ring_counts;
 
 /* NULL if there is no memory. All of it is touched here: the producer meets no fresh page. */

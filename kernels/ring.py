@@ -74,6 +74,7 @@ class Counts(NamedTuple):
     longest: int
     longest_at: int
     pauses: tuple[int, ...]
+    parts: tuple[int, ...]
 
 
 class PacketRing:
@@ -82,14 +83,17 @@ class PacketRing:
     When it is collected its thread stops. After a fork it is of no use in the child, and does no harm there.
     """
 
-    def __init__(self, *, rate: int, rows: int | None, groups: int, seed: int, slots: int) -> None:
+    def __init__(self, *, rate: int, rows: int | None, groups: int, seed: int, slots: int, window: int = 0) -> None:
         total = UNTIL_STOPPED if rows is None else rows
-        if not (1 <= rate <= MOST_RATE and total >= 0 and 1 <= groups <= MOST_GROUPS and 1 <= slots <= MOST_GROUPS):
+        if (
+            not (1 <= rate <= MOST_RATE and total >= 0 and 1 <= groups <= MOST_GROUPS and 1 <= slots <= MOST_GROUPS)
+            or window < 0
+        ):
             raise KernelError(f"no ring of {slots} slots, {rate} rows a second, {rows} in all, {groups} groups")
         library = _library()
         self._lib: Any = library.lib
         self._ffi: Any = library.ffi
-        packets = self._ffi.new("oop_packets *", [rate, total, groups, seed])
+        packets = self._ffi.new("oop_packets *", [rate, total, groups, seed, window])
         made = self._lib.oop_new_ring(packets, slots)
         if made == self._ffi.NULL:
             raise KernelError(f"no memory for a ring of {slots} slots")
@@ -131,8 +135,8 @@ class PacketRing:
         """What has been counted so far; rows that are written and not drained are in the ring."""
         found = self._ffi.new("oop_ring_counts *")
         self._lib.oop_count_ring(self._ring, found)
-        *numbers, _ = Counts._fields
-        return Counts._make([*(getattr(found, name) for name in numbers), tuple(found.pauses)])
+        *numbers, _, _ = Counts._fields
+        return Counts._make([*(getattr(found, name) for name in numbers), tuple(found.pauses), tuple(found.parts)])
 
     def _check(self, code: int) -> None:
         if code != self._lib.OOP_OK:

@@ -32,7 +32,7 @@ class RingCounts:
     A pause is what the reading thread did between two drains: by its own processor time, which other processes do not
     lengthen (``longest_pause``, ``reader_seconds`` in all), or by the clock (``longest_gap``). ``…_at`` is the time
     of the last row that was drained before it. ``pauses`` are counts by steps of processor time, each given by its
-    least.
+    least. ``pauses_in_window`` are the longest of those that began in each sixteenth of the ring's ``window``.
 
     >>> import oop
     >>> ring = oop.Ring(rate=1_000_000, rows=2_000, slots=500)
@@ -56,6 +56,7 @@ class RingCounts:
     longest_gap: float
     longest_gap_at: int
     pauses: tuple[tuple[float, int], ...]
+    pauses_in_window: tuple[float, ...]
 
     def __str__(self) -> str:
         return (
@@ -73,7 +74,8 @@ class Ring:
     evenly), ``len``. Row i is the same for the same rate, groups and seed, whatever happens to the others: `packets`.
 
     The engine is given what is there, in batches of up to ``batch`` rows. Where there are fewer it waits for more, but
-    no longer than 10 ms, nor until a quarter of the ring has filled.
+    no longer than 10 ms, nor until a quarter of the ring has filled. ``window``, in microseconds, tells pauses apart by
+    where in a window they begin.
 
     >>> import oop
     >>> ring = oop.Ring(rate=1_000_000, rows=5_000)
@@ -94,6 +96,7 @@ class Ring:
         slots: int = 262_144,
         batch: int = 8_192,
         seed: int = 0,
+        window: int = 0,
     ) -> None:
         self.rate = _number("rate", rate, 1, MOST_RATE, "rows a second")
         self.rows = None if rows is None else _number("rows", rows, 0, 2**62, "rows in all")
@@ -101,8 +104,16 @@ class Ring:
         self.slots = _number("slots", slots, 1, MOST_GROUPS, "rows that the ring holds")
         self.batch = _number("batch", batch, 1, MOST_GROUPS, "rows of a batch at most")
         self.seed = _number("seed", seed, 0, 2**64 - 1, "what groups and lengths are drawn by")
+        self.window = _number("window", window, 0, 2**62, "microseconds by which pauses are told apart")
         self.pause = min(_LONGEST_PAUSE, self.batch / self.rate, self.slots / self.rate / 4)
-        self._ring = PacketRing(rate=self.rate, rows=self.rows, groups=self.groups, seed=self.seed, slots=self.slots)
+        self._ring = PacketRing(
+            rate=self.rate,
+            rows=self.rows,
+            groups=self.groups,
+            seed=self.seed,
+            slots=self.slots,
+            window=self.window,
+        )
         self._is_started = self._is_read = False
 
     def __repr__(self) -> str:
@@ -191,6 +202,7 @@ class Ring:
             longest_gap=c.longest * _NANO,
             longest_gap_at=c.longest_at,
             pauses=tuple((2**step * _NANO, n) for step, n in enumerate(c.pauses) if n),
+            pauses_in_window=tuple(ns * _NANO for ns in c.parts) if self.window else (),
         )
 
     @property

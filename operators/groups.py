@@ -383,7 +383,7 @@ class Store:
         if self._touched is not None:
             self._touched.discard(number)
         table = self.tables.pop(number)
-        self._expected = len(table)
+        self._expected = len(table) + len(table) // 16  # the next one may have a few more: that should not double it
         self._account(number)
         return table
 
