@@ -142,7 +142,7 @@ class PreaggregateOperator:
         if least is None:
             return None
         grid, wid = self.spec.of.grid, self.partials.first_wid(least)
-        what = f"window {show_window(grid.start(wid), grid.end(wid), self.spec.of.time)}, in part,"
+        what = f"window {show_window(grid.start(wid), grid.end(wid), self.spec.of.time)}"
         return Held(what, 0, Punctuation({WID_START: wid + 1 + self.m}))
 
     def save(self) -> Iterator[Part]:

@@ -31,7 +31,7 @@ TRAIN_ROWS = 8_192  # batches smaller than this are coupled before a box takes t
 CAPACITY_ROWS = 524_288  # rows that may wait in a queue, or be on their way through other threads
 SHARDED_TRAIN_ROWS = 262_144  # rows that cross to other threads together: each crossing has its price
 OVERTAKING_ROWS = 65_536  # of these, how many may be from behind a promise
-_TURN = 2  # slices that a box takes, or puts out, before others have their turn
+SLICES = 2  # that a box takes, or puts out, before others have their turn
 
 
 class Arc:
@@ -191,6 +191,7 @@ class Box:
     check: bool = False
     batch_rows: int = BATCH_ROWS
     queue_rows: int | None = None
+    turn_rows: int = SLICES * BATCH_ROWS
     rows_in: int = 0
     rows_out: int = 0
     batches_in: int = 0
@@ -270,9 +271,8 @@ class Box:
 
     def _begin_turn(self) -> int:
         """The rows that it may take, and put out, before others have their turn."""
-        rows = _TURN * self.batch_rows
-        self._turn_ends = self.rows_out + rows
-        return rows
+        self._turn_ends = self.rows_out + self.turn_rows
+        return self.turn_rows
 
     def process(self, element: Element, port: int = 0) -> None:
         if isinstance(element, pa.RecordBatch):

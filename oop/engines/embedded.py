@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from oop.clocks import Clock, WallClock
 from oop.engines.blame import Blame
-from oop.engines.boxes import SHARDED_TRAIN_ROWS, Arc, Box, Gauge, ShardedBox
+from oop.engines.boxes import SHARDED_TRAIN_ROWS, SLICES, Arc, Box, Gauge, ShardedBox
 from oop.engines.feeds import DirectFeed, Done, Failed, Feed, RingFeed, ThreadFeed, Train
 from oop.engines.late import Late
 from oop.engines.metrics import Metrics, gather
@@ -219,6 +219,8 @@ class Run:
             # middle of it would leave the import locked for all.
             pa.array([0])
         self._round_rows = _SOURCE_ROWS if self._pool is None else SHARDED_TRAIN_ROWS
+        # what crosses to threads together is not to be parted by turns
+        self._turn_rows = max(SLICES * engine.batch_rows, 0 if self._pool is None else SHARDED_TRAIN_ROWS)
         self._boxes, self._sources = self._build(root, engine)
         self._there_and_back = self._boxes[::-1] + self._boxes
         self._train: int | None = getattr(self._scheduler, "train", None)
@@ -263,7 +265,7 @@ class Run:
         sizes: dict[str, Any] = {"batch_rows": self._batch_rows, "queue_rows": self._queue_rows}
         if self._pool is None or columns is None:
             operator = node.spec.start(node.input_schemas())
-            return Box(node, operator, self._gauge, check=check, **sizes)
+            return Box(node, operator, self._gauge, check=check, turn_rows=self._turn_rows, **sizes)
         sharded = Sharded(node.spec, node.input_schemas(), columns, self._pool.threads, self._pool)
         return ShardedBox(node, sharded, self._gauge, check=check, **sizes)
 

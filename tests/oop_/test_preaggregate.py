@@ -180,7 +180,7 @@ def test_what_is_held_lowers_the_bound_and_is_named_by_blame(monkeypatch):
     h.push({"ts": [1, 12], "k": ["a", "b"]})
     h.promise(ts=20)
     assert h.rows() == [] and h.frontier.bound("window_start") == 0
-    assert "window [0, 10), in part, of Preaggregate" in str(h.run.blame())
+    assert "window [0, 10) of Preaggregate" in str(h.run.blame())
     h.promise(ts=30)  # two windows behind the first
     assert [row["window_start"] for row in h.rows()] == [0]
     assert h.frontier.bound("window_start") == 10
