@@ -39,6 +39,7 @@ class Setup:
     batch_rows: int = BATCH_ROWS
     every: str = "100ms"
     promise_rows: int | None = None
+    preaggregate: bool | None = None  # None: as the engine thinks best
 
 
 Prepared = Callable[[], Any]
@@ -80,6 +81,8 @@ def _oop(setup: Setup, table: pa.Table) -> Prepared:
     def work() -> list[pa.RecordBatch]:
         stream = oop.source(elements, time="ts", punctuate=policy)
         grouped = stream.window(oop.tumbling(f"{setup.window}s")).group_by("src", "dst")
+        if setup.preaggregate is not None:
+            grouped = grouped.preaggregate(setup.preaggregate)
         answer = grouped.agg(**{name: makers[name] for name in setup.aggregates})
         return list(answer.run(engine=oop.Embedded(threads=setup.threads)))
 

@@ -1,6 +1,7 @@
-"""What does a second thread bring? Count by (src, dst) per window of 1 s, a tenth of the rows late by up to 2 s.
+"""What does a second thread bring? Count by (src, dst) per window of 1 s, a tenth of the rows late by up to 2 s. And
+what does it bring to reduce rows before they cross to threads, with few groups and with many?
 
-python benchmarks/threads.py --full
+    python benchmarks/threads.py --full
 """
 
 from _harness import Case, Contender, Ratio, at_least, compare, options
@@ -9,7 +10,13 @@ from _workload import Workload
 
 def cases(rows: int) -> list[Case]:
     contenders = {title: Contender(Workload(rows), {"threads": n}) for n, title in ((1, "1 thread"), (2, "2 threads"))}
-    return [Case("count", contenders, [Ratio("2 threads", "1 thread", at_least(1.6))])]
+    found = [Case("count", contenders, [Ratio("2 threads", "1 thread", at_least(1.6))])]
+    for groups in (1_000, 260_000):
+        workload = Workload(rows, groups=groups)
+        ways = {"with a table": {"preaggregate": True}, "without": {}}
+        compared = {title: Contender(workload, how) for title, how in ways.items()}
+        found.append(Case(f"preaggregate, {groups:,} groups", compared, [Ratio(*ways)]))
+    return found
 
 
 if __name__ == "__main__":

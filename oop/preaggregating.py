@@ -1,8 +1,8 @@
-"""Where a plan gets a `Preaggregate`, the low-level half of an aggregate (paper 004, section 6): where the user says
-so, or where rows would else cross to other threads one by one.
+"""Where a plan gets a `Preaggregate`, the low-level half of an aggregate (paper 004, section 6): where it is asked for.
 
-In one thread it would do for each row what the aggregate does anyway. On Spark rows are reduced in the worker that
-has them (`engines/spark/passage.py`), with the same table.
+By itself it is there where it pays: on Spark, in the worker that has the rows, before they are encoded and shuffled
+(`engines/spark/passage.py`, with the same table). In one process a look-up in the table costs what the aggregate's own
+costs, and crossing to a thread less: there it has never paid (`benchmarks/threads.py`).
 """
 
 from __future__ import annotations
@@ -40,50 +40,24 @@ def preaggregated(root: Node) -> Node:
     return rebuilt(root, make) if any(_asks(node) for node in _aggregates(root)) else root
 
 
-def spread(root: Node, threads: int) -> Node:
-    """The plan for so many threads: with a Preaggregate before each aggregate that is spread over them."""
-
-    def make(node: Node, inputs: tuple[Edge, ...]) -> Node:
-        made = replace(node, inputs=inputs)
-        of = aggregate_of(node.spec)
-        if of is None or of.flush is not None or why_not(node, threads):
-            return made
-        return _behind(made, Preaggregate(of, BY_ITSELF, why="rows cross to other threads"))
-
-    return rebuilt(root, make) if threads > 1 and _aggregates(root) else root
-
-
-def notes(root: Node, threads: int | None) -> dict[int, str]:
-    """By id of an aggregate without a Preaggregate: why it has none. ``threads`` None: on Spark."""
+def notes(root: Node, shuffles: bool) -> dict[int, str]:
+    """By id of an aggregate without a Preaggregate: why it has none. ``shuffles``: rows go to other processes."""
     found = {}
     for node in _aggregates(root):
         if not isinstance(node.inputs[0].node.spec, Preaggregate):
-            why = why_not(node, threads)
+            why = why_not(node, shuffles)
             found[id(node)] = f"not preaggregated: {why}" if why else "preaggregated by the workers that have the rows"
     return found
 
 
-def why_not(node: Node, threads: int | None) -> str:
-    """Why rows are not preaggregated by themselves; an empty text if they are. ``threads`` None: on Spark."""
-    of, schemas = aggregate_of(node.spec), node.input_schemas()
-    if of is None:
-        return "it is no aggregate of windows whose groups stand by themselves"
-    if of.flush is False:
+def why_not(node: Node, shuffles: bool) -> str:
+    """Why rows are not preaggregated by themselves; an empty text if they are."""
+    of = aggregate_of(node.spec)
+    if of is not None and of.flush is False:
         return "forbidden"
-    if isinstance(node.spec, InOrder):
-        return "in order it runs in one thread"
-    partials = of.partials(schemas)
-    if partials is None:
+    if of is None or of.partials(node.input_schemas()) is None:
         return "its functions do not merge"
-    if threads is None:
-        return ""
-    if partials.shape.varies:
-        return "its partial aggregates are as large as their rows"
-    if threads < 2 or of.shard_columns(schemas) is None:
-        return "rows stay in their thread"
-    if _by_group(node, of):
-        return "its input promises by group"
-    return ""
+    return "" if shuffles else "in one process it costs what it saves"
 
 
 def aggregate_of(spec: Spec) -> Aggregate | None:
@@ -105,12 +79,6 @@ def _behind(node: Node, spec: Preaggregate) -> Node:
     """The node behind a Preaggregate of its own."""
     (edge,) = node.inputs
     return replace(node, inputs=(Edge(make_node(spec, [edge], node.site, node.call)),))
-
-
-def _by_group(node: Node, of: Aggregate) -> bool:
-    """May a source promise about groups of the aggregate's keys? Each such promise would empty the table."""
-    policies = [policy for source in sources(node) for _, policy in source.spec.policies]  # type: ignore[attr-defined]
-    return any(policy.by is not None and policy.by in of.keys for policy in policies)
 
 
 def _check(node: Node, of: Aggregate, flush: Flush) -> None:

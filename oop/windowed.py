@@ -143,7 +143,7 @@ class Grouped:
         """Whether, and how, rows are reduced to partial aggregates on their way, in a table of a fixed size (paper 004,
         section 6): ``oop.slow_flush(…)`` or ``oop.lazy_flush(…)``, True for a table that fits by itself and delays
         nothing, or False for none. The answer is the same. Without a word it is done where rows would else cross to
-        other threads, or workers of Spark, one by one.
+        other workers of Spark one by one.
 
         >>> import oop
         >>> rows = pa.table({"ts": [1, 2, 3, 14, 25], "k": ["a", "b", "a", "a", "a"]})

@@ -43,10 +43,12 @@ class Partials:
 
 
 class PartialTable:
-    """``held`` are the slots of time that it has something of, and how many partials of each."""
+    """``held`` are the slots of time that it has something of, and how many partials of each. ``by_time``: a group has
+    another slot in each window."""
 
-    def __init__(self, partials: Partials, size: int, discipline: Discipline) -> None:
+    def __init__(self, partials: Partials, size: int, discipline: Discipline, by_time: bool = False) -> None:
         self.partials, self.shape, self.size = partials, partials.shape, size
+        self.by_time = by_time
         self.discipline = discipline
         self.kernels = self.shape.kernels
         self.kinds = [CODE if kind == TEXT else kind for kind in self.shape.kinds]
@@ -95,7 +97,8 @@ class PartialTable:
             yield from self._leave(most)
         columns = [self._coded(i, key) for i, key in enumerate(keys)]
         words = self.kernels.pack_words(columns, self.nulls, rows.num_rows)
-        ids, out = self.table.push(self._hashed(columns, rows.num_rows), words, self.partials.slots(rows))
+        times = self.partials.slots(rows)
+        ids, out = self.table.push(self._hashed(columns, times), words, times)
         for accumulator, values in zip(self.accumulators, self.shape.prepare(rows), strict=True):
             if values is not NOTHING:
                 accumulator.update(ids, values)
@@ -117,11 +120,14 @@ class PartialTable:
     def _has_many_texts(self) -> bool:
         return any(len(text) > _MANY_TEXTS * (self.size + ROOM) for text in self.texts.values())
 
-    def _hashed(self, columns: list[Column], length: int) -> np.ndarray:
-        """The slot of each row: by its key alone, so that a group's next window takes the place of the last one."""
+    def _hashed(self, columns: list[Column], times: np.ndarray) -> np.ndarray:
+        """The slot of each row: by its key alone, so that a group's next window takes the place of the last one; or by
+        both, where none is to wait for that, so that windows do not drive each other out."""
+        if self.by_time:
+            columns = [*columns, Column("int", times)]
         if not columns:
-            return np.zeros(length, np.int32)
-        return self.kernels.hash_partition(columns, self.size, length)
+            return np.zeros(len(times), np.int32)
+        return self.kernels.hash_partition(columns, self.size, len(times))
 
     def advance(self, bound: int) -> None:
         """What is in slots of time below the bound is old."""

@@ -20,7 +20,7 @@ from oop.operators.bucket import WID_START
 from oop.operators.coverage import INT64_MIN, as_int64
 from oop.operators.flush import Flush
 from oop.operators.oldest import show_window
-from oop.operators.reducing import THREADS, Reducing
+from oop.operators.reducing import HERE, Reducing
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.translate import carry
 
@@ -69,7 +69,7 @@ class PreaggregateOperator:
         partials = spec.of.partials(inputs)
         assert partials is not None
         self.partials = partials
-        self.reducing = Reducing(partials, spec.flush, THREADS, spec.in_order)
+        self.reducing = Reducing(partials, spec.flush, HERE, spec.in_order)
         self.m = 1 if spec.in_order else spec.flush.m
         self._saved = False
 

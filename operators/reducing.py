@@ -33,8 +33,8 @@ class Sizing:
     worth: float
 
 
-THREADS = Sizing(1 << 14, 1 << 16, 1 / 8, 0.2)
-"""On the way to other threads: parting a row costs less than a look-up that misses the cache."""
+HERE = Sizing(1 << 14, 1 << 16, 1 / 8, 0.2)
+"""In one process: what misses the cache here does not pay for what it saves."""
 WORKERS = Sizing(1 << 16, 1 << 20, 1 / 32, 0.7)
 """On the way to other processes: a row is encoded and shuffled, and a partial is wider than most rows."""
 
@@ -48,6 +48,7 @@ class Reducing:
         self.discipline = Discipline(in_order, 0 if in_order else flush.i, flush.next_slot)
         if self.slots is None:
             self.discipline = replace(self.discipline, next_slot=True)
+        self.by_time = not flush.m and not in_order  # nothing waits until it is in the way
         self.size = self.slots or sizing.least
         self.batch_rows = BATCH_ROWS
         self.table: PartialTable | None = None
@@ -86,7 +87,7 @@ class Reducing:
 
     def _started(self) -> PartialTable:
         if self.table is None:
-            self.table = PartialTable(self.partials, self.size, self.discipline)
+            self.table = PartialTable(self.partials, self.size, self.discipline, self.by_time)
             if self.bound is not None:
                 self.table.advance(self.bound)
         return self.table
@@ -152,7 +153,7 @@ class Reducing:
         self._rows, self._made, self._collided, made = numbers[5:9]
         self.table = None
         if batch is not None:
-            self.table = PartialTable(self.partials, self.size, self.discipline)
+            self.table = PartialTable(self.partials, self.size, self.discipline, self.by_time)
             self.table.load(batch, tuple(numbers[9:]))
             self.table.made = made
             self.bound = self.table.table.state[0]

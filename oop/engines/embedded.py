@@ -35,7 +35,7 @@ from oop.operators.input import InputOperator
 from oop.operators.ledger import Ledger
 from oop.operators.qos import ENTERED, Clocked
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
-from oop.preaggregating import notes, preaggregated, spread
+from oop.preaggregating import notes, preaggregated
 from oop.punctuation import END, GroupPromises, Punctuation
 from oop.sinks import open_sink
 
@@ -123,16 +123,15 @@ class Embedded:
         return run
 
     def plan(self, root: Node) -> Node:
-        """The plan as it runs here: with what is asked for beside the answer, and what pays on its threads.
+        """The plan as it runs here: with what is asked for beside the answer, and how.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.ordered(), name="north")
-        >>> counts = s.window(oop.tumbling(10)).group_by("k").agg(n=oop.count())
-        >>> print(counts.explain(engine=oop.Embedded(threads=2)).splitlines()[1].split("   ")[0])
+        >>> counts = s.window(oop.tumbling(10)).group_by("k").preaggregate().agg(n=oop.count())
+        >>> print(counts.explain(engine=oop.Embedded()).splitlines()[1].split("   ")[0])
         └─ Preaggregate lazy-flush, sized as it runs, no window late
         """
-        root = measured(root) if self.latency else root
-        return spread(preaggregated(root), self.threads or _threads_for(root))
+        return preaggregated(measured(root) if self.latency else root)
 
     def notes(self, root: Node) -> dict[int, str]:
         """What `Stream.explain` says more of a plan's nodes.
@@ -140,10 +139,10 @@ class Embedded:
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.ordered(), name="north")
         >>> counts = s.window(oop.tumbling(10)).group_by("k").agg(n=oop.count())
-        >>> print(counts.explain(engine=oop.Embedded(threads=1)).splitlines()[0].split("; ")[1])
-        not preaggregated: rows stay in their thread
+        >>> print(counts.explain(engine=oop.Embedded()).splitlines()[0].split("; ")[1])
+        not preaggregated: in one process it costs what it saves
         """
-        return notes(root, self.threads or _threads_for(root))
+        return notes(root, shuffles=False)
 
 
 def _check_count(name: str, given: object) -> None:

@@ -42,8 +42,8 @@ def rows_of(stream: oop.Stream, engine: Any = None, order: str = "oop") -> Any:
     return bag(stream.run(engine or oop.Embedded(check=True), order=order).to_table().to_pylist())
 
 
-def test_on_several_threads_rows_are_reduced_before_they_cross():
-    run = counted(packets()).run(TWO)
+def test_behind_a_table_several_threads_are_given_partials():
+    run = counted(packets(), True).run(TWO)
     found = bag(run.to_table().to_pylist())
     before, after = run.metrics.box("Preaggregate"), run.metrics.box("Aggregate")
     assert before.rows_in == 200_000 and after.rows_in == before.rows_out <= 4 * 50 * 10
@@ -51,21 +51,17 @@ def test_on_several_threads_rows_are_reduced_before_they_cross():
 
 
 def test_rows_pass_where_almost_each_is_a_group_of_its_own():
-    run = counted(packets(groups=1_000_000)).run(TWO)
+    run = counted(packets(groups=1_000_000), True).run(TWO)
     found = bag(run.to_table().to_pylist())
     assert run.metrics.box("Aggregate").rows_in > 199_000
     assert found == rows_of(counted(packets(groups=1_000_000)))
 
 
-def explained(stream: oop.Stream, **options: Any) -> str:
-    return stream.explain(**{"engine": TWO, **options})
-
-
 def test_explain_says_where_it_is_and_why():
-    assert "└─ Preaggregate lazy-flush, sized as it runs, no window late" in explained(counted(packets()))
-    assert "; rows cross to other threads" in explained(counted(packets()))
+    by_itself = counted(packets(), True).explain()
+    assert "└─ Preaggregate lazy-flush, sized as it runs, no window late" in by_itself
     forced = counted(packets(), oop.slow_flush(slots=1024))
-    for shown in (forced.explain(), explained(forced, engine=oop.Embedded(threads=1))):
+    for shown in (forced.explain(), forced.explain(engine=TWO)):
         assert "Preaggregate slow-flush every 160 rows, 1,024 slots, at most 2 windows late" in shown
         assert "; asked for" in shown
     assert "Preaggregate in-order slow-flush, 1,024 slots, at most 1 window late" in forced.explain("iop")
@@ -74,19 +70,13 @@ def test_explain_says_where_it_is_and_why():
 @pytest.mark.parametrize(
     ("stream", "engine", "why"),
     [
-        (counted(packets()), oop.Embedded(threads=1), "rows stay in their thread"),
-        (packets().window(oop.tumbling(10)).agg(n=oop.count()), TWO, "rows stay in their thread"),
+        (counted(packets()), oop.Embedded(threads=1), "in one process it costs what it saves"),
+        (counted(packets()), TWO, "in one process it costs what it saves"),
         (counted(packets(), False), TWO, "forbidden"),
-        (counted(packets(), all=oop.collect("len")), TWO, "its partial aggregates are as large as their rows"),
-        (
-            counted(packets(), s=oop.aggregate(0, lambda s, v: s + v)("len")),
-            TWO,
-            "its functions do not merge",
-        ),
-        (counted(packets(punctuate=oop.slack(5, by="src", idle=100))), TWO, "its input promises by group"),
         (counted(packets(), False), oop.Spark(), "forbidden"),
+        (counted(packets(), s=oop.aggregate(0, lambda s, v: s + v)("len")), oop.Spark(), "its functions do not merge"),
     ],
-    ids=lambda value: value if isinstance(value, str) else "",
+    ids=["one thread", "two", "forbidden", "forbidden on Spark", "no merge"],
 )
 def test_explain_says_why_it_is_not_there(stream, engine, why):
     shown = stream.explain(engine=engine)

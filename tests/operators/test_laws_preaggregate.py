@@ -154,7 +154,7 @@ def test_the_table_grows_and_gives_up_without_changing_the_answer(seeds, monkeyp
     """By itself: from one slot on, with rows that pass for a while and are taken in again."""
     monkeypatch.setattr(reducing, "_PASSING", 7)
     sizing = reducing.Sizing(1, 16, 0.1, 0.4)
-    monkeypatch.setattr("oop.operators.preaggregate.THREADS", sizing)
+    monkeypatch.setattr("oop.operators.preaggregate.HERE", sizing)
 
     def case(rng, seed):
         elements = fuzz.random_stream(rng, TIMES["int64"]) + fuzz.random_stream(rng, TIMES["int64"])

@@ -88,7 +88,7 @@ class Spark:
         >>> print(counts.explain(engine=oop.Spark()).splitlines()[0].split("; ")[1])
         preaggregated by the workers that have the rows
         """
-        return notes(root, threads=None)
+        return notes(root, shuffles=True)
 
     def run(self, root: Node, *, to: Any = None) -> Any:
         """Start a query that writes to a sink: a folder, a callable, or (None) a table in memory."""
