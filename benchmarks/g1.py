@@ -35,7 +35,7 @@ SLICE = 8_192  # rows of a batch, and of a queue: so the ring is the buffer that
 WINDOWS, WARM = 8, 4  # in a try, and how many of them do not count
 START, MOST = 2_000_000, 64_000_000
 QUICK, FULL = {"tries": 2, "near": 1.25}, {"tries": 3, "near": 1.1}
-CALM = 500_000  # rows a second: what everybody holds, for pauses
+CALM = 2_000_000  # rows a second, for pauses
 DISCIPLINES = {
     "in order, slow-flush": ("iop", lambda slots: oop.slow_flush(slots=slots)),
     "in order, slow-flush, next slot": ("iop", lambda slots: oop.slow_flush(slots=slots, next_slot=True)),

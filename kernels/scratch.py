@@ -173,7 +173,7 @@ def lasting_array(length: int, dtype: Any) -> Array:
     """
     dtype = np.dtype(dtype)
     nbytes = length * dtype.itemsize
-    if not SMALLEST <= nbytes <= SLAB // 4:
+    if not SMALLEST < nbytes <= SLAB // 4:
         return growing_array(length, dtype)
     return _slabs.take(nbytes).view(dtype)
 
