@@ -86,7 +86,7 @@ def some(seen: Counter[str], *names: str) -> None:
     assert not missing, f"never {missing[0]!r}: {dict(seen)}"
 
 
-CASES = range(fuzz.CASES // 7)  # on each of three kernels
+CASES = range(fuzz.CASES // 5)  # on each of three kernels
 OPEN = [f"to {side}, windows open" for side in (INCREMENTAL, BUFFERED)]
 LOADED = [f"loaded on the way to {side}" for side in (INCREMENTAL, BUFFERED)]
 SETTLED = [f"settled on the way to {side}" for side in (INCREMENTAL, BUFFERED)]
