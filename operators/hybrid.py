@@ -201,10 +201,13 @@ class HybridOperator(AggregateOperator):
         self._drop_older(as_int64(self.ports.frontiers[0].bound(WID_START)))
 
     def _why(self, found: Estimate) -> str:
-        counts = self.counts
-        each = counts.rows / max(counts.opened, 1) * self.query.windows / max(counts.groups / max(counts.closed, 1), 1)
-        costs = ", ".join(f"{side} {cost / 1000:,.0f} us" for side, cost in found.nanoseconds.items())
-        return f"{each:.1f} rows a group, {self.query.windows:g} windows a row; a window is estimated at {costs}"
+        rows = self.counts.rows / max(self.counts.opened, 1)
+        groups = self.counts.groups / max(self.counts.closed, 1)
+        costs = " and ".join(f"{side} {cost / 1000:,.0f} us" for side, cost in found.nanoseconds.items())
+        return (
+            f"{rows:,.0f} rows a pane, {self.query.windows:g} windows a row, {groups:,.0f} groups a window so far; "
+            f"a window is estimated at {costs}"
+        )
 
     def _settle(self) -> None:
         """Rows that wait into the partial aggregates, for good."""
