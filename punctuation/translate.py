@@ -14,10 +14,11 @@ import math
 from collections.abc import Callable, Container, Mapping, Sequence
 
 from oop.punctuation.corners import Corner
-from oop.punctuation.frontier import OTHER, Frontier
+from oop.punctuation.frontier import Frontier
 from oop.punctuation.group_promises import GroupPromises
 from oop.punctuation.patterns import Bound, NotIn, Value, group_value
 from oop.punctuation.promise import Punctuation
+from oop.punctuation.several_columns import OTHER
 
 Image = tuple[str, Callable[[Bound], Bound | None] | None]
 """An output attribute, and the increasing function that takes bounds there (None: the identity).

@@ -1,0 +1,281 @@
+"""`Promised`: the promises of a stream, kept by kind so that each is cheap to ask for, and what they imply together.
+
+It is the half of a `Frontier` that is asked; how promises are taken in is in `frontier.py`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+
+from oop.punctuation.corners import Corner, Corners
+from oop.punctuation.group_promises import GroupBounds
+from oop.punctuation.grouping import Grouping
+from oop.punctuation.patterns import Below, Bound, Equal, NotIn, Value, group_value
+from oop.punctuation.promise import Punctuation
+from oop.punctuation.several_columns import OTHER, Cell, SeveralColumns
+
+
+class Promised:
+    """Three kinds: promises about ``all`` rows (linear and joint corners), about groups of one column (``by`` it), and
+    about groups ``across`` several columns."""
+
+    __slots__ = ("across", "all", "by")
+
+    def __init__(self) -> None:
+        self.all = Corners()
+        self.by: dict[str, Grouping] = {}
+        self.across = SeveralColumns()
+
+    @property
+    def ended(self) -> bool:
+        """Has the end been promised?
+
+        >>> from oop.punctuation import Frontier
+        >>> Frontier.of(Punctuation()).ended
+        True
+        """
+        return self.all.ended
+
+    @property
+    def is_linear(self) -> bool:
+        """No joint and no group-wise promise: the kind most streams need.
+
+        >>> from oop.punctuation import Frontier
+        >>> Frontier.of(Punctuation({"ts": 5})).is_linear, Frontier.of(Punctuation({"ts": 5, "end": 9})).is_linear
+        (True, False)
+        """
+        return not self.by and not self.has_several and not self.all.joint
+
+    @property
+    def has_several(self) -> bool:
+        """Is there a promise over several group columns?
+
+        >>> from oop.punctuation import Frontier
+        >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A", "k": 1})).has_several
+        True
+        """
+        return bool(self.across)
+
+    @property
+    def several(self) -> list[Punctuation]:
+        """The promises over several group columns, to be read.
+
+        >>> from oop.punctuation import Frontier
+        >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A", "k": 1})).several
+        [Punctuation(ts < 5, k = 1, link = 'A')]
+        """
+        return self.across.promises()
+
+    def group_columns(self) -> list[str]:
+        """The columns by which it has promises about groups.
+
+        >>> from oop.punctuation import Frontier
+        >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A"})).group_columns()
+        ['link']
+        """
+        return sorted({*self.by, *self.across.columns()})
+
+    def flat(self) -> tuple[tuple[str, ...], GroupBounds] | None:
+        """The columns and the bounds of groups, where these are all that is said of groups, and alike.
+
+        >>> from oop.punctuation import Frontier
+        >>> columns, bounds = Frontier.of(Punctuation({"ts": 9}, {"link": "A"})).flat()
+        >>> columns, bounds.linear
+        (('link',), {'ts': {'A': 9}})
+        """
+        if len(self.by) + len(self.across.cells) != 1 or self.across.mixed:
+            return None
+        for columns, bounds in self.across.cells.items():
+            return columns, bounds
+        ((column, grouping),) = self.by.items()
+        return ((column,), grouping.flat) if grouping.is_flat else None
+
+    def bounds_by(self, columns: tuple[str, ...], attribute: str) -> Mapping[Value, Bound] | None:
+        """The bounds on an attribute for groups of these columns, beside the one for all rows; None: more is said.
+
+        >>> from oop.punctuation import Frontier
+        >>> Frontier.of(Punctuation({"ts": 9}, {"link": "A"})).bounds_by(("link",), "ts")
+        {'A': 9}
+        """
+        bounds = self._flat(columns, attribute)
+        return None if bounds is None else bounds.linear.get(attribute, {})
+
+    def _flat(self, columns: tuple[str, ...], attribute: str) -> GroupBounds | None:
+        """Where bounds on the attribute for groups of these columns are kept, if no other promise says more of them
+        than those about all rows; None: the promises must be looked at one by one."""
+        everyone = self.all
+        if everyone.ended or everyone.joint or self.across.mixed or attribute in columns:
+            return None
+        if any(c in everyone.linear for c in columns):
+            return None
+        if len(columns) > 1:
+            if self.by or self.across.cells.keys() - {columns}:
+                return None
+            return self.across.cells.get(columns) or GroupBounds()
+        if self.across.cells or self.by.keys() - {columns[0]}:
+            return None
+        grouping = self.by.get(columns[0])
+        if grouping is None:
+            return GroupBounds()
+        return grouping.flat if grouping.is_flat else None
+
+    def covers(self, promise: Punctuation) -> bool:
+        """Is the promise implied? Decided cell by cell: each combination of named (or other) groups it speaks of.
+
+        >>> from oop.punctuation import Frontier
+        >>> f = Frontier.of(Punctuation({"ts": 5}))
+        >>> f.covers(Punctuation({"ts": 4}, {"link": "A"})), f.covers(Punctuation({"ts": 6}))
+        (True, False)
+        """
+        if self.all.covers(promise.below, _point(promise)):
+            return True
+        if not promise.where and not self.across.mixed and not any(g.rest for g in self.by.values()):
+            return False  # of a group that nobody names nothing else is said
+        columns = {*promise.where, *self.group_columns()}
+        names = sorted(columns)
+        cells = [self._cells(column, promise) for column in names]
+        return all(
+            self._covers_cell(promise.below, dict(zip(names, cell, strict=True))) for cell in itertools.product(*cells)
+        )
+
+    def _cells(self, column: str, promise: Punctuation) -> list[Value]:
+        """The values of a group column that must be told apart, among those the promise speaks of."""
+        pattern = promise.where.get(column)
+        if isinstance(pattern, Equal):
+            return [pattern.value]
+        named = self.named(column)
+        if isinstance(pattern, NotIn):
+            named -= pattern.values
+        return [OTHER, *named]
+
+    def named(self, column: str) -> set[Value]:
+        """The groups of a column that some promise names.
+
+        >>> from oop.punctuation import Frontier
+        >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A"})).named("link")
+        {'A'}
+        """
+        return self.across.named(column) | (self.by[column].named() if column in self.by else set())
+
+    def _covers_cell(self, corner: Corner, cell: Cell) -> bool:
+        point = {c: v for c, v in cell.items() if v is not OTHER}
+        both = corner.keys() & point.keys()  # a time that some promise also names with ``=`` or ``not in``
+        if both:
+            if not all(Below(corner[c]).matches(point[c]) for c in both):
+                return True  # the cell has no row below the corner
+            corner = {c: b for c, b in corner.items() if c not in both}
+        if self.all.covers(corner, point):
+            return True
+        if any(g.at(cell.get(column, OTHER)).covers(corner, point) for column, g in self.by.items()):
+            return True
+        return any(corners.covers(corner, point) for corners in self.across.at(cell))
+
+    def covers_row(self, row: Mapping[str, Value]) -> bool:
+        """Does the row match a promise already made, that is: is it late?
+
+        >>> from oop.punctuation import Frontier
+        >>> f = Frontier.of(Punctuation({"ts": 5}))
+        >>> f.covers_row({"ts": 4}), f.covers_row({"ts": 5})
+        (True, False)
+        """
+        return any(p.matches(row) for p in self.promises())
+
+    def bound(self, attribute: str, where: Mapping[str, Value] | None = None) -> Bound | None:
+        """The bound on an attribute for rows of these groups; for all rows when no group is given.
+
+        None: nothing is promised; infinity: the end.
+
+        >>> from oop.punctuation import Frontier
+        >>> f = Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A"}))
+        >>> f.bound("ts"), f.bound("ts", {"link": "A"}), f.bound("end")
+        (5, 9, None)
+        """
+        if not self.by and not self.has_several:
+            return self.all.bound(attribute)
+        return self.at(where or {}).bound(attribute)
+
+    def bounds(self, attribute: str, column: str, values: Sequence[Value]) -> list[Bound | None]:
+        """The bound for each of these groups, so that a kernel can compare a whole batch.
+
+        >>> from oop.punctuation import Frontier
+        >>> f = Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A"}))
+        >>> f.bounds("ts", "link", ["A", "B"])
+        [9, 5]
+        """
+        return [self.bound(attribute, {column: v}) for v in values]
+
+    def at(self, where: Mapping[str, Value]) -> Corners:
+        """What holds for the rows with these values in the group columns; a column not given may have any value.
+
+        >>> from oop.punctuation import Frontier
+        >>> f = Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A"}))
+        >>> f.at({"link": "A"}).bound("ts")
+        9
+        """
+        where = {c: group_value(v) for c, v in where.items()}
+        if not self.across.mixed:
+            return self._at(where)
+        free = sorted(self.across.columns() - where.keys())
+        cells = itertools.product(*([OTHER, *self.named(c)] for c in free))
+        return reduce(Corners.meet, (self._at({**where, **dict(zip(free, c, strict=True))}) for c in cells))
+
+    def _at(self, cell: Cell) -> Corners:
+        out = self.all.copy()
+        for column, grouping in self.by.items():
+            out = out.join(grouping.at(cell[column]) if column in cell else grouping.least())
+        return reduce(Corners.join, self.across.at(cell), out)
+
+    def _times(self) -> Iterator[str]:
+        """The attributes with bounds."""
+        for corners in (self.all, *(c for g in self.by.values() for _, c in g.items())):
+            for corner in corners:
+                yield from corner
+
+    def promises(self) -> Iterator[Punctuation]:
+        """The strongest promises; advancing an empty frontier by them gives this one again.
+
+        >>> from oop.punctuation import Frontier
+        >>> list(Frontier.of(Punctuation({"ts": 3}), Punctuation({"ts": 5})).promises())
+        [Punctuation(ts < 5)]
+        """
+        for corner in self.all:
+            yield Punctuation._made(dict(corner), {})
+        for column, grouping in self.by.items():
+            for pattern, corners in grouping.items():
+                where = {column: pattern}
+                for corner in corners:
+                    if not self.all.covers(corner):
+                        known = grouping and column not in corner  # else it may be no promise as it stands
+                        yield Punctuation._made(dict(corner), where) if known else Punctuation(corner, where)
+        yield from self.several
+
+    def to_json(self) -> list[str]:
+        """Its promises as text; `from_json` reads them.
+
+        >>> from oop.punctuation import Frontier
+        >>> Frontier.from_json(Frontier.of(Punctuation(below={"ts": 5})).to_json())
+        Frontier(ts < 5)
+        """
+        return [promise.to_json() for promise in self.promises()]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Promised):
+            return NotImplemented
+        return all(map(other.covers, self.promises())) and all(map(self.covers, other.promises()))
+
+    def __hash__(self) -> int:
+        raise TypeError("a frontier changes and cannot be hashed")
+
+    def __repr__(self) -> str:
+        said = []
+        for promise in self.promises():
+            groups = ", ".join(f"{c} {p}" for c, p in promise.where.items())
+            bounds = ", ".join(f"{a} < {b}" for a, b in promise.below.items()) or "END"
+            said.append(f"{groups}: {bounds}" if groups else bounds)
+        return f"Frontier({'; '.join(said)})"
+
+
+def _point(promise: Punctuation) -> dict[str, Value]:
+    return {c: p.value for c, p in promise.where.items() if isinstance(p, Equal)}
