@@ -56,7 +56,7 @@ class Promised:
         >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A", "k": 1})).has_several
         True
         """
-        return bool(self.across)
+        return bool(self.across.mixed) or bool(self.across.cells)
 
     @property
     def several(self) -> list[Punctuation]:

@@ -32,9 +32,6 @@ class SeveralColumns:
         self.cells: dict[tuple[str, ...], GroupBounds] = {}
         self.mixed: list[Punctuation] = []
 
-    def __bool__(self) -> bool:
-        return bool(self.mixed) or bool(self.cells)
-
     def promises(self) -> list[Punctuation]:
         """All of them, to be read."""
         found = list(self.mixed)

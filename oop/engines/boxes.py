@@ -1,4 +1,4 @@
-"""Boxes and arcs: a plan made ready to run (Aurora's words for operator and edge with its queue).
+"""Boxes: operators made ready to run (Aurora's word); the queues between them are in `arcs.py`.
 
 A box takes elements from the arcs that lead to it and puts what comes out on the arcs that lead away. Both count what
 passes: that is all the metrics there are.
@@ -6,153 +6,27 @@ passes: that is all the metrics there are.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Protocol
 
 import pyarrow as pa
 
-from oop.engines.sharded import Sharded
+from oop.engines.arcs import Arc, count_promises
+from oop.engines.sharded import SLICES
 from oop.errors import OopError, PunctuationViolated
 from oop.operators.base import BATCH_ROWS, Couples, Element, Operator, Slices, Stateful, TakesTrains
 from oop.operators.batches import cut
 from oop.operators.bucket import WID_START
 from oop.operators.coverage import broken_promises
 from oop.operators.input import InputOperator
-from oop.operators.marks import is_late, is_partial, route_of, without_route
-from oop.operators.train import concat
+from oop.operators.marks import is_late, is_partial
 from oop.plan import Node
 from oop.punctuation import Frontier, GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise, one_by_one
 
-TRAIN_ROWS = 8_192  # batches smaller than this are coupled before a box takes them
 CAPACITY_ROWS = 524_288  # rows that may wait in a queue, or be on their way through other threads
-SHARDED_TRAIN_ROWS = 262_144  # rows that cross to other threads together: each crossing has its price
-OVERTAKING_ROWS = 65_536  # of these, how many may be from behind a promise
-SLICES = 2  # that a box takes, or puts out, before others have their turn
-
-
-class Arc:
-    """A queue from a box to one port of another, or to whoever reads the result (``target`` None). What is coupled in
-    it has at most ``batch_rows``."""
-
-    def __init__(self, target: Box | None, port: int, route: int | None, batch_rows: int = BATCH_ROWS) -> None:
-        self.batch_rows = batch_rows
-        self.target = target
-        self.port = port
-        self.route = route
-        self.queue: deque[Element | GroupPromises] = deque()
-        self.queued_rows = 0
-        self.peak_rows = 0
-        self.rows = 0
-        self.promises = 0
-        self.queued_promises = 0
-
-    def put(self, element: Element | GroupPromises) -> None:
-        if isinstance(element, pa.RecordBatch):
-            if self.route is not None:
-                if route_of(element) != self.route:
-                    return
-                element = without_route(element)
-            self.rows += element.num_rows
-            self.queued_rows += element.num_rows
-            self.peak_rows = max(self.peak_rows, self.queued_rows)
-        else:
-            self.promises += count_promises(element)
-            self.queued_promises += 1
-        self.queue.append(element)
-
-    def take_promises(self) -> list[Promise]:
-        """The promises about groups that are next, if they are: those of all groups come in a row."""
-        found: list[Promise] = []
-        while self.queue and _is_promise(promise := self.queue[0]):
-            if isinstance(promise, Punctuation) and not promise.where:
-                break
-            found.append(promise)
-            self.queue.popleft()
-        self.queued_promises -= len(found)
-        return found
-
-    def take_whole(self) -> Element | GroupPromises:
-        """The next element, promises about many groups as they are."""
-        if isinstance(self.queue[0], GroupPromises):
-            whole: Element | GroupPromises = self.queue.popleft()
-            self.queued_promises -= 1
-            return whole
-        return self.take()
-
-    def take(self) -> Element:
-        """The next element; small batches in a row come coupled into a train, and nothing overtakes a promise."""
-        if _is_promise(promise := self.queue[0]):
-            self.queue.popleft()
-            self.queued_promises -= 1
-            if isinstance(promise, Punctuation):
-                return promise
-            first, *others = promise
-            self.queue.extendleft(reversed(others))
-            self.queued_promises += len(others)
-            return first
-        train = self.take_batches(TRAIN_ROWS)
-        whole = concat(train)
-        if whole is not None:
-            return whole
-        self.queue.extendleft(reversed(train[1:]))
-        self.queued_rows += sum(batch.num_rows for batch in train[1:])
-        return train[0]
-
-    def take_batches(self, enough: int) -> list[pa.RecordBatch]:
-        """The batches that are next, up to a promise, another mark, or so many rows."""
-        train: list[pa.RecordBatch] = []
-        rows = 0
-        while self.queue and rows < enough:
-            following = self.queue[0]
-            if not isinstance(following, pa.RecordBatch) or (train and not _couple(train[0], following)):
-                break
-            if train and rows + following.num_rows > self.batch_rows:
-                break
-            self.queue.popleft()
-            train.append(following)
-            rows += following.num_rows
-        self.queued_rows -= rows
-        return train
-
-    def take_past_promises(self, enough: int) -> tuple[list[pa.RecordBatch], list[Punctuation]]:
-        """The batches that are next, also behind linear promises, and these promises: rows may overtake them, and of
-        those about one attribute the last says all. Not many may: a promise should not wait."""
-        train: list[pa.RecordBatch] = []
-        promises: dict[str, Punctuation] = {}
-        rows = 0
-        while self.queue and rows < enough:
-            following = self.queue[0]
-            if isinstance(following, pa.RecordBatch):
-                if train and not _couple(train[0], following):
-                    break
-                train.append(following)
-                rows += following.num_rows
-            elif train and isinstance(following, Punctuation) and len(following.below) == 1 and not following.where:
-                promises.update(dict.fromkeys(following.below, following))
-                self.queued_promises -= 1
-                enough = min(enough, rows + OVERTAKING_ROWS)
-            else:
-                break
-            self.queue.popleft()
-        self.queued_rows -= rows
-        return train, list(promises.values())
-
-
-def _is_promise(element: Element | GroupPromises) -> TypeGuard[Promise]:
-    return isinstance(element, Punctuation | GroupPromises)
-
-
-def count_promises(promise: Promise) -> int:
-    return len(promise) if isinstance(promise, GroupPromises) else 1
-
-
-def _couple(a: pa.RecordBatch, b: pa.RecordBatch) -> bool:
-    """Only batches with the same marks go into one train."""
-    return bool(a.schema.equals(b.schema, check_metadata=True))
 
 
 class Gauge:
@@ -378,59 +252,3 @@ class Box:
                 f"{self.node.spec.describe()} put out {row} after it had promised {promise}",
                 hint="this is a bug in the operator: please report it with the plan and the input",
             )
-
-
-class ShardedBox(Box):
-    """A box whose operator works on several threads: what comes out comes later, and only so much is on its way."""
-
-    sharded: Sharded
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        assert isinstance(self.operator, Sharded)
-        self.sharded = self.operator
-
-    @property
-    def has_work(self) -> bool:
-        waits = self.sharded.waiting_rows < self.capacity and any(arc.queue for arc in self.inputs)
-        return not self.failed and (waits or self.sharded.has_output)
-
-    def run(self, rows: int | None) -> bool:
-        """Hand on what waits, up to what may be on its way, and put out what has come back."""
-        taken = 0
-        while self.sharded.waiting_rows < self.capacity and (rows is None or taken < rows):
-            ready = [arc for arc in self.inputs if arc.queue]
-            if not ready:
-                break
-            for arc in ready:
-                together = arc.take_promises()
-                if together:
-                    self._process_promises(together, arc.port)
-                    continue
-                train, promises = arc.take_past_promises(SHARDED_TRAIN_ROWS)
-                if train:
-                    taken += self._process_batches(train, arc.port)
-                for promise in promises if train else [arc.take()]:
-                    self.process(promise, arc.port)
-        self.emit(self.sharded.ready())
-        self.measure()
-        return True
-
-    def _go_on(self, elements: Iterator[Element]) -> None:
-        self.emit(elements)  # it comes from threads, which do not wait
-
-    def _process_batches(self, train: list[pa.RecordBatch], port: int) -> int:
-        rows = sum(batch.num_rows for batch in train)
-        self.rows_in += rows
-        self.batches_in += len(train)
-        if rows < len(train) * TRAIN_ROWS:  # small ones cost more apart than to copy
-            whole = concat(train)
-            train = train if whole is None else [whole]
-        self.emit(self.sharded.process_batches(train, port))
-        return rows
-
-    def measure(self) -> None:
-        super().measure()
-        self.peak_buffered = max(self.peak_buffered, self.sharded.peak_rows)
-        self.peak_bytes = max(self.peak_bytes, self.sharded.peak_bytes)
-        self.gauge.peak = max(self.gauge.peak, self.sharded.peak_rows)  # it may have come and gone in a thread

@@ -17,14 +17,16 @@ from typing import Any
 import pyarrow as pa
 
 from oop.clocks import Clock, WallClock
+from oop.engines.arcs import Arc
 from oop.engines.blame import Blame
-from oop.engines.boxes import SHARDED_TRAIN_ROWS, SLICES, Arc, Box, Gauge, ShardedBox
+from oop.engines.boxes import Box, Gauge
 from oop.engines.feeds import DirectFeed, Done, Failed, Feed, RingFeed, ThreadFeed, Train
 from oop.engines.late import Late
 from oop.engines.metrics import Metrics, gather
 from oop.engines.pool import Pool
 from oop.engines.schedulers import MinCost, Scheduler
-from oop.engines.sharded import Sharded, ledgers_of
+from oop.engines.sharded import SLICES, Sharded, ledgers_of
+from oop.engines.sharded_boxes import SHARDED_TRAIN_ROWS, ShardedBox
 from oop.engines.stamps import Stamps
 from oop.engines.tracing import find_blame
 from oop.errors import OopError

@@ -15,13 +15,13 @@ class Scheduler(Protocol):
     """One with a ``train`` also says how many rows a source may couple into one batch."""
 
     def turn(self, boxes: Sequence[Box]) -> Iterator[tuple[Box, int | None]]:
-        """One round: each box to run, with the most rows that it takes (None: all that wait)."""
+        """One round: each box to run, with the most rows that it takes (None: all that wait, as far as its turn goes)."""
         ...
 
 
 class MinCost:
     """The whole plan as one superbox, traversed so that each box is called as seldom as possible: a box runs after
-    all boxes that feed it, on everything that waits (papers/001, section 3.2: Min-Cost).
+    all boxes that feed it, on all that waits, up to a turn of it (papers/001, section 3.2: Min-Cost).
 
     >>> MinCost()
     MinCost()

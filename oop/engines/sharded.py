@@ -48,6 +48,8 @@ from oop.operators.union import Union
 from oop.punctuation import GroupPromises, Interest, Punctuation
 from oop.punctuation.patterns import Equal
 
+SLICES = 2  # that a box or a shard puts out before others have their turn
+
 
 class Item:
     """What waits for all shards, at its place in the order in which it came."""
@@ -272,7 +274,7 @@ class Sharded:
                 yield from shard.operator.process_punctuation(promise, item.port)
 
     def _emit(self, shard: Shard, elements: Iterator[Element], item: Item) -> bool:
-        """Put out what comes, about two slices of it; False if there may be more."""
+        """Put out what comes, a turn of it; False if there may be more."""
         # A promise that rows have brought, and that names a value of each column which decides the shard, is about a
         # group which no other shard has.
         own = self.columns[item.port] if isinstance(item, Ticket) else None
@@ -290,7 +292,7 @@ class Sharded:
                 else:
                     self._out.append(element)
                     rows += element.num_rows
-            if rows >= 2 * self._batch_rows:
+            if rows >= SLICES * self._batch_rows:
                 return False
         return True
 

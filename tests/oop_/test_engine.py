@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.engines import boxes
+from oop.engines import arcs, boxes
 from oop.engines.schedulers import MinCost
 from oop.testing import Harness, ManualClock, elements
 
@@ -44,7 +44,7 @@ def test_a_full_queue_pushes_back_on_its_source(monkeypatch):
     first = next(iter(run))
     assert sum(given) <= 400, "the source was read although nobody took its rows"
     assert first.num_rows + run.to_table().num_rows == 5_000
-    assert all(arc.peak_queued_rows <= 100 + boxes.TRAIN_ROWS for arc in run.metrics.arcs)
+    assert all(arc.peak_queued_rows <= 100 + arcs.TRAIN_ROWS for arc in run.metrics.arcs)
     assert max(arc.peak_queued_rows for arc in run.metrics.arcs if arc.target.startswith("Project")) <= 200
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.engines.boxes import Arc
+from oop.engines.arcs import Arc
 from oop.operators.base import Ports
 from oop.punctuation import Frontier
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.engines import boxes
+from oop.engines import arcs, boxes, sharded_boxes
 from oop.operators.aggregate import AggregateOperator
 from oop.operators.base import BATCH_ROWS, Slices
 from oop.testing import Harness
@@ -227,15 +227,15 @@ def test_boxes_nearest_to_the_result_come_first() -> None:
 
 
 def test_few_rows_overtake_a_promise_on_their_way_to_threads() -> None:
-    arc = boxes.Arc(None, 0, None)
+    arc = arcs.Arc(None, 0, None)
     batch = rows(1, range(1_000))
     for number in range(300):
         arc.put(batch)
         if number == 10:
             arc.put(oop.Punctuation({"ts": 1}))
-    train, promises = arc.take_past_promises(boxes.SHARDED_TRAIN_ROWS)
+    train, promises = arc.take_past_promises(sharded_boxes.SHARDED_TRAIN_ROWS)
     assert promises == [oop.Punctuation({"ts": 1})]
-    assert sum(b.num_rows for b in train) <= 11_000 + boxes.OVERTAKING_ROWS + 1_000
+    assert sum(b.num_rows for b in train) <= 11_000 + arcs.OVERTAKING_ROWS + 1_000
     assert arc.queued_promises == 0
 
 
@@ -246,7 +246,7 @@ def test_a_window_on_threads_does_not_keep_them_from_others() -> None:
     run = (
         stream.window(oop.tumbling(10)).group_by("k").agg(n=oop.count()).run(oop.Embedded(threads=2, batch_rows=1_000))
     )
-    (box,) = [b for b in run._boxes if isinstance(b, boxes.ShardedBox)]
+    (box,) = [b for b in run._boxes if isinstance(b, sharded_boxes.ShardedBox)]
     given: list[int] = []
     emit = box.sharded._emit
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.engines import boxes, embedded
+from oop.engines import boxes, embedded, sharded_boxes
 from oop.engines.pool import Pool
 from oop.operators.aggregate import AggregateOperator
 from oop.testing import Harness
@@ -217,7 +217,7 @@ def test_what_came_before_an_error_leaves_first(monkeypatch):
         yield from right(self, batch, port)
 
     monkeypatch.setattr(AggregateOperator, "process_batch", failing)
-    monkeypatch.setattr(boxes, "SHARDED_TRAIN_ROWS", 1_000)
+    monkeypatch.setattr(sharded_boxes, "SHARDED_TRAIN_ROWS", 1_000)
     seen = []
     for threads in (1, 3):
         found = []
@@ -235,7 +235,7 @@ def test_of_two_errors_the_first_in_the_stream_is_raised(monkeypatch):
         yield
 
     monkeypatch.setattr(AggregateOperator, "process_batch", failing)
-    monkeypatch.setattr(boxes, "SHARDED_TRAIN_ROWS", 1_000)
+    monkeypatch.setattr(sharded_boxes, "SHARDED_TRAIN_ROWS", 1_000)
     with pytest.raises(RuntimeError, match="at 0"):
         per_pair(packets()).run(oop.Embedded(threads=3, scheduler=oop.RoundRobin(train=1_000))).to_table()
 
@@ -258,9 +258,9 @@ def test_stop_ends_them_too():
 
 def test_what_is_on_its_way_is_bounded(monkeypatch):
     monkeypatch.setattr(boxes, "CAPACITY_ROWS", 8_000)
-    monkeypatch.setattr(boxes, "SHARDED_TRAIN_ROWS", 2_000)
+    monkeypatch.setattr(sharded_boxes, "SHARDED_TRAIN_ROWS", 2_000)
     run = per_pair(packets()).run(oop.Embedded(threads=2, scheduler=oop.RoundRobin(train=1_000)))
-    sharded = next(box.sharded for box in run._boxes if isinstance(box, boxes.ShardedBox))
+    sharded = next(box.sharded for box in run._boxes if isinstance(box, sharded_boxes.ShardedBox))
     most = 0
     for _ in run.elements():
         most = max(most, sharded.waiting_rows)

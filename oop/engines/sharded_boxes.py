@@ -1,0 +1,71 @@
+"""Boxes whose operators are spread over threads (`sharded.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from oop.engines.arcs import TRAIN_ROWS
+from oop.engines.boxes import Box
+from oop.engines.sharded import Sharded
+from oop.operators.base import Element
+from oop.operators.train import concat
+
+SHARDED_TRAIN_ROWS = 262_144  # rows that cross to other threads together: each crossing has its price
+
+
+class ShardedBox(Box):
+    """A box whose operator works on several threads: what comes out comes later, and only so much is on its way."""
+
+    sharded: Sharded
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert isinstance(self.operator, Sharded)
+        self.sharded = self.operator
+
+    @property
+    def has_work(self) -> bool:
+        waits = self.sharded.waiting_rows < self.capacity and any(arc.queue for arc in self.inputs)
+        return not self.failed and (waits or self.sharded.has_output)
+
+    def run(self, rows: int | None) -> bool:
+        """Hand on what waits, up to what may be on its way, and put out what has come back."""
+        taken = 0
+        while self.sharded.waiting_rows < self.capacity and (rows is None or taken < rows):
+            ready = [arc for arc in self.inputs if arc.queue]
+            if not ready:
+                break
+            for arc in ready:
+                together = arc.take_promises()
+                if together:
+                    self._process_promises(together, arc.port)
+                    continue
+                train, promises = arc.take_past_promises(SHARDED_TRAIN_ROWS)
+                if train:
+                    taken += self._process_batches(train, arc.port)
+                for promise in promises if train else [arc.take()]:
+                    self.process(promise, arc.port)
+        self.emit(self.sharded.ready())
+        self.measure()
+        return True
+
+    def _go_on(self, elements: Iterator[Element]) -> None:
+        self.emit(elements)  # it comes from threads, which do not wait
+
+    def _process_batches(self, train: list[pa.RecordBatch], port: int) -> int:
+        rows = sum(batch.num_rows for batch in train)
+        self.rows_in += rows
+        self.batches_in += len(train)
+        if rows < len(train) * TRAIN_ROWS:  # small ones cost more apart than to copy
+            whole = concat(train)
+            train = train if whole is None else [whole]
+        self.emit(self.sharded.process_batches(train, port))
+        return rows
+
+    def measure(self) -> None:
+        super().measure()
+        self.peak_buffered = max(self.peak_buffered, self.sharded.peak_rows)
+        self.peak_bytes = max(self.peak_bytes, self.sharded.peak_bytes)
+        self.gauge.peak = max(self.gauge.peak, self.sharded.peak_rows)  # it may have come and gone in a thread
