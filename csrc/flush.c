@@ -4,7 +4,7 @@
 #include "fetch.h"
 #include "hash.h"
 
-#define CHUNK 128
+#define CHUNK 128 /* rows whose slots are fetched ahead */
 #define EMPTY (-1)
 /* All that a row needs stands in the loop: only there is the discipline a constant. */
 #define INLINED static inline __attribute__((always_inline))
@@ -61,7 +61,7 @@ INLINED void flush_old(working *at) {
     while (at->table.to_visit) slow_flush(at);
 }
 
-/* Out of order: one old aggregate with every so many rows. As many slots are visited for it, at most. */
+/* Slow-flush out of order (section 6): one old aggregate with every i rows. At most i slots are visited for it. */
 INLINED void slow_flush_every(working *at) {
     oop_flush *table = &at->table;
     if (++table->since < table->every) return;

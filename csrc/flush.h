@@ -24,15 +24,15 @@ typedef struct {
     int64_t width;
     int64_t places; /* room of words, wids and unused */
     int64_t free;   /* how many are unused */
-    int64_t bound;
-    int64_t current;  /* in order: the window of the last row */
-    int64_t hand;     /* the next slot to be visited */
-    int64_t to_visit; /* slots that may still hold something old */
-    int64_t since;
-    int64_t collided;
-    int64_t every;
-    int32_t in_order;
-    int32_t next_slot;
+    int64_t bound;     /* out of order: what is of windows below it is old */
+    int64_t current;   /* in order: the window of the last row, before which all is old */
+    int64_t hand;      /* figure 7's flush_pos: the next slot to be visited */
+    int64_t to_visit;  /* slots that may still hold something old; 0: flush_finished */
+    int64_t since;     /* rows since one was last let go, out of order */
+    int64_t collided;  /* how many left for one of their own window */
+    int64_t every;     /* out of order: one that is old leaves with every so many rows (i); 0: lazy-flush */
+    int32_t in_order;  /* figure 7 */
+    int32_t next_slot; /* footnote 1 */
 } oop_flush;
 
 /* Rows in this order: ids[i] is the place of row i. out are the places that leave, *gone of them: room for all places.

@@ -14,7 +14,7 @@
 #define LINE 128 /* bytes: two lines, which are fetched together, and which one thread alone writes to */
 #define PAGE 4096
 #define BURST 512 /* rows after which the drainer is told */
-/* The producer naps. Waking up costs as much as thousands of rows, so it does that seldom; but of the ring no more than a
+/* The producer naps. Waking up costs as much as a thousand rows, so it does that seldom; but of the ring no more than a
    share should fill meanwhile, as far as the shortest nap allows. When no row is due for long, a nap is what a stop takes. */
 #define SHARE 64
 #define SHORTEST_NAP 50000 /* ns */

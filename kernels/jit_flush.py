@@ -1,4 +1,5 @@
-"""The low-level half of two-level aggregation, in Numba: a table of a fixed size, over arrays that this class owns."""
+"""The low-level half of two-level aggregation, in Numba (paper 004, section 6): a table of a fixed size, over
+arrays that this class owns."""
 
 from __future__ import annotations
 
@@ -9,13 +10,13 @@ import numpy as np
 from oop.kernels.checks import INT64_MIN, Array, Ints
 from oop.kernels.jit_compiler import NO_ROWS, as_input, as_mask, compile_loop
 from oop.kernels.jit_tables import pack_bits
-from oop.kernels.reference_flush import Discipline, SlotTable, check_below
 from oop.kernels.reference_groups import Words
+from oop.kernels.slot_table import Discipline, SlotTable, check_below
 from oop.kernels.views import Column
 from oop.kernels.words import check_pack, count_words, lay_out
 
 EMPTY = -1
-# Where the numbers of a table stand in its state.
+# Where the numbers of a table stand in its state: first those that `SlotTable.state` has.
 BOUND, CURRENT, HAND, TO_VISIT, SINCE, COLLIDED, FREE, GONE, IN_ORDER, EVERY, NEXT_SLOT = range(11)
 SAVED = COLLIDED + 1
 
@@ -60,7 +61,7 @@ class FlushTable(SlotTable):
 
     @property
     def state(self) -> tuple[int, ...]:
-        """Where the hand is; see the reference."""
+        """See `SlotTable`."""
         return tuple(self._state[:SAVED].tolist())
 
     @state.setter
@@ -144,7 +145,7 @@ def _slow_flush(places: Ints, wids: Ints, state: Ints, out: Ints) -> None:
 
 @compile_loop
 def _slow_flush_every(places: Ints, wids: Ints, state: Ints, out: Ints) -> None:
-    """Out of order: one old aggregate with every so many rows. As many slots are visited for it, at most."""
+    """Slow-flush out of order (section 6): one old aggregate with every i rows. At most i slots are visited for it."""
     state[SINCE] += 1
     if state[SINCE] < state[EVERY]:
         return
@@ -160,7 +161,7 @@ def _slow_flush_every(places: Ints, wids: Ints, state: Ints, out: Ints) -> None:
 
 @compile_loop
 def _find(slot: int, places: Ints, kept: Words, wids: Ints, state: Ints, row: int, key: Words, wid: int) -> int:
-    """Where the aggregate of a row is, or is to be: its slot or the one behind it."""
+    """Where the aggregate of a row is, or is to be: its slot or, with `next_slot`, the one behind it."""
     here = places[slot]
     if state[NEXT_SLOT] == 0 or _is_same(here, kept, wids, row, key, wid):
         return slot

@@ -1,4 +1,5 @@
-"""The low-level half of two-level aggregation, in C: a table of a fixed size, over arrays that this class owns."""
+"""The low-level half of two-level aggregation, in C (paper 004, section 6): a table of a fixed size, over arrays
+that this class owns."""
 
 from __future__ import annotations
 
@@ -11,9 +12,9 @@ import numpy as np
 from oop.kernels.checks import INT64_MIN, Array, Ints
 from oop.kernels.native_groups import make_columns
 from oop.kernels.native_library import check_code, contiguous, ffi, lib, point
-from oop.kernels.reference_flush import Discipline, SlotTable, check_below
 from oop.kernels.reference_groups import Words
 from oop.kernels.scratch import huge_array, new_array, recycle
+from oop.kernels.slot_table import Discipline, SlotTable, check_below
 from oop.kernels.views import Column
 from oop.kernels.words import check_pack, count_words, lay_out
 
@@ -80,7 +81,7 @@ class FlushTable(SlotTable):
 
     @property
     def state(self) -> tuple[int, ...]:
-        """Where the hand is; see the reference."""
+        """See `SlotTable`."""
         table = self._table
         return table.bound, table.current, table.hand, table.to_visit, table.since, table.collided
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.kernels.reference_flush import Discipline
+from oop.kernels.slot_table import Discipline
 from oop.kernels.views import Column
 from oop.kernels.words import count_words, unpack_words
 from oop.operators.accumulators import Accumulator

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from oop.kernels.reference_flush import Discipline
+from oop.kernels.slot_table import Discipline
 from oop.operators.base import BATCH_ROWS
 from oop.operators.flush import Flush
 from oop.operators.marks import is_late
@@ -47,7 +47,7 @@ class Reducing:
         self.slots = flush.slots
         self.discipline = Discipline(in_order, 0 if in_order else flush.i, flush.next_slot)
         if self.slots is None:
-            self.discipline = replace(self.discipline, next_slot=True)
+            self.discipline = replace(self.discipline, next_slot=True)  # footnote 1: the better policy
         self.by_time = not flush.m and not in_order  # nothing waits until it is in the way
         self.size = self.slots or sizing.least
         self.batch_rows = BATCH_ROWS

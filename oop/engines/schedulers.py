@@ -15,7 +15,7 @@ class Scheduler(Protocol):
     """One with a ``train`` also says how many rows a source may couple into one batch."""
 
     def turn(self, boxes: Sequence[Box]) -> Iterator[tuple[Box, int | None]]:
-        """One round: each box to run, with the most rows that it takes (None: all that wait, as far as its turn goes)."""
+        """One round: each box to run, with the most rows that it takes (None: all that wait, up to a turn)."""
         ...
 
 

@@ -19,8 +19,8 @@ from hypothesis import settings
 from oop.errors import OopError
 from oop.kernels.dispatch import Kernels
 from oop.kernels.reference import Reach
-from oop.kernels.reference_flush import Discipline
 from oop.kernels.reference_sessions import OPEN, session_dtype
+from oop.kernels.slot_table import Discipline
 from oop.kernels.views import Column, column, key_column
 
 LEAST, MOST = -(2**63), 2**63 - 1
