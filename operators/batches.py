@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -27,17 +28,28 @@ def coupled(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordB
     >>> [batch.num_rows for batch in coupled([small, small, large, small], 5)]
     [4, 5, 3]
     """
-    waiting: list[pa.RecordBatch] = []
+    return map(couple, together((part for batch in batches for part in cut(batch, most)), most))
+
+
+T = TypeVar("T", bound=Sized)
+
+
+def together(parts: Iterable[T], most: int) -> Iterator[list[T]]:
+    """Parts in this order, as many in a row as have no more than so many rows.
+
+    >>> list(together(["ab", "c", "defg"], 4))
+    [['ab', 'c'], ['defg']]
+    """
+    waiting: list[T] = []
     rows = 0
-    for batch in batches:
-        for part in cut(batch, most):
-            if waiting and rows + part.num_rows > most:
-                yield couple(waiting)
-                waiting, rows = [], 0
-            waiting.append(part)
-            rows += part.num_rows
+    for part in parts:
+        if waiting and rows + len(part) > most:
+            yield waiting
+            waiting, rows = [], 0
+        waiting.append(part)
+        rows += len(part)
     if waiting:
-        yield couple(waiting)
+        yield waiting
 
 
 def couple(batches: list[pa.RecordBatch]) -> pa.RecordBatch:

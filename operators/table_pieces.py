@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.operators.accumulators import Accumulator
+from oop.operators.batches import together
 from oop.operators.groups import Edges, Shape, Table
 
 
@@ -66,14 +67,4 @@ def pieces_of(table: Table, most: int) -> Iterator[Piece]:
 def sliced(tables: Iterable[Table], most: int) -> Iterator[list[Piece]]:
     """Pieces that leave together, at most so many groups of them. Small tables do: a batch downstream costs more than
     a row. A table is cut only if it is larger: to fill a slice from two would cost a copy."""
-    waiting: list[Piece] = []
-    rows = 0
-    for table in tables:
-        for piece in pieces_of(table, most):
-            if waiting and rows + len(piece) > most:
-                yield waiting
-                waiting, rows = [], 0
-            waiting.append(piece)
-            rows += len(piece)
-    if waiting:
-        yield waiting
+    return together((piece for table in tables for piece in pieces_of(table, most)), most)
