@@ -42,7 +42,7 @@ DISCIPLINES = {
     "out of order, slow-flush": ("oop", lambda slots: oop.slow_flush(slots=slots, i=160, m=2)),
     "out of order, lazy-flush": ("oop", lambda slots: oop.lazy_flush(slots=slots, m=2)),
 }
-IOP, NEXT, SLOW, LAZY = DISCIPLINES
+IOP, _, SLOW, LAZY = DISCIPLINES
 
 
 def measure(how: str, groups: int, size: float, ring: int, seconds: float, tries: int, near: float) -> dict[str, Any]:

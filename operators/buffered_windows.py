@@ -22,7 +22,9 @@ from oop.operators.keys import read_key
 from oop.operators.ordered_rows import OrderedRows
 from oop.operators.waiting import WaitingRows
 
-_AT_ONCE = 16_384  # rows, each as often as it is in a window, that are aggregated together; larger windows alone
+# Rows, each as often as it is in a window, that are aggregated together; larger windows alone (`hybrid_costs.py` has it
+# as `_ALONE`).
+_AT_ONCE = 16_384
 _BEGUN, _WAITING = "begun", "waiting/"
 
 

@@ -36,7 +36,7 @@ def lazy_flush(*, m: int = _FIGURE_9[1], slots: int | None = None, next_slot: bo
     """Old aggregates leave when others need their slots: no work of its own, and at most ``m`` windows late.
 
     ``slots`` is the size of the table; None: by what it sees. With ``next_slot`` an aggregate may also be in the slot
-    behind its own.
+    behind its own (the paper's footnote 1).
 
     >>> print(lazy_flush(slots=1024))
     lazy-flush, 1,024 slots, at most 2 windows late
@@ -47,7 +47,8 @@ def lazy_flush(*, m: int = _FIGURE_9[1], slots: int | None = None, next_slot: bo
 def slow_flush(
     *, i: int = _FIGURE_9[0], m: int = _FIGURE_9[1], slots: int | None = None, next_slot: bool = False
 ) -> Flush:
-    """One old aggregate leaves every ``i`` rows: the burst at the end of a window is spread over the next ones.
+    """An old aggregate leaves every ``i`` rows, each at most ``m`` windows late: the burst at the end of a window is
+    spread over the next ones.
 
     In order (``run(order="iop")``) it is the slow-flush of figure 7, which visits a slot with each row, whatever ``i``
     and ``m`` are. Else as `lazy_flush`.

@@ -1,4 +1,4 @@
-"""How far promises reach for each group, as arrays: a window's groups are compared in one pass.
+"""How far promises reach for each group (paper 004, A.1.1), as arrays: a window's groups are compared in one pass.
 
 A frontier has bounds of groups in dictionaries. Whoever holds groups in tables would have to look up each of them, for
 each window, at every promise; here groups have dense ids and bounds stand in an array, which promises about many groups
@@ -66,7 +66,7 @@ class GroupReach:
         def reach(groups: Table) -> np.ndarray:
             columns = groups.key_columns()
             ids = table.map([columns[i] for i in places], len(groups))
-            return np.maximum(_of(bounds, ids), least)
+            return np.maximum(_bounds_of(bounds, ids), least)
 
         return reach
 
@@ -86,7 +86,7 @@ class GroupReach:
         self.bounds[ids] = _as_int64(list(bounds.values()))
 
 
-def _of(bounds: np.ndarray, ids: np.ndarray) -> np.ndarray:
+def _bounds_of(bounds: np.ndarray, ids: np.ndarray) -> np.ndarray:
     """The bounds of these groups; of one that no promise has named there is none."""
     known = ids < len(bounds)
     if known.all():

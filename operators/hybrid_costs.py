@@ -32,7 +32,7 @@ _HELD = 60  # a row that waits
 _PAIR, _PAIR_EACH = 10, 10  # a row in one of its windows, and for each aggregate
 _PAIR_HELD = 85  # for an aggregate that holds rows
 _TOGETHER = 25  # more for a row of a window that is aggregated together with others
-_ALONE = 16_384  # rows of a window from which on it is aggregated alone
+_ALONE = 16_384  # rows of a window from which on it is aggregated alone (`buffered_windows.py: _AT_ONCE`)
 
 _WORK = 20_000_000  # of estimated work, by the dearer of both, after which it is decided anew
 _BETTER = 1.3  # so many times as cheap must the other one be: both change their costs with every stream
@@ -57,7 +57,7 @@ class Counts:
     open: int = 0
 
     def took(self, rows: int, panes: int, opened: int) -> None:
-        """A batch: its rows, how far apart their panes are, and how far behind the greatest window so far."""
+        """A batch: its rows, the panes they are spread over, and the windows beyond the greatest so far."""
         self.rows += rows
         self.touches += min(rows, panes)
         self.opened += min(rows, opened)

@@ -104,18 +104,19 @@ class PreaggregateOperator:
         if not sum([self.ports.advance(p, port) for p in train]):  # all of them, not up to the first
             return
         frontier = self.ports.frontiers[0]
-        if frontier.ended or not frontier.is_linear:  # of a promise about groups it is not kept what of them is held
+        if frontier.ended or not frontier.is_linear:  # of single groups it is not known what the table holds
             yield from self.reducing.drain()
         else:
             bound = as_int64(frontier.bound(WID_START))
             self.reducing.advance(self._slot_of(bound))
-            yield from self.reducing.flush(self._slot_of(bound - self.m))
-            if self.m and not self.spec.in_order:  # at the next window's promise
+            yield from self.reducing.flush(self._slot_of(bound - self.m))  # section 6: at most m windows late
+            if self.m and not self.spec.in_order:  # what the next window's promise will flush
                 self.reducing.due(self._slot_of(bound - self.m + 1))
         yield from self._promises()
 
     def _slot_of(self, bound: int) -> int:
-        """Slots of time below this one have a part in a window below the bound. Later slots begin no earlier."""
+        """A bound on windows as one on slots of time, which are panes where windows slide: what is held below it has a
+        part in a window below the bound."""
         held = () if self.reducing.table is None else self.reducing.table.held
         return max((slot + 1 for slot in held if self.partials.first_wid(slot) < bound), default=INT64_MIN)
 
