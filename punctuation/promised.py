@@ -46,7 +46,8 @@ class Promised:
         >>> Frontier.of(Punctuation({"ts": 5})).is_linear, Frontier.of(Punctuation({"ts": 5, "end": 9})).is_linear
         (True, False)
         """
-        return not self.by and not self.has_several and not self.all.joint
+        across = self.across  # asked at every promise: as few steps as can be
+        return not (self.by or self.all.joint or across.cells or across.mixed)
 
     @property
     def has_several(self) -> bool:
