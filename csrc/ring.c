@@ -208,7 +208,14 @@ int oop_offer_rows(oop_ring *ring, int64_t due) {
     return OOP_OK;
 }
 
+/* In a fork there is no producer: nothing would ever come. */
+static int is_elsewhere(oop_ring *ring) {
+    const int state = atomic_load(&ring->state); /* before it runs, no process is set */
+    return (state == RUNNING || state == JOINED) && ring->process != getpid();
+}
+
 int64_t oop_ring_waiting(oop_ring *ring) {
+    if (is_elsewhere(ring)) return -OOP_RING_ELSEWHERE;
     const int last = atomic_load_explicit(&ring->ended, memory_order_acquire); /* first: rows may come before it */
     const int64_t drained = atomic_load_explicit(&ring->drained, memory_order_acquire);
     const int64_t waiting = atomic_load_explicit(&ring->written, memory_order_acquire) - drained;
@@ -251,7 +258,7 @@ static void copy_rows(columns to, columns rows, int64_t n) {
 }
 
 int64_t oop_drain_ring(oop_ring *ring, int64_t most, uint8_t *into) {
-    if (atomic_load(&ring->state) != IDLE && ring->process != getpid()) return -OOP_RING_ELSEWHERE;
+    if (is_elsewhere(ring)) return -OOP_RING_ELSEWHERE;
     if (atomic_exchange_explicit(&ring->busy, 1, memory_order_acquire)) return -OOP_RING_BUSY;
     note_pause(ring);
     const int64_t drained = peek(&ring->drained), room = (most + 15) / 16 * 16;

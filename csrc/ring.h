@@ -61,7 +61,7 @@ int oop_stop_ring(oop_ring *ring);
 /* What the producer does when rows up to number `due` are due; for a ring without a thread, else OOP_RING_USED. */
 int oop_offer_rows(oop_ring *ring, int64_t due);
 
-/* Rows that are there; -1 if there are none, and none will come. */
+/* Rows that are there; -1 if there are none, and none will come; -OOP_RING_ELSEWHERE. */
 int64_t oop_ring_waiting(oop_ring *ring);
 
 /* Takes up to `most` rows out, and says how many: into 20 bytes for each of `room` rows, which is `most` rounded up to a

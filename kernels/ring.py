@@ -115,6 +115,8 @@ class PacketRing:
     def waiting(self) -> int | None:
         """Rows that are there; None if there are none, and none will come."""
         found: int = self._lib.oop_ring_waiting(self._ring)
+        if found < -1:
+            self._check(-found)
         return None if found < 0 else found
 
     def drain(self, most: int) -> Drained:

@@ -15,7 +15,7 @@ from oop.operators.aggregate import Aggregate
 from oop.operators.aggregates import ACCOUNTS
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.expressions import Expr
-from oop.operators.flush import Flush
+from oop.operators.flush import Flush, check_flush
 from oop.operators.group_by import GroupBy
 from oop.operators.numbers import SEQ
 from oop.operators.times import check_time_type
@@ -159,6 +159,8 @@ class Grouped:
                 at=user_line(),
                 hint=".preaggregate(oop.lazy_flush(slots=65_536))",
             )
+        if isinstance(flush, Flush):
+            check_flush(flush)
         return Grouped(self.stream, self.windowed, self.keys, flush)
 
     def agg(self, /, **aggregates: AggregateFunction) -> Stream:

@@ -59,6 +59,13 @@ def slow_flush(
     return Flush(_slots(slots), _number("i", i, 1), _number("m", m, 0), bool(next_slot))
 
 
+def check_flush(flush: Flush) -> None:
+    """Refuse numbers that `lazy_flush` and `slow_flush` would not have taken: it may have been made without them."""
+    _slots(flush.slots)
+    _number("i", flush.i, 0)
+    _number("m", flush.m, 0)
+
+
 def _slots(slots: int | None) -> int | None:
     return None if slots is None else _number("slots", slots, 1, MOST_SLOTS)
 

@@ -248,6 +248,34 @@ def test_a_fork_leaves_the_ring_behind() -> None:
     assert done.stdout == "the ring's producer runs in the process that this one was forked from\n"
 
 
+FORK_AND_READ = """
+import os, signal, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+import oop
+ring = oop.Ring(rate=1, rows=2)
+ring.start()
+while not ring.counts.produced:
+    pass
+ring.drain(1)
+child = os.fork()
+if not child:
+    signal.alarm(20)
+    try:
+        oop.source(ring, time="ts", punctuate=oop.ordered()).run().to_table()
+    except oop.OopError as error:
+        print(error, flush=True)
+    os._exit(7)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+ring.stop()
+"""
+
+
+def test_a_run_in_a_fork_does_not_wait_for_rows_that_cannot_come() -> None:
+    done = run_python("-c", FORK_AND_READ)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "the ring's producer runs in the process that this one was forked from" in done.stdout
+
+
 def test_without_the_compiled_module() -> None:
     code = "import sys; sys.modules['oop.kernels._native'] = None\nimport oop\n"
     code += "try: oop.Ring(rate=1)\nexcept oop.OopError as error: print(type(error).__name__, error)\n"

@@ -141,6 +141,9 @@ def test_what_cannot_be_preaggregated_is_refused(plan, what):
         lambda: oop.slow_flush(m=True),
         lambda: oop.slow_flush(slots=2**40),
         lambda: packets(10).window(oop.tumbling(5)).preaggregate("lazy"),
+        lambda: packets(10).window(oop.tumbling(5)).preaggregate(oop.Flush(slots=0)),
+        lambda: packets(10).window(oop.tumbling(5)).preaggregate(oop.Flush(i=-1)),
+        lambda: packets(10).window(oop.tumbling(5)).preaggregate(oop.Flush(m=-1)),
     ],
 )
 def test_odd_arguments(call):
