@@ -37,7 +37,8 @@ _ALONE = 16_384  # rows of a window from which on it is aggregated alone (`buffe
 _WORK = 20_000_000  # of estimated work, by the dearer of both, after which it is decided anew
 _BETTER = 1.3  # so many times as cheap must the other one be: both change their costs with every stream
 _SMALLER = 2.0  # where neither is: so many times as small must what the other one holds be
-_LARGE, _LARGER = 2**28, 4.0  # bytes of rows above which they may not be so many times what partials would take
+_LARGER = 4.0  # rows may take so many times the bytes of partials, beyond what is of no account:
+_LITTLE, _LARGE = 2**14, 2**28  # where partials merge, and where they do not, and buffered rows save most of the work
 _GROUP_BYTES, _GROUP_BYTES_EACH = 36, 16  # of a group: `benchmarks/state.py` has 52 for a count
 
 _HOLDING = ("count_distinct", "quantile", "top", "collect")
@@ -99,15 +100,16 @@ def limit_of(aggregate: Aggregate) -> float:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Nanoseconds for each window, and bytes held, of both."""
+    """Nanoseconds for each window, and bytes held, of both; and the bytes that rows may take in any case."""
 
     nanoseconds: dict[str, float]
     nbytes: dict[str, float]
+    free: float = _LARGE
 
     def prefers(self, now: str) -> str:
         """The implementation to go on with, when one is at work."""
         other = BUFFERED if now == INCREMENTAL else INCREMENTAL
-        if self.nbytes[BUFFERED] > max(_LARGE, _LARGER * self.nbytes[INCREMENTAL]):
+        if self.nbytes[BUFFERED] > max(self.free, _LARGER * self.nbytes[INCREMENTAL]):
             return INCREMENTAL
         times = self.nanoseconds[now] / self.nanoseconds[other]
         smaller = times >= 1 and self.nbytes[now] > _SMALLER * self.nbytes[other]
@@ -136,6 +138,7 @@ def estimate(query: Query, counts: Counts) -> Estimate:
             INCREMENTAL: _partial_bytes(query, rows, groups, max(counts.open, 1)),
             BUFFERED: query.row_bytes * rows * (max(counts.open, 1) + query.windows),
         },
+        _LITTLE if query.merges else _LARGE,
     )
 
 
