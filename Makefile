@@ -27,7 +27,7 @@ test: $(STAMP)  ## run every check: format, types, layers, tests, wheel and sdis
 lint: $(STAMP)  ## run the checks that execute nothing: format, types, layers
 	scripts/check.sh format lint types layers
 
-slow: $(STAMP)  ## run the tests marked slow, and the laws with four times the seeds
+slow: $(STAMP)  ## run the tests marked slow, and the laws with ten times the seeds
 	$(PY) -m pytest -m slow
 	OOP_FUZZ_CASES=1000 $(PY) -m pytest -q -n auto --dist worksteal $(FUZZED)
 

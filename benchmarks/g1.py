@@ -30,6 +30,7 @@ import oop
 RING = 65_536
 RINGS = (16_384, 32_768, 65_536, 131_072, 262_144, 1_048_576)
 GROUPS = (66_000, 130_000, 260_000, 520_000)
+AIMED = (260_000, 2, RING)  # what the targets are for
 SIZES = (0.5, 1, 2)
 SLICE = 8_192  # rows of a batch, and of a queue: so the ring is the buffer that decides
 WINDOWS, WARM = 8, 4  # in a try, and how many of them do not count
@@ -107,8 +108,12 @@ def _try(how: str, groups: int, slots: int, ring_slots: int, rate: int, seconds:
     }
 
 
+def _name(groups: int, size: float, ring: int) -> str:
+    return f"{groups:,} groups, {int(size * groups):,} slots, ring of {ring:,}"
+
+
 def _compare(chosen: Options, groups: int, size: float, ring: int, hows: Any) -> list[dict[str, Any]]:
-    case = f"{groups:,} groups, {int(size * groups):,} slots, ring of {ring:,}"
+    case = _name(groups, size, ring)
     pace = FULL if chosen.repeat > 1 else QUICK
     runs = []
     for how in hows:
@@ -139,20 +144,16 @@ def _ratios(runs: list[dict[str, Any]], target: Target | None, pause: Target | N
 def main() -> None:
     chosen = options(__doc__ or "", rows=1_600_000, repeat=1, full=4_000_000)
     full = chosen.repeat > 1
+    grid = [(groups, size, RING) for groups in GROUPS for size in SIZES] if full else [(66_000, 2, RING), AIMED]
+    grid += [(260_000, 2, ring) for ring in RINGS if ring != RING] if full else []
     runs: list[dict[str, Any]] = []
     results: list[dict[str, Any]] = []
-    for groups in GROUPS if full else (66_000, 260_000):
-        for size in SIZES if full else (2,):
-            aimed = groups == 260_000 and size == 2
-            hows = DISCIPLINES if full and aimed else (IOP, SLOW, LAZY)
-            found = _compare(chosen, groups, size, RING, hows)
+    for case in grid:
+        if chosen.wants(_name(*case)):
+            hows = DISCIPLINES if full and case == AIMED else (IOP, SLOW, LAZY)
+            found = _compare(chosen, *case, hows)
             runs += found
-            results += _ratios(found, at_least(2) if aimed else None, at_least(10) if aimed else None)
-    for ring in RINGS if full else ():
-        if ring != RING:
-            found = _compare(chosen, 260_000, 2, ring, (IOP, SLOW, LAZY))
-            runs += found
-            results += _ratios(found, None, None)
+            results += _ratios(found, *((at_least(2), at_least(10)) if case == AIMED else (None, None)))
     report("g1", chosen, results, runs=runs)
 
 

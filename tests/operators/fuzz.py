@@ -15,7 +15,7 @@ import pyarrow as pa
 import oop
 from oop.operators.base import Element
 
-CASES = int(os.environ.get("OOP_FUZZ_CASES", "150"))
+CASES = int(os.environ.get("OOP_FUZZ_CASES", "100"))
 """Seeds for each law; `make slow` tries more of them."""
 TOGETHER = CASES // 5
 """For plans of several operators, each of which has its own laws."""
