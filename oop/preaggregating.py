@@ -2,7 +2,7 @@
 
 By itself it is there where it pays: on Spark, in the worker that has the rows, before they are encoded and shuffled
 (`engines/spark/passage.py`, with the same table). In one process a look-up in the table costs what the aggregate's own
-costs, and crossing to a thread less: there it has never paid (`benchmarks/threads.py`).
+costs, and crossing to a thread less: a count was slower with it on two threads, too (`benchmarks/threads.py`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def preaggregated(root: Node) -> Node:
             return made
         flush = BY_ITSELF if of.flush is True else of.flush
         _check(node, of, flush)
-        return _behind(made, Preaggregate(of, flush, isinstance(node.spec, InOrder), "asked for"))
+        return _behind(made, Preaggregate(of, flush, isinstance(node.spec, InOrder)))
 
     return rebuilt(root, make) if any(_asks(node) for node in _aggregates(root)) else root
 

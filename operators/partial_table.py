@@ -6,7 +6,7 @@ of keys, coded. What leaves are batches such as `Table.to_batch` makes, which an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,7 +88,7 @@ class PartialTable:
 
     def _take_in(self, rows: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
         keys = [read_key(rows.column(k)) for k in self.shape.keys]
-        nulls = any(isinstance(key, Column) and key.kind != TEXT and key.valid is not None for key in keys)
+        nulls = _have_nulls(keys)
         if (nulls and not self.nulls) or self._has_many_texts:
             yield from self.flush(None, most)
             self.nulls |= nulls
@@ -211,7 +211,7 @@ class PartialTable:
         self._count(views.column(batch.column(0)).data, 1)
         batch = batch.slice(leaving)
         times, keys = self.shape.read_groups(batch)
-        self.nulls = any(isinstance(key, Column) and key.kind != TEXT and key.valid is not None for key in keys)
+        self.nulls = _have_nulls(keys)
         self._start()
         columns = [self._coded(i, key) for i, key in enumerate(keys)]
         words = self.kernels.pack_words(columns, self.nulls, batch.num_rows)
@@ -219,3 +219,8 @@ class PartialTable:
         self.table.state = state
         for ours, theirs in zip(self.accumulators, self.shape.read_partials(batch), strict=True):
             ours.merge(places, theirs)
+
+
+def _have_nulls(keys: Sequence[Key]) -> bool:
+    """Is there a null that words must tell? One of text has a code."""
+    return any(isinstance(key, Column) and key.kind != TEXT and key.valid is not None for key in keys)

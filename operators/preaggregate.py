@@ -29,12 +29,11 @@ _TABLE, _STATE = "table", "state"
 
 @dataclass(frozen=True, eq=False)
 class Preaggregate(Spec):
-    """``of`` is the aggregate behind it; ``why`` says what it is there for."""
+    """``of`` is the aggregate behind it."""
 
     of: Aggregate
     flush: Flush
     in_order: bool = False
-    why: str = ""
     name = "Preaggregate"
     held_back = (WID_START,)
 
@@ -59,7 +58,7 @@ class Preaggregate(Spec):
         return f"in-order slow-flush, {size}, at most 1 window late"
 
     def promise_note(self) -> str:
-        return f"wid < W becomes wid < min(W, least held){f'; {self.why}' if self.why else ''}"
+        return "wid < W becomes wid < min(W, least held); asked for"
 
 
 class PreaggregateOperator:

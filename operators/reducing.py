@@ -134,10 +134,10 @@ class Reducing:
     def drain(self) -> Iterator[pa.RecordBatch]:
         """All leaves, and the memory with it."""
         if self.table is not None:
-            table, self.table = self.table, None
-            yield from table.flush(None, self.batch_rows)
-            self._made += table.made
+            yield from self.table.flush(None, self.batch_rows)
+            self._made += self.table.made
             self._rows = self._collided = 0
+            self.table = None  # only now: until the last slice has left it is held
 
     def save(self) -> tuple[list[int], pa.RecordBatch | None]:
         """Numbers, and what the table holds."""

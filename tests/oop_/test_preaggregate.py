@@ -225,3 +225,15 @@ def test_a_key_with_nulls_may_come_late():
         h.end()
         found.append(bag(h.rows()))
     assert found[0] == found[1]
+
+
+def test_what_waits_to_leave_in_slices_is_still_held():
+    h = held(oop.lazy_flush(slots=64, m=2))
+    operator = next(b.operator for b in h.run._boxes if b.node.spec.name == "Preaggregate")
+    h.push({"ts": [1] * 9, "k": list("abcdefghi")})
+    operator.batch_rows = 2
+    leaving = operator.process_punctuation(oop.END)
+    while operator.buffered_rows:
+        assert operator.state_bytes > 0
+        assert next(leaving).num_rows <= 2
+    assert list(leaving) == [oop.END] and operator.state_bytes == 0
