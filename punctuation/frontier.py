@@ -87,7 +87,7 @@ class Frontier(Promised):
         return promises.only(new) if new else None
 
     def advance(self, promise: Punctuation) -> bool:
-        """Take a promise in; True if the frontier did not imply it before.
+        """Take a promise in; True if the frontier did not imply it before, or if it is the first end.
 
         >>> f = Frontier()
         >>> f.advance(Punctuation({"ts": 5})), f.advance(Punctuation({"ts": 4}))

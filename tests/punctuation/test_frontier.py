@@ -30,12 +30,15 @@ def late(frontier):
 @example([Punctuation({}, {"ts": not_in(2)}), Punctuation({"ts": 1})])
 @example([Punctuation({}, {"ts": not_in(1)}), Punctuation({"ts": 1}, {"link": "A"})])
 @example([Punctuation({"ts": 1}), Punctuation({}, {"ts": 0}), Punctuation({"ts": 2}, {"link": "A"})])
-def test_advance_is_true_exactly_when_a_row_is_newly_covered(said):
+@example([Punctuation({"ts": 1}), Punctuation({}, {"ts": not_in(0)}), END, END])
+def test_advance_is_true_exactly_when_a_row_is_newly_covered_or_the_end_is_said_first(said):
     frontier, covered = Frontier(), 0
     for promise in said:
         rows = model.rows_of(promise)
         assert frontier.covers(promise) == (not rows & ~covered)
-        assert frontier.advance(promise) == bool(rows & ~covered)
+        # the end says more than that no row is left: operators close by it, so the first is news in any case
+        ends = promise.is_end and not frontier.ended
+        assert frontier.advance(promise) == (bool(rows & ~covered) or ends)
         covered |= rows
         assert late(frontier) == covered
 
