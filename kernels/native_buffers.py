@@ -9,7 +9,7 @@ import numpy as np
 from oop.kernels.checks import Array, Ints
 from oop.kernels.native_library import NULL, check_code, contiguous, ffi, lib, point
 from oop.kernels.reference_buffers import check_dtype, check_push, check_slack_rows
-from oop.kernels.scratch import longer_array, new_array, recycle
+from oop.kernels.scratch import longer_array, new_array
 
 SMALLEST = 32  # groups, and rows, that there is memory for at first
 FEW = 16  # rows that are not worth a sort
@@ -30,10 +30,6 @@ class _Buffers:
         self._coming = ffi.new("oop_coming *")
         self._grow_rows(SMALLEST)
         self._grow_groups(1)
-
-    def __del__(self) -> None:
-        recycle(self._memory)
-        recycle(self._groups)
 
     @property
     def nbytes(self) -> int:
@@ -78,15 +74,13 @@ class _Buffers:
     def _grow_groups(self, size: int) -> None:
         table, before = self._table, self._table.size * _GROUP
         if size * _GROUP > len(self._groups):
-            old, self._groups = self._groups, longer_array(self._groups, max(SMALLEST, 2 * size) * _GROUP, before)
-            recycle(old)
+            self._groups = longer_array(self._groups, max(SMALLEST, 2 * size) * _GROUP, before)
             table.buffers = ffi.from_buffer("oop_buffer[]", self._groups)
         self._groups[before : size * _GROUP] = 0
         table.size = size
 
     def _grow_rows(self, room: int) -> None:
-        old, self._memory = self._memory, longer_array(self._memory, room * _ROW, self._table.used * _ROW)
-        recycle(old)
+        self._memory = longer_array(self._memory, room * _ROW, self._table.used * _ROW)
         self._table.rows, self._table.room = ffi.from_buffer("oop_waiting[]", self._memory), room
 
 

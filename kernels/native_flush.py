@@ -12,8 +12,9 @@ import numpy as np
 from oop.kernels.checks import INT64_MIN, Array, Ints
 from oop.kernels.native_groups import make_columns
 from oop.kernels.native_library import check_code, contiguous, ffi, lib, point
+from oop.kernels.pages import huge_array
 from oop.kernels.reference_groups import Words
-from oop.kernels.scratch import huge_array, new_array, recycle
+from oop.kernels.scratch import new_array
 from oop.kernels.slot_table import Discipline, SlotTable, check_below
 from oop.kernels.views import Column
 from oop.kernels.words import check_pack, count_words, lay_out
@@ -67,10 +68,6 @@ class FlushTable(SlotTable):
         table.every, table.in_order, table.next_slot = discipline.every, discipline.in_order, discipline.next_slot
         self._gone = ffi.new("int64_t *")
 
-    def __del__(self) -> None:
-        for array in self._memory:
-            recycle(array)
-
     def __len__(self) -> int:
         return int(self._table.places - self._table.free)
 
@@ -102,7 +99,7 @@ class FlushTable(SlotTable):
             self._check_rows(slots, wids)
         check_code(code)
         self.installed = self._unused[self._table.free : free][::-1].copy()  # what was taken off the end
-        return ids, out[: self._gone[0]]
+        return ids, self._left(out)
 
     def flush(self, below: int | None, first: int = 0, last: int | None = None) -> Ints:
         """All aggregates of windows below the bound leave."""
@@ -110,7 +107,12 @@ class FlushTable(SlotTable):
         out = new_array(len(slots), np.int64)
         of = slots.start, slots.stop, point(out), self._gone
         check_code(lib.oop_flush_below(self._table, bound, below is None, *of))
-        return out[: self._gone[0]]
+        return self._left(out)
+
+    def _left(self, out: Ints) -> Ints:
+        """What left, without the room for all that might have: it is held for a while."""
+        left = out[: self._gone[0]]
+        return left if 2 * len(left) > len(out) else left.copy()
 
     def _out(self) -> Ints:
         return new_array(self.size + self.room, np.int64)

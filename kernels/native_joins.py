@@ -20,7 +20,7 @@ from oop.kernels.reference_joins import (
     taken,
     whole_reach,
 )
-from oop.kernels.scratch import growing_array, longer_array, new_array, recycle
+from oop.kernels.scratch import growing_array, longer_array, new_array
 
 SMALLEST = 32  # places of a new table
 _ROW = ffi.sizeof("oop_join_row")
@@ -39,10 +39,6 @@ class JoinTable:
         self._table = ffi.new("oop_join_table *")
         self._table.seed, self._table.factor = _SEED, _FACTOR
         self._point_heads(self._heads)
-
-    def __del__(self) -> None:
-        recycle(self._memory)
-        recycle(self._heads.view(np.uint8))
 
     def __len__(self) -> int:
         return self._count
@@ -122,8 +118,7 @@ class JoinTable:
         # By a part of what there is, so that rows that come in small batches are not moved for each of them.
         room = max(places, SMALLEST, before + before // 4)
         used = min((before + 1) * _ROW, len(self._memory))  # the first row is nobody's
-        old_memory, self._memory = self._memory, longer_array(self._memory, (room + 1) * _ROW, used)
-        recycle(old_memory)
+        self._memory = longer_array(self._memory, (room + 1) * _ROW, used)
         table.rows, table.room = ffi.from_buffer("oop_join_row[]", self._memory), room
         check_code(lib.oop_join_clear(table, before))
         size = 1 << (room - 1).bit_length()
@@ -132,7 +127,6 @@ class JoinTable:
             heads.fill(0)
             self._point_heads(heads)
             check_code(lib.oop_join_relink(table, ffi.from_buffer("uint32_t[]", old), len(old)))
-            recycle(old.view(np.uint8))
 
     def _point_heads(self, heads: Array) -> None:
         self._heads = heads

@@ -1,9 +1,9 @@
-"""Memory for arrays that live as long as a batch is worked on: given back, it serves the next one.
+"""Arrays whose memory is used again: given back, it serves the next one.
 
-The system's allocator hands large arrays back to the kernel, which clears every page again before the next use; with
-several threads it also has to tell the other cores each time. Here blocks are cut from one region of `ROOM` bytes,
-large enough for huge pages. A block comes back by itself, when the last array, slice or Arrow buffer that uses it is
-gone. Where there is no room, an array is one like any other.
+What lives as long as a batch is worked on (`new_array`) is cut from one region of `ROOM` bytes; what may live longer
+(`lasting_array`) from slabs, as many as it takes; and what is too large for a slab has pages of its own. A block comes
+back by itself, when the last array, slice or Arrow buffer that uses it is gone. Where a region has no room left, an
+array is one like any other.
 
 >>> first = new_array(100_000, np.int64)
 >>> address = first.ctypes.data
@@ -14,84 +14,46 @@ True
 
 from __future__ import annotations
 
-import contextlib
-import mmap
-import os
-import sys
 import threading
 from collections import deque
 from typing import Any
 
 import numpy as np
 
+from oop.kernels import pages
 from oop.kernels.checks import Array
+from oop.kernels.pages import Lent, address_of, huge_array, map_memory
 
-# Bytes; smaller arrays are the allocator's own business. OOP_SCRATCH=0 makes all of them so: what finds faults in
-# memory (a sanitizer) sees every array by itself.
-SMALLEST = sys.maxsize if os.environ.get("OOP_SCRATCH") == "0" else 1 << 16
 ROOM = 1 << 25
-HUGE_PAGE = 1 << 21
-_MOST_WAITING = 16
-
-# What is given back comes through queues: a collector may do so at any moment, also while the lock is held.
-_lock = threading.Lock()
-_given_back: deque[tuple[_Region, int, int]] = deque()
-_outlived: deque[Array] = deque()
-_old: list[Array] = []
-
-
-def huge_array(nbytes: int) -> Array:
-    """Bytes with anything in them that begin where a huge page does, if there are enough for one.
-
-    They come from the kernel itself, and go back there: in the allocator's heap they could stay behind for good.
-
-    >>> huge_array(5_000_000).ctypes.data % HUGE_PAGE
-    0
-    """
-    if nbytes < max(HUGE_PAGE, SMALLEST):
-        return np.empty(nbytes, np.uint8)
-    with _lock:
-        while _outlived:
-            array = _outlived.popleft()
-            if sum(map(len, _old)) + len(array) <= ROOM:
-                _old.append(array)
-        for i, array in enumerate(_old):
-            if len(array) == nbytes:
-                return _old.pop(i)
-    return _map_memory(nbytes)
-
-
-def _map_memory(nbytes: int) -> Array:
-    memory = mmap.mmap(-1, nbytes + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        with contextlib.suppress(OSError):  # a kernel without them
-            memory.madvise(mmap.MADV_HUGEPAGE)
-    whole = np.frombuffer(memory, np.uint8)
-    start = -whole.__array_interface__["data"][0] % HUGE_PAGE
-    return whole[start : start + nbytes]
-
-
-def recycle(array: Array) -> None:
-    """Nobody uses this `huge_array` any more: the next one of its size may have it. A few are kept."""
-    if len(array) >= max(HUGE_PAGE, SMALLEST) and len(_outlived) < _MOST_WAITING:
-        _outlived.append(array)
+SLAB = 1 << 23
 
 
 class _Region:
     """Blocks by size; when none is in use, all of it is free again for blocks of other sizes."""
 
     def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.returned: deque[tuple[int, int]] = deque()
         self.memory: Array | None = None
         self.address = 0
         self.used = 0
         self.live = 0
         self.free: dict[int, list[int]] = {}
 
-    def take(self, size: int) -> tuple[int, int] | None:
-        """The place and size of a block, if there is one that is large enough; the lock is held."""
+    def new(self, length: int, dtype: np.dtype[Any]) -> Array | None:
+        """An array, if there is room for it."""
+        size = _rounded(length * dtype.itemsize)
+        with self.lock:
+            while self.returned:
+                self._give(*self.returned.popleft())
+            found = self._take(size)
+        return found and np.asarray(Lent(self.address + found[0], length, dtype, self.returned, found))
+
+    def _take(self, size: int) -> tuple[int, int] | None:
+        """The place and size of a block, if there is one that is large enough."""
         if self.memory is None:
-            self.memory = _map_memory(ROOM)
-            self.address = self.memory.__array_interface__["data"][0]
+            self.memory = map_memory(ROOM)
+            self.address = address_of(self.memory)
         if not self.free.get(size):
             if self.used + size <= ROOM:
                 place, self.used, self.live = self.used, self.used + size, self.live + 1
@@ -102,8 +64,7 @@ class _Region:
         self.live += 1
         return self.free[size].pop(), size
 
-    def give(self, place: int, size: int) -> None:
-        """A block comes back; the lock is held."""
+    def _give(self, place: int, size: int) -> None:
         self.live -= 1
         if self.live:
             self.free.setdefault(size, []).append(place)
@@ -112,55 +73,68 @@ class _Region:
             self.free.clear()
 
 
-class _Lease:
-    """Holds a block for as long as an array refers to it."""
+class _Slab:
+    """Pages that arrays share, and how many do."""
 
-    def __init__(self, region: _Region, place: int, size: int, length: int, dtype: np.dtype[Any]) -> None:
-        self.region, self.place, self.size = region, place, size
-        data = (region.address + place, False)
-        self.__array_interface__ = {"data": data, "shape": (length,), "typestr": dtype.str, "version": 3}
+    def __init__(self) -> None:
+        self.memory = huge_array(SLAB)
+        self.used = 0
+        self.live = 0
 
-    def __del__(self) -> None:
-        _given_back.append((self.region, self.place, self.size))
+
+class _Slabs:
+    """Blocks by size, in slabs; a slab goes when the last block of it has come back."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.returned: deque[tuple[_Slab, int, int]] = deque()
+        self.newest: _Slab | None = None
+        self.free: dict[int, list[tuple[_Slab, int]]] = {}
+
+    def new(self, length: int, dtype: np.dtype[Any]) -> Array:
+        size = _rounded(length * dtype.itemsize)
+        with self.lock:
+            while self.returned:
+                self._give(*self.returned.popleft())
+            slab, place = self._take(size)
+        return np.asarray(Lent(address_of(slab.memory) + place, length, dtype, self.returned, (slab, place, size)))
+
+    def _take(self, size: int) -> tuple[_Slab, int]:
+        if places := self.free.get(size):
+            slab, place = places.pop()
+        else:
+            if self.newest is None or self.newest.used + size > SLAB:
+                self.newest = _Slab()
+            slab = self.newest
+            place, slab.used = slab.used, slab.used + size
+        slab.live += 1
+        return slab, place
+
+    def _give(self, slab: _Slab, place: int, size: int) -> None:
+        slab.live -= 1
+        if slab.live:
+            self.free.setdefault(size, []).append((slab, place))
+            return
+        for places in self.free.values():
+            places[:] = [free for free in places if free[0] is not slab]
+        slab.used = 0  # if it is the newest, it begins again; else nobody knows it any more
 
 
 _region = _Region()
+_slabs = _Slabs()
+
+
+def _rounded(nbytes: int) -> int:
+    """To an eighth of a power of two, so that arrays of about the same length share blocks."""
+    step = 1 << ((nbytes - 1).bit_length() - 4)
+    return -(-nbytes // step) * step
 
 
 def new_array(length: int, dtype: Any) -> Array:
     """An array with anything in it."""
     dtype = np.dtype(dtype)
-    nbytes = length * dtype.itemsize
-    if nbytes < SMALLEST:
-        return np.empty(length, dtype)
-    # To an eighth of a power of two, so that arrays of about the same length share blocks.
-    step = 1 << ((nbytes - 1).bit_length() - 4)
-    size = -(-nbytes // step) * step
-    with _lock:
-        while _given_back:
-            region, *block = _given_back.popleft()
-            region.give(*block)
-        found = _region.take(size)
-    return np.empty(length, dtype) if found is None else np.asarray(_Lease(_region, *found, length, dtype))
-
-
-class _Slabs:
-    """Arrays that may live long, cut one after the other from slabs; a slab goes when the last of them has gone."""
-
-    def __init__(self) -> None:
-        self.slab: Array = np.empty(0, np.uint8)
-        self.used = 0
-
-    def take(self, size: int) -> Array:
-        with _lock:
-            if self.used + size > len(self.slab):
-                self.slab, self.used = _map_memory(SLAB), 0
-            start, self.used = self.used, self.used + -(-size // 64) * 64
-            return self.slab[start : start + size]
-
-
-SLAB = 1 << 23
-_slabs = _Slabs()
+    array = None if length * dtype.itemsize < pages.SMALLEST else _region.new(length, dtype)
+    return np.empty(length, dtype) if array is None else array
 
 
 def lasting_array(length: int, dtype: Any) -> Array:
@@ -172,10 +146,8 @@ def lasting_array(length: int, dtype: Any) -> Array:
     dtype('int64')
     """
     dtype = np.dtype(dtype)
-    nbytes = length * dtype.itemsize
-    if not SMALLEST < nbytes <= SLAB // 4:
-        return growing_array(length, dtype)
-    return _slabs.take(nbytes).view(dtype)
+    in_slab = pages.SMALLEST < length * dtype.itemsize <= SLAB // 4
+    return _slabs.new(length, dtype) if in_slab else growing_array(length, dtype)
 
 
 def longer_array(array: Array, length: int, used: int | None = None) -> Array:

@@ -73,9 +73,10 @@ class Ring:
     Columns are ``ts`` (when the row is due, from 1970 on), ``src`` and ``dst`` (together one of ``groups``, drawn
     evenly), ``len``. Row i is the same for the same rate, groups and seed, whatever happens to the others: `packets`.
 
-    The engine is given what is there, in batches of up to ``batch`` rows. Where there are fewer it waits for more, but
-    no longer than 10 ms, nor until a quarter of the ring has filled. ``window``, in microseconds, tells pauses apart by
-    where in a window they begin.
+    The engine is given what is there, in batches of up to ``batch`` rows. Where there are fewer than ``enough`` (if it
+    is not given, ``batch``) it waits for more, but no longer than 10 ms, nor until a quarter of the ring has filled:
+    small batches make for short pauses, and who has fallen behind catches up with large ones. ``window``, in
+    microseconds, tells pauses apart by where in a window they begin.
 
     >>> import oop
     >>> ring = oop.Ring(rate=1_000_000, rows=5_000)
@@ -95,6 +96,7 @@ class Ring:
         groups: int = 65_536,
         slots: int = 262_144,
         batch: int = 8_192,
+        enough: int | None = None,
         seed: int = 0,
         window: int = 0,
     ) -> None:
@@ -103,9 +105,10 @@ class Ring:
         self.groups = _number("groups", groups, 1, MOST_GROUPS, "pairs of src and dst")
         self.slots = _number("slots", slots, 1, MOST_GROUPS, "rows that the ring holds")
         self.batch = _number("batch", batch, 1, MOST_GROUPS, "rows of a batch at most")
+        self.enough = self.batch if enough is None else _number("enough", enough, 1, self.batch, "rows worth a batch")
         self.seed = _number("seed", seed, 0, 2**64 - 1, "what groups and lengths are drawn by")
         self.window = _number("window", window, 0, 2**62, "microseconds by which pauses are told apart")
-        self.pause = min(_LONGEST_PAUSE, self.batch / self.rate, self.slots / self.rate / 4)
+        self.pause = min(_LONGEST_PAUSE, self.enough / self.rate, self.slots / self.rate / 4)
         self._ring = PacketRing(
             rate=self.rate,
             rows=self.rows,
@@ -238,9 +241,9 @@ class Ring:
             while (waiting := self._ring.waiting()) is not None:
                 now = time.perf_counter()
                 # A batch costs more than a row: let some come together.
-                if waiting >= most or (waiting and now - last >= self.pause):
+                if waiting >= min(self.enough, most) or (waiting and now - last >= self.pause):
                     last = now
-                    yield [self.drain(most)]
+                    yield [self.drain(min(most, max(self.enough, waiting // 2)))]
                 else:
                     yield []
         finally:

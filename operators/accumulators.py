@@ -66,7 +66,7 @@ class Accumulator(ABC):
             self.size = size
             for name, array in self._arrays.items():
                 if len(array) < size:
-                    room = max(size, 2 * len(array), _SMALLEST, expected if size * 16 > expected else 0)
+                    room = max(size, 2 * len(array), _SMALLEST, expected if size * 64 > expected else 0)
                     self._arrays[name] = _widen(array, room, final=room == expected)
 
     def prepare(self, values: pa.Array | None) -> Prepared:

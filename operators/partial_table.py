@@ -24,7 +24,7 @@ from oop.operators.marks import mark_partial
 ROOM = 65_536  # places beyond the slots: rows that are taken in, and partials that leave, together at most
 ENOUGH = 8_192  # partials that leave together: a batch costs more than a row
 _LEAVES = -1
-_SWEPT = 2  # slots that are looked at for each row, in search of what will be due
+_SWEPT = 4  # slots that are looked at for each row, in search of what will be due
 _MANY_TEXTS = 4  # texts that are known for each place, beyond which all are forgotten
 
 
@@ -103,9 +103,9 @@ class PartialTable:
             if values is not NOTHING:
                 accumulator.update(ids, values)
         self.made += len(self.table.installed)
-        self._count(self.table.wids(self.table.installed), 1)
+        self._count_new(times)
         self._gone.append(out)
-        self._sweep(_SWEPT * rows.num_rows)
+        self._sweep(_SWEPT * max(rows.num_rows - len(out), rows.num_rows // 4))  # less while much leaves anyway
         if sum(map(len, self._gone)) >= ENOUGH:
             yield from self._leave(most)
 
@@ -162,7 +162,7 @@ class PartialTable:
         for start in range(0, len(places), most):
             gone = places[start : start + most]
             batch = self._batch(gone)
-            self._count(self.table.wids(gone), -1)
+            self._count(views.column(batch.column(0)).data, -1)
             for accumulator in self.accumulators:
                 accumulator.clear(gone)
             self.table.free(gone)
@@ -180,17 +180,30 @@ class PartialTable:
     def _text(self, number: int, codes: Column) -> Column:
         return self.texts[number].take(codes.data.astype(np.int64))[0]
 
+    def _count_new(self, times: np.ndarray) -> None:
+        """Of rows of these slots of time: how many had nothing in the table before."""
+        new = self.table.installed
+        if len(new) and int(times.min()) == (slot := int(times.max())):
+            self._change(slot, len(new))
+        else:
+            self._count(self.table.wids(new), 1)
+
     def _count(self, slots: np.ndarray, by: int) -> None:
         if not len(slots):
             return
-        least, most = int(slots.min()), int(slots.max())
-        found = ([least], [len(slots)]) if least == most else np.unique(slots, return_counts=True)
-        for slot, count in zip(*map(list, found), strict=True):
-            left = self.held.get(int(slot), 0) + by * int(count)
-            if left:
-                self.held[int(slot)] = left
-            else:
-                del self.held[int(slot)]
+        least = int(slots.min())
+        if least == int(slots.max()):
+            self._change(least, by * len(slots))
+        else:
+            for slot, count in zip(*np.unique(slots, return_counts=True), strict=True):
+                self._change(int(slot), by * int(count))
+
+    def _change(self, slot: int, by: int) -> None:
+        left = self.held.get(slot, 0) + by
+        if left:
+            self.held[slot] = left
+        else:
+            del self.held[slot]
 
     def save(self) -> tuple[pa.RecordBatch, tuple[int, ...]]:
         """What is held, the slot of each in a last column (-1: it is about to leave); and where the hand is."""

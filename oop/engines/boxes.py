@@ -93,12 +93,20 @@ class Box:
 
     @property
     def has_work(self) -> bool:
-        return not self.failed and (self.pending is not None or any(arc.queue for arc in self.inputs))
+        if self.failed:
+            return False
+        for arc in self.inputs:  # here and below: these are asked many times for each batch, and a loop answers soonest
+            if arc.queue:
+                return True
+        return self.pending is not None
 
     @property
     def holds_promise(self) -> bool:
         """Is there a promise to be worked off?"""
-        return self.pending is not None or any(arc.queued_promises for arc in self.inputs)
+        for arc in self.inputs:
+            if arc.queued_promises:
+                return True
+        return self.pending is not None
 
     @property
     def capacity(self) -> int:
@@ -108,12 +116,18 @@ class Box:
     @property
     def is_full(self) -> bool:
         """Does a queue behind it, also that of whoever reads the result, have as much as it is meant for?"""
-        return any(a.queued_rows >= self.capacity for a in self.outputs if a.target is None or not a.target.failed)
+        for arc in self.outputs:
+            if arc.queued_rows >= self.capacity and (arc.target is None or not arc.target.failed):
+                return True
+        return False
 
     @property
     def is_pushed_back(self) -> bool:
         """A box behind it has more waiting than its queue is meant for."""
-        return any(a.queued_rows >= self.capacity for a in self.outputs if a.target is not None and not a.target.failed)
+        for arc in self.outputs:
+            if arc.queued_rows >= self.capacity and arc.target is not None and not arc.target.failed:
+                return True
+        return False
 
     def run(self, rows: int | None) -> bool:
         """Take up to this many rows (None: all that wait, but no more than a turn's) from the ports in turn; True if

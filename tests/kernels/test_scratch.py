@@ -11,17 +11,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from oop.kernels import scratch
+from oop.kernels import pages, scratch
+from oop.kernels.pages import address_of, huge_array
 
 
 @pytest.fixture(autouse=True)
 def own_region(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scratch, "SMALLEST", 1 << 16)
+    monkeypatch.setattr(pages, "SMALLEST", 1 << 16)
+    monkeypatch.setattr(pages, "_pages", pages.Pages())
     monkeypatch.setattr(scratch, "_region", scratch._Region())
-
-
-def address(array: Any) -> int:
-    return array.__array_interface__["data"][0]
+    monkeypatch.setattr(scratch, "_slabs", scratch._Slabs())
 
 
 def test_arrays_in_use_do_not_overlap() -> None:
@@ -45,17 +44,17 @@ def test_a_collection_in_the_middle_of_taking_gives_no_block_twice(monkeypatch: 
     spare = [scratch.new_array(10_000, np.int64) for _ in range(3)]
     keep = spare.pop()
     spare.pop()  # there is a free block now
-    right = scratch._Region.take
+    right = scratch._Region._take
 
     def collecting(self: Any, size: int) -> Any:
         spare.clear()
         gc.collect()
         return right(self, size)
 
-    monkeypatch.setattr(scratch._Region, "take", collecting)
+    monkeypatch.setattr(scratch._Region, "_take", collecting)
     del keep
     found = [scratch.new_array(10_000, np.int64) for _ in range(5)]
-    assert len({address(array) for array in found}) == 5
+    assert len({address_of(array) for array in found}) == 5
     assert region.live == 5
 
 
@@ -93,19 +92,47 @@ def test_a_kernel_without_huge_pages(monkeypatch: pytest.MonkeyPatch) -> None:
             raise OSError(22, "Invalid argument")
 
     monkeypatch.setattr(mmap, "mmap", Refusing)
-    array = scratch.huge_array(3_000_001)
+    array = huge_array(3_000_001)
     array[:] = 1
     assert array.sum() == 3_000_001
 
 
-def test_recycled_arrays_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scratch, "_old", [])
-    first = scratch.huge_array(1 << 22)
-    place = address(first)
-    scratch.recycle(first)
+def test_pages_serve_again_and_few_are_kept() -> None:
+    first = huge_array(1 << 22)
+    place = address_of(first)
+    part = first[100:].view(np.uint16)
     del first
-    assert address(scratch.huge_array(1 << 22)) == place
-    for _ in range(100):
-        scratch.recycle(scratch.huge_array((1 << 22) + 4096))
-    scratch.huge_array(1 << 23)
-    assert sum(map(len, scratch._old)) <= scratch.ROOM
+    assert address_of(huge_array(1 << 22)) != place  # a slice still uses it
+    del part
+    assert address_of(huge_array((1 << 22) - 5000)) == place
+    assert address_of(huge_array(1 << 21)) != place  # most of it would lie idle
+    held = [huge_array(1 << 23) for _ in range(20)]
+    del held
+    huge_array(1 << 26)
+    assert sum(map(len, pages._pages.waiting)) <= pages.KEPT
+
+
+def test_blocks_of_slabs_serve_again_one_by_one() -> None:
+    held = [scratch.lasting_array(1 << 17, np.int64) for _ in range(17)]  # slabs of eight
+    kept, gone = address_of(held[8]), address_of(held[9])
+    last = held[8]
+    del held
+    others = [scratch.lasting_array((1 << 17) - 10, np.int64) for _ in range(40)]
+    assert kept not in map(address_of, others)
+    assert gone in map(address_of, others)
+    last[:] = 7
+    for number, other in enumerate(others):
+        other[:] = number
+    assert (last == 7).all()
+    assert [int(other[0]) for other in others] == list(range(40))
+
+
+def test_slabs_go_when_nothing_in_them_is_used() -> None:
+    slabs = scratch._slabs
+    for size in (1 << 17, 1 << 16, 1 << 15):  # what was left of one size is no more in the way of another
+        held = [scratch.lasting_array(size, np.int64) for _ in range(20)]
+        del held
+        scratch.lasting_array(1 << 14, np.int64)
+        known = {id(slab) for places in slabs.free.values() for slab, _ in places}
+        assert known <= {id(slabs.newest)}
+    assert sum(map(len, pages._pages.waiting)) <= pages.KEPT

@@ -87,6 +87,16 @@ def test_rows_come_in_batches_that_are_not_too_large() -> None:
     assert batches[0].schema == SCHEMA
 
 
+def test_who_has_fallen_behind_catches_up_with_large_batches() -> None:
+    ring = oop.Ring(rate=1_000_000, rows=5_000, slots=5_000, batch=1_000, enough=100)
+    ring.start()
+    while ring.counts.produced < 5_000:
+        time.sleep(0.001)
+    sizes = [batch.num_rows for train in ring.trains(10_000) for batch in train]
+    assert sum(sizes) == 5_000 and sizes[0] == 1_000 == max(sizes)
+    assert min(sizes[:-1]) >= 100 and sizes[-1] <= 100
+
+
 def test_a_scheduler_may_ask_for_less() -> None:
     run = source(full_size(3_000)).run(oop.Embedded(scheduler=oop.RoundRobin(train=50)))
     assert max(batch.num_rows for batch in run) <= 50

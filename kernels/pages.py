@@ -1,0 +1,104 @@
+"""Memory from the kernel that begins where a huge page does, and is kept for the next use when one is over.
+
+To the kernel it would cost much to take it back and give it out again: every page is cleared before its next use, with
+several threads the other cores have to be told, and a huge page that must first be put together, or that the machine
+below has yet to find, takes milliseconds. What nobody uses waits here, `KEPT` bytes of it at most.
+
+>>> first = huge_array(5_000_000)
+>>> address = first.ctypes.data
+>>> del first
+>>> huge_array(4_900_000).ctypes.data == address
+True
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import sys
+import threading
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from oop.kernels.checks import Array
+
+# Bytes; smaller arrays are the allocator's own business. OOP_SCRATCH=0 makes all of them so: what finds faults in
+# memory (a sanitizer) sees every array by itself.
+SMALLEST = sys.maxsize if os.environ.get("OOP_SCRATCH") == "0" else 1 << 16
+HUGE_PAGE = 1 << 21
+KEPT = 1 << 26
+
+
+class Lent:
+    """Memory for as long as an array refers to it: what the array itself refers to.
+
+    `returned` gets `what` when nobody does any more. It is a queue, for it may be a collector that finds out, at any
+    moment, also while a lock is held.
+    """
+
+    def __init__(self, address: int, length: int, dtype: np.dtype[Any], returned: deque[Any], what: Any) -> None:
+        data = (address, False)
+        self.__array_interface__ = {"data": data, "shape": (length,), "typestr": dtype.str, "version": 3}
+        self.returned, self.what = returned, what
+
+    def __del__(self) -> None:
+        self.returned.append(self.what)
+
+
+class Pages:
+    """Memory that nobody uses, the longest unused first."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.returned: deque[Array] = deque()
+        self.waiting: list[Array] = []
+
+    def take(self, nbytes: int) -> Array:
+        """Memory of so many bytes, the smallest that will do unless much of it would lie idle."""
+        size = -(-nbytes // HUGE_PAGE) * HUGE_PAGE
+        with self.lock:
+            while self.returned:
+                self.waiting.append(self.returned.popleft())
+            kept = sum(map(len, self.waiting))
+            while kept > KEPT:
+                kept -= len(self.waiting.pop(0))
+            fit = [i for i, memory in enumerate(self.waiting) if size <= len(memory) <= size + size // 2]
+            memory = self.waiting.pop(min(fit, key=lambda i: (len(self.waiting[i]), -i))) if fit else None
+        if memory is None:
+            memory = map_memory(size)
+        return np.asarray(Lent(address_of(memory), nbytes, memory.dtype, self.returned, memory))
+
+
+_pages = Pages()
+
+
+def huge_array(nbytes: int) -> Array:
+    """Bytes with anything in them that begin where a huge page does, if there are enough for one.
+
+    >>> huge_array(5_000_000).ctypes.data % HUGE_PAGE
+    0
+    """
+    return np.empty(nbytes, np.uint8) if nbytes < max(HUGE_PAGE, SMALLEST) else _pages.take(nbytes)
+
+
+def map_memory(nbytes: int) -> Array:
+    """So many new bytes, in huge pages where the kernel has them."""
+    memory = mmap.mmap(-1, nbytes + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):  # a kernel without them
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    whole = np.frombuffer(memory, np.uint8)
+    start = -address_of(whole) % HUGE_PAGE
+    return whole[start : start + nbytes]
+
+
+def address_of(array: Array) -> int:
+    """Where its first byte is.
+
+    >>> address_of(np.zeros(3)) % 8
+    0
+    """
+    return int(array.__array_interface__["data"][0])
