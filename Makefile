@@ -27,8 +27,9 @@ test: $(STAMP)  ## run every check: format, types, layers, tests, wheel and sdis
 lint: $(STAMP)  ## run the checks that execute nothing: format, types, layers
 	scripts/check.sh format lint types layers
 
-slow: $(STAMP)  ## run the tests marked slow, and the laws with ten times the seeds
+slow: $(STAMP)  ## run the tests marked slow, new examples of others, and the laws with ten times the seeds
 	$(PY) -m pytest -m slow
+	OOP_NEW_EXAMPLES=1 $(PY) -m pytest -q -n auto --dist worksteal tests/punctuation tests/kernels
 	OOP_FUZZ_CASES=1000 $(PY) -m pytest -q -n auto --dist worksteal $(FUZZED)
 
 sanitize: $(STAMP)  ## run the C kernels under AddressSanitizer and UndefinedBehaviorSanitizer

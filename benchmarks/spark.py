@@ -38,7 +38,8 @@ SETTINGS = {
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
 STORE = "spark.sql.streaming.stateStore.providerClass"
-STORES = {"oop": "RocksDB", "spark": "RocksDB", "spark, state in memory": "HDFSBacked"}
+BARE = "oop, without a table"  # at the source: rows go to the shards as they are (`.preaggregate(False)`)
+STORES = {"oop": "RocksDB", BARE: "RocksDB", "spark": "RocksDB", "spark, state in memory": "HDFSBacked"}
 
 FILE_ROWS = 250_000
 KEYS = 50_000
@@ -57,14 +58,15 @@ class Packets:
     rows: int
     batch: int
     rate: int
+    groups: int = 260_000
 
     def write(self, path: Path) -> None:
         _write(path / "packets", self.table(path.with_suffix(".tmp")), self.batch)
-        checked = Packets(CHECKED_ROWS, CHECKED_ROWS // CHECKED_BATCHES, CHECKED_ROWS // CHECKED_SECONDS)
+        checked = Packets(CHECKED_ROWS, CHECKED_ROWS // CHECKED_BATCHES, CHECKED_ROWS // CHECKED_SECONDS, self.groups)
         _write(path / "checked" / "packets", checked.table(path.with_suffix(".tmp")), checked.batch)
 
     def table(self, path: Path) -> pa.Table:
-        Workload(self.rows, rate=self.rate).write(path)
+        Workload(self.rows, rate=self.rate, groups=self.groups).write(path)
         return read(path)
 
 
@@ -111,13 +113,14 @@ def _files(batch: int) -> int:
 class Query:
     """What makes a result of streams by their names, ours and Spark's, and the answer for all rows in a folder."""
 
-    ours: Callable[[Callable[[str], Any]], Any]
+    ours: Callable[..., Any]
     sparks: Callable[[Callable[[str], Any]], Any]
     truth: Callable[[Path], Answer]
 
 
-def _our_count(source: Callable[[str], Any]) -> Any:
-    return source("packets").window(oop.tumbling("1s")).group_by("src", "dst").agg(n=oop.count())
+def _our_count(source: Callable[[str], Any], table: bool = True) -> Any:
+    grouped = source("packets").window(oop.tumbling("1s")).group_by("src", "dst")
+    return (grouped if table else grouped.preaggregate(False)).agg(n=oop.count())
 
 
 def _sparks_count(source: Callable[[str], Any]) -> Any:
@@ -224,13 +227,14 @@ def _session(contender: str) -> Any:
 
 def _result(session: Any, folder: Path, asked: Query, contender: str, batch: int) -> Any:
     """As a streaming DataFrame."""
-    if contender == "oop":
+    if contender in ("oop", BARE):
 
         def ours(name: str) -> Any:
             paths = sorted(str(p) for p in (folder / name).iterdir())
             return oop.source(paths, time="ts", punctuate=oop.slack("2s"), name=name)
 
-        return asked.ours(ours).to_spark(session, shards=CORES, rows=batch)
+        how = {"table": False} if contender == BARE else {}
+        return asked.ours(ours, **how).to_spark(session, shards=CORES, rows=batch)
 
     def sparks(name: str) -> Any:
         path = str(folder / name)
@@ -284,11 +288,18 @@ def cases(rows: int) -> list[Case]:
         contenders: Any = {title: Running(workload, query, title, **how) for title in ("oop", *targets)}
         return Case(name, contenders, [Ratio("oop", title, at_least(limit)) for title, limit in targets.items()])
 
+    def table(groups: int, batch: int) -> Case:
+        return case(
+            f"the table at the source, {groups:,} groups", "count", Packets(2 * rows, batch, rate, groups), {BARE: 1}
+        )
+
     rate, memory = rows // 8, "spark, state in memory"
     tiny = Packets(TINY_ROWS * TINY_BATCHES, TINY_ROWS, rate=2 * TINY_ROWS)
     return [
         case("count", "count", Packets(rows, rows // 8, rate), {"spark": 5, memory: 3}),
         case("count, large micro-batches", "count", Packets(rows * 2, rows // 2, rate), {"spark": 5, memory: 3}),
+        table(1_000, rows // 2),
+        table(260_000, rows // 2),
         case("join", "join", TwoStreams(rows // 8, rows // 32), {"spark": 10}),
         case("tiny", "count", tiny, {"spark": 0.667}, first=TINY_FIRST, typical=True),
     ]

@@ -113,12 +113,7 @@ class AssumeOperator:
                 self.seen = _start(self.spec, self.input)  # no row follows that would have to be judged
 
     def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
-        for promise in train:
-            if isinstance(promise, Punctuation):
-                yield from self.process_punctuation(promise, port)
-            else:
-                for new in self.ports.advance_each([promise], port):
-                    yield from self.ports.promises_of(new)
+        yield from self.ports.pass_train(train, port, self.process_punctuation)
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()

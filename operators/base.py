@@ -83,6 +83,21 @@ class Slices(Protocol):
     batch_rows: int
 
 
+class Around:
+    """An operator around another, ``of``, in whose slices it puts out."""
+
+    of: Any
+
+    @property
+    def batch_rows(self) -> int:
+        found: int = getattr(self.of, "batch_rows", BATCH_ROWS)
+        return found
+
+    @batch_rows.setter
+    def batch_rows(self, rows: int) -> None:
+        self.of.batch_rows = rows
+
+
 @runtime_checkable
 class Stateful(Protocol):
     """What an operator with state adds."""
@@ -260,6 +275,17 @@ class Ports:
         else:
             yield from filter(self.out.advance, added)
 
+    def pass_train(
+        self, train: Sequence[Promise], port: int, one: Callable[[Punctuation, int], Iterator[Element]]
+    ) -> Iterator[Element]:
+        """Several promises: those about many groups as they are, ``one`` takes the others."""
+        for promise in train:
+            if isinstance(promise, Punctuation):
+                yield from one(promise, port)
+            else:
+                for new in self.advance_each([promise], port):
+                    yield from self.promises_of(new)
+
     def promises_of(self, new: Promise) -> Iterator[Element]:
         """The same, when what has come may be about many groups."""
         if isinstance(new, Punctuation):
@@ -359,12 +385,7 @@ class Passing:
             yield from self.ports.promises(punct)
 
     def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
-        for promise in train:
-            if isinstance(promise, Punctuation):
-                yield from self.process_punctuation(promise, port)
-            else:
-                for new in self.ports.advance_each([promise], port):
-                    yield from self.ports.promises_of(new)
+        yield from self.ports.pass_train(train, port, self.process_punctuation)
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()

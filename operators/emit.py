@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.base import (
-    BATCH_ROWS,
+    Around,
     Columns,
     Element,
     Held,
@@ -106,7 +106,7 @@ class Emit(Spec):
         return self.of.promise_note()
 
 
-class EmitOperator:
+class EmitOperator(Around):
     def __init__(self, spec: Emit, inputs: Sequence[pa.Schema]) -> None:
         self.spec = spec
         self.of: Any = spec.of.start(inputs)
@@ -119,15 +119,6 @@ class EmitOperator:
     def ports(self) -> Ports:
         found: Ports = self.of.ports
         return found
-
-    @property
-    def batch_rows(self) -> int:
-        found: int = getattr(self.of, "batch_rows", BATCH_ROWS)
-        return found
-
-    @batch_rows.setter
-    def batch_rows(self, rows: int) -> None:
-        self.of.batch_rows = rows
 
     @property
     def buffered_rows(self) -> int:

@@ -29,7 +29,8 @@ class Flush:
     def __str__(self) -> str:
         size = "sized as it runs" if self.slots is None else f"{self.slots:,} slots"
         late = "no window late" if not self.m else f"at most {self.m} window{'s' * (self.m > 1)} late"
-        return f"{f'slow-flush every {self.i} rows' if self.i else 'lazy-flush'}, {size}, {late}"
+        every = "every row" if self.i == 1 else f"every {self.i} rows"
+        return f"{f'slow-flush {every}' if self.i else 'lazy-flush'}, {size}, {late}"
 
 
 def lazy_flush(*, m: int = _FIGURE_9[1], slots: int | None = None, next_slot: bool = False) -> Flush:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oop.kernels import views
-from oop.operators.base import BATCH_ROWS, Columns, Element, Held, Holds, Narrowing, Operator, Part, Spec
+from oop.operators.base import Around, Columns, Element, Held, Holds, Narrowing, Operator, Part, Spec
 from oop.operators.batches import couple
 from oop.operators.ordered_rows import check_ascending, load_reached, save_reached, without_place
 from oop.punctuation import Frontier, Interest, Punctuation
@@ -63,7 +63,7 @@ class InOrder(Spec):
         return self.note
 
 
-class InOrderOperator:
+class InOrderOperator(Around):
     def __init__(self, spec: InOrder, of: Any) -> None:
         self.spec, self.of = spec, of
         self.last: Bound = -math.inf
@@ -71,15 +71,6 @@ class InOrderOperator:
     @property
     def ports(self) -> Any:
         return self.of.ports
-
-    @property
-    def batch_rows(self) -> int:
-        found: int = getattr(self.of, "batch_rows", BATCH_ROWS)
-        return found
-
-    @batch_rows.setter
-    def batch_rows(self, rows: int) -> None:
-        self.of.batch_rows = rows
 
     @property
     def late_unused(self) -> int:

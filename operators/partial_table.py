@@ -105,7 +105,7 @@ class PartialTable:
         self.made += len(self.table.installed)
         self._count_new(times)
         self._gone.append(out)
-        self._sweep(_SWEPT * max(rows.num_rows - len(out), rows.num_rows // 4))  # less while much leaves anyway
+        self._sweep(_SWEPT * max(rows.num_rows - len(out), rows.num_rows // 16))  # less while much leaves anyway
         if sum(map(len, self._gone)) >= ENOUGH:
             yield from self._leave(most)
 

@@ -1,4 +1,5 @@
-"""Hypothesis: the same examples in every CI run, new ones elsewhere; no deadline, since machines are noisy.
+"""Hypothesis: the same examples in every run, so that a change fails by what it changed; `make slow` tries new ones
+(`OOP_NEW_EXAMPLES`). No deadline, since machines are noisy.
 
 Spark: one local session for all tests of a process.
 """
@@ -15,9 +16,9 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-settings.register_profile("ci", derandomize=True, deadline=None)
-settings.register_profile("dev", deadline=None)
-settings.load_profile("ci" if os.environ.get("CI") else "dev")
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("new", deadline=None)
+settings.load_profile("new" if os.environ.get("OOP_NEW_EXAMPLES") else "same")
 
 
 def _worker_python(folder: Path) -> Path:

@@ -94,6 +94,8 @@ class Embedded:
         _check_count("batch_rows", batch_rows)
         if queue_rows is not None:
             _check_count("queue_rows", queue_rows)
+        if scheduler is not None and not callable(getattr(scheduler, "turn", None)):
+            raise ValueError(f"a scheduler has a method turn, as oop.RoundRobin() does; not {scheduler!r}")
         self.threads = threads
         self.scheduler = scheduler or MinCost()
         self.clock = clock or WallClock()

@@ -302,3 +302,8 @@ def test_what_is_on_its_way_out_is_not_open() -> None:
 def test_batch_rows_is_a_count(wrong: Any) -> None:
     with pytest.raises(ValueError, match="batch_rows is a number of at least 1"):
         oop.Embedded(batch_rows=wrong)
+
+
+def test_a_scheduler_has_turns() -> None:
+    with pytest.raises(ValueError, match=r"a scheduler has a method turn, as oop.RoundRobin\(\) does; not 3"):
+        oop.Embedded(scheduler=3)  # type: ignore[arg-type]
