@@ -33,7 +33,7 @@ slow: $(STAMP)  ## run the tests marked slow, new examples of others, and the la
 	OOP_FUZZ_CASES=1000 $(PY) -m pytest -q -n auto --dist worksteal $(FUZZED)
 
 sanitize: $(STAMP)  ## run the C kernels under AddressSanitizer and UndefinedBehaviorSanitizer
-	$(PY) -m pytest tests/kernels/test_sanitizers.py
+	$(PY) -m pytest -m "slow or not slow" tests/kernels/test_sanitizers.py
 
 counts: $(STAMP)  ## count the instructions of the C kernels, and store them as those to compare with
 	$(PY) -m tests.kernels.callgrind.measure --store

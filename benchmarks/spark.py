@@ -299,6 +299,7 @@ def cases(rows: int) -> list[Case]:
         case("count", "count", Packets(rows, rows // 8, rate), {"spark": 5, memory: 3}),
         case("count, large micro-batches", "count", Packets(rows * 2, rows // 2, rate), {"spark": 5, memory: 3}),
         table(1_000, rows // 2),
+        table(60_000, rows // 2),
         table(260_000, rows // 2),
         case("join", "join", TwoStreams(rows // 8, rows // 32), {"spark": 10}),
         case("tiny", "count", tiny, {"spark": 0.667}, first=TINY_FIRST, typical=True),

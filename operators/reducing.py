@@ -35,8 +35,9 @@ class Sizing:
 
 HERE = Sizing(1 << 14, 1 << 16, 1 / 8, 0.2)
 """In one process: what misses the cache here does not pay for what it saves."""
-WORKERS = Sizing(1 << 16, 1 << 20, 1 / 32, 0.7)
-"""On the way to other processes: a row is encoded and shuffled, and a partial is wider than most rows."""
+WORKERS = Sizing(1 << 16, 1 << 17, 1 / 4, 0.5)
+"""On the way to other processes: a row is encoded and shuffled. Larger tables, which each task would have to grow anew,
+cost more than that (`benchmarks/spark.py`: 260,000 groups)."""
 
 
 class Reducing:

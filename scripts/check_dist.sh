@@ -20,12 +20,20 @@ echo "building"
 }
 "$python" "$root/scripts/check_archives.py" "$root" "$work"/dist/*.tar.gz "$work"/dist/*.whl
 
-for archive in "$work"/dist/*.whl "$work"/dist/*.tar.gz; do
-    name=$(basename "$archive")
+try() {
+    local name env
+    name=$(basename "$1")
     echo "installing $name into a new environment"
     env=$work/env-${name##*.}
     "$python" -m venv "$env"
-    "$env/bin/python" -m pip --disable-pip-version-check --quiet install -c "$root/constraints.txt" "$archive"
+    "$env/bin/python" -m pip --disable-pip-version-check --quiet install -c "$root/constraints.txt" "$1"
     (cd "$work" && "$env/bin/python" -I "$root/scripts/smoke.py" && "$env/bin/oop" --help >/dev/null)
-    rm -rf "$env"
-done
+}
+
+# Side by side: most of the time goes into unpacking what they depend on.
+try "$work"/dist/*.whl &
+wheel=$!
+try "$work"/dist/*.tar.gz &
+sdist=$!
+wait "$wheel"
+wait "$sdist"

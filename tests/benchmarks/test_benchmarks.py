@@ -15,7 +15,18 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "benchmarks"
 SCRIPTS = sorted(p.stem for p in FOLDER.glob("*.py") if not p.stem.startswith(("_", "test_")))
 # contenders in the script's own process, where fresh ones would take long
-HERE = {"peers", "batches", "spark", "hybrid"}
+HERE = {
+    "peers",
+    "batches",
+    "spark",
+    "hybrid",
+    "group_promises",
+    "bsort",
+    "in_order",
+    "sessions",
+    "joint",
+    "row_windows",
+}
 SLOW = {"spark"}
 
 

@@ -84,6 +84,7 @@ def test_cases_pass_the_sanitizers(wanted: dict[str, Any], sanitized: dict[str, 
     assert_cases_same(run_cases("native", str(library), tmp_path / "results", sanitized), wanted)
 
 
+@pytest.mark.slow
 def test_sanitizers_report_what_is_broken(sanitized: dict[str, str], tmp_path: Path) -> None:
     """The same build and the same call of a module that has faults."""
     csrc = tmp_path / "csrc"

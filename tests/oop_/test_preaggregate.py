@@ -86,15 +86,23 @@ def test_explain_says_why_it_is_not_there(stream, engine, why):
 
 def test_on_spark_the_workers_that_have_the_rows_reduce_them():
     assert "; preaggregated by the workers that have the rows" in counted(packets()).explain(engine=oop.Spark())
-    shipped = {}
-    for flush in (None, False):
-        passage = Passage(Stages(counted(packets(), flush)._final(), 2), 0, 0)
-        for batch in packets().window(oop.tumbling(50_000)).stream.run():
-            shipped.setdefault(flush, []).extend(passage.push(batch))
-        shipped[flush] += passage.flush()
-    rows = {flush: sum(cell.value for cell in cells) for flush, cells in shipped.items()}
-    assert rows[False] == 200_000
-    assert rows[None] <= 4 * 50 * 2
+    assert shipped(packets(), 50_000, False) == 200_000
+    assert shipped(packets(), 50_000) <= 4 * 50 * 2
+
+
+def test_on_spark_rows_pass_soon_where_a_table_would_have_to_be_large():
+    """Each task begins with a table of its own: to make it large would cost more than shuffling the rows."""
+    rows = 400_000
+    assert shipped(packets(rows, groups=1_000), rows) <= 2_000
+    assert shipped(packets(rows, groups=60_000), rows) < rows / 3  # on its way it has been too small
+    assert shipped(packets(rows, groups=260_000), rows) > 0.95 * rows
+
+
+def shipped(stream: oop.Stream, range: int, flush: Any = None) -> int:
+    """The rows and partials that a task on Spark would send."""
+    passage = Passage(Stages(counted(stream, flush, range)._final(), 2), 0, 0)
+    cells = [cell for batch in stream.window(oop.tumbling(range)).stream.run() for cell in passage.push(batch)]
+    return sum(cell.value for cell in [*cells, *passage.flush()])
 
 
 @pytest.mark.parametrize("flush", [True, oop.lazy_flush(slots=3), oop.slow_flush(slots=7, i=2, m=1)], ids=str)
