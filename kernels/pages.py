@@ -18,6 +18,7 @@ import mmap
 import os
 import sys
 import threading
+from abc import ABC, abstractmethod
 from collections import deque
 from typing import Any
 
@@ -32,44 +33,68 @@ HUGE_PAGE = 1 << 21
 KEPT = 1 << 26
 
 
-class Lent:
-    """Memory for as long as an array refers to it: what the array itself refers to.
-
-    `returned` gets `what` when nobody does any more. It is a queue, for it may be a collector that finds out, at any
-    moment, also while a lock is held.
-    """
-
-    def __init__(self, address: int, length: int, dtype: np.dtype[Any], returned: deque[Any], what: Any) -> None:
-        data = (address, False)
-        self.__array_interface__ = {"data": data, "shape": (length,), "typestr": dtype.str, "version": 3}
-        self.returned, self.what = returned, what
-
-    def __del__(self) -> None:
-        self.returned.append(self.what)
-
-
-class Pages:
-    """Memory that nobody uses, the longest unused first."""
+class Lender(ABC):
+    """Lends memory, and takes it back. It may be a collector that gives it back, at any moment, also while the lock is
+    held: so it comes through a queue, which whoever can have the lock at once works off."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.returned: deque[Array] = deque()
+        self.returned: deque[Any] = deque()
+
+    def give_back(self, what: Any) -> None:
+        """Nobody uses this any more."""
+        self.returned.append(what)
+        while self.returned and self.lock.acquire(blocking=False):
+            try:
+                self.settle()
+            finally:
+                self.lock.release()
+
+    def settle(self) -> None:
+        """Work off what has come back; the lock is held."""
+        while self.returned:
+            self.take_back(self.returned.popleft())
+
+    @abstractmethod
+    def take_back(self, what: Any) -> None:
+        """One of them."""
+
+
+class Lent:
+    """Memory for as long as an array refers to it: what the array itself refers to."""
+
+    def __init__(self, address: int, length: int, dtype: np.dtype[Any], lender: Lender, what: Any) -> None:
+        data = (address, False)
+        self.__array_interface__ = {"data": data, "shape": (length,), "typestr": dtype.str, "version": 3}
+        self.lender, self.what = lender, what
+
+    def __del__(self) -> None:
+        self.lender.give_back(self.what)
+
+
+class Pages(Lender):
+    """Memory that nobody uses, the longest unused first."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self.waiting: list[Array] = []
+
+    def take_back(self, what: Array) -> None:
+        self.waiting.append(what)
+        kept = sum(map(len, self.waiting))
+        while kept > KEPT:
+            kept -= len(self.waiting.pop(0))
 
     def take(self, nbytes: int) -> Array:
         """Memory of so many bytes, the smallest that will do unless much of it would lie idle."""
         size = -(-nbytes // HUGE_PAGE) * HUGE_PAGE
         with self.lock:
-            while self.returned:
-                self.waiting.append(self.returned.popleft())
-            kept = sum(map(len, self.waiting))
-            while kept > KEPT:
-                kept -= len(self.waiting.pop(0))
+            self.settle()
             fit = [i for i, memory in enumerate(self.waiting) if size <= len(memory) <= size + size // 2]
             memory = self.waiting.pop(min(fit, key=lambda i: (len(self.waiting[i]), -i))) if fit else None
         if memory is None:
             memory = map_memory(size)
-        return np.asarray(Lent(address_of(memory), nbytes, memory.dtype, self.returned, memory))
+        return np.asarray(Lent(address_of(memory), nbytes, memory.dtype, self, memory))
 
 
 _pages = Pages()

@@ -14,26 +14,23 @@ True
 
 from __future__ import annotations
 
-import threading
-from collections import deque
 from typing import Any
 
 import numpy as np
 
 from oop.kernels import pages
 from oop.kernels.checks import Array
-from oop.kernels.pages import Lent, address_of, huge_array, map_memory
+from oop.kernels.pages import Lender, Lent, address_of, huge_array, map_memory
 
 ROOM = 1 << 25
 SLAB = 1 << 23
 
 
-class _Region:
+class _Region(Lender):
     """Blocks by size; when none is in use, all of it is free again for blocks of other sizes."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.returned: deque[tuple[int, int]] = deque()
+        super().__init__()
         self.memory: Array | None = None
         self.address = 0
         self.used = 0
@@ -44,10 +41,9 @@ class _Region:
         """An array, if there is room for it."""
         size = _rounded(length * dtype.itemsize)
         with self.lock:
-            while self.returned:
-                self._give(*self.returned.popleft())
+            self.settle()
             found = self._take(size)
-        return found and np.asarray(Lent(self.address + found[0], length, dtype, self.returned, found))
+        return found and np.asarray(Lent(self.address + found[0], length, dtype, self, found))
 
     def _take(self, size: int) -> tuple[int, int] | None:
         """The place and size of a block, if there is one that is large enough."""
@@ -64,7 +60,8 @@ class _Region:
         self.live += 1
         return self.free[size].pop(), size
 
-    def _give(self, place: int, size: int) -> None:
+    def take_back(self, what: tuple[int, int]) -> None:
+        place, size = what
         self.live -= 1
         if self.live:
             self.free.setdefault(size, []).append(place)
@@ -82,22 +79,20 @@ class _Slab:
         self.live = 0
 
 
-class _Slabs:
+class _Slabs(Lender):
     """Blocks by size, in slabs; a slab goes when the last block of it has come back."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.returned: deque[tuple[_Slab, int, int]] = deque()
+        super().__init__()
         self.newest: _Slab | None = None
         self.free: dict[int, list[tuple[_Slab, int]]] = {}
 
     def new(self, length: int, dtype: np.dtype[Any]) -> Array:
         size = _rounded(length * dtype.itemsize)
         with self.lock:
-            while self.returned:
-                self._give(*self.returned.popleft())
+            self.settle()
             slab, place = self._take(size)
-        return np.asarray(Lent(address_of(slab.memory) + place, length, dtype, self.returned, (slab, place, size)))
+        return np.asarray(Lent(address_of(slab.memory) + place, length, dtype, self, (slab, place, size)))
 
     def _take(self, size: int) -> tuple[_Slab, int]:
         if places := self.free.get(size):
@@ -110,7 +105,8 @@ class _Slabs:
         slab.live += 1
         return slab, place
 
-    def _give(self, slab: _Slab, place: int, size: int) -> None:
+    def take_back(self, what: tuple[_Slab, int, int]) -> None:
+        slab, place, size = what
         slab.live -= 1
         if slab.live:
             self.free.setdefault(size, []).append((slab, place))

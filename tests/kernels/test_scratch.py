@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import mmap
+import os
 import threading
 from typing import Any
 
@@ -108,8 +109,22 @@ def test_pages_serve_again_and_few_are_kept() -> None:
     assert address_of(huge_array(1 << 21)) != place  # most of it would lie idle
     held = [huge_array(1 << 23) for _ in range(20)]
     del held
-    huge_array(1 << 26)
     assert sum(map(len, pages._pages.waiting)) <= pages.KEPT
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the system does not say how much a process has")
+def test_what_was_much_goes_back_at_once_though_nothing_is_asked_for() -> None:
+    def resident() -> int:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * mmap.PAGESIZE
+
+    before = resident()
+    held = [huge_array(1 << 24) for _ in range(20)] + [scratch.lasting_array(1 << 17, np.int64) for _ in range(320)]
+    for array in held:
+        array[:] = 1
+    assert resident() - before > 600 << 20
+    del held, array
+    assert resident() - before < pages.KEPT + (32 << 20)
 
 
 def test_blocks_of_slabs_serve_again_one_by_one() -> None:
@@ -132,7 +147,6 @@ def test_slabs_go_when_nothing_in_them_is_used() -> None:
     for size in (1 << 17, 1 << 16, 1 << 15):  # what was left of one size is no more in the way of another
         held = [scratch.lasting_array(size, np.int64) for _ in range(20)]
         del held
-        scratch.lasting_array(1 << 14, np.int64)
         known = {id(slab) for places in slabs.free.values() for slab, _ in places}
         assert known <= {id(slabs.newest)}
     assert sum(map(len, pages._pages.waiting)) <= pages.KEPT
