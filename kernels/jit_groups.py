@@ -15,14 +15,13 @@ from oop.kernels.checks import Array, Ints, KernelError, check_ids
 from oop.kernels.jit_compiler import NO_ROWS, as_input, as_mask
 from oop.kernels.jit_tables import Secrets, find_bytes, find_words, pack_bits, place_bytes, place_words
 from oop.kernels.reference_groups import Words, check_columns, check_kinds
+from oop.kernels.scratch import EXPECT_FROM
 from oop.kernels.views import DTYPES, Column, take_rows
 from oop.kernels.words import WORD_BITS, lay_out
 
 LEAST_SLOTS = 32
 # Of the slots in use; beyond it linear probing slows down.
 LOAD = 0.6
-# A table with this part of the groups that were expected is on its way to them.
-EXPECT_FROM = 16
 
 # New in each process, and kept by each table, which so works on wherever it is sent.
 SECRETS: Secrets = tuple(np.frombuffer(os.urandom(24), np.uint64) | np.uint64(1))

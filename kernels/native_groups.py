@@ -16,7 +16,7 @@ from oop.kernels.checks import Array, Ints, KernelError, check_ids
 from oop.kernels.native_library import check_code, contiguous, ffi, lib, point, point_bytes
 from oop.kernels.pages import huge_array
 from oop.kernels.reference_groups import OFFSETS_OUTSIDE, check_columns, check_kinds
-from oop.kernels.scratch import growing_array, lasting_array, new_array
+from oop.kernels.scratch import EXPECT_FROM, growing_array, lasting_array, new_array
 from oop.kernels.views import DTYPES, Column
 
 SMALLEST = 32  # places of a new table
@@ -122,7 +122,7 @@ class GroupTable:
     def _grow(self) -> None:
         groups = len(self) + 1
         wanted = len(self) * (2 if len(self) > SMALL else 4)
-        if groups * 64 > self._expected:
+        if EXPECT_FROM * groups > self._expected:
             wanted = max(wanted, self._expected)
         if groups > MOST_GROUPS:
             raise KernelError(f"a table holds at most {MOST_GROUPS} groups")

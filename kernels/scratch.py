@@ -24,6 +24,8 @@ from oop.kernels.pages import Lender, Lent, address_of, huge_array, map_memory
 
 ROOM = 1 << 25
 SLAB = 1 << 23
+# A table with this part of the groups that were expected is on its way to them, and comes to their number in one go.
+EXPECT_FROM = 64
 
 
 class _Region(Lender):

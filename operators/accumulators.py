@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from oop.errors import OopError
 from oop.kernels import dispatch, views
-from oop.kernels.scratch import growing_array, lasting_array
+from oop.kernels.scratch import EXPECT_FROM, growing_array, lasting_array
 from oop.kernels.views import Column
 from oop.operators.keys import Coded
 
@@ -66,7 +66,7 @@ class Accumulator(ABC):
             self.size = size
             for name, array in self._arrays.items():
                 if len(array) < size:
-                    room = max(size, 2 * len(array), _SMALLEST, expected if size * 64 > expected else 0)
+                    room = max(size, 2 * len(array), _SMALLEST, expected if EXPECT_FROM * size > expected else 0)
                     self._arrays[name] = _widen(array, room, final=room == expected)
 
     def prepare(self, values: pa.Array | None) -> Prepared:
