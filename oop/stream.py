@@ -12,7 +12,6 @@ from oop.accounting import accounted
 from oop.describing import described
 from oop.emitting import emitting, is_early
 from oop.errors import OopError, SchemaMismatch
-from oop.in_order import in_order
 from oop.joining import On, make_join, make_static_join, two
 from oop.numbering import numbered, ranked, resolved
 from oop.operators.aggregates import Aggregate as AggregateFunction
@@ -512,7 +511,11 @@ class Stream:
         if order not in ("oop", "iop"):
             raise ValueError(f"order is 'oop' (out of order) or 'iop' (in order), not {order!r}")
         plan = accounted(resolved(node))
-        return described(plan if order == "oop" else in_order(plan, self.time))
+        if order == "iop":
+            from oop.in_order import in_order  # here, as few plans need it: `import oop` should be quick
+
+            plan = in_order(plan, self.time)
+        return described(plan)
 
     def explain(self, order: str = "oop", engine: Any = None) -> str:
         """The plan as a tree; of ``order="iop"`` with what in-order operators hold. For an engine it also says where

@@ -30,7 +30,6 @@ from oop.engines.sharded_boxes import SHARDED_TRAIN_ROWS, ShardedBox
 from oop.engines.stamps import Stamps
 from oop.engines.tracing import find_blame
 from oop.errors import OopError
-from oop.latency import measured
 from oop.operators.arrival import CLOCK, arrives_at
 from oop.operators.base import BATCH_ROWS, Asks, Element, Narrowing
 from oop.operators.input import InputOperator
@@ -135,7 +134,11 @@ class Embedded:
         >>> print(counts.explain(engine=oop.Embedded()).splitlines()[1].split("   ")[0])
         └─ Preaggregate lazy-flush, sized as it runs, no window late
         """
-        return preaggregated(measured(root) if self.latency else root)
+        if self.latency:
+            from oop.latency import measured  # here, as few plans need it: `import oop` should be quick
+
+            root = measured(root)
+        return preaggregated(root)
 
     def notes(self, root: Node) -> dict[int, str]:
         """What `Stream.explain` says more of a plan's nodes.

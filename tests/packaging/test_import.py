@@ -8,7 +8,7 @@ import pytest
 MEASURE = """
 import sys, time
 start = time.perf_counter()
-import oop
+import {}
 print(time.perf_counter() - start)
 print(" ".join(sys.modules))
 """
@@ -16,9 +16,9 @@ print(" ".join(sys.modules))
 HEAVY = {"numba", "pyspark", "pyarrow.dataset", "pyarrow.parquet"}
 
 
-def import_oop() -> tuple[float, set[str]]:
-    """Import oop in a new interpreter: the seconds it took, the modules it loaded."""
-    done = subprocess.run([sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True)
+def import_oop(what: str = "oop") -> tuple[float, set[str]]:
+    """Import it in a new interpreter: the seconds it took, the modules it loaded."""
+    done = subprocess.run([sys.executable, "-c", MEASURE.format(what)], capture_output=True, text=True, check=True)
     seconds, modules = done.stdout.splitlines()
     return float(seconds), set(modules.split())
 
@@ -30,5 +30,7 @@ def test_import_leaves_heavy_libraries_alone():
 
 @pytest.mark.alone
 def test_import_is_quick():
-    best = min(import_oop()[0] for _ in range(5))
-    assert best < 0.3, f"import oop took {best:.2f} s at best"
+    """0.3 s where NumPy and Arrow, which it needs, take 0.13; a machine may be slower or busy, but for both."""
+    found = [(import_oop()[0], import_oop("numpy, pyarrow.compute")[0]) for _ in range(5)]
+    best, needed = (min(seconds) for seconds in zip(*found, strict=True))
+    assert best < max(0.3, 2.3 * needed), f"import oop took {best:.2f} s at best, what it needs {needed:.2f}"
