@@ -132,7 +132,7 @@ class GroupTable:
                 size *= 2
             # Cleared here, not by the kernel at first use: a page that is read before it is written faults twice, and
             # the second time every core has to be told.
-            entries = huge_array(size * _ENTRY)
+            entries = huge_array(size * _ENTRY, keep=wanted == self._expected)
             entries.fill(0)
             check_code(lib.oop_rehash(self._table, ffi.from_buffer("oop_entry[]", entries), size))
             self._point_entries(entries)

@@ -100,13 +100,16 @@ class Pages(Lender):
 _pages = Pages()
 
 
-def huge_array(nbytes: int) -> Array:
-    """Bytes with anything in them that begin where a huge page does, if there are enough for one.
+def huge_array(nbytes: int, keep: bool = True) -> Array:
+    """Bytes with anything in them that begin where a huge page does, if there are enough for one. ``keep``: another may
+    need as many when nobody uses these any more.
 
     >>> huge_array(5_000_000).ctypes.data % HUGE_PAGE
     0
     """
-    return np.empty(nbytes, np.uint8) if nbytes < max(HUGE_PAGE, SMALLEST) else _pages.take(nbytes)
+    if nbytes < max(HUGE_PAGE, SMALLEST):
+        return np.empty(nbytes, np.uint8)
+    return _pages.take(nbytes) if keep else map_memory(nbytes)
 
 
 def map_memory(nbytes: int) -> Array:

@@ -144,8 +144,9 @@ def lasting_array(length: int, dtype: Any) -> Array:
     dtype('int64')
     """
     dtype = np.dtype(dtype)
-    in_slab = pages.SMALLEST < length * dtype.itemsize <= SLAB // 4
-    return _slabs.new(length, dtype) if in_slab else growing_array(length, dtype)
+    nbytes = length * dtype.itemsize
+    in_slab = pages.SMALLEST < nbytes <= SLAB // 4
+    return _slabs.new(length, dtype) if in_slab else huge_array(nbytes).view(dtype)
 
 
 def longer_array(array: Array, length: int, used: int | None = None) -> Array:
@@ -161,10 +162,10 @@ def longer_array(array: Array, length: int, used: int | None = None) -> Array:
 
 
 def growing_array(length: int, dtype: Any) -> Array:
-    """An array with anything in it, that will soon make way for a larger one.
+    """An array with anything in it, that will soon make way for a larger one: its memory is not kept.
 
     >>> len(growing_array(1_000_000, np.int64))
     1000000
     """
     dtype = np.dtype(dtype)
-    return huge_array(length * dtype.itemsize).view(dtype)
+    return huge_array(length * dtype.itemsize, keep=False).view(dtype)
