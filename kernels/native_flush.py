@@ -92,7 +92,7 @@ class FlushTable(SlotTable):
         self._check_push(slots, words, wids)
         slots, words, wids = contiguous(slots), contiguous(words), contiguous(wids)
         ids = new_array(len(slots), np.int64)
-        out, free = self._out(), self._table.free
+        out, free = new_array(self.size + self.room, np.int64), self._table.free
         given = point(slots), ffi.from_buffer("uint64_t[]", words), point(wids), len(slots)
         code = lib.oop_push_flush(self._table, *given, point(ids), point(out), self._gone)
         if code != lib.OOP_OK:
@@ -113,9 +113,6 @@ class FlushTable(SlotTable):
         """What left, without the room for all that might have: it is held for a while."""
         left = out[: self._gone[0]]
         return left if 2 * len(left) > len(out) else left.copy()
-
-    def _out(self) -> Ints:
-        return new_array(self.size + self.room, np.int64)
 
     def free(self, places: Ints) -> None:
         """Places that have left may be used again."""

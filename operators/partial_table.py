@@ -103,7 +103,7 @@ class PartialTable:
             if values is not NOTHING:
                 accumulator.update(ids, values)
         self.made += len(self.table.installed)
-        self._count_new(times)
+        self._count(self.table.wids(self.table.installed), 1)
         self._gone.append(out)
         self._sweep(_SWEPT * max(rows.num_rows - len(out), rows.num_rows // 16))  # less while much leaves anyway
         if sum(map(len, self._gone)) >= ENOUGH:
@@ -179,14 +179,6 @@ class PartialTable:
 
     def _text(self, number: int, codes: Column) -> Column:
         return self.texts[number].take(codes.data.astype(np.int64))[0]
-
-    def _count_new(self, times: np.ndarray) -> None:
-        """Of rows of these slots of time: how many had nothing in the table before."""
-        new = self.table.installed
-        if len(new) and int(times.min()) == (slot := int(times.max())):
-            self._change(slot, len(new))
-        else:
-            self._count(self.table.wids(new), 1)
 
     def _count(self, slots: np.ndarray, by: int) -> None:
         if not len(slots):
