@@ -23,26 +23,29 @@ SLACK = 10  # rows
 
 @dataclass(frozen=True)
 class Counting:
-    """``by`` are the columns that promises are by; ``source``: a policy of the source makes them, not an order."""
+    """``by`` are the columns that promises are by; ``source``: a policy of the source makes them, not an order; groups
+    that are ``idle`` for so long retire, and the slowest other holds back what is promised about all rows."""
 
     workload: Workload
     keys: tuple[str, ...]
     size: str
     by: tuple[str, ...] = ()
     source: bool = False
+    idle: str | None = None
 
     def run(self, call: Call, path: Path) -> Run:
-        return call(measure, path=str(path), keys=self.keys, size=self.size, by=self.by, source=self.source)
+        how = {"keys": self.keys, "size": self.size, "by": self.by, "source": self.source, "idle": self.idle}
+        return call(measure, path=str(path), **how)
 
 
-def measure(path: str, keys: list[str], size: str, by: list[str], source: bool) -> dict[str, Any]:
+def measure(path: str, keys: list[str], size: str, by: list[str], source: bool, idle: str | None) -> dict[str, Any]:
     """Seconds of the second run and of the first, and what the answer adds up to."""
     table = read(Path(path))
     key = pc.add(pc.multiply(table["src"], DESTINATIONS), table["dst"])
     table = table.append_column("key", key.combine_chunks())
 
     def work(rows: pa.Table) -> list[pa.RecordBatch]:
-        policy = oop.slack("0s", by=by[0] if by else None) if source else None
+        policy = oop.slack("0s", by=by[0] if by else None, idle=idle if by else None) if source else None
         stream = oop.source(rows.to_batches(), time="ts", punctuate=policy)
         if not source:
             stream = oop.aurora.Assume(oop.Order("ts", SLACK, group_by=by))(stream)
@@ -64,6 +67,7 @@ def cases(rows: int) -> list[Case]:
         _case("1,000 groups, windows of 1 s", rows, 1_000, "1s", 0.3),
         _case("1,000 groups of two columns, windows of 10 ms", rows, 1_000, "10ms", 0.3, ("src", "dst")),
         _case("1,000 groups, by a policy of the source", rows, 1_000, "10ms", 0.3, source=True),
+        _case("1,000 groups, by a policy, retired when idle", rows, 1_000, "10ms", 0.1, source=True, idle="1s"),
         _case("10,000 groups, windows of 10 ms", rows, 10_000, "10ms", 0.1),
         _case("10,000 groups, windows of 1 s", rows, 10_000, "1s", 0.1),
     ]
@@ -77,10 +81,11 @@ def _case(
     limit: float,
     keys: tuple[str, ...] = ("key",),
     source: bool = False,
+    idle: str | None = None,
 ) -> Case:
     workload = Workload(rows, late=0, groups=groups)
     contenders: Any = {
-        "by group": Counting(workload, keys, size, keys, source),
+        "by group": Counting(workload, keys, size, keys, source, idle),
         "of all rows": Counting(workload, keys, size, (), source),
     }
     return Case(name, contenders, [Ratio("by group", "of all rows", at_least(limit))])

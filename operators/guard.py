@@ -1,8 +1,8 @@
 """The guard of an input: which rows are late, what they broke, and where in a batch a promise comes due.
 
 A row is late iff it is under the bound implied by the rows before it, so lateness does not depend on batches. Slack by
-time and by rows and slack by group without a rest go through kernels; every other policy goes row by row through its
-executable specification (`oop.punctuation.progress`), which shares its state with the kernels.
+time and by rows go through kernels, by group too (`group_bounds.py`); a timer goes row by row through its executable
+specification (`oop.punctuation.progress`), which shares its state with the kernels.
 """
 
 from __future__ import annotations
@@ -14,13 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
-from oop.operators.coverage import broken_promises, encode
-from oop.operators.group_values import of_column
+from oop.operators.coverage import broken_promises
+from oop.operators.group_bounds import prefix_bounds_grouped
 from oop.operators.ledger import Breach, Entry
 from oop.operators.slack_needed import Arrivals
 from oop.operators.train import Helps, helping
 from oop.punctuation import Frontier, Punctuation
-from oop.punctuation.policies import Slack
 from oop.punctuation.progress import Linear, Progress
 from oop.punctuation.progress_groups import Grouped
 from oop.punctuation.trackers import Greatest, NthGreatest
@@ -143,24 +142,10 @@ class Guard:
             else:
                 bounds, tracker.greatest = self.kernels.prefix_bounds(times, tracker.greatest, tracker.slack)
             return bounds
-        if type(progress) is Grouped and progress.is_independent and isinstance(progress.policy, Slack):
-            return self._bounds_by(progress, times, rows.column(progress.by))
-        groups = None if progress.policy.by is None else of_column(rows.column(progress.policy.by))
-        found = progress.observe(times.tolist(), groups)
+        if isinstance(progress, Grouped):
+            return prefix_bounds_grouped(progress, times, rows.column(progress.by))
+        found = progress.observe(times.tolist())
         return np.array([_least(times.dtype) if b is None else b for b in found], times.dtype)
-
-    def _bounds_by(self, progress: Grouped, times: np.ndarray, column: pa.Array) -> np.ndarray:
-        """Groups that hold nobody back but themselves: the kernel has one greatest value for each."""
-        slack = progress.policy.bound if isinstance(progress.policy, Slack) else 0
-        codes, values = encode(column)
-        trackers = [progress.tracker(v) for v in values]
-        seen = np.array([t.greatest is not None for t in trackers], bool)
-        greatest = np.array([t.greatest or 0 for t in trackers], times.dtype)
-        bounds = self.kernels.prefix_bounds_by(times, codes, greatest, seen, slack)
-        for tracker, value, known in zip(trackers, greatest.tolist(), seen.tolist(), strict=True):
-            assert isinstance(tracker, Greatest)
-            tracker.greatest = value if known else None
-        return bounds
 
 
 def _countable(column: pa.Array) -> np.ndarray | None:

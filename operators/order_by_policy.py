@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.base import Part, read_text, text_part
-from oop.operators.group_values import of_column
+from oop.operators.group_bounds import prefix_bounds_grouped
 from oop.operators.order_progress import GROUPS, OrderProgress
 from oop.punctuation import Policy
 from oop.punctuation.group_promises import Promise
@@ -18,8 +18,8 @@ from oop.punctuation.progress_groups import Grouped
 
 
 class ByPolicy(OrderProgress):
-    """Groups that are known, or that retire, so that something can be promised about all rows: row by row, as a source
-    does it (DESIGN section 3)."""
+    """Groups that are known, or that retire, so that something can be promised about all rows, as a source does it
+    (DESIGN section 3)."""
 
     def __init__(self, policy: Policy, on: str) -> None:
         self.progress = Grouped(policy, on)
@@ -30,9 +30,7 @@ class ByPolicy(OrderProgress):
 
     def observe(self, batch: pa.RecordBatch) -> np.ndarray:
         times = views.times(batch.column(self.progress.attribute))
-        found = self.progress.observe(times.tolist(), of_column(batch.column(self.progress.by)))
-        least = -np.inf if times.dtype == np.float64 else np.iinfo(np.int64).min
-        return np.array([least if bound is None else bound for bound in found], times.dtype)
+        return prefix_bounds_grouped(self.progress, times, batch.column(self.progress.by))
 
     def promises(self) -> Iterator[Promise]:
         return self.progress.together()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from oop.punctuation.group_promises import GroupPromises, Promise, one_by_one
@@ -12,6 +12,7 @@ from oop.punctuation.patterns import Bound, Value, group_value
 from oop.punctuation.policies import Policy, Timer
 from oop.punctuation.progress import Clocked, Progress
 from oop.punctuation.promise import Punctuation
+from oop.punctuation.slowest import Slowest
 from oop.punctuation.trackers import Tracker, greater, no_time, number, start_tracker
 
 
@@ -38,15 +39,51 @@ class Grouped(Progress):
         self.rest: Bound | None = None
         self.given: dict[Value, Bound] = {}
         self.given_rest: Bound | None = None
+        self._enter_all()
+
+    def _enter_all(self) -> None:
+        """What is known of the groups, from their trackers and floors."""
+        self.moved = set(self.trackers)  # groups of rows since promises were last asked for
+        self._unbound: set[Value] = set()  # active groups of which nothing can be said
+        self._bounds, self._greatest = Slowest(), Slowest()
+        for group in self.trackers:
+            self._enter(group)
+
+    def _enter(self, group: Value) -> None:
+        """Takes an active group into account for the rest."""
+        if self.is_independent:
+            return
+        greatest = self.trackers[group].greatest
+        if greatest is not None and self.idle is not None:
+            self._greatest.enter(group, greatest)
+        self._unbound.add(group)
+        self._enter_bound(group)
+
+    def _enter_bound(self, group: Value) -> None:
+        bound = self.bound_of(group)
+        if bound is not None:
+            self._unbound.discard(group)
+            self._bounds.enter(group, bound)
 
     @property
     def is_independent(self) -> bool:
         """Without a rest, groups have nothing to do with each other."""
         return not self.fixed and self.idle is None
 
-    def tracker(self, group: Value) -> Tracker:
-        """The group's tracker, from its first row on."""
-        return self.trackers.setdefault(group_value(group), start_tracker(self.policy))
+    def active(self, groups: Sequence[Value]) -> list[Tracker] | None:
+        """The trackers of these groups, if all are active. Once these have seen their rows, say so: `saw`."""
+        if self.is_independent:
+            return [self.trackers.setdefault(group, start_tracker(self.policy)) for group in groups]
+        if not self.trackers.keys() >= set(groups):
+            return None
+        return [self.trackers[group] for group in groups]
+
+    def saw(self, groups: Iterable[Value], greatest: Bound) -> None:
+        """The trackers of these groups have seen rows up to ``greatest``."""
+        self.greatest = greater(self.greatest, greatest)
+        self.moved.update(groups)
+        for group in self._unbound.intersection(groups):
+            self._enter_bound(group)
 
     def observe(self, values: Iterable[Bound], groups: Iterable[Value] | None = None) -> list[Bound | None]:
         assert groups is not None
@@ -75,20 +112,30 @@ class Grouped(Progress):
             self.retired.pop(group, None)
             if floor is not None:
                 self.floors[group] = floor
-        tracker.see(value)
+            tracker.see(value)
+            self._enter(group)
+        else:
+            tracker.see(value)
+            if group in self._unbound:
+                self._enter_bound(group)
+        self.moved.add(group)
         self.greatest = greater(self.greatest, value)
 
     def _retire(self, group: Value) -> None:
         bound = self.bound_of(group)
         del self.trackers[group]
         self.floors.pop(group, None)
+        self.moved.discard(group)
+        self._unbound.discard(group)
+        self._bounds.leave(group)
+        self._greatest.leave(group)
         if bound is not None:  # few rows (slack by rows) hold the rest back, yet this much may be promised
             self.retired[group] = bound
 
     def _idle(self, tracker: Tracker) -> bool:
         if self.idle is None or self.greatest is None or tracker.greatest is None:
             return False
-        return self.greatest - tracker.greatest > self.idle
+        return tracker.greatest < self.greatest - self.idle
 
     def bound_of(self, group: Value) -> Bound | None:
         """The bound of an active group: its policy's, or where it resumed if that is greater."""
@@ -98,18 +145,18 @@ class Grouped(Progress):
         """The least active bound; groups that have been idle for too long retire here."""
         if self.is_independent:
             return None
-        for group in [g for g, t in self.trackers.items() if self._idle(t)]:
-            self._retire(group)
-        least: Bound | None = None
-        for group in self.trackers:
-            bound = self.bound_of(group)
-            if bound is None:
-                return self.rest
-            least = bound if least is None else min(least, bound)
-        if least is not None and (self.rest is None or least > self.rest):
-            self.rest = least
+        while (last := self._greatest.find(self._greatest_of)) is not None and self._idle(self.trackers[last[0]]):
+            self._retire(last[0])
+        if self._unbound:
+            return self.rest
+        slowest = self._bounds.find(self.bound_of)
+        if slowest is not None and (self.rest is None or slowest[1] > self.rest):
+            self.rest = least = slowest[1]
             self.retired = {g: b for g, b in self.retired.items() if b > least}
         return self.rest
+
+    def _greatest_of(self, group: Value) -> Bound | None:
+        return self.trackers[group].greatest
 
     def promises(self) -> Iterator[Punctuation]:
         return one_by_one(self.together())
@@ -120,7 +167,8 @@ class Grouped(Progress):
             self.given_rest = rest
             self.given = {g: b for g, b in self.given.items() if b > rest}
             yield Punctuation({self.attribute: rest})  # no active bound is below it: it holds for all
-        bounds = {g: b for g, t in self.trackers.items() if (b := greater(t.bound, self.floors.get(g))) is not None}
+        bounds = {g: b for g in self.trackers if g in self.moved and (b := self.bound_of(g)) is not None}
+        self.moved.clear()
         get = self.given.get
         new = {g: b for g, b in bounds.items() if self.due(b, get(g, self.given_rest))}
         self.given.update(new)
@@ -157,6 +205,7 @@ class Grouped(Progress):
         self.retired = {group_value(g): b for g, b in state["retired"]}
         self.given = {group_value(g): b for g, b in state["given"]}
         self.greatest, self.rest, self.given_rest = state["scalars"]
+        self._enter_all()
 
 
 class ClockedGroups(Grouped):

@@ -37,21 +37,19 @@ class Greatest:
 class NthGreatest:
     """Slack by rows: the (n+1)-th greatest seen (Aurora's "out of order by n", papers/000 section 5.2)."""
 
-    __slots__ = ("n", "top")
+    __slots__ = ("greatest", "n", "top")
 
     def __init__(self, n: int) -> None:
         self.n = n
         self.top: list[Bound] = []  # a heap of the n+1 greatest
+        self.greatest: Bound | None = None
 
     @property
     def bound(self) -> Bound | None:
         return self.top[0] if len(self.top) > self.n else None
 
-    @property
-    def greatest(self) -> Bound | None:
-        return max(self.top, default=None)
-
     def see(self, value: Bound) -> None:
+        self.greatest = greater(self.greatest, value)
         if len(self.top) <= self.n:
             heapq.heappush(self.top, value)
         elif value > self.top[0]:
@@ -62,6 +60,7 @@ class NthGreatest:
 
     def restore(self, state: Any) -> None:
         self.top = list(state)
+        self.greatest = max(self.top, default=None)
 
 
 Tracker = Greatest | NthGreatest
