@@ -28,6 +28,7 @@ from oop.operators.holding import Holding, Named, can_merge, describe_groups, un
 from oop.operators.keys import read_key
 from oop.operators.marks import is_late, is_partial
 from oop.operators.oldest import oldest_window
+from oop.operators.pane_windows import Due, windows_of
 from oop.operators.panes import PaneCode, PaneTree
 from oop.operators.partial_table import Partials
 from oop.operators.table_pieces import Piece, sliced
@@ -125,10 +126,10 @@ class AggregateOperator(Holding):
         # panes are merged; where that cannot be, each row goes into each of its windows, as into tumbling ones
         self.sliding = spec.grid.overlaps and panes and can_merge(aggregates)
         self.repeats = spec.grid.overlaps and not self.sliding
-        super().__init__(spec, inputs, spec.keys, aggregates, adaptive=not self.sliding)
+        self.code = PaneCode(spec.grid)
+        super().__init__(spec, inputs, spec.keys, aggregates, self.code.thin if self.sliding else None)
         self.grid = spec.grid
         self.time = spec.time
-        self.code = PaneCode(spec.grid)
         self.tree = PaneTree(self.store, self.code)
         self.reach = GroupReach(WID_START, spec.keys, self.store.shape.key_types)
 
@@ -142,9 +143,7 @@ class AggregateOperator(Holding):
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         if is_partial(batch):
-            touched = self.take_partials(batch)
-            if self.sliding:
-                self.tree.touched(touched)
+            self._touched(self.take_partials(batch))
             return
         least: np.ndarray | None = None
         if is_late(batch):  # taken for windows that have not gone out (DESIGN section 3, late rows)
@@ -161,11 +160,17 @@ class AggregateOperator(Holding):
     def take_in_windows(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
         """Rows into their windows, from the first to the last."""
         if self.sliding:
-            self.tree.touched(self.take_in(self.code.encode(first, last), batch))
+            self._touched(self.take_in(self.code.encode(first, last), batch))
         elif self.repeats:
             self.take_in_each(first, last, batch)
         else:
             self.take_in(first, batch)
+
+    def _touched(self, slices: list[int]) -> None:
+        if self.sliding and not self.store.shift:
+            self.tree.touched(slices)
+        elif self.tree.nodes:  # panes have come to share tables
+            self.tree.forget_below(INT64_MAX)
 
     def take_in_each(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
         """Rows into every window from their first to their last: all into their first, then all into the next."""
@@ -208,11 +213,22 @@ class AggregateOperator(Holding):
         return any(c in self.keys for c in group_columns(frontier))
 
     def _close_sliding(self, before: int, bound: int) -> Iterator[Table]:
-        for wid in self.tree.open_wids(before, bound):
-            table = self.tree.window(wid)
-            if table is not None:
-                yield _at(table, wid)
+        if self.store.shift:
+            yield from self._together((t, before, bound) for t in self._panes_below(bound))
+        else:
+            for wid in self.tree.open_wids(before, bound):
+                table = self.tree.window(wid)
+                if table is not None:
+                    yield _at(table, wid)
         self._purge_panes(bound)
+
+    def _panes_below(self, bound: int) -> Iterator[Table]:
+        """Those that may have windows below a bound."""
+        behind = INT64_MAX if bound == INT64_MAX else self.code.bounds(bound)[1]
+        return (self.store.tables[number] for number in self.store.numbers_below(behind))
+
+    def _together(self, due: Iterable[Due]) -> Iterator[Table]:
+        return windows_of(self.store.shape, self.code, due)
 
     def _purge_panes(self, bound: int) -> None:
         """A pane is held while its last wid is not below W."""
@@ -220,6 +236,8 @@ class AggregateOperator(Holding):
             first = INT64_MAX if bound == INT64_MAX else self.code.first_needed(bound)
             self.store.drop_below(first)
             self.tree.forget_below(first)
+            if self.store.is_dense:
+                self.store.narrow()
 
     def _close_groups(
         self, least: int, most: int, before: Reach, now: Reach, due: set[int] | None = None
@@ -240,17 +258,11 @@ class AggregateOperator(Holding):
                 if gone is not None:
                     yield gone
             return
-        for wid in self.tree.open_wids(least, most):
-            window = self.tree.window(wid) if due is None or wid in due else None
-            if window is not None:
-                ready = (before(window) <= wid) & (wid < now(window))
-                if ready.any():
-                    yield _at(window.select(np.flatnonzero(ready)), wid)
+        yield from self._together((t, np.maximum(before(t), least), now(t)) for t in self._panes_below(most))
         for number in self.store.numbers_below(INT64_MAX if most == INT64_MAX else self.code.first_needed(most)):
-            last = self.code.decode(number)[1]
-            if due is None or last in due:
-                self.store.take_where(number, last < now(self.store.tables[number]))
-        self.tree.forget_below(min(self.store.tables, default=INT64_MAX))
+            table = self.store.tables[number]
+            self.store.take_where(number, self.code.decode_all(table.slots())[1] < now(table))
+        self.tree.forget_below(INT64_MAX if self.store.shift else min(self.store.tables, default=INT64_MAX))
 
     def _bounds(self, frontier: Frontier, table: Table) -> np.ndarray:
         """The bound on wids for each group of a table."""
@@ -265,13 +277,18 @@ class AggregateOperator(Holding):
             yield from (self.store.tables[number].copy() for number in numbers)
             return
         frontier = self.ports.frontiers[0]
-        least = as_int64(frontier.bound(WID_START))
-        spans = (self.code.decode(number) for number in numbers)
-        for wid in sorted({wid for first, last in spans for wid in range(max(first, least), last + 1)}):
-            window = self.tree.window(wid)
-            if window is not None:
-                still = self._bounds(frontier, window) <= wid  # by group, some may have gone out
-                yield _at(window if still.all() else window.select(np.flatnonzero(still)), wid)
+        slots = [np.unique(self.store.tables[number].slots()) for number in numbers]
+        if not slots:
+            return
+        first, last = self.code.decode_all(np.concatenate(slots))
+        touched = np.unique(np.concatenate([first, *(np.minimum(first + i, last) for i in range(1, self.code.span))]))
+        low, high = int(touched[0]), int(touched[-1]) + 1
+        # by group, some may have gone out
+        due = ((t, np.maximum(self._bounds(frontier, t), low), high) for t in self._panes_below(high))
+        for table in self._together(due):
+            rows = np.flatnonzero(np.isin(table.slots(), touched))
+            if len(rows):
+                yield table if len(rows) == len(table) else table.select(rows)
 
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
         for pieces in sliced(tables, self.batch_rows):

@@ -246,11 +246,13 @@ class Table:
 
 
 class Store:
-    """Tables by slice number. ``adaptive=False`` keeps every slot in a slice of its own."""
+    """Tables by slice number. ``adaptive=False`` keeps every slot in a slice of its own; ``thin``: so does a store
+    whose slots have at least as many rows, on average."""
 
-    def __init__(self, shape: Shape, *, adaptive: bool = True) -> None:
+    def __init__(self, shape: Shape, *, adaptive: bool = True, thin: int | None = None) -> None:
         self.shape = shape
         self.adaptive = adaptive
+        self.thin = thin
         self.shift = 0
         self._further = 0  # slices touched beyond one a batch, and rows, since slices were last made wider
         self._rows = 0
@@ -294,11 +296,11 @@ class Store:
         return self._spread(slots, lambda table, rows: table.merge(slots, keys, partials, rows))
 
     def _spread(self, slots: np.ndarray, take_in: Callable[[Table, np.ndarray | None], None]) -> list[int]:
-        if self._further > SPREAD and self._rows < self._further * SPREAD:
+        if self._further > SPREAD and self._rows < self._further * self._enough:
             self._widen()
         order_slots = self.shape.kernels.order_slots
         numbers, order, starts = order_slots(slots, self.shift)
-        while self._is_adaptive and len(numbers) > SPREAD:
+        while self._is_adaptive and len(numbers) > SPREAD and self._is_thin(len(slots), len(numbers)):
             self._widen()
             numbers, order, starts = order_slots(slots, self.shift)
         self._rows += len(slots)
@@ -327,6 +329,14 @@ class Store:
     def _is_adaptive(self) -> bool:
         return self.adaptive and self.shift < _WIDEST
 
+    @property
+    def _enough(self) -> int:
+        """Rows that a batch should bring to each further slice it touches."""
+        return SPREAD if self.thin is None or self.shift else self.thin
+
+    def _is_thin(self, rows: int, slices: int) -> bool:
+        return self.thin is None or self.shift > 0 or rows < self.thin * slices
+
     def _widen(self) -> None:
         """Slices of four times as many slots; what is held is merged into them."""
         if not self._is_adaptive:
@@ -341,6 +351,28 @@ class Store:
             self._table(number >> 2).absorb(table)
             self._account(number >> 2)
         self._further = self._rows = 0
+
+    @property
+    def is_dense(self) -> bool:
+        """Have slots come to share slices that hold enough for slices of their own?"""
+        if self.thin is None or not self.shift or not self.tables:
+            return False
+        slots = (max(self.tables) - min(self.tables) + 1) << self.shift
+        return len(self) > 4 * self.thin * slots
+
+    def narrow(self) -> None:
+        """A slice for each slot again."""
+        wide, self.tables, self.shift = self.tables, {}, 0
+        self._expected = self._further = self._rows = 0
+        for number in wide:
+            self._account(number)
+        self._changed |= wide.keys()  # all are saved anew
+        for table in wide.values():
+            slots, order, starts = self.shape.kernels.order_slots(table.slots(), 0)
+            rows = np.arange(len(table)) if order is None else order
+            for i, slot in enumerate(slots.tolist()):
+                self._table(slot).absorb(table.select(rows[starts[i] : starts[i + 1]]))
+                self._account(slot)
 
     def numbers_below(self, bound: int) -> list[int]:
         """The slices that begin below a slot."""
@@ -388,9 +420,15 @@ class Store:
         return table
 
     def drop_below(self, slot: int) -> None:
-        """Remove whole slices below a slot."""
-        for number in [n for n in self.tables if (n + 1) << self.shift <= slot]:
-            self._remove(number)
+        """Remove the groups whose slot is below this one."""
+        for number in self.numbers_below(slot):
+            if (number + 1) << self.shift <= slot:
+                self._remove(number)
+                continue
+            table = self.tables[number]
+            stays = self.shape.kernels.select_not_below(table.slots(), slot)
+            if len(stays) < len(table):
+                self.replace(number, table.select(stays))
 
     def save(self) -> Iterator[Part]:
         """The slices that changed since the last save; all of them after slices got wider."""

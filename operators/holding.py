@@ -23,12 +23,12 @@ class Holding:
     batch_rows = BATCH_ROWS
 
     def __init__(
-        self, spec: Spec, inputs: Sequence[pa.Schema], keys: tuple[str, ...], aggregates: Named, adaptive: bool = True
+        self, spec: Spec, inputs: Sequence[pa.Schema], keys: tuple[str, ...], aggregates: Named, thin: int | None = None
     ) -> None:
         self.keys = keys
         self.output = spec.schema(inputs)
         self.ports = Ports(spec, inputs)
-        self.store = Store(Shape(inputs[0], keys, aggregates), adaptive=adaptive)
+        self.store = Store(Shape(inputs[0], keys, aggregates), thin=thin)
         self.late_unused = 0
 
     @property

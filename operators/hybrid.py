@@ -66,7 +66,7 @@ class HybridOperator(AggregateOperator):
         self.rows = BufferedWindows(self.store.shape, [f.name for f in fields], spec.grid.overlaps)
         width = float(spec.grid.range / spec.grid.slide) if self.grid.overlaps else 1.0  # type: ignore[attr-defined]
         limits = tuple(limit_of(a) for _, a in spec.aggregates)
-        self.query = Query(width, row_bytes([_width(f.type) for f in fields]), not self.repeats, limits)
+        self.query = Query(width, row_bytes([_width(f.type) for f in fields]), not self.repeats, limits, self.code.thin)
         # what cannot merge goes into each window either way
         self.newer = BUFFERED if self.repeats or self.how == BUFFERED else INCREMENTAL
         self.boundary: int | None = None

@@ -25,6 +25,11 @@ _TOUCH = 40_000  # a batch that brings rows to a pane
 _WINDOW, _WINDOW_EACH = 350_000, 100_000  # a window put together of panes, and for each aggregate of it
 _MERGED = 40  # a partial aggregate merged
 _MERGED_HELD = 90  # a row that a partial aggregate holds (a list, distinct values, a quantile), merged
+# incremental, where panes have few rows and windows are put together many at a time (`pane_windows.py`)
+_GATHERING, _GATHERING_EACH = 1_000_000, 150_000  # a promise that closes windows, and for each aggregate
+_GATHERED, _GATHERED_EACH = 150, 20  # a partial aggregate that stands by
+_PUT_OUT, _MERGED_THERE = 80, 20  # a group of a window, and each merge for it
+# incremental, where nothing merges
 _REPEATED, _REPEATED_EACH = 5, 15  # without merging: a row into one of its windows, and for each aggregate
 # buffered
 _CLOSING, _CLOSING_EACH = 600_000, 100_000  # a promise that closes windows, and for each aggregate
@@ -74,13 +79,15 @@ class Counts:
 
 @dataclass(frozen=True)
 class Query:
-    """What does not change: the windows that a row is in, the bytes of a row that waits, whether partials merge, and
-    how many rows of a group each aggregate holds at most (0: it has a state of fixed size)."""
+    """What does not change: the windows that a row is in, the bytes of a row that waits, whether partials merge,
+    how many rows of a group each aggregate holds at most (0: it has a state of fixed size), and with fewer rows than
+    which panes share tables."""
 
     windows: float
     row_bytes: int
     merges: bool
     limits: tuple[float, ...]
+    thin: int = 0
 
     @property
     def fixed(self) -> int:
@@ -123,9 +130,12 @@ def estimate(query: Query, counts: Counts) -> Estimate:
     touches, aggregates = counts.touches / opened, len(query.limits)
     pairs = rows * query.windows
     if query.merges:
-        merged = _MERGED * query.fixed * _partials(query.windows, rows, groups)
-        merged += sum(_MERGED_HELD * _partials(query.windows, rows, groups * limit) for limit in query.limits if limit)
-        incremental = _TOUCH * touches + _WINDOW + _WINDOW_EACH * aggregates + merged
+        held = sum(_MERGED_HELD * _partials(query.windows, rows, groups * limit) for limit in query.limits if limit)
+        if rows < query.thin:
+            incremental = held + _together(query, rows, groups, counts.closings / closed)
+        else:
+            merged = _MERGED * query.fixed * _partials(query.windows, rows, groups)
+            incremental = _TOUCH * touches + _WINDOW + _WINDOW_EACH * aggregates + merged + held
     else:
         incremental = _TOUCH * touches * query.windows + pairs * (_REPEATED + _REPEATED_EACH * aggregates)
     together = _TOGETHER if counts.closings < closed and pairs < _ALONE else 0
@@ -140,6 +150,17 @@ def estimate(query: Query, counts: Counts) -> Estimate:
         },
         _LITTLE if query.merges else _LARGE,
     )
+
+
+def _together(query: Query, rows: float, groups: float, closings: float) -> float:
+    """A window's share in what windows cost that are put together of thin panes; ``closings`` are promises for each."""
+    aggregates = len(query.limits)
+    partials = min(rows, groups)  # of a pane
+    panes = max(query.windows * partials / groups, 1.0)  # of a window in which a group is
+    merges = min(panes, 2 * math.log2(panes) + 1)
+    gathered = partials * (1 + query.windows * closings) * (_GATHERED + _GATHERED_EACH * aggregates)
+    put_out = groups * (_PUT_OUT + _MERGED_THERE * query.fixed * merges)
+    return (_GATHERING + _GATHERING_EACH * aggregates) * closings + gathered + put_out
 
 
 def is_enough(found: Estimate, counts: Counts) -> bool:

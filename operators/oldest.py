@@ -39,12 +39,15 @@ def oldest_window(operator: AggregateOperator) -> Held | None:
     found: tuple[int, dict[str, Value]] | None = None
     for number in sorted(operator.store.tables):
         table = operator.store.tables[number]
-        first = operator.code.decode(number)[0] if operator.sliding else number << operator.store.shift
+        first = number << operator.store.shift
+        first = operator.code.decode(first)[0] if operator.sliding else first
         if found is not None and (not by or first >= found[0]):
             break  # later ones begin later
         # of a pane's windows those below the group's bound have gone out
         bounds = operator._bounds(frontier, table) if by else as_int64(frontier.bound(WID_START))
-        wids = np.broadcast_to(np.maximum(first, bounds), len(table)) if operator.sliding else table.slots()
+        wids = table.slots()
+        if operator.sliding:
+            wids = np.maximum(operator.code.decode_all(wids)[0], bounds)
         row = int(np.argmin(wids))
         if found is None or wids[row] < found[0]:
             keys = table.key_arrays()

@@ -8,6 +8,7 @@ merges instead of n.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterator
 
@@ -18,6 +19,8 @@ from oop.operators.bucket import Grid
 from oop.operators.coverage import INT64_MIN
 from oop.operators.groups import Store, Table
 from oop.operators.wids import Windows
+
+_THIN = 4_096  # rows of a window of one pane from which on it has a table of its own
 
 
 class PaneCode:
@@ -55,6 +58,20 @@ class PaneCode:
             return slot - last, last
         last, rest = divmod(slot, self.span)
         return last - (self.span - 1 - rest), last
+
+    def decode_all(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same for many panes."""
+        return self.decode(slots)  # type: ignore[arg-type, return-value]
+
+    @property
+    def thin(self) -> int:
+        """With fewer rows than this in a pane, on average, a table for each pane costs more than it saves.
+
+        A window of n panes takes some 2·log2(n) calls if each has a table; together, all rows of n panes are looked at
+        for windows that go out one by one, and far less for many at a time.
+        """
+        panes = max(self.windows, 1) * (1 if self.kind == "aligned" else 2)
+        return max(1, round(_THIN * (1 + math.log2(panes) / 2) / panes))
 
     def bounds(self, wid: int) -> tuple[int, int]:
         """A range of slots [low, high) that holds the panes of one window, and perhaps others at its ends."""

@@ -1,0 +1,169 @@
+"""Sliding windows put together of their panes, many windows at a time (paper 004, section 4.1).
+
+Where panes have few rows, or groups leave by promises of their own, a table for each pane and each window costs more
+than what is in it. Here the partial aggregates of all panes that are needed stand in one order, by group and then by
+time; the panes of a window are side by side in it, and a window is the merge of a stretch of them. Stretches share
+merges of aligned runs, so one of n panes costs about 2·log2(n) merges: the same tree as in `panes.py`, over places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from oop.kernels import dispatch, views
+from oop.operators.accumulators import Accumulator
+from oop.operators.groups import Shape, Table
+from oop.operators.keys import KeyTable
+from oop.operators.panes import PaneCode
+
+_AT_ONCE = 65_536  # windows of groups that are put together in one go
+_DIRECTLY = 4  # panes of a window, on average, up to which it does not pay to share merges
+
+Due = tuple[Table, np.ndarray | int, np.ndarray | int]
+"""Panes, and which windows go out of them: from which on, and below which; for all groups, or for each."""
+
+
+def windows_of(shape: Shape, code: PaneCode, due: Iterable[Due]) -> Iterator[Table]:
+    """The windows that go out, with all their panes, in the order of their numbers."""
+    panes = _Panes.gathered(shape, code, due)
+    if panes is None:
+        return
+    places, wids = panes.going_out()
+    order = dispatch.kernels().order_slots(wids, 0)[1]
+    if order is not None:
+        places, wids = places[order], wids[order]
+    shared: list[list[Accumulator]] = [panes.partials]  # the merges of aligned runs: each level has half as many
+    for start in range(0, len(wids), _AT_ONCE):
+        firsts, numbers = places[start : start + _AT_ONCE], wids[start : start + _AT_ONCE]
+        table = Table(shape, True, 0, len(numbers))
+        table._map(numbers, [views.take_rows(column, firsts) for column in panes.keys])
+        _merge_stretches(table.accumulators, shared, firsts, panes.ends(firsts, numbers))
+        yield table
+
+
+class _Panes:
+    """Partial aggregates of groups in panes, by group and then by time: their first and last windows, and from which
+    up to which windows go out."""
+
+    def __init__(self, keys: list[views.Column], partials: list[Accumulator], *numbers: np.ndarray) -> None:
+        self.keys, self.partials = keys, partials
+        self.groups, self.first, self.last, self.least, self.bound = numbers
+        # groups are dense, so both fit one number unless the panes are very far from each other
+        self._origin, self._span = int(self.first.min()), int(self.first.max()) - int(self.first.min()) + 2
+        self._distinct: np.ndarray | None = None
+        if self._span > 2**62 // (int(self.groups[-1]) + 1):
+            self._distinct = np.unique(self.first)
+            self._span = len(self._distinct) + 1
+        self._ranks = self.groups * self._span + self._rank(self.first)
+
+    @classmethod
+    def gathered(cls, shape: Shape, code: PaneCode, due: Iterable[Due]) -> _Panes | None:
+        """Only those of which a window goes out."""
+        tables: list[Table] = []
+        chosen: list[np.ndarray] = []
+        numbers: list[tuple[np.ndarray, ...]] = []
+        for table, least, bound in due:
+            first, last = code.decode_all(table.slots())
+            rows = np.flatnonzero((first < bound) & (last >= least))
+            if len(rows):
+                tables.append(table)
+                chosen.append(rows)
+                limits = (np.broadcast_to(limit, len(table))[rows] for limit in (least, bound))
+                numbers.append((first[rows], last[rows], *limits))
+        if not tables:
+            return None
+        keys = [
+            views.concat_columns(
+                kind, [_some(t.key_columns()[i], rows) for t, rows in zip(tables, chosen, strict=True)]
+            )
+            for i, kind in enumerate(shape.kinds)
+        ]
+        parts = [[a.take(rows) for a in t.accumulators] for t, rows in zip(tables, chosen, strict=True)]
+        partials = [type(of[0]).concat(of) for of in zip(*parts, strict=True)]
+        columns = [np.concatenate(of) for of in zip(*numbers, strict=True)]
+        groups = KeyTable(shape.kinds).map(keys, len(columns[0])) if keys else np.zeros(len(columns[0]), np.int64)
+        order = _ordered(shape, columns[1], columns[0], groups)
+        if order is not None:
+            keys = [views.take_rows(column, order) for column in keys]
+            partials = [a.take(order) for a in partials]
+            groups, *columns = (column[order] for column in (groups, *columns))
+        return cls(keys, partials, groups, *columns)
+
+    def going_out(self) -> tuple[np.ndarray, np.ndarray]:
+        """The windows of each group, by the place of their first pane, and their numbers."""
+        begins = np.maximum(self.first, self.least)
+        # a pane adds the windows behind those of the panes before it
+        same = self.groups[1:] == self.groups[:-1]
+        begins[1:] = np.where(same, np.maximum(begins[1:], self.last[:-1] + 1), begins[1:])
+        counts = np.maximum(np.minimum(self.last, self.bound - 1) - begins + 1, 0)
+        places = np.repeat(np.arange(len(counts)), counts)
+        before = np.cumsum(counts) - counts
+        return places, begins[places] + np.arange(len(places)) - before[places]
+
+    def ends(self, places: np.ndarray, wids: np.ndarray) -> np.ndarray:
+        """Behind the last pane of each window."""
+        return np.searchsorted(self._ranks, self.groups[places] * self._span + self._rank(wids), "right")
+
+    def _rank(self, wids: np.ndarray) -> np.ndarray:
+        """How many of the panes' first windows are no greater, if each number counts or each that occurs."""
+        if self._distinct is not None:
+            return np.searchsorted(self._distinct, wids, "right")
+        return np.minimum(wids - self._origin, self._span - 2) + 1
+
+
+def _some(column: views.Column, rows: np.ndarray) -> views.Column:
+    return column if len(rows) == len(column) else views.take_rows(column, rows)
+
+
+def _ordered(shape: Shape, *by: np.ndarray) -> np.ndarray | None:
+    """The order by the last of these, then by those before it; None if they stand in it."""
+    order: np.ndarray | None = None
+    for numbers in by:
+        numbers = numbers if order is None else numbers[order]
+        if (numbers[1:] < numbers[:-1]).any():
+            found = shape.kernels.order_slots(numbers, 0)[1]
+            assert found is not None
+            order = found if order is None else order[found]
+    return order
+
+
+def _merge_stretches(
+    into: Sequence[Accumulator], shared: list[list[Accumulator]], starts: np.ndarray, ends: np.ndarray
+) -> None:
+    """Group i is the merge of the partials from its start up to its end."""
+    sizes = ends - starts
+    total = int(sizes.sum())
+    if total <= _DIRECTLY * len(sizes):
+        before = np.cumsum(sizes) - sizes
+        ids = np.repeat(np.arange(len(sizes)), sizes)
+        _merge(into, ids, shared[0], starts[ids] + np.arange(total) - before[ids])
+        return
+    level, starts, ends = 0, starts.copy(), ends.copy()
+    while True:
+        if level == len(shared):
+            shared.append([_halved(a) for a in shared[-1]])
+        odd = np.flatnonzero((starts < ends) & (starts & 1 == 1))
+        _merge(into, odd, shared[level], starts[odd])
+        starts[odd] += 1
+        odd = np.flatnonzero((starts < ends) & (ends & 1 == 1))
+        ends[odd] -= 1
+        _merge(into, odd, shared[level], ends[odd])
+        if not (starts < ends).any():
+            return
+        starts, ends, level = starts >> 1, ends >> 1, level + 1
+
+
+def _merge(into: Sequence[Accumulator], ids: np.ndarray, partials: Sequence[Accumulator], places: np.ndarray) -> None:
+    if len(ids):
+        for ours, theirs in zip(into, partials, strict=True):
+            ours.merge(ids, theirs.take(places))
+
+
+def _halved(partials: Accumulator) -> Accumulator:
+    """Two neighbours as one; pairs of different groups are never asked for."""
+    out = partials.empty()
+    out.grow((partials.size + 1) // 2)
+    out.merge(np.arange(partials.size) // 2, partials)
+    return out
