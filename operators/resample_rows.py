@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.group_values import of_column
-from oop.operators.held_rows import as_type, own_copy, plain_type
+from oop.operators.held_rows import as_type, held_as, plain_schema
 from oop.operators.keys import KeyTable, read_key
 from oop.operators.pieces import take_short
 from oop.punctuation.patterns import Value
@@ -23,7 +23,7 @@ class RightRows:
 
     def __init__(self, schema: pa.Schema, on: str, keys: Sequence[str]) -> None:
         self.schema, self.on, self.keys = schema, on, tuple(keys)
-        self._plain = pa.schema([pa.field(f.name, plain_type(f.type)) for f in schema])
+        self._plain = plain_schema(schema)
         self._kinds = [views.key_kind(schema.field(k).type) for k in keys]
         self.clear()
 
@@ -56,8 +56,7 @@ class RightRows:
     def add(self, batch: pa.RecordBatch, ids: np.ndarray) -> None:
         if not batch.num_rows:
             return
-        columns = [as_type(own_copy(batch.column(f.name)), f.type) for f in self._plain]
-        held = pa.RecordBatch.from_arrays(columns, schema=self._plain)
+        held = held_as(batch, self._plain)
         self._append(held, views.times(held.column(self.on)).copy(), ids)
 
     def _append(self, batch: pa.RecordBatch, times: np.ndarray, ids: np.ndarray) -> None:
