@@ -1,4 +1,4 @@
-"""The buffered sliding aggregate of in-order systems (paper 004, sections 4.1 and 5.5).
+"""The buffered sliding aggregate of in-order systems (papers/004, sections 4.1 and 5.5).
 
 Rows come in order, and wait until the last of their windows is complete. A window is aggregated as a whole when the
 first row behind it, or a promise, completes it: its rows stand side by side. So a row is looked at once for each window
@@ -18,13 +18,13 @@ from oop.operators.aggregate import Aggregate, AggregateOperator
 from oop.operators.base import Columns, Element, Held, Operator, Part, load_common, read_text, text_part
 from oop.operators.batches import coupled
 from oop.operators.bucket import WID_END, WID_START
-from oop.operators.buffered_windows import WindowTables
 from oop.operators.coverage import INT64_MIN, as_int64
 from oop.operators.groups import Table
 from oop.operators.oldest import held_window
 from oop.operators.ordered_rows import OrderedRows, load_reached, save_reached
 from oop.operators.partial_table import Partials
 from oop.operators.table_pieces import Piece
+from oop.operators.window_tables import WindowTables
 from oop.punctuation.group_promises import Promise, one_by_one
 
 _ROWS, _WINDOWS = "rows", "windows"
