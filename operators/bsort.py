@@ -2,9 +2,8 @@
 
 With each row that comes to a full buffer the one with the least value leaves, of equal ones the first that came; the
 paper's buffer of n + 1 counts the row that has just come (figure 8). So all rows that are given are put out, none is
-set aside. Promises release nothing: which row leaves next is for the rows that
-come to say. What is still held lowers the bounds that pass (DESIGN section 3); the end, of all rows or of a group, lets
-the rest go in order.
+set aside. Promises release nothing: which row leaves next is for the rows that come to say. What is still held lowers
+the bounds that pass; the end, of all rows or of a group, lets the rest go in order.
 """
 
 from __future__ import annotations
