@@ -173,7 +173,8 @@ class BSortOperator:
             return None
         least = self.rows.least(self.rows.held())
         shown = "no value" if least is None else show_time(least, self.rows.type)
-        return Held(f"the row with {self.spec.on} = {shown}, until {self.spec.slack} more have come", 0, END)
+        held = f"{self.spec.slack}{' of its group' if self.spec.keys else ''}"
+        return Held(f"the row with {self.spec.on} = {shown}, until more than {held} are held", 0, END)
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()

@@ -107,6 +107,7 @@ def test_columns_that_nobody_uses_are_not_held():
     assert run.to_table()["k"].to_pylist() == ["b", "a"]
 
 
+@pytest.mark.alone
 def test_a_large_slack_is_not_quadratic():
     """Ten thousand rows held, row by row and in batches: a row costs what its place in a heap costs."""
     rows = 40_000
@@ -131,8 +132,11 @@ def test_explain_and_blame():
     note = "holds 2 rows of each group until the end; promises ts < the least of them"
     assert s.bsort(slack=2, by="k").explain().splitlines()[0] == f"BSort on ts, slack 2 by k   {note}"
     h = Harness(lambda s: s.bsort(slack=2), {"ts": "int64"})
-    h.push({"ts": [3]})
-    assert "the row with ts = 3, until 2 more have come" in str(h.run.blame())
+    for ts in (3, 5):
+        h.push({"ts": [ts]})
+        assert "the row with ts = 3, until more than 2 are held" in str(h.run.blame())
+    h.push({"ts": [6]})
+    assert "the row with ts = 5, until more than 2 are held" in str(h.run.blame())
 
 
 def test_what_is_refused():
