@@ -73,7 +73,7 @@ class BSort(Spec):
 
     def promise_note(self) -> str:
         held = f"{self.slack} row{'' if self.slack == 1 else 's'}{' of each group' if self.keys else ''}"
-        return f"holds {held} until the end; promises {self.on} < the least of them"
+        return f"holds {held}; a promise goes no further than the least of them"
 
 
 class BSortOperator:

@@ -11,7 +11,7 @@ from oop.kernels import views
 from oop.operators.group_values import of_column
 from oop.operators.held_rows import as_type, held_as, plain_schema
 from oop.operators.keys import KeyTable, read_key
-from oop.operators.pieces import take_short
+from oop.operators.pieces import append_beside, one_piece
 from oop.punctuation.patterns import Value
 
 Piece = tuple[pa.RecordBatch, np.ndarray, np.ndarray]
@@ -62,12 +62,11 @@ class RightRows:
     def _append(self, batch: pa.RecordBatch, times: np.ndarray, ids: np.ndarray) -> None:
         self._count += len(ids)
         self.nbytes += batch.nbytes + times.nbytes + ids.nbytes
-        together = [*take_short(self._pieces, len(ids), _rows_of), (batch, times, ids)]
-        self._pieces.append(_one_piece(together))
+        append_beside(self._pieces, (batch, times, ids))
 
     def all(self) -> Piece:
         """The rows, their times and groups, in one piece."""
-        self._pieces = [_one_piece(self._pieces)]
+        self._pieces = [one_piece(self._pieces)]
         return self._pieces[0]
 
     def keep(self, needed: np.ndarray) -> None:
@@ -92,14 +91,3 @@ class RightRows:
         """These columns of some rows, in their own types."""
         taken = self.all()[0].select(list(names)).take(pa.array(rows))
         return [as_type(c, self.schema.field(n).type) for n, c in zip(names, taken.columns, strict=True)]
-
-
-def _rows_of(piece: Piece) -> int:
-    return len(piece[2])
-
-
-def _one_piece(pieces: Sequence[Piece]) -> Piece:
-    if len(pieces) == 1:
-        return pieces[0]
-    batches, times, ids = zip(*pieces, strict=True)
-    return pa.concat_batches(batches), np.concatenate(times), np.concatenate(ids)

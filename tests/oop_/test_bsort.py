@@ -129,7 +129,7 @@ def test_a_large_slack_is_not_quadratic():
 
 def test_explain_and_blame():
     s = oop.source(iter([pa.record_batch({"ts": [3], "k": ["a"]})]), time="ts", punctuate=oop.ordered(), name="north")
-    note = "holds 2 rows of each group until the end; promises ts < the least of them"
+    note = "holds 2 rows of each group; a promise goes no further than the least of them"
     assert s.bsort(slack=2, by="k").explain().splitlines()[0] == f"BSort on ts, slack 2 by k   {note}"
     h = Harness(lambda s: s.bsort(slack=2), {"ts": "int64"})
     for ts in (3, 5):
