@@ -66,7 +66,7 @@ class SortBuffers:
         self._words = with_room(self._words, self.places.room)
         self._words[places] = words = _words_of(batch.column(self.on))
         self._count += count
-        first = self.buffers.places
+        first = self.buffers.places  # the kernel's places are numbers of arrival: `_came` has ours by them
         self._came = with_room(self._came, first + count)
         self._came[first : first + count] = places
         ids = self.groups.map([read_key(batch.column(k)) for k in self.keys], count) if self.keys else None

@@ -112,13 +112,14 @@ class Aggregate:
 
     def _check_spans(self, type_: pa.DataType) -> None:
         """In Aurora's words, before they are those of a window."""
-        for name, span in (("size", self.size), ("advance", self.advance)):
+        spans = {"size": self.size} if isinstance(self.advance, Expr) else {"size": self.size, "advance": self.advance}
+        for name, span in spans.items():
             try:
-                if (name == "advance" and isinstance(span, Expr)) or duration_in(span, type_) > 0:  # type: ignore[arg-type]
-                    continue
+                is_span = duration_in(span, type_) > 0
             except OopError as error:
                 raise error.located(user_line()) from None
-            raise wrong(f"the {name} of a window is greater than 0, not {span!r}", "write 60, or '1h'")
+            if not is_span:
+                raise wrong(f"the {name} of a window is greater than 0, not {span!r}", "write 60, or '1h'")
 
     def _window(self) -> Window:
         if isinstance(self.advance, Expr):
