@@ -25,7 +25,11 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def own_copy(column: pa.Array) -> pa.Array:
-    """Not a small piece of something large, which would live as long."""
+    """Not a small piece of something large, which would live as long.
+
+    >>> own_copy(pa.array(range(1_000)).slice(5, 1)).get_total_buffer_size() < 100
+    True
+    """
     if column.get_total_buffer_size() <= 2 * column.nbytes:
         return column
     return column.take(pa.array(np.arange(len(column))))

@@ -24,6 +24,8 @@ class LeftRows:
     >>> rows = LeftRows(np.array([10, 20, 30])).merged(LeftRows(np.array([15])))
     >>> rows.values.tolist(), rows.numbers_below(np.array([15, 40])).tolist(), rows.from_number(3).values.tolist()
     ([10, 15, 20, 30], [1, 4], [30])
+    >>> rows.from_number(3).values.base is None
+    True
     """
 
     values: np.ndarray

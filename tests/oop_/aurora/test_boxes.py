@@ -164,6 +164,31 @@ def test_tumble_times_out() -> None:
     assert harness.run.metrics.box("Tumble").late_unused == 2
 
 
+def test_a_tumble_is_saved_with_its_time() -> None:
+    """Since when its window is open, and whether it is out already."""
+    clock = ManualClock(0)
+
+    def start() -> Harness:
+        box = aurora.Tumble({"n": oop.count()}, "Sid", timeout=5)
+        return Harness(box, REPORTS, time="Time", punctuate=oop.at_end(), clock=clock)
+
+    harness = start()
+    harness.tick()
+    harness.push({"Sid": ["a"], "Time": [0], "Pos": [0]})
+    snapshot = None
+    for now, expected in ((4, []), (6, [{"Sid": "a", "n": 1}]), (7, [])):
+        snapshot = harness.save(snapshot)
+        other = start()
+        other.load(snapshot, harness.given)
+        harness = other
+        clock.advance(now - clock.now(pa.int64()))
+        harness.tick()
+        assert harness.rows() == expected
+    harness.push({"Sid": ["a", "b"], "Time": [0, 0], "Pos": [0, 0]})
+    harness.end()
+    assert harness.rows() == [{"Sid": "b", "n": 1}], "a is out, and what came for it since is ignored"
+
+
 def test_a_live_source_times_out() -> None:
     """By the clock of the machine, in a run that nobody drives by hand: a source that is silent does not hold it up."""
     import threading
