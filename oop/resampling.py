@@ -41,7 +41,7 @@ def make_resample(
         )
     size = duration_in(within, types[0])
     if not 0 <= size < math.inf:
-        raise ValueError(f"within is a span of time, not {within!r}")
+        raise WrongArgument(f"within is a span of time, not {within!r}", hint="write 60, or '1h'")
     if is_whole(types[0]) and size >= 2**63:
         raise WrongArgument(f"within={within!r} does not fit 64-bit times", hint="give a smaller one")
     keys = () if by is None else (by,) if isinstance(by, str) else tuple(by)
@@ -51,7 +51,7 @@ def make_resample(
     functions = []
     for name, function in aggregates.items():
         if not isinstance(function, AggregateFunction):
-            raise TypeError(f"{name} is not an aggregate such as oop.mean('Pos'): {function!r}")
+            raise WrongArgument(f"{name} is not an aggregate: {function!r}", hint="write oop.mean('Pos')")
         if function.function in ACCOUNTS:
             raise SchemaMismatch(f"{name}={function} is known for windows of time and rows only")
         function = function.by_default(on[1]).in_window(None)

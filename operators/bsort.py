@@ -2,9 +2,8 @@
 
 With each row that comes to a full buffer the one with the least value leaves, of equal ones the first that came; the
 paper's buffer of n + 1 counts the row that has just come (figure 8). So all rows that are given are put out, none is
-set aside. Promises release nothing: which row leaves next is for the rows that
-come to say. What is still held lowers the bounds that pass (DESIGN section 3); the end, of all rows or of a group, lets
-the rest go in order.
+set aside. Promises release nothing: which row leaves next is for the rows that come to say. What is still held lowers
+the bounds that pass; the end, of all rows or of a group, lets the rest go in order.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ class BSort(Spec):
 
     def promise_note(self) -> str:
         held = f"{self.slack} row{'' if self.slack == 1 else 's'}{' of each group' if self.keys else ''}"
-        return f"holds {held} until the end; promises {self.on} < the least of them"
+        return f"holds {held}; a promise goes no further than the least of them"
 
 
 class BSortOperator:
@@ -174,7 +173,8 @@ class BSortOperator:
             return None
         least = self.rows.least(self.rows.held())
         shown = "no value" if least is None else show_time(least, self.rows.type)
-        return Held(f"the row with {self.spec.on} = {shown}, until {self.spec.slack} more have come", 0, END)
+        held = f"{self.spec.slack}{' of its group' if self.spec.keys else ''}"
+        return Held(f"the row with {self.spec.on} = {shown}, until more than {held} are held", 0, END)
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()

@@ -1,4 +1,4 @@
-"""The buffered sliding aggregate of in-order systems (paper 004, sections 4.1 and 5.5).
+"""The buffered sliding aggregate of in-order systems (papers/004, sections 4.1 and 5.5).
 
 Rows come in order, and wait until the last of their windows is complete. A window is aggregated as a whole when the
 first row behind it, or a promise, completes it: its rows stand side by side. So a row is looked at once for each window
@@ -18,13 +18,14 @@ from oop.operators.aggregate import Aggregate, AggregateOperator
 from oop.operators.base import Columns, Element, Held, Operator, Part, load_common, read_text, text_part
 from oop.operators.batches import coupled
 from oop.operators.bucket import WID_END, WID_START
-from oop.operators.buffered_windows import WindowTables
 from oop.operators.coverage import INT64_MIN, as_int64
 from oop.operators.groups import Table
+from oop.operators.holding import describe_groups
 from oop.operators.oldest import held_window
 from oop.operators.ordered_rows import OrderedRows, load_reached, save_reached
 from oop.operators.partial_table import Partials
 from oop.operators.table_pieces import Piece
+from oop.operators.window_tables import WindowTables
 from oop.punctuation.group_promises import Promise, one_by_one
 
 _ROWS, _WINDOWS = "rows", "windows"
@@ -49,14 +50,14 @@ class BufferedAggregate(Aggregate):
         return None
 
     def describe(self) -> str:
-        return super().describe().replace("Aggregate", "BufferedAggregate", 1)
+        return describe_groups(self.name, self.aggregates, self.keys)
 
     def promise_note(self) -> str:
         return "holds the rows of windows that are open; a row behind a window, or a promise, completes it"
 
 
 class BufferedAggregateOperator(AggregateOperator):
-    """``closed`` is the least window that has not gone out."""
+    """``first_open`` is the least window that has not gone out."""
 
     def __init__(self, spec: BufferedAggregate, inputs: Sequence[pa.Schema]) -> None:
         super().__init__(spec, inputs)
@@ -66,7 +67,7 @@ class BufferedAggregateOperator(AggregateOperator):
         self.rows = OrderedRows(pa.schema([inputs[0].field(name) for name in self.names]), WID_END)
         self.tables = WindowTables(self.store.shape, WID_END)
         self.reached = INT64_MIN  # the first window of the last row
-        self.closed = INT64_MIN
+        self.first_open = INT64_MIN
 
     @property
     def buffered_rows(self) -> int:
@@ -92,12 +93,12 @@ class BufferedAggregateOperator(AggregateOperator):
     def _close(self) -> Iterator[pa.RecordBatch]:
         """Windows below the first one that may still get a row go out."""
         bound = max(self.reached, as_int64(self.ports.frontiers[0].bound(WID_START)))
-        if bound > self.closed:
+        if bound > self.first_open:
             rows = self.rows.held()
             if rows is not None:
-                yield from self._batches(self.tables.close(rows, self.closed, bound))
+                yield from self._batches(self.tables.close(rows, self.first_open, bound))
             self.rows.take_until(bound, closed=False)  # by their last window
-            self.closed = bound
+            self.first_open = bound
 
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
         return coupled(map(self._batch, tables), self.batch_rows)  # a table of several windows is in order as a whole
@@ -110,12 +111,12 @@ class BufferedAggregateOperator(AggregateOperator):
 
     def oldest(self) -> Held | None:
         rows = self.rows.held()
-        return None if rows is None else held_window(self, max(self.closed, rows.column(WID_START)[0].as_py()))
+        return None if rows is None else held_window(self, max(self.first_open, rows.column(WID_START)[0].as_py()))
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()
         yield save_reached([self.rows.last])
-        yield text_part(_WINDOWS, [self.closed, self.reached])
+        yield text_part(_WINDOWS, [self.first_open, self.reached])
         yield from self.rows.save(_ROWS)
 
     def load(self, parts: Iterable[Part]) -> None:
@@ -126,4 +127,4 @@ class BufferedAggregateOperator(AggregateOperator):
         said = found.get(_WINDOWS)
         windows = [INT64_MIN, INT64_MIN] if said is None else read_text(said)
         assert isinstance(windows, list)
-        self.closed, self.reached = windows
+        self.first_open, self.reached = windows

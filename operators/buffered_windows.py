@@ -1,9 +1,8 @@
-"""Rows that wait for the windows they are in, in any order: the buffered implementation of windows (paper 004, sections
-4.1 and 5.5), for streams out of order.
+"""Rows that wait for the windows they are in, in any order: the buffered implementation of windows (papers/004,
+sections 4.1 and 5.5), for streams out of order.
 
-A row waits until no window that it is in can go out any more. Windows that are complete are aggregated from their rows,
-many small ones in one go; a row is looked at once for each of its windows, where panes look at it once. What is held
-are rows, not partial aggregates, so an aggregate need not merge.
+A row waits until no window that it is in can go out any more. Windows that are complete are aggregated from their rows
+(`window_tables.py`): what is held are rows, not partial aggregates.
 """
 
 from __future__ import annotations
@@ -13,18 +12,15 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import dispatch, views
+from oop.kernels import dispatch
 from oop.operators.base import Part
 from oop.operators.bucket import WID_END, WID_START
 from oop.operators.coverage import INT64_MAX
 from oop.operators.groups import Shape, Table
-from oop.operators.keys import read_key
 from oop.operators.ordered_rows import OrderedRows
 from oop.operators.waiting import WaitingRows
+from oop.operators.window_tables import WindowTables, wids
 
-# Rows, each as often as it is in a window, that are aggregated together; larger windows alone (`hybrid_costs.py` has it
-# as `_ALONE`).
-_AT_ONCE = 16_384
 _BEGUN, _WAITING = "begun", "waiting/"
 
 
@@ -105,10 +101,6 @@ class BufferedWindows:
         self.begun.load(parts, prefix + _BEGUN)
 
 
-def wids(batch: pa.RecordBatch, name: str) -> np.ndarray:
-    return views.column(batch.column(name)).data
-
-
 def _order(first: np.ndarray, last: np.ndarray) -> np.ndarray | None:
     """The order of rows by their windows; None if they stand in it. In time both the first and the last never fall."""
     order: np.ndarray | None = None
@@ -119,52 +111,3 @@ def _order(first: np.ndarray, last: np.ndarray) -> np.ndarray | None:
             assert found is not None
             order = found if order is None else order[found]
     return order
-
-
-class WindowTables:
-    """Aggregates windows from rows that stand in the order of their windows; ``end`` names the column of the last."""
-
-    def __init__(self, shape: Shape, end: str) -> None:
-        self.shape, self.end = shape, end
-        self._share = 0.0  # groups for each row of the last table: its neighbours are much alike
-
-    def close(self, rows: pa.RecordBatch, least: int, bound: int) -> Iterator[Table]:
-        """The windows from the least up to a bound, as many together as are small."""
-        first, last = wids(rows, WID_START), wids(rows, self.end)
-        found = _between(first, last, least, bound)
-        # rows are in order, so those of a window stand side by side
-        starts, ends = np.searchsorted(last, found), np.searchsorted(first, found, "right")
-        sizes = ends - starts
-        pieces = np.concatenate([[0], np.flatnonzero(np.diff(np.cumsum(sizes) // _AT_ONCE)) + 1, [len(found)]])
-        for begin, until in zip(pieces[:-1].tolist(), pieces[1:].tolist(), strict=True):
-            if sizes[begin:until].any():
-                yield self._table(rows, found[begin:until], starts[begin:until], sizes[begin:until])
-
-    def _table(self, rows: pa.RecordBatch, found: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> Table:
-        count = int(sizes.sum())
-        if len(found) == 1:
-            taken, slotted = rows.slice(int(starts[0]), count), False
-        else:
-            before = np.cumsum(sizes) - sizes
-            places = np.arange(count) + np.repeat(starts - before, sizes)
-            taken, slotted = rows.take(pa.array(places)), True
-        table = Table(self.shape, slotted, int(found[0]), int(self._share * count))
-        keys = [read_key(taken.column(k)) for k in self.shape.keys]
-        table.update(np.repeat(found, sizes), keys, self.shape.prepare(taken), None)
-        self._share = len(table) / count
-        return table
-
-
-def _between(first: np.ndarray, last: np.ndarray, least: int, bound: int) -> np.ndarray:
-    """The windows from the least up to a bound that may have rows: there may be gaps that are very long."""
-    low, high = max(least, int(first[0])), min(bound - 1, int(last[-1]))
-    if high - low <= len(first):
-        return np.arange(low, high + 1)
-    begins, ends = np.maximum(first, least), np.minimum(last, bound - 1)
-    # rows are in order: each adds the windows behind those of the rows before it
-    reached = np.concatenate([[begins[0] - 1], np.maximum.accumulate(ends)[:-1]])
-    begins = np.maximum(begins, reached + 1)
-    counts = np.maximum(ends - begins + 1, 0)
-    before = np.cumsum(counts) - counts
-    found: np.ndarray = np.arange(int(counts.sum())) - np.repeat(before, counts) + np.repeat(begins, counts)
-    return found

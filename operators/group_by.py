@@ -24,7 +24,7 @@ from oop.operators.partial_table import Partials
 from oop.operators.table_pieces import sliced
 from oop.operators.times import FAR, slots_of
 from oop.punctuation import Frontier, Interest, Punctuation
-from oop.punctuation.translate import carry, carry_promise
+from oop.punctuation.translate import carry, carry_promise, identity
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +45,12 @@ class GroupBy(Spec):
         return unique_schema(Shape(inputs[0], self.keys, self.aggregates).fields())
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return carry(frontiers[0], {k: [(k, None)] for k in self.keys}, {k: [k] for k in self.keys})
+        return carry(frontiers[0], *identity(self.keys))
 
     def translate_promise(
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
-        return carry_promise(punct, {k: [(k, None)] for k in self.keys}, {k: [k] for k in self.keys})
+        return carry_promise(punct, *identity(self.keys))
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         return [[Interest(self.keys, by=self.keys)]]  # joint promises about several of them too (section 7)

@@ -19,7 +19,7 @@ from oop.operators.aggregate import Aggregate, AggregateOperator
 from oop.operators.aggregates import ACCOUNTS
 from oop.operators.base import FRONTIERS, Element, Held, Part, read_text, text_part
 from oop.operators.bucket import WID_END, WID_START
-from oop.operators.buffered_windows import BufferedWindows, wids
+from oop.operators.buffered_windows import BufferedWindows
 from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64
 from oop.operators.groups import Table
 from oop.operators.hybrid_costs import (
@@ -35,6 +35,7 @@ from oop.operators.hybrid_costs import (
 )
 from oop.operators.marks import is_partial
 from oop.operators.oldest import held_window, oldest_of
+from oop.operators.window_tables import wids
 from oop.punctuation import Punctuation
 from oop.punctuation.group_promises import Promise
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from oop.operators.aggregates import Aggregate
+from oop.operators.window_tables import AT_ONCE
 
 INCREMENTAL, BUFFERED = "incremental", "buffered"
 
@@ -37,7 +38,6 @@ _HELD = 60  # a row that waits
 _PAIR, _PAIR_EACH = 10, 10  # a row in one of its windows, and for each aggregate
 _PAIR_HELD = 85  # for an aggregate that holds rows
 _TOGETHER = 25  # more for a row of a window that is aggregated together with others
-_ALONE = 16_384  # rows of a window from which on it is aggregated alone (`buffered_windows.py: _AT_ONCE`)
 
 _WORK = 20_000_000  # of estimated work, by the dearer of both, after which it is decided anew
 _BETTER = 1.3  # so many times as cheap must the other one be: both change their costs with every stream
@@ -138,7 +138,7 @@ def estimate(query: Query, counts: Counts) -> Estimate:
             incremental = _TOUCH * touches + _WINDOW + _WINDOW_EACH * aggregates + merged + held
     else:
         incremental = _TOUCH * touches * query.windows + pairs * (_REPEATED + _REPEATED_EACH * aggregates)
-    together = _TOGETHER if counts.closings < closed and pairs < _ALONE else 0
+    together = _TOGETHER if counts.closings < closed and pairs < AT_ONCE else 0
     pair = _PAIR + _PAIR_EACH * query.fixed + _PAIR_HELD * (aggregates - query.fixed) + together
     closing = (_CLOSING + _CLOSING_EACH * aggregates) * counts.closings / closed
     buffered = closing + _HELD * rows + pair * pairs

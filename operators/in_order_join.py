@@ -1,4 +1,5 @@
-"""The in-order join: both inputs in order of time, and so is its output (paper 004, section 2: why order is costly).
+"""The in-order join: both inputs in order of time, and so is its output (papers/004, section 5.3 and
+figure 6: what it has to hold for that).
 
 One side leads, the one whose time the output goes by: the left, of a right join the right. Its rows wait until the
 other side has passed all that they could meet; then they meet what that side holds, and leave with all their matches,
@@ -50,9 +51,6 @@ class InOrderJoin(Join):
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return InOrderJoinOperator(self, inputs)
-
-    def describe(self) -> str:
-        return super().describe().replace("Join", "InOrderJoin", 1)
 
     def promise_note(self) -> str:
         side = ("left", "right")[self.lead]

@@ -1,4 +1,4 @@
-"""The running in-order join: the leading side's rows wait for the other's to pass them (paper 004, section 2)."""
+"""The running in-order join: the leading side's rows wait for the other's to pass them (papers/004, section 5.3)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class InOrderJoinOperator(JoinOperator):
         new = [p for p in train if self.ports.advance(p, port)]
         if new:
             yield from self._release()
-            yield from self.ports.promises(new[-1])
+            yield from self.ports.out.advance_to(self.ports.translate(self.ports.frontiers))
 
     def _bound(self, side: int) -> Bound:
         """No row below this comes on a side any more: by its order, or by a promise."""

@@ -1,4 +1,5 @@
-"""Input sort: what an in-order plan has where rows may come out of order (paper 004, section 2).
+"""Input sort: what an in-order plan has where rows may come out of order (papers/004, section 5.5: "punctuation can
+unblock sort", and the sort of figure 5a).
 
 A row leaves, in order, when the source promises that nothing before it follows: the source's policy decides how long
 rows wait.

@@ -132,7 +132,7 @@ class Join(Spec):
     def describe(self) -> str:
         kind = "" if self.how == "inner" else f" {self.how}"
         condition = "" if self.where is None else f" where {self.where!r}"
-        return f"Join{kind} {self.text}{condition}"
+        return f"{self.name}{kind} {self.text}{condition}"
 
     def promise_note(self) -> str:
         if self.unbounded:

@@ -19,9 +19,9 @@ from oop.operators.band import Band, SameWindow
 from oop.operators.base import Part
 from oop.operators.compute import compute as pc
 from oop.operators.coverage import as_int64, cells_of
-from oop.operators.held_rows import HeldRows, Places, with_room
 from oop.operators.join_keys import as_key
 from oop.operators.join_words import ByKey, ByPiece, KeyWords
+from oop.operators.placed_rows import PlacedRows, Places, with_room
 from oop.operators.slice_parts import SliceParts, check_columns
 from oop.operators.time_slices import TimeSlices
 from oop.operators.times import from_physical, is_whole
@@ -85,7 +85,7 @@ class Side:
         self.table = dispatch.kernels().JoinTable(np.int64 if self.whole else np.float64)
         self.slices = TimeSlices(self.band.span, self.whole)
         self.places = Places()
-        self.rows = HeldRows(pa.schema([f for f in self.schema if f.name not in self._derived]))
+        self.rows = PlacedRows(pa.schema([f for f in self.schema if f.name not in self._derived]))
         self.matched = np.zeros(0, np.bool_)  # by place
         self.late = np.zeros(0, np.bool_)  # by place, once a late row was admitted
         self.dead = np.zeros(0, np.bool_)  # by place: left before its time, and still in its slice

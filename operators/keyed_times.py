@@ -14,8 +14,8 @@ from oop.kernels import dispatch, views
 from oop.kernels.reference_joins import Reach
 from oop.operators.base import Part
 from oop.operators.coverage import covered
-from oop.operators.held_rows import HeldRows, Places
 from oop.operators.keys import KeyTable, read_key
+from oop.operators.placed_rows import PlacedRows, Places
 from oop.operators.slice_parts import SliceParts
 from oop.operators.time_slices import TimeSlices
 from oop.operators.times import from_physical, is_whole
@@ -45,7 +45,7 @@ class KeyedTimes:
         self._table = dispatch.kernels().JoinTable(np.int64 if self.whole else np.float64)
         self._slices = TimeSlices(self.span, self.whole)
         self._places = Places()
-        self._rows = HeldRows(self.schema) if self.keeps_rows else None
+        self._rows = PlacedRows(self.schema) if self.keeps_rows else None
 
     def __len__(self) -> int:
         return len(self._table)

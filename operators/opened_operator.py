@@ -14,7 +14,7 @@ from oop.kernels import views
 from oop.operators.base import LATE_UNUSED, Element, Part, Ports, load_common, text_part
 from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, bounds_of_rows
 from oop.operators.groups import Shape, Table
-from oop.operators.held_rows import as_type
+from oop.operators.held_rows import laid_out
 from oop.operators.keys import KeyTable, read_key
 from oop.operators.marks import is_late
 from oop.operators.times import from_physical, is_whole
@@ -58,7 +58,7 @@ class OpenedOperator:
         elif batch.num_rows:
             begins = self.spec.begins.evaluate(batch).fill_null(False)
             self._check_ends(views.times(batch.column(self.spec.on).filter(begins)))
-            columns = [as_type(batch.column(f.name), f.type) for f in self.input]
+            columns = laid_out(batch, self.input).columns
             self.rows.append(pa.RecordBatch.from_arrays([*columns, begins], schema=self.held))
             self._unsaved = True
         yield from ()

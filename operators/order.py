@@ -12,7 +12,7 @@ from oop.kernels.reference_buffers import MOST_SLACK
 from oop.site import user_line
 
 TUP = "Tup#"
-"""The virtual attribute that maps consecutive rows to consecutive integers, from 0 (footnote 4)."""
+"""The virtual attribute that maps consecutive rows to consecutive integers, from 0 (papers/000, footnote 4)."""
 
 
 @dataclass(frozen=True, init=False)

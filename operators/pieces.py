@@ -9,10 +9,15 @@ So there are never many, and no row is copied often.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import pyarrow as pa
 
 Piece = TypeVar("Piece")
+Beside = TypeVar("Beside", bound=tuple[Any, ...])
+"""A batch, and arrays with one value for each of its rows."""
 
 
 def take_short(pieces: list[Piece], rows: int, length: Callable[[Any], int] = len) -> list[Piece]:
@@ -24,3 +29,27 @@ def take_short(pieces: list[Piece], rows: int, length: Callable[[Any], int] = le
     found = pieces[start:]
     del pieces[start:]
     return found
+
+
+def append_beside(pieces: list[Beside], piece: Beside) -> None:
+    """Append rows that have arrays beside them, joined with short pieces before them."""
+    pieces.append(one_piece([*take_short(pieces, _rows_of(piece), _rows_of), piece]))
+
+
+def one_piece(pieces: Sequence[Beside]) -> Beside:
+    """Pieces, at least one, as one.
+
+    >>> batch = pa.record_batch({"ts": [5, 9]})
+    >>> rows, stamps = one_piece([(batch, np.array([1, 1])), (batch.slice(1), np.array([2]))])
+    >>> rows.column(0).to_pylist(), stamps.tolist()
+    ([5, 9, 9], [1, 1, 2])
+    """
+    if len(pieces) == 1:
+        return pieces[0]
+    batches, *arrays = zip(*pieces, strict=True)
+    return cast(Beside, (pa.concat_batches(batches), *map(np.concatenate, arrays)))
+
+
+def _rows_of(piece: tuple[Any, ...]) -> int:
+    rows: int = piece[0].num_rows
+    return rows

@@ -55,13 +55,14 @@ class Enter(Spec):
         return "promises pass"
 
 
-class Clocked(Passing):
-    """``now`` reads the run's clock; whoever starts it puts it there."""
+class ReadsClock(Passing):
+    """``now`` reads the run's clock; the engine puts it there. (A spec that is ``clocked`` is given promises instead:
+    when its rows leave depends on the clock, see `arrival.py`.)"""
 
     now: Callable[[], Bound] = staticmethod(lambda: 0)
 
 
-class EnterOperator(Clocked):
+class EnterOperator(ReadsClock):
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         at = np.full(batch.num_rows, int(self.now()), np.int64)
         yield keep_late(batch.append_column(pa.field(ENTERED, TYPE), pa.array(at)), batch)
@@ -69,7 +70,7 @@ class EnterOperator(Clocked):
 
 @dataclass(frozen=True)
 class Monitor(Spec):
-    """Aurora's QoS monitor (figure 3): how long ago what each row comes from entered."""
+    """Aurora's QoS monitor (papers/000, figure 3): how long ago what each row comes from entered."""
 
     name = "Monitor"
     passes = True
@@ -87,7 +88,7 @@ class Monitor(Spec):
         return "promises pass"
 
 
-class MonitorOperator(Clocked):
+class MonitorOperator(ReadsClock):
     """``counts`` are rows by latency, in steps that grow with it: two for each power of two."""
 
     def __init__(self, spec: Monitor, inputs: Sequence[pa.Schema]) -> None:

@@ -19,13 +19,12 @@ from oop.operators.band import LEFT, RIGHT
 from oop.operators.base import LATE_UNUSED, Element, Held, Part, Ports, load_common, text_part
 from oop.operators.compute import compute as pc
 from oop.operators.coverage import INT64_MAX, as_int64
-from oop.operators.groups import Shape
-from oop.operators.keys import KeyTable
 from oop.operators.marks import is_late
-from oop.operators.near_rows import is_near_or_above, near_rows
-from oop.operators.qos import ENTERED, LEFT_ENTERED
+from oop.operators.near_rows import is_near_or_above
+from oop.operators.resample_lefts import LeftRows
+from oop.operators.resample_results import NearResults
 from oop.operators.resample_rows import RightRows
-from oop.operators.times import from_physical, is_whole, show_time
+from oop.operators.times import is_whole, show_time
 from oop.punctuation import Punctuation
 from oop.punctuation.patterns import Bound, Equal
 from oop.punctuation.search import above
@@ -41,22 +40,15 @@ class ResampleOperator:
 
     def __init__(self, spec: Resample, inputs: Sequence[pa.Schema]) -> None:
         self.spec = spec
-        self.output = spec.schema(inputs)
         self.ports = Ports(spec, inputs)
         self.types = [inputs[side].field(spec.times[side]).type for side in (LEFT, RIGHT)]
         self.whole = is_whole(self.types[LEFT])
         self.dtype = np.int64 if self.whole else np.float64
+        self.results = NearResults(spec, inputs)
         needed = spec.needs(None, inputs)[RIGHT] or frozenset()
         fields = [f.remove_metadata() for f in inputs[RIGHT] if f.name in needed]
         self.rows = RightRows(pa.schema(fields), spec.times[RIGHT], spec.keys)
-        pairs = spec.pair_schema(inputs)
-        of = frozenset().union(*(a.columns() for _, a in spec.aggregates))
-        self.pairs = pa.schema([f for f in pairs if f.name in of])
-        self.shape = Shape(self.pairs, (), spec.aggregates)
-        self.seen_as = spec.seen_as(inputs[RIGHT])
-        self.stamped = LEFT_ENTERED in self.pairs.names
-        self.lefts = np.zeros(0, self.dtype)  # ascending; of a left row only its value is in results
-        self.stamps = np.zeros(0, np.int64)  # when left rows entered, beside lefts if that is asked for
+        self.lefts = LeftRows.empty(self.dtype, self.results.stamped)
         self.passed = np.zeros(0, self.dtype)  # for each group the least left value that it has not passed
         self.late_unused = 0
         self._changed, self._saved = {_LEFT: False, _RIGHT: False}, {_LEFT: False, _RIGHT: False}
@@ -67,7 +59,7 @@ class ResampleOperator:
 
     @property
     def state_bytes(self) -> int:
-        return int(self.lefts.nbytes) + int(self.stamps.nbytes) + self.rows.nbytes
+        return self.lefts.nbytes + self.rows.nbytes
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         if is_late(batch):
@@ -79,31 +71,18 @@ class ResampleOperator:
         if not batch.num_rows:
             return
         if port == LEFT:
-            yield from self._take_left(*self._lefts_of(batch))
+            yield from self._take_left(LeftRows.read(batch, self.spec.left, self.results.stamped))
         else:
             self._take_right(batch)
 
-    def _lefts_of(self, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
-        """The values of left rows, ascending, and when they entered."""
-        values = views.times(batch.column(self.spec.left))
-        if not self.stamped:
-            return np.sort(values), self.stamps
-        order = np.argsort(values, kind="stable")
-        return values[order], views.column(batch.column(ENTERED)).data[order]
-
-    def _take_left(self, new: np.ndarray, stamps: np.ndarray) -> Iterator[pa.RecordBatch]:
-        """Each group that has passed a value gives its result; the value waits for the others."""
+    def _take_left(self, new: LeftRows) -> Iterator[pa.RecordBatch]:
+        """Each group that has passed a left row gives its result; the row waits for the others."""
         if len(self.rows):
             none = np.zeros(len(self.passed), np.int64)
-            yield from self._results(new, stamps, none, self._numbers_below(new, self.passed))
-        passed = int(self._numbers_below(new, self._passed_by_all()))
+            yield from self.results.of(new, self.rows, none, new.numbers_below(self.passed))
+        passed = int(new.numbers_below(self._passed_by_all()))
         if passed < len(new):
-            lefts = np.concatenate([self.lefts, new[passed:]])
-            if self.stamped:
-                order = np.argsort(lefts, kind="stable")
-                self.lefts, self.stamps = lefts[order], np.concatenate([self.stamps, stamps[passed:]])[order]
-            else:
-                self.lefts = np.sort(lefts, kind="stable")
+            self.lefts = self.lefts.merged(new.from_number(passed))
             self._changed[_LEFT] = True
 
     def _take_right(self, batch: pa.RecordBatch) -> None:
@@ -133,12 +112,6 @@ class ResampleOperator:
     def _passed_by_all(self) -> np.ndarray:
         return np.array(self._least_open(self.ports.frontiers[RIGHT].bound(self.spec.times[RIGHT])), self.dtype)
 
-    def _numbers_below(self, lefts: np.ndarray, bounds: np.ndarray) -> np.ndarray:
-        """How many left values are below each bound; at the end, all."""
-        found = np.searchsorted(lefts, bounds, "left")
-        ended = bounds == (INT64_MAX if self.whole else math.inf)
-        return np.where(ended, len(lefts), found)
-
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         return self.process_punctuations([punct], port)
 
@@ -158,11 +131,11 @@ class ResampleOperator:
         for group in self._touched(new):
             self.passed[group] = self._least_open(self._bound_of(self.rows.cells[group]))
         if len(self.rows) and len(self.lefts):
-            first, last = (self._numbers_below(self.lefts, bounds) for bounds in (before, self.passed))
-            yield from self._results(self.lefts, self.stamps, first, last)
-        waits = int(self._numbers_below(self.lefts, self._passed_by_all()))
-        if waits:
-            self.lefts, self.stamps = self.lefts[waits:].copy(), self.stamps[waits:].copy()
+            first, last = (self.lefts.numbers_below(bounds) for bounds in (before, self.passed))
+            yield from self.results.of(self.lefts, self.rows, first, last)
+        done = int(self.lefts.numbers_below(self._passed_by_all()))
+        if done:
+            self.lefts = self.lefts.from_number(done)
             self._changed[_LEFT] = True
 
     def _touched(self, new: Sequence[Punctuation]) -> Iterable[int]:
@@ -176,42 +149,6 @@ class ResampleOperator:
             if number is not None:
                 found.add(number)
         return found
-
-    def _results(
-        self, lefts: np.ndarray, stamps: np.ndarray, first: np.ndarray, last: np.ndarray
-    ) -> Iterator[pa.RecordBatch]:
-        """F over the rows near each left value, of each group those from ``first`` up to ``last``."""
-        if not (last > first).any():
-            return
-        _, times, ids = self.rows.all()
-        open_ = np.flatnonzero((last > first)[ids])
-        for numbers, places in near_rows(lefts, first[ids[open_]], last[ids[open_]], times[open_], self.spec.size):
-            entered = stamps[numbers] if self.stamped else stamps
-            yield self._batch(lefts[numbers], entered, numbers, open_[places])
-
-    def _batch(
-        self, values: np.ndarray, entered: np.ndarray, numbers: np.ndarray, places: np.ndarray
-    ) -> pa.RecordBatch:
-        """Of pairs of left values and right rows the aggregates by left row and group, in the order of the pairs."""
-        ids = self.rows.all()[2][places]
-        pairs = KeyTable(["int", "int"])
-        of = pairs.map([views.column(pa.array(numbers)), views.column(pa.array(ids))], len(ids))
-        accumulators = self.shape.accumulators()
-        names = [name for name in self.pairs.names if name not in (self.seen_as, LEFT_ENTERED)]
-        columns = dict(zip(names, self.rows.columns(names, places), strict=True))
-        if self.seen_as in self.pairs.names:
-            columns[self.seen_as] = from_physical(values, self.types[LEFT])
-        if self.stamped:
-            columns[LEFT_ENTERED] = pa.array(entered)
-        rows = pa.table([columns[n] for n in self.pairs.names], schema=self.pairs) if columns else None
-        prepared = self.shape.prepare(_one_batch(rows, len(of)))
-        for accumulator, value in zip(accumulators, prepared, strict=True):
-            accumulator.grow(len(pairs))
-            accumulator.update(of, value)
-        firsts = np.unique(of, return_index=True)[1]
-        keys = self.rows.columns(self.spec.keys, places[firsts])
-        at = from_physical(values[firsts], self.types[LEFT])
-        return pa.RecordBatch.from_arrays([*keys, at, *self.shape.results(accumulators)], schema=self.output)
 
     def _free(self) -> None:
         """Right rows that no left row needs, or will."""
@@ -234,9 +171,9 @@ class ResampleOperator:
         bound = self.ports.frontiers[LEFT].bound(self.spec.left)
         least = -math.inf if bound is None else bound
         to_come = np.array(as_int64(least) if self.whole else float(least), self.dtype)
-        waiting = self._numbers_below(self.lefts, self.passed)
+        waiting = self.lefts.numbers_below(self.passed)
         none = INT64_MAX if self.whole else math.inf
-        here = np.append(self.lefts, np.array(none, self.dtype))[waiting]
+        here = np.append(self.lefts.values, np.array(none, self.dtype))[waiting]
         each = np.minimum(here, to_come)
         needed = is_near_or_above(times, each[ids], self.spec.size)
         return needed & (each[ids] != none)
@@ -245,7 +182,7 @@ class ResampleOperator:
         """The first left row, which some group may still bring a row to; else the first right row."""
         spec, size = self.spec, self.spec.size
         if len(self.lefts):
-            at = self.lefts[0].item()
+            at = self.lefts.values[0].item()
             what = f"left row at {spec.left} = {show_time(at, self.types[LEFT])}"
             return Held(what, RIGHT, Punctuation({spec.times[RIGHT]: above(at + size)}))
         if not len(self.rows):
@@ -261,8 +198,7 @@ class ResampleOperator:
             if not self._changed[name]:
                 continue
             if count:
-                lefts = pa.record_batch({"at": self.lefts, **({"entered": self.stamps} if self.stamped else {})})
-                yield name, lefts if name == _LEFT else self.rows.all()[0]
+                yield name, self.lefts.to_batch() if name == _LEFT else self.rows.all()[0]
             elif self._saved[name]:
                 yield name, None
             self._changed[name], self._saved[name] = False, count > 0
@@ -271,9 +207,8 @@ class ResampleOperator:
         found = dict(parts)
         self.late_unused = load_common(found, self.ports)
         left, right = found.get(_LEFT), found.get(_RIGHT)
-        self.lefts = np.zeros(0, self.dtype) if left is None else views.column(left.column(0)).data.copy()
-        if self.stamped:
-            self.stamps = np.zeros(0, np.int64) if left is None else views.column(left.column(1)).data.copy()
+        stamped = self.results.stamped
+        self.lefts = LeftRows.empty(self.dtype, stamped) if left is None else LeftRows.from_batch(left, stamped)
         self.rows.clear()
         self.passed = self.passed[:0]
         if right is not None:
@@ -281,10 +216,3 @@ class ResampleOperator:
             self._look_up_groups()
         self._changed = {_LEFT: False, _RIGHT: False}
         self._saved = {_LEFT: left is not None, _RIGHT: right is not None}
-
-
-def _one_batch(rows: pa.Table | None, count: int) -> pa.RecordBatch:
-    """The pairs as one batch; where aggregates look at no column, as many rows of nothing."""
-    if rows is None:
-        return pa.RecordBatch.from_arrays([pa.nulls(count)], names=[""])
-    return rows.combine_chunks().to_batches()[0]

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.group_values import of_column
-from oop.operators.held_rows import as_type, own_copy, plain_type
+from oop.operators.held_rows import as_type, held_as, plain_schema
 from oop.operators.keys import KeyTable, read_key
-from oop.operators.pieces import take_short
+from oop.operators.pieces import append_beside, one_piece
 from oop.punctuation.patterns import Value
 
 Piece = tuple[pa.RecordBatch, np.ndarray, np.ndarray]
@@ -23,7 +23,7 @@ class RightRows:
 
     def __init__(self, schema: pa.Schema, on: str, keys: Sequence[str]) -> None:
         self.schema, self.on, self.keys = schema, on, tuple(keys)
-        self._plain = pa.schema([pa.field(f.name, plain_type(f.type)) for f in schema])
+        self._plain = plain_schema(schema)
         self._kinds = [views.key_kind(schema.field(k).type) for k in keys]
         self.clear()
 
@@ -56,19 +56,17 @@ class RightRows:
     def add(self, batch: pa.RecordBatch, ids: np.ndarray) -> None:
         if not batch.num_rows:
             return
-        columns = [as_type(own_copy(batch.column(f.name)), f.type) for f in self._plain]
-        held = pa.RecordBatch.from_arrays(columns, schema=self._plain)
+        held = held_as(batch, self._plain)
         self._append(held, views.times(held.column(self.on)).copy(), ids)
 
     def _append(self, batch: pa.RecordBatch, times: np.ndarray, ids: np.ndarray) -> None:
         self._count += len(ids)
         self.nbytes += batch.nbytes + times.nbytes + ids.nbytes
-        together = [*take_short(self._pieces, len(ids), _rows_of), (batch, times, ids)]
-        self._pieces.append(_one_piece(together))
+        append_beside(self._pieces, (batch, times, ids))
 
     def all(self) -> Piece:
         """The rows, their times and groups, in one piece."""
-        self._pieces = [_one_piece(self._pieces)]
+        self._pieces = [one_piece(self._pieces)]
         return self._pieces[0]
 
     def keep(self, needed: np.ndarray) -> None:
@@ -93,14 +91,3 @@ class RightRows:
         """These columns of some rows, in their own types."""
         taken = self.all()[0].select(list(names)).take(pa.array(rows))
         return [as_type(c, self.schema.field(n).type) for n, c in zip(names, taken.columns, strict=True)]
-
-
-def _rows_of(piece: Piece) -> int:
-    return len(piece[2])
-
-
-def _one_piece(pieces: Sequence[Piece]) -> Piece:
-    if len(pieces) == 1:
-        return pieces[0]
-    batches, times, ids = zip(*pieces, strict=True)
-    return pa.concat_batches(batches), np.concatenate(times), np.concatenate(ids)

@@ -16,9 +16,10 @@ from oop.kernels import dispatch, views
 from oop.operators import time_slices
 from oop.operators.base import Part
 from oop.operators.coverage import covered
-from oop.operators.held_rows import HeldRows, as_type, plain_type
+from oop.operators.held_rows import as_type, plain_type
 from oop.operators.keys import KeyTable, read_key
 from oop.operators.ordering import order_rows
+from oop.operators.placed_rows import PlacedRows
 from oop.operators.slice_parts import SliceParts
 from oop.operators.time_slices import MOST, WIDEST
 from oop.operators.times import FAR, NULL_SLOT, slots_of
@@ -30,7 +31,7 @@ class _Slice:
     """Keys by id; and by the same id a row of each, where rows are kept."""
 
     keys: KeyTable
-    rows: HeldRows | None
+    rows: PlacedRows | None
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -230,7 +231,7 @@ class BestRows(SeenKeys):
         super().__init__(schema, keys, on)
 
     def _new(self) -> _Slice:
-        return _Slice(KeyTable(self._kinds), HeldRows(self.schema))
+        return _Slice(KeyTable(self._kinds), PlacedRows(self.schema))
 
     def _take(self, part: _Slice, batch: pa.RecordBatch, rows: np.ndarray | None, ids: np.ndarray, before: int) -> bool:
         assert part.rows is not None
@@ -245,7 +246,7 @@ class BestRows(SeenKeys):
                 part.rows.rewrite(np.arange(len(part)))
         return True
 
-    def _compare(self, rows: HeldRows, new: pa.RecordBatch, ids: np.ndarray, before: int) -> None:
+    def _compare(self, rows: PlacedRows, new: pa.RecordBatch, ids: np.ndarray, before: int) -> None:
         """Rows against each other, and against those that are held of their keys."""
         known = np.unique(ids[ids < before])
         held = rows.take(self.by, known)

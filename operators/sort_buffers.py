@@ -1,7 +1,7 @@
 """The buffers of `BSort`: for each group n rows, of which the least leaves when one more comes (papers/000, 5.2.2.1).
 
-Rows stand in numbered places (`held_rows.py`), so that a row costs the same however many are held. What decides is one
-word for each row (`words.py`) and the order of arrival: that is the kernel's part (`kernels.SortBuffers`).
+Rows stand in numbered places (`placed_rows.py`), so that a row costs the same however many are held. What decides is
+one word for each row (`words.py`) and the order of arrival: that is the kernel's part (`kernels.SortBuffers`).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import pyarrow as pa
 from oop.kernels import dispatch, views
 from oop.operators.base import BATCH_ROWS
 from oop.operators.coverage import INT64_MAX
-from oop.operators.held_rows import HeldRows, Places, with_room
 from oop.operators.keys import KeyTable, read_key
+from oop.operators.placed_rows import PlacedRows, Places, with_room
 from oop.operators.words import from_words, to_words
 
 _GONE = 65_536  # rows that have left which may still have numbers
@@ -41,7 +41,7 @@ class SortBuffers:
 
     def _start(self) -> None:
         self.places = Places()
-        self.rows = HeldRows(self.schema)
+        self.rows = PlacedRows(self.schema)
         self.groups = KeyTable([views.key_kind(t) for t in self._types])
         self.buffers = dispatch.kernels().SortBuffers(self.slack, np.int64)
         self._words = np.zeros(0, np.int64)  # by place
@@ -66,7 +66,7 @@ class SortBuffers:
         self._words = with_room(self._words, self.places.room)
         self._words[places] = words = _words_of(batch.column(self.on))
         self._count += count
-        first = self.buffers.places
+        first = self.buffers.places  # the kernel's places are numbers of arrival: `_came` has ours by them
         self._came = with_room(self._came, first + count)
         self._came[first : first + count] = places
         ids = self.groups.map([read_key(batch.column(k)) for k in self.keys], count) if self.keys else None

@@ -134,7 +134,8 @@ def _sort(pieces: list[pa.RecordBatch], on: str) -> Run:
 
 def _order(times: np.ndarray) -> np.ndarray:
     """The rows by time, of equal ones first what came first. Most rows of a stream are in order: only the others are
-    sorted, and merged with those. Of equal ones these came first, or they would not be behind a greater one."""
+    sorted, and merged with those. Of two equal rows the one in order came first: behind the greater row that puts the
+    other out of order it would be so itself."""
     rises = times >= np.maximum.accumulate(times)
     others = np.flatnonzero(~rises)
     if 2 * len(others) > len(times):

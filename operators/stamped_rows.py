@@ -16,7 +16,7 @@ from oop.operators.base import BATCH_ROWS, Part
 from oop.operators.coverage import INT64_MAX, matching
 from oop.operators.held_rows import as_type, held_as, plain_schema, take_column
 from oop.operators.ordering import order_rows
-from oop.operators.pieces import take_short
+from oop.operators.pieces import append_beside, one_piece
 from oop.punctuation import Punctuation
 from oop.punctuation.patterns import Bound
 
@@ -71,8 +71,7 @@ class StampedRows:
         self._changed = True
         self._count += batch.num_rows
         self.nbytes += batch.nbytes + stamps.nbytes
-        together = [*take_short(self._pieces, len(stamps), _rows_of), (batch, stamps)]
-        self._pieces.append(_one_piece(together))
+        append_beside(self._pieces, (batch, stamps))
 
     def oldest(self) -> int | None:
         """When the first of them came; None if there is none."""
@@ -100,7 +99,7 @@ class StampedRows:
     def _joined(self) -> tuple[pa.RecordBatch, np.ndarray]:
         """All rows as one batch, in the order in which they came."""
         if len(self._pieces) > 1:
-            self._pieces = [_one_piece(self._pieces)]
+            self._pieces = [one_piece(self._pieces)]
         if not self._pieces:
             return _empty(self._plain), np.zeros(0, np.int64)
         return self._pieces[0]
@@ -154,17 +153,6 @@ class StampedRows:
         if held is not None and stamps is not None:
             self._append(held_as(held, self._plain), views.column(stamps.column(0)).data.copy())
         self._changed, self._saved = False, held is not None
-
-
-def _rows_of(piece: _Piece) -> int:
-    return len(piece[1])
-
-
-def _one_piece(pieces: Sequence[_Piece]) -> _Piece:
-    if len(pieces) == 1:
-        return pieces[0]
-    batches, stamps = zip(*pieces, strict=True)
-    return pa.concat_batches(batches), np.concatenate(stamps)
 
 
 def _taken(batch: pa.RecordBatch, rows: np.ndarray, schema: pa.Schema) -> pa.RecordBatch:

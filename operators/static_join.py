@@ -1,4 +1,4 @@
-"""Join of a stream with a static table, which is read once and held once (Aurora, sections 2.1 and 5.2.2.3).
+"""Join of a stream with a static table, which is read once and held once (papers/000, sections 2.1 and 5.2.2.3).
 
 Every row meets the table as it is, so nothing of the stream is held, and promises pass.
 """
@@ -32,7 +32,7 @@ _ANY = Reach(-math.inf, math.inf)
 
 @dataclass(frozen=True, eq=False)
 class StaticJoin(Spec):
-    """``on`` are pairs of a column of the stream and one of the table."""
+    """``on`` are pairs of a column of the stream and one of the table, ``text`` is how they are shown."""
 
     table: pa.Table
     on: tuple[tuple[str, str], ...]

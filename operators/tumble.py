@@ -26,7 +26,7 @@ from oop.operators.input import show_row
 from oop.operators.keys import KeyTable, read_key
 from oop.operators.marks import is_late
 from oop.punctuation import END, Frontier, Interest, Punctuation
-from oop.punctuation.translate import carry, carry_promise
+from oop.punctuation.translate import carry, carry_promise, identity
 
 _RUN = "run"
 
@@ -48,12 +48,12 @@ class Tumble(Spec):
         return unique_schema(Shape(inputs[0], self.keys, self.aggregates).fields())
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return carry(frontiers[0], {k: [(k, None)] for k in self.keys}, {k: [k] for k in self.keys})
+        return carry(frontiers[0], *identity(self.keys))
 
     def translate_promise(
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
-        return carry_promise(punct, {k: [(k, None)] for k in self.keys}, {k: [k] for k in self.keys})
+        return carry_promise(punct, *identity(self.keys))
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         return [[Interest(self.keys, by=self.keys)]]

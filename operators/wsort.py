@@ -30,7 +30,7 @@ from oop.operators.base import (
     read_text,
     text_part,
 )
-from oop.operators.held_rows import as_type, check_takeable
+from oop.operators.held_rows import check_takeable, laid_out
 from oop.operators.input import show_row
 from oop.operators.ledger import Entry, Ledger
 from oop.operators.marks import is_late
@@ -189,11 +189,8 @@ class WSortOperator:
         self.ledger.load(found.items())
         self.rows.load(found)
         last, clock = found.get(_LAST), found.get(_CLOCK)
-        self.last = None
-        if last is not None:
-            fields = [self.schema.field(name) for name in last.schema.names]
-            columns = [as_type(column, f.type) for column, f in zip(last.columns, fields, strict=True)]
-            self.last = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+        own = None if last is None else pa.schema([self.schema.field(name) for name in last.schema.names])
+        self.last = None if last is None else laid_out(last, own)
         if clock is not None:
             said = read_text(clock)
             assert isinstance(said, Mapping)

@@ -12,9 +12,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from oop.aurora.arguments import named_functions, wrong
 from oop.aurora.assuming import Assume
 from oop.aurora.windows import ArrivalWindow, OpenedWindow
-from oop.errors import NeverEmits, OopError, WrongArgument
+from oop.errors import NeverEmits, OopError
 from oop.operators.aggregates import Aggregate as Function
 from oop.operators.aggregates import count
 from oop.operators.arrival import timeout_in
@@ -78,11 +79,11 @@ class Aggregate:
         self.timeout = None if timeout is None else timeout_in(timeout)
         if isinstance(advance, Expr):
             if timeout is not None:
-                raise ValueError("windows that begin where a predicate holds have no timeout")
+                raise wrong("windows that begin where a predicate holds have no timeout", "leave out timeout=")
             if offset:
-                raise ValueError("windows that begin where a predicate holds have no offset")
+                raise wrong("windows that begin where a predicate holds have no offset", "leave out offset=")
         if assuming.on == TUP and offset:
-            raise ValueError(f"windows on {TUP} begin with the first row: leave out offset=")
+            raise wrong(f"windows on {TUP} begin with the first row", "leave out offset=")
 
     @property
     def order(self) -> Order:
@@ -111,15 +112,14 @@ class Aggregate:
 
     def _check_spans(self, type_: pa.DataType) -> None:
         """In Aurora's words, before they are those of a window."""
-        for name, span in (("size", self.size), ("advance", self.advance)):
+        spans = {"size": self.size} if isinstance(self.advance, Expr) else {"size": self.size, "advance": self.advance}
+        for name, span in spans.items():
             try:
-                if (name == "advance" and isinstance(span, Expr)) or duration_in(span, type_) > 0:  # type: ignore[arg-type]
-                    continue
-            except OopError as wrong:
-                raise wrong.located(user_line()) from None
-            raise WrongArgument(
-                f"the {name} of a window is greater than 0, not {span!r}", at=user_line(), hint="write 60, or '1h'"
-            )
+                is_span = duration_in(span, type_) > 0
+            except OopError as error:
+                raise error.located(user_line()) from None
+            if not is_span:
+                raise wrong(f"the {name} of a window is greater than 0, not {span!r}", "write 60, or '1h'")
 
     def _window(self) -> Window:
         if isinstance(self.advance, Expr):
@@ -142,7 +142,10 @@ class Slide(Aggregate):
         type_ = assumed.schema.field(self.order.on).type
         self._check_spans(type_)
         if not isinstance(self.advance, Expr) and duration_in(self.advance, type_) > duration_in(self.size, type_):
-            raise ValueError(f"Slide leaves no row out: advance={self.advance!r} is more than size={self.size!r}")
+            raise wrong(
+                f"Slide leaves no row out: advance={self.advance!r} is more than size={self.size!r}",
+                "use Aggregate for that",
+            )
         return self._aggregated(assumed, self.order.group_by)
 
 
@@ -175,9 +178,12 @@ class XSection(Aggregate):
     ) -> None:
         super().__init__(F, assuming, size, advance, timeout, offset=offset)
         if not assuming.group_by:
-            raise ValueError("XSection works across the streams of a composite one: an order with group_by")
+            raise wrong(
+                "XSection works across the streams of a composite one, told apart by the order",
+                "write oop.Order(…, group_by='Sid')",
+            )
         if assuming.on == TUP:
-            raise ValueError(f"rows of different groups have no common {TUP}: take an order on an attribute")
+            raise wrong(f"rows of different groups have no common {TUP}", "take an order on an attribute")
         self.assume = Assume(assuming, groups, idle)
 
     def __call__(self, stream: Stream) -> Stream:
@@ -191,13 +197,3 @@ class XSection(Aggregate):
                 hint="name them with groups=[…], retire silent ones with idle=…, or punctuate=oop.at_end()",
             )
         return self._aggregated(assumed, ())
-
-
-def named_functions(F: Any) -> dict[str, Function]:
-    """What is computed, by the names of the columns."""
-    if not isinstance(F, Mapping) or not all(isinstance(name, str) for name in F):
-        raise TypeError(f"F is a dict from names to aggregates, such as {{'n': oop.count()}}, not {F!r}")
-    for name, function in F.items():
-        if not isinstance(function, Function):
-            raise TypeError(f"{name} is not an aggregate such as oop.count(): {function!r}")
-    return dict(F)

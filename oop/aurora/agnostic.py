@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from oop.aurora.assuming import check_stream
-from oop.errors import WrongArgument
+from oop.aurora.arguments import check_stream, wrong
 from oop.operators.expressions import Expr
-from oop.site import user_line
 from oop.stream import Stream, union
 
 
@@ -58,7 +56,7 @@ class Union:
 
     def __call__(self, *streams: Stream) -> Stream:
         if not streams:
-            raise WrongArgument("a union is of at least one stream", at=user_line(), hint="write Union()(a, b)")
+            raise wrong("a union is of at least one stream", "write Union()(a, b)")
         for stream in streams:
             check_stream(stream)
         return union(*streams)

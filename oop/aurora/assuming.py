@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from oop.errors import OopError, UnknownColumn, WrongArgument
+from oop.aurora.arguments import check_stream, no_order, wrong
+from oop.errors import OopError, UnknownColumn
 from oop.operators import assume
 from oop.operators.group_values import of_value
 from oop.operators.order import TUP, Order
@@ -38,16 +39,20 @@ class Assume:
         if not isinstance(order, Order):
             raise no_order(order)
         if groups is not None and idle is not None:
-            raise ValueError("give groups= (all that there are) or idle= (when a group no longer counts), not both")
-        if isinstance(groups, str) or not (groups is None or isinstance(groups, Iterable)):
-            raise WrongArgument(
-                f"groups= is a list of groups, not {groups!r}", at=user_line(), hint=f"write groups=[{groups!r}]"
+            raise wrong(
+                "groups= and idle= exclude each other",
+                "give groups= (all that there are), or idle= (when one no longer counts)",
             )
+        if isinstance(groups, str) or not (groups is None or isinstance(groups, Iterable)):
+            raise wrong(f"groups= is a list of groups, not {groups!r}", f"write groups=[{groups!r}]")
         if (groups is not None or idle is not None) and not order.group_by:
-            raise ValueError(f"groups= and idle= go with an order by group, not with an {order}")
+            raise wrong(
+                f"groups= and idle= go with an order by group, not with an {order}",
+                "write oop.Order(…, group_by='Sid')",
+            )
         self.order, self.groups, self.idle = order, None if groups is None else tuple(groups), idle
         if self.groups == ():
-            raise ValueError("groups= is a list of at least one group")
+            raise wrong("groups= is a list of at least one group", "name all that there are: groups=[…]")
 
     def __call__(self, stream: Stream) -> Stream:
         check_stream(stream)
@@ -66,24 +71,8 @@ class Assume:
             type_ = schema.field(order.group_by[0]).type
             groups = None if self.groups is None else tuple(of_value(value, type_) for value in self.groups)
             idle = None if self.idle is None else duration_in(self.idle, schema.field(order.on).type)
-        except OopError as wrong:
-            raise wrong.located(user_line()) from None
+        except OopError as error:
+            raise error.located(user_line()) from None
         if idle is not None and idle <= 0:
-            raise ValueError(f"idle is greater than 0, not {self.idle!r}")
+            raise wrong(f"idle is greater than 0, not {self.idle!r}", "write 60, or '1h'")
         return assume.Assume(order, groups, idle)
-
-
-def check_stream(stream: Any) -> None:
-    if not isinstance(stream, Stream):
-        raise WrongArgument(
-            f"an operator is applied to streams, not to a {type(stream).__name__}",
-            at=user_line(),
-            hint="make one of it: oop.source(…, time='Time', punctuate=None)",
-        )
-
-
-def no_order(given: object) -> WrongArgument:
-    """The error for what is none."""
-    return WrongArgument(
-        f"what is assumed is an order, not {given!r}", at=user_line(), hint="write oop.Order('Time', slack=2)"
-    )

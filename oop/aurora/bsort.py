@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oop.aurora.assuming import check_stream, no_order
+from oop.aurora.arguments import check_stream, no_order
 from oop.operators.order import TUP, Order
 from oop.stream import Stream
 

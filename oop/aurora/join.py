@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from oop.aurora.arguments import wrong
 from oop.aurora.assuming import Assume
 from oop.aurora.equalities import Pairs, equalities
 from oop.errors import OopError, SchemaMismatch
@@ -52,29 +53,33 @@ class Join:
         self, P: Expr | None, size: Duration | None = None, left: Order | None = None, right: Order | None = None
     ) -> None:
         if P is not None and not isinstance(P, Expr):
-            raise TypeError(f"P is an expression such as oop.col('Pos') == oop.col('Pos_right'), not {P!r}")
+            raise wrong(f"P is an expression, not {P!r}", "write oop.col('Pos') == oop.col('Pos_right'), or None")
         self.predicate, self.size = P, size
         self.sides = tuple(None if order is None else Assume(order) for order in (left, right))
 
     def __call__(self, left: Any, right: Any) -> Stream:
         streams = [isinstance(side, Stream) for side in (left, right)]
         if not any(streams):
-            raise TypeError("of the two sides of a join one is a stream")
+            raise wrong(
+                "of the two sides of a join one is a stream", "make one: oop.source(…, time='Time', punctuate=None)"
+            )
         try:
             if all(streams):
                 return self._of_streams(left, right)
             self._check_static(streams.index(False))
             return self._with_right_table(left, right) if streams[0] else self._with_left_table(left, right)
-        except OopError as wrong:
-            raise wrong.located(user_line()) from wrong.__cause__
+        except OopError as error:
+            raise error.located(user_line()) from error.__cause__
 
     def _of_streams(self, left: Stream, right: Stream) -> Stream:
         first, second = self.sides
         if self.size is None or first is None or second is None:
-            raise TypeError("a join of two streams has a size, and an order for each: Join(P, size=…, left=…, right=…)")
+            raise wrong(
+                "a join of two streams has a size, and an order for each", "write Join(P, size=…, left=…, right=…)"
+            )
         left, right = first(left), second(right)
         if duration_in(self.size, left.schema.field(first.order.on).type) < 0:
-            raise ValueError(f"the size of a join is 0 or more, not {self.size!r}")
+            raise wrong(f"the size of a join is 0 or more, not {self.size!r}", "write 60, or '1h'")
         pairs, rest = equalities(self.predicate, left.schema, right.schema)
         self._check_groups(pairs, left.schema, right.schema)
         return left.join(
@@ -100,9 +105,9 @@ class Join:
 
     def _check_static(self, table: int) -> None:
         if self.sides[table] is not None:
-            raise ValueError("a table that does not change is in no order: give one for the stream alone")
+            raise wrong("a table that does not change is in no order", "give one for the stream alone")
         if self.size is not None:
-            raise ValueError("a table that does not change is a window of infinite size: leave out size=")
+            raise wrong("a table that does not change is a window of infinite size", "leave out size=")
 
     def _with_right_table(self, left: Stream, data: Any) -> Stream:
         left = left if self.sides[0] is None else self.sides[0](left)

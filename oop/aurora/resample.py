@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from oop.aurora.aggregate import named_functions
+from oop.aurora.arguments import named_functions
 from oop.aurora.assuming import Assume
 from oop.operators.aggregates import Aggregate as Function
 from oop.operators.order import Order

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from oop.aurora.aggregate import named_functions
 from oop.aurora.agnostic import Filter, Union
-from oop.aurora.assuming import check_stream
+from oop.aurora.arguments import check_stream, named_functions, wrong
 from oop.errors import OopError, SchemaMismatch, UnknownColumn
 from oop.operators import tumble
 from oop.operators.aggregates import ACCOUNTS
@@ -50,8 +49,8 @@ class Tumble:
                 raise UnknownColumn.of(key, stream.schema.names, at=user_line())
         try:
             functions = tuple((n, self._over(stream, f)) for n, f in self.functions.items())
-        except OopError as wrong:
-            raise wrong.located(user_line()) from None
+        except OopError as error:
+            raise error.located(user_line()) from None
         spec = tumble.Tumble(self.keys, functions, self.timeout)
         call = f"Tumble({', '.join(f'{n}={f.function}' for n, f in functions)})"
         return stream._then(spec, call, time=stream.time if stream.time in self.keys else None)
@@ -82,7 +81,7 @@ class Tumble:
         box if equal values come together in the stream; else windows of equal values become one.
         """
         if not self.keys:
-            raise ValueError("there is nothing to bring into order: the Tumble has no group_by")
+            raise wrong("there is nothing to bring into order: the Tumble has no group_by", "write Tumble(F, 'A')")
         united = Union()(*parts)
         return self.combined((sort or (lambda s: s.sort(*self.keys[1:], on=self.keys[0])))(united))
 

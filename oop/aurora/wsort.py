@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oop.aurora.assuming import check_stream
+from oop.aurora.arguments import check_stream, wrong
 from oop.operators.arrival import timeout_in
 from oop.punctuation.durations import Duration
 from oop.stream import Stream
@@ -20,7 +20,7 @@ class WSort:
 
     def __init__(self, *columns: str, timeout: Duration) -> None:
         if not columns:
-            raise ValueError("WSort sorts by at least one attribute")
+            raise wrong("WSort sorts by at least one attribute", "write WSort('A', timeout='1s')")
         timeout_in(timeout)  # refuses what is none
         self.columns, self.timeout = columns, timeout
 

@@ -34,7 +34,7 @@ from oop.operators.arrival import CLOCK, arrives_at
 from oop.operators.base import BATCH_ROWS, Asks, Element, Narrowing
 from oop.operators.input import InputOperator
 from oop.operators.ledger import Ledger
-from oop.operators.qos import ENTERED, Clocked
+from oop.operators.qos import ENTERED, ReadsClock
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
 from oop.preaggregating import notes, preaggregated
 from oop.punctuation import END, GroupPromises, Punctuation
@@ -257,7 +257,7 @@ class Run:
                 for progress in operator.clocked:  # refuses a clock that cannot count in the column's unit
                     self._clock.now(node.schema.field(progress.attribute).type)
                     timers = True
-            if isinstance(operator, Clocked):
+            if isinstance(operator, ReadsClock):
                 operator.now = partial(self._clock.now, CLOCK)
             if node.spec.clocked:
                 self._clocked.append(box)

@@ -15,7 +15,7 @@ import pytest
 import oop
 from oop import aurora
 from oop.engines.metrics import BoxMetrics
-from oop.operators import buffered_windows, in_order_join_operator
+from oop.operators import in_order_join_operator, window_tables
 from oop.operators.ordered_merge import OrderedMerge
 from oop.operators.sorted_runs import SortedRuns
 from oop.testing import Harness
@@ -129,7 +129,7 @@ def answer(plan: Plan, streams: list[list[Any]], time: pa.DataType, order: str, 
 
 @pytest.mark.parametrize("name", PLANS)
 def test_in_order_gives_the_same_answer(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(buffered_windows, "_AT_ONCE", 7)
+    monkeypatch.setattr(window_tables, "AT_ONCE", 7)
     monkeypatch.setattr(in_order_join_operator, "_AT_ONCE", 3)
     for seed in range(max(fuzz.CASES // 10, 5)):
         rng = random.Random(seed)

@@ -162,6 +162,20 @@ def test_many_groups_and_many_left_rows():
     assert time.perf_counter() - start < 20
 
 
+def test_groups_whose_rows_are_gone_are_forgotten():
+    h = Harness(
+        lambda a, b: a.resample(b, within=1, by="k", n=oop.count()), {"ts": "int64"}, {"ts": "int64", "k": "int64"}
+    )
+    groups = 5_000
+    h.push({"ts": [*range(groups), 2 * groups], "k": [*range(groups), -1]}, 1)
+    h.promise(ts=groups)
+    (operator,) = [box.operator for box in h.run._boxes if box.node.spec.name == "Resample"]
+    assert operator.buffered_rows < 5 and len(operator.rows.cells) < groups
+    h.push({"ts": [2 * groups]})
+    h.end()
+    assert h.rows() == [{"k": -1, "ts": 2 * groups, "n": 1}]
+
+
 def test_explain_says_what_is_never_freed():
     beats = oop.source(pa.table({"Time": [1]}), time="Time", punctuate=None, name="H")
     rows = pa.table({"Time": [1], "Sid": [1]})

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import oop
-from oop.operators import buffered_windows
+from oop.operators import window_tables
 from oop.operators.hybrid import HybridOperator
 from oop.operators.hybrid_costs import BUFFERED, INCREMENTAL
 from oop.testing import Harness, bag, check_operator, forced
@@ -51,7 +51,7 @@ def seen(request, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     monkeypatch.setattr(HybridOperator, "_choose", choose)
     monkeypatch.setattr(HybridOperator, "_settle", settle)
     monkeypatch.setattr(HybridOperator, "load", load)
-    monkeypatch.setattr(buffered_windows, "_AT_ONCE", 7)
+    monkeypatch.setattr(window_tables, "AT_ONCE", 7)
     monkeypatch.setenv("OOP_KERNELS", request.param)
     return happened
 
@@ -118,7 +118,7 @@ def test_switching_where_nothing_merges(seen):
 @pytest.mark.parametrize("merges", [True, False])
 @pytest.mark.parametrize("window", [oop.tumbling(5), oop.sliding(9, every=4), oop.sliding(4, every=6)], ids=str)
 def test_buffered_windows_give_the_same_answer(window, merges, monkeypatch):
-    monkeypatch.setattr(buffered_windows, "_AT_ONCE", 7)
+    monkeypatch.setattr(window_tables, "AT_ONCE", 7)
 
     def case(rng, seed):
         elements = fuzz.random_stream(rng, TIMES["int64"], grouped=seed % 2 == 0)

@@ -15,6 +15,7 @@ from oop.testing import Harness, ManualClock
 
 REPORTS = {"Sid": "string", "Time": "int64", "Pos": "int64"}
 ORDER = oop.Order("Time", group_by="Sid")
+REFUSED = r"(?s)test_boxes.py:\d+.*Hint: "
 
 
 def source(**columns: list) -> oop.Stream:
@@ -161,6 +162,31 @@ def test_tumble_times_out() -> None:
     harness.end()
     assert harness.rows() == [] and harness.buffered_rows == 0
     assert harness.run.metrics.box("Tumble").late_unused == 2
+
+
+def test_a_tumble_is_saved_with_its_time() -> None:
+    """Since when its window is open, and whether it is out already."""
+    clock = ManualClock(0)
+
+    def start() -> Harness:
+        box = aurora.Tumble({"n": oop.count()}, "Sid", timeout=5)
+        return Harness(box, REPORTS, time="Time", punctuate=oop.at_end(), clock=clock)
+
+    harness = start()
+    harness.tick()
+    harness.push({"Sid": ["a"], "Time": [0], "Pos": [0]})
+    snapshot = None
+    for now, expected in ((4, []), (6, [{"Sid": "a", "n": 1}]), (7, [])):
+        snapshot = harness.save(snapshot)
+        other = start()
+        other.load(snapshot, harness.given)
+        harness = other
+        clock.advance(now - clock.now(pa.int64()))
+        harness.tick()
+        assert harness.rows() == expected
+    harness.push({"Sid": ["a", "b"], "Time": [0, 0], "Pos": [0, 0]})
+    harness.end()
+    assert harness.rows() == [{"Sid": "b", "n": 1}], "a is out, and what came for it since is ignored"
 
 
 def test_a_live_source_times_out() -> None:
@@ -338,7 +364,7 @@ def test_a_count_of_a_split_is_that_of_one_machine() -> None:
     ],
 )
 def test_wrong_arguments(make) -> None:
-    with pytest.raises(TypeError):
+    with pytest.raises(oop.WrongArgument, match=REFUSED):
         make()
 
 
@@ -350,7 +376,6 @@ def test_wrong_arguments(make) -> None:
         lambda s: aurora.Aggregate({}, oop.Order("Tup#"), 1, 1, offset=5),
         lambda s: aurora.Aggregate({}, ORDER, 0, 1)(s),
         lambda s: aurora.Aggregate({}, ORDER, 1, 1, timeout=0),
-        lambda s: aurora.Aggregate({}, ORDER, "1h", "1h")(s),
         lambda s: aurora.Slide({"n": oop.count()}, ORDER, 2, 3)(s),
         lambda s: aurora.XSection({}, oop.Order("Time"), 1, 1),
         lambda s: aurora.XSection({}, oop.Order("Tup#", group_by="Sid"), 1, 1),
@@ -365,8 +390,13 @@ def test_wrong_arguments(make) -> None:
     ],
 )
 def test_wrong_values(make) -> None:
-    with pytest.raises(ValueError):
+    with pytest.raises(oop.WrongArgument, match=REFUSED):
         make(source(Time=[1], Sid=["a"]))
+
+
+def test_a_size_in_hours_of_plain_numbers_has_no_meaning() -> None:
+    with pytest.raises(ValueError, match="'1h' has no meaning; give a number"):
+        aurora.Aggregate({}, ORDER, "1h", "1h")(source(Time=[1], Sid=["a"]))
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,9 @@ def test_a_window_from_a_row_may_end_at_the_last_number() -> None:
         lambda s: oop.Order("Time", group_by=5),
         lambda s: oop.Order("Time", group_by=[None]),
         lambda s: oop.Order("Tup#", slack=1),
+        lambda s: aurora.WSort(timeout=1),
+        lambda s: s.resample(s, within=-1, **COUNT),
+        lambda s: s.resample(s, within=1, n=5),
     ],
 )
 def test_what_is_refused_names_the_line_and_what_to_write(make: Any) -> None:

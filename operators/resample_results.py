@@ -1,0 +1,76 @@
+"""The results of a `Resample`: F over the right rows near a left row, by group (papers/000, section 5.2.2.4).
+
+Pairs of left and right rows are laid out and aggregated as groups are, so any aggregate does, also of the left value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.operators.band import LEFT, RIGHT
+from oop.operators.groups import Shape
+from oop.operators.keys import KeyTable
+from oop.operators.near_rows import near_rows
+from oop.operators.qos import LEFT_ENTERED
+from oop.operators.resample_lefts import LeftRows
+from oop.operators.resample_rows import RightRows
+from oop.operators.times import from_physical
+
+if TYPE_CHECKING:
+    from oop.operators.resample import Resample
+
+
+class NearResults:
+    """``stamped`` says whether aggregates look at when left rows entered."""
+
+    def __init__(self, spec: Resample, inputs: Sequence[pa.Schema]) -> None:
+        self.keys, self.size = spec.keys, spec.size
+        self.output = spec.schema(inputs)
+        self.type = inputs[LEFT].field(spec.left).type
+        self.seen_as = spec.seen_as(inputs[RIGHT])
+        used = frozenset().union(*(a.columns() for _, a in spec.aggregates))
+        self.pairs = pa.schema([f for f in spec.pair_schema(inputs) if f.name in used])
+        self.shape = Shape(self.pairs, (), spec.aggregates)
+        self.stamped = LEFT_ENTERED in self.pairs.names
+
+    def of(self, lefts: LeftRows, rows: RightRows, first: np.ndarray, last: np.ndarray) -> Iterator[pa.RecordBatch]:
+        """The results of left rows, for each group those from number ``first`` up to ``last``."""
+        if not (last > first).any():
+            return
+        _, times, ids = rows.all()
+        open_ = np.flatnonzero((last > first)[ids])
+        for numbers, near in near_rows(lefts.values, first[ids[open_]], last[ids[open_]], times[open_], self.size):
+            yield self._batch(lefts, numbers, rows, open_[near])
+
+    def _batch(self, lefts: LeftRows, numbers: np.ndarray, rows: RightRows, places: np.ndarray) -> pa.RecordBatch:
+        """Of pairs, by the numbers of left rows and the places of right ones, the aggregates by left row and group, in
+        the order of the pairs."""
+        groups = rows.all()[2][places]
+        results = KeyTable(["int", "int"])
+        ids = results.map([views.column(pa.array(numbers)), views.column(pa.array(groups))], len(places))
+        accumulators = self.shape.accumulators()
+        prepared = self.shape.prepare(self._pairs(lefts, numbers, rows, places))
+        for accumulator, value in zip(accumulators, prepared, strict=True):
+            accumulator.grow(len(results))
+            accumulator.update(ids, value)
+        firsts = np.unique(ids, return_index=True)[1]
+        keys = rows.columns(self.keys, places[firsts])
+        at = from_physical(lefts.values[numbers[firsts]], self.type)
+        return pa.RecordBatch.from_arrays([*keys, at, *self.shape.results(accumulators)], schema=self.output)
+
+    def _pairs(self, lefts: LeftRows, numbers: np.ndarray, rows: RightRows, places: np.ndarray) -> pa.RecordBatch:
+        """What aggregates look at; where that is no column, as many rows of nothing."""
+        if not len(self.pairs):
+            return pa.RecordBatch.from_arrays([pa.nulls(len(places))], names=[""])
+        names = [name for name in self.pairs.names if name not in (self.seen_as, LEFT_ENTERED)]
+        columns = dict(zip(names, rows.columns(names, places), strict=True))
+        if self.seen_as in self.pairs.names:
+            columns[self.seen_as] = from_physical(lefts.values[numbers], self.type)
+        if lefts.stamps is not None:
+            columns[LEFT_ENTERED] = pa.array(lefts.stamps[numbers])
+        return pa.RecordBatch.from_arrays([columns[name] for name in self.pairs.names], schema=self.pairs)
