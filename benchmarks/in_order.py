@@ -1,6 +1,6 @@
 """In order against out of order, on one thread each: count by (src, dst) per window of 1 s, tumbling and sliding, of
 rows that come in order; with a tenth of the rows late by up to 2 s, where the in-order plan has to sort; and of two
-inputs, one 1 s behind the other, where it has to merge.
+inputs, one 1 s behind the other, where it has to merge. And of rows in order the count in many small sliding windows.
 
     python benchmarks/in_order.py --full
 """
@@ -17,7 +17,7 @@ from _contenders import WARM_UP_ROWS, timed
 from _harness import Call, Case, Ratio, Run, at_least, compare, options
 from _workload import BATCH_ROWS, SECOND, Workload, read
 
-QUERIES = ("tumbling", "sliding", "disorder", "skew")
+QUERIES = ("tumbling", "sliding", "small windows", "disorder", "skew")
 SKEW = SECOND // BATCH_ROWS  # batches: a million rows are a second of stream
 
 
@@ -36,7 +36,7 @@ def measure(path: str, query: str, order: str) -> dict[str, Any]:
     import oop
 
     table = read(Path(path))
-    policy = oop.slack("2s", every="100ms") if query == "disorder" else oop.ordered(every="100ms")
+    policy = oop.slack("2s", every="100ms") if query == "disorder" else oop.ordered(every="100us" if query == "small windows" else "100ms")
 
     def source(batches: Any, behind: int) -> oop.Stream:
         """Rows that come one batch in a round, the first after so many rounds."""
@@ -47,6 +47,8 @@ def measure(path: str, query: str, order: str) -> dict[str, Any]:
         found = source(batches, 0)
         if query == "skew":
             found = found.union(source(batches, SKEW))
+        if query == "small windows":  # of 1,000 rows, every 100
+            return found.window(oop.sliding("1ms", every="100us")).agg(n=oop.count())
         window = oop.sliding("1s", every="250ms") if query == "sliding" else oop.tumbling("1s")
         return found.window(window).group_by("src", "dst").agg(n=oop.count())
 
@@ -58,7 +60,7 @@ def measure(path: str, query: str, order: str) -> dict[str, Any]:
     batches = table.to_batches()
     first, _ = timed(work, batches)
     seconds, (answer, held) = timed(work, batches)
-    times = {"sliding": 4, "skew": 2}.get(query, 1)
+    times = {"sliding": 4, "small windows": 10, "skew": 2}.get(query, 1)
     check = {"rows": pc.sum(answer["n"]).as_py() // times, "groups": answer.num_rows}
     return {"seconds": seconds, "first_seconds": first, "rows": table.num_rows, "held": held, "check": check}
 

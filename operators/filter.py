@@ -35,12 +35,12 @@ class Filter(Spec):
     def translate_promise(
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
-        return None if punct.where and self.predicate.fixed() else [punct]
+        return None if self.predicate.fixed().keys() & punct.where.keys() else [punct]
 
     def translate_groups(
         self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[GroupPromises] | None:
-        return None if self.predicate.fixed() else [promises]
+        return None if self.predicate.fixed().keys() & set(promises.columns) else [promises]
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [None if wanted is None else wanted | self.predicate.columns()]
