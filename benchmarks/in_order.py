@@ -36,7 +36,11 @@ def measure(path: str, query: str, order: str) -> dict[str, Any]:
     import oop
 
     table = read(Path(path))
-    policy = oop.slack("2s", every="100ms") if query == "disorder" else oop.ordered(every="100us" if query == "small windows" else "100ms")
+    policy = (
+        oop.slack("2s", every="100ms")
+        if query == "disorder"
+        else oop.ordered(every="100us" if query == "small windows" else "100ms")
+    )
 
     def source(batches: Any, behind: int) -> oop.Stream:
         """Rows that come one batch in a round, the first after so many rounds."""

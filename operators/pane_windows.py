@@ -19,7 +19,7 @@ from oop.operators.keys import KeyTable
 from oop.operators.panes import PaneCode
 
 _AT_ONCE = 65_536  # windows of groups that are put together in one go
-_DIRECTLY = 4  # panes of a window, on average, up to which it does not pay to share merges
+_DIRECTLY, _FEW = 4, 2_048  # panes of a window on average, or of all, up to which it does not pay to share merges
 
 Due = tuple[Table, np.ndarray | int, np.ndarray | int]
 """Panes, and which windows go out of them: from which on, and below which; for all groups, or for each."""
@@ -31,6 +31,8 @@ def windows_of(shape: Shape, code: PaneCode, due: Iterable[Due]) -> Iterator[Tab
     if panes is None:
         return
     places, wids = panes.going_out()
+    if not len(wids):
+        return
     order = dispatch.kernels().order_slots(wids, 0)[1]
     if order is not None:
         places, wids = places[order], wids[order]
@@ -61,28 +63,16 @@ class _Panes:
     @classmethod
     def gathered(cls, shape: Shape, code: PaneCode, due: Iterable[Due]) -> _Panes | None:
         """Only those of which a window goes out."""
-        tables: list[Table] = []
-        chosen: list[np.ndarray] = []
-        numbers: list[tuple[np.ndarray, ...]] = []
-        for table, least, bound in due:
-            first, last = code.decode_all(table.slots())
-            rows = np.flatnonzero((first < bound) & (last >= least))
-            if len(rows):
-                tables.append(table)
-                chosen.append(rows)
-                limits = (np.broadcast_to(limit, len(table))[rows] for limit in (least, bound))
-                numbers.append((first[rows], last[rows], *limits))
-        if not tables:
+        found = [some for table, *limits in due if (some := _Some.of(table, code, *limits)) is not None]
+        if not found:
             return None
-        keys = [
-            views.concat_columns(
-                kind, [_some(t.key_columns()[i], rows) for t, rows in zip(tables, chosen, strict=True)]
-            )
-            for i, kind in enumerate(shape.kinds)
-        ]
-        parts = [[a.take(rows) for a in t.accumulators] for t, rows in zip(tables, chosen, strict=True)]
-        partials = [type(of[0]).concat(of) for of in zip(*parts, strict=True)]
-        columns = [np.concatenate(of) for of in zip(*numbers, strict=True)]
+        kinds = enumerate(shape.kinds)
+        keys = [views.concat_columns(kind, [some.keys()[i] for some in found]) for i, kind in kinds]
+        parts = [some.partials() for some in found]
+        partials = parts[0] if len(parts) == 1 else [type(of[0]).concat(of) for of in zip(*parts, strict=True)]
+        columns = found[0].numbers
+        if len(found) > 1:
+            columns = [np.concatenate(of) for of in zip(*(some.numbers for some in found), strict=True)]
         groups = KeyTable(shape.kinds).map(keys, len(columns[0])) if keys else np.zeros(len(columns[0]), np.int64)
         order = _ordered(shape, columns[1], columns[0], groups)
         if order is not None:
@@ -113,8 +103,31 @@ class _Panes:
         return np.minimum(wids - self._origin, self._span - 2) + 1
 
 
-def _some(column: views.Column, rows: np.ndarray) -> views.Column:
-    return column if len(rows) == len(column) else views.take_rows(column, rows)
+class _Some:
+    """The groups of a table of which a window goes out; ``numbers`` are first and last windows, and the limits."""
+
+    def __init__(self, table: Table, rows: np.ndarray | None, numbers: list[np.ndarray]) -> None:
+        self.table, self.rows, self.numbers = table, rows, numbers
+
+    @classmethod
+    def of(cls, table: Table, code: PaneCode, least: np.ndarray | int, bound: np.ndarray | int) -> _Some | None:
+        first, last = code.decode_all(table.slots())
+        due = (first < bound) & (last >= least)
+        count = int(np.count_nonzero(due))
+        if not count:
+            return None
+        rows = None if count == len(due) else np.flatnonzero(due)
+        limits = [limit if isinstance(limit, np.ndarray) else np.full(len(due), limit) for limit in (least, bound)]
+        return cls(table, rows, [of if rows is None else of[rows] for of in (first, last, *limits)])
+
+    def keys(self) -> list[views.Column]:
+        columns = self.table.key_columns()
+        return columns if self.rows is None else [views.take_rows(column, self.rows) for column in columns]
+
+    def partials(self) -> list[Accumulator]:
+        """As they are where all are due: nothing is merged into them."""
+        accumulators = self.table.accumulators
+        return accumulators if self.rows is None else [a.take(self.rows) for a in accumulators]
 
 
 def _ordered(shape: Shape, *by: np.ndarray) -> np.ndarray | None:
@@ -135,7 +148,7 @@ def _merge_stretches(
     """Group i is the merge of the partials from its start up to its end."""
     sizes = ends - starts
     total = int(sizes.sum())
-    if total <= _DIRECTLY * len(sizes):
+    if total <= max(_DIRECTLY * len(sizes), _FEW):
         before = np.cumsum(sizes) - sizes
         ids = np.repeat(np.arange(len(sizes)), sizes)
         _merge(into, ids, shared[0], starts[ids] + np.arange(total) - before[ids])

@@ -46,6 +46,7 @@ def seen(request, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     monkeypatch.setattr(groups.Store, "is_dense", property(is_dense))
     monkeypatch.setattr(pane_windows, "_AT_ONCE", 5)
     monkeypatch.setattr(pane_windows, "_DIRECTLY", 1)
+    monkeypatch.setattr(pane_windows, "_FEW", 1)
     monkeypatch.setattr("oop.operators.hybrid.may_switch", lambda spec: False)
     monkeypatch.setenv("OOP_KERNELS", request.param)
     return happened
