@@ -209,10 +209,12 @@ def _grouped(spec: Aggregate | GroupBy | Session | Dedup | Emit, site: str, abov
 
 
 def _goes_by(attributes: Sequence[str], above: _Made) -> str | None:
-    """Of the attributes of a group the one to go by: what rows are in order of, else their time. About another, as that
+    """Of the attributes of a group the first that rows are, or can be brought, in order of. About the others, as those
     of a join's other side, there may be promises only together with it."""
-    known = [a for a in attributes if a in above.ordered] + [a for a in attributes if a == above.time]
-    return next(iter([*known, *attributes]), None)
+    for name in attributes:
+        if name in above.ordered or _releases(make_node(InputSort(name), [Edge(above.node)], "", "")):
+            return name
+    return next(iter(attributes), None)
 
 
 def _driven(spec: Spec, on: str, *, by: str | None = None, out: str | None, time: str | None, note: str) -> _Step:
@@ -228,7 +230,9 @@ def _passing(node: Node, given: Sequence[_Made]) -> _Step:
     above, spec = given[0], node.spec
     if isinstance(spec, Project):
         images = spec.crossing(node.input_schemas()[0]).attributes
-        ordered = frozenset(name for on in above.ordered for name, _ in images.get(on, ()))
+        # a bound on one time is one on the greatest of two, but the order of the one is not that of the other
+        alone = {name for name, expr in spec.columns if len(expr.columns()) == 1}
+        ordered = frozenset(name for on in above.ordered for name, _ in images.get(on, ()) if name in alone)
         names = [] if above.time is None else [name for name, f in images.get(above.time, ()) if f is None]
         return _Step(spec, [None], above.time if above.time in names else next(iter(names), None), ordered)
     kept = frozenset(above.ordered & set(node.schema.names))

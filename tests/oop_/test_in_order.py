@@ -456,6 +456,20 @@ def test_where_nothing_tells_an_order_rows_go_on_without(name):
     assert bag(found) == bag(expected) and found
 
 
+@pytest.mark.parametrize("of", [oop.greatest, oop.least])
+def test_the_order_of_a_time_is_not_that_of_two(of):
+    """A bound on one may be a bound on the other; but rows in order of the one need not be in that of the other."""
+    a, b = (
+        oop.source(pa.table({"ts": t, "k": [1, 1, 1, 1]}), time="ts", punctuate=oop.ordered(), name=s)
+        for s, t in (("a", [1, 2, 8, 9]), ("b", [2, 5, 6, 8]))
+    )
+    later = a.join(b, on="k", within=(-4, 4)).with_columns(t=of(oop.col("ts"), oop.col("ts_right")))
+    for window in (oop.tumbling(2), oop.sliding(4, every=2), oop.session(1)):
+        plan = later.window(window, on="t").agg(n=oop.count())
+        expected, found = (plan.run(order=o, engine=oop.Embedded(check=True)).to_table() for o in ("oop", "iop"))
+        assert found.equals(expected)
+
+
 def test_a_join_that_has_ended_holds_no_keys():
     schema = {"ts": "int64", "k": "string"}
     plan = lambda a, b: a.join(b, on="k", within=(0, 3))  # noqa: E731
