@@ -74,6 +74,8 @@ def in_order(root: Node, time: str | None = None) -> Node:
     for node in walk(root):
         given = [made[id(edge.node)] for edge in node.inputs]
         step = _step(node, given, [reader for reader, _ in readers.get(id(node), ())])
+        if not _has_an_order(node, given, step):
+            step = _Step(node.spec, [None] * len(given), None)
         edges = [
             _sorted(Edge(above.node, edge.route), above, on, node, sorts)
             for above, on, edge in zip(given, step.inputs, node.inputs, strict=True)
@@ -99,11 +101,32 @@ def _sorted(edge: Edge, above: _Made, on: str | None, node: Node, sorts: _Sorts)
 def _sorted_if_possible(root: Node, time: str) -> Node:
     """The result in order, unless nothing that is promised could ever release its rows."""
     found = make_node(InputSort(time), [Edge(root)], root.site, root.call)
+    return found if _releases(found) else root
+
+
+def _releases(sort: Node) -> bool:
     try:
-        check_emits(found)
+        check_emits(sort)
     except NeverEmits:
-        return root
-    return found
+        return False
+    return True
+
+
+def _has_an_order(node: Node, given: Sequence[_Made], step: _Step) -> bool:
+    """Can inputs be sorted as a step asks for? A union needs no order if not, and behind a join whose state grows
+    nothing ever tells one: there operators stay as they are out of order."""
+    if not isinstance(node.spec, Union) and not any(_grows(above.node) for above in given):
+        return True
+    return all(
+        on is None
+        or on in above.ordered
+        or _releases(make_node(InputSort(on), [Edge(above.node)], node.site, node.call))
+        for above, on in zip(given, step.inputs, strict=True)
+    )
+
+
+def _grows(root: Node) -> bool:
+    return any(isinstance(node.spec, Join) and node.spec.unbounded for node in walk(root))
 
 
 def _step(node: Node, given: Sequence[_Made], readers: Sequence[Node]) -> _Step:
@@ -113,7 +136,7 @@ def _step(node: Node, given: Sequence[_Made], readers: Sequence[Node]) -> _Step:
     if isinstance(spec, Union):
         times = {above.time for above in given}
         time = times.pop() if len(times) == 1 else None
-        if time is None:  # of nothing that all could be in order of
+        if time is None or time not in node.schema.names:  # of nothing that all could be in order of
             return _Step(spec, [None] * len(given), None)
         return _Step(OrderedMerge(spec.ports, time), [time] * len(given), time, frozenset({time}))
     if isinstance(spec, Join):
@@ -124,7 +147,7 @@ def _step(node: Node, given: Sequence[_Made], readers: Sequence[Node]) -> _Step:
         note = f"holds the rows of the last {spec.on}"
         return _Step(InOrder(spec, spec.on, spec.on, note) if sorted_ else spec, [None], spec.on, frozenset(released))
     if _grouping(spec):
-        return _grouped(spec, node.site)
+        return _grouped(spec, node.site, given[0])
     if isinstance(spec, Bucket) and any(_grouping(reader.spec) for reader in readers):
         return _Step(spec, [spec.on], given[0].time, given[0].ordered | {spec.on})
     return _passing(node, given)
@@ -158,7 +181,7 @@ def _join(spec: Join, node: Node) -> _Step:
     return _Step(join, list(spec.times), time, frozenset({time}))
 
 
-def _grouped(spec: Aggregate | GroupBy | Session | Dedup | Emit, site: str) -> _Step:
+def _grouped(spec: Aggregate | GroupBy | Session | Dedup | Emit, site: str, above: _Made) -> _Step:
     of = spec.of if isinstance(spec, Emit) else spec
     if isinstance(of, Aggregate) and any(f.function in ACCOUNTS for _, f in of.aggregates):
         raise SchemaMismatch(
@@ -178,14 +201,20 @@ def _grouped(spec: Aggregate | GroupBy | Session | Dedup | Emit, site: str) -> _
         return _driven(spec, of.on, by=WID_START, out=WINDOW_START, time=WINDOW_START, note="holds one open window")
     if isinstance(of, Session):
         return _driven(spec, of.on, out=WINDOW_END, time=WINDOW_START, note="holds one session of each key")
-    on = (of.time if of.within is not None else next(iter(of.on), None)) if isinstance(of, Dedup) else _first(of)
+    assert isinstance(of, Dedup | GroupBy)
+    on = of.time if isinstance(of, Dedup) and of.within is not None else _goes_by(of.on, above)
     if on is None:
         return _Step(spec, [None], None)
     return _driven(spec, on, out=on, time=on, note=f"holds what has the last {on}")
 
 
-def _first(spec: Spec) -> str | None:
-    return spec.on[0] if isinstance(spec, GroupBy) and spec.on else None
+def _goes_by(attributes: Sequence[str], above: _Made) -> str | None:
+    """Of the attributes of a group the first that rows are, or can be brought, in order of. About the others, as those
+    of a join's other side, there may be promises only together with it."""
+    for name in attributes:
+        if name in above.ordered or _releases(make_node(InputSort(name), [Edge(above.node)], "", "")):
+            return name
+    return next(iter(attributes), None)
 
 
 def _driven(spec: Spec, on: str, *, by: str | None = None, out: str | None, time: str | None, note: str) -> _Step:
@@ -201,7 +230,9 @@ def _passing(node: Node, given: Sequence[_Made]) -> _Step:
     above, spec = given[0], node.spec
     if isinstance(spec, Project):
         images = spec.crossing(node.input_schemas()[0]).attributes
-        ordered = frozenset(name for on in above.ordered for name, _ in images.get(on, ()))
+        # a bound on one time is one on the greatest of two, but the order of the one is not that of the other
+        alone = {name for name, expr in spec.columns if len(expr.columns()) == 1}
+        ordered = frozenset(name for on in above.ordered for name, _ in images.get(on, ()) if name in alone)
         names = [] if above.time is None else [name for name, f in images.get(above.time, ()) if f is None]
         return _Step(spec, [None], above.time if above.time in names else next(iter(names), None), ordered)
     kept = frozenset(above.ordered & set(node.schema.names))

@@ -34,6 +34,7 @@ def numbered(stream: Stream) -> Stream:
 
 def ranked(stream: Stream, time: str) -> Stream:
     """The stream with its rows ranked: by time, then by source and number there if it has them, else by value."""
+    with_number(stream.schema)  # refuses a column of the user's that has the name, also where rows are ranked by value
     try:
         check_numbers(stream._node, sources=True)
     except SchemaMismatch:

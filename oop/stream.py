@@ -123,7 +123,7 @@ class Stream:
             raise ValueError("select takes at least one column")
         return self._project(chosen, ".select")
 
-    def with_columns(self, **named: Any) -> Stream:
+    def with_columns(self, /, **named: Any) -> Stream:
         """All columns, and these beside or instead of them.
 
         >>> import oop
@@ -287,7 +287,7 @@ class Stream:
         """
         return Windowed(self, window, on)
 
-    def group_by(self, *keys: str, **named: Expr) -> Grouped:
+    def group_by(self, /, *keys: str, **named: Expr) -> Grouped:
         """Groups without a window: a key must be an attribute that the stream promises about.
 
         >>> import oop

@@ -74,7 +74,7 @@ class Windowed:
             raise wrong.located(site) from None
         self.stream, self.window, self.on, self.type = stream, window, on, type_
 
-    def group_by(self, *keys: str, **named: Expr) -> Grouped:
+    def group_by(self, /, *keys: str, **named: Expr) -> Grouped:
         """One result for each window and group; no key: one group.
 
         >>> import oop
@@ -96,7 +96,7 @@ class Windowed:
         """
         return Grouped(self.stream, self, ()).preaggregate(flush)
 
-    def agg(self, **aggregates: AggregateFunction) -> Stream:
+    def agg(self, /, **aggregates: AggregateFunction) -> Stream:
         """One result for each window.
 
         >>> import oop

@@ -269,7 +269,7 @@ def lit(value: object) -> Lit:
     """
     if isinstance(value, np.generic) and not isinstance(value, (np.datetime64, np.timedelta64)):
         value = value.item()
-    if isinstance(value, (list, tuple, set, dict, pa.Array)):
+    if isinstance(value, (list, tuple, set, dict, pa.Array, pa.ChunkedArray, np.ndarray)):
         raise TypeError(f"{value!r} is no constant of one row; did you mean isin()?")
     try:
         natural(value)

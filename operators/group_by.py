@@ -146,8 +146,8 @@ class GroupByOperator(Holding):
         is covered for certain: then no group need be looked at."""
         if own.is_linear and not own.ended and self.slot_on is not None and set(own.all.linear) == {self.slot_on}:
             bound, shift = own.all.linear[self.slot_on], self.store.shift
-            numbers = self.store.numbers_below(min(as_int64(bound), INT64_MAX - 1))
             # what is far from 0, or has no value, stands in one slot, whatever it is
+            numbers = self.store.numbers_below(min(max(as_int64(bound), -FAR + 1), INT64_MAX - 1))
             return [(number, (number + 1) << shift <= min(bound, FAR)) for number in numbers]
         return [(number, own.ended) for number in self.store.tables]
 

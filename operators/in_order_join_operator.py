@@ -67,6 +67,8 @@ class InOrderJoinOperator(JoinOperator):
         new = [p for p in train if self.ports.advance(p, port)]
         if new:
             yield from self._release()
+            if all(frontier.ended for frontier in self.ports.frontiers):
+                self.words.clear()
             yield from self.ports.out.advance_to(self.ports.translate(self.ports.frontiers))
 
     def _bound(self, side: int) -> Bound:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import index
-from typing import Any, SupportsIndex
+from typing import Any
 
 from oop.errors import WrongArgument
 from oop.kernels.reference_buffers import MOST_SLACK
@@ -52,9 +52,12 @@ class Order:
 
 def _rows(slack: Any) -> int:
     """So many rows; NumPy's numbers are numbers, too."""
-    if isinstance(slack, bool) or not isinstance(slack, SupportsIndex):
+    try:
+        rows = index(slack)
+    except TypeError:
+        rows = None
+    if rows is None or isinstance(slack, bool):
         raise _wrong(f"slack is a whole number of rows, not {slack!r}")
-    rows = index(slack)
     if rows < 0:
         raise _wrong(f"slack is 0 rows or more, not {rows}")
     if rows > MOST_SLACK:

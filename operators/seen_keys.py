@@ -194,8 +194,8 @@ class SeenKeys:
             return
         (bound,) = linear.values()  # not rounded: a slot of float times reaches up to the next whole number
         for number in sorted(self._slices):
-            if number << self._shift < bound:
-                # what is far from 0 or has no value stands in one slot, whatever it is
+            # what is far from 0 or has no value stands in one slot, whatever it is
+            if number << self._shift < max(bound, -FAR + 1):
                 yield number, (number + 1) << self._shift <= min(bound, FAR)
 
     def least(self) -> pa.RecordBatch | None:

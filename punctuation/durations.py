@@ -54,6 +54,8 @@ def in_units(duration: Duration, unit: int | None, *, whole: bool = True) -> int
     values are integers.
     """
     if not isinstance(duration, str | int | float | timedelta) and hasattr(duration, "item"):
+        if getattr(duration, "size", 1) != 1:
+            raise no_duration(duration)
         duration = duration.item()  # a number or a timedelta of NumPy's
     if isinstance(duration, bool):
         raise no_duration(duration)

@@ -28,6 +28,7 @@ from oop.punctuation.durations import Duration
 from oop.site import user_line
 from oop.stream import Stream
 from oop.windows import Window
+from oop.windows.window import duration
 
 _ROWS = "__rows"
 
@@ -75,7 +76,7 @@ class Aggregate:
     ) -> None:
         self.functions = named_functions(F)
         self.assume = Assume(assuming)
-        self.size, self.advance, self.offset = size, advance, offset
+        self.size, self.advance, self.offset = size, advance, duration("offset", offset)
         self.timeout = None if timeout is None else timeout_in(timeout)
         if isinstance(advance, Expr):
             if timeout is not None:

@@ -82,6 +82,7 @@ class Tumble:
         """
         if not self.keys:
             raise wrong("there is nothing to bring into order: the Tumble has no group_by", "write Tumble(F, 'A')")
+        _check_sort(sort)
         united = Union()(*parts)
         return self.combined((sort or (lambda s: s.sort(*self.keys[1:], on=self.keys[0])))(united))
 
@@ -97,9 +98,18 @@ class Tumble:
         True
         """
         self.combined  # noqa: B018  whether the aggregates can be combined does not depend on a stream
+        _check_sort(sort)
 
         def applied(stream: Stream) -> Stream:
             check_stream(stream)
             return self.merge(*map(self, Filter(predicate)(stream)), sort=sort)
 
         return applied
+
+
+def _check_sort(sort: object) -> None:
+    if sort is not None and not callable(sort):
+        raise wrong(
+            f"sort= makes a sorted stream of a stream, it is not {sort!r}",
+            "write sort=oop.aurora.WSort('A', timeout='5s'), or leave it out",
+        )

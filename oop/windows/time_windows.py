@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pyarrow as pa
 
+from oop.kernels.checks import float_time_limit, int_time_limits
 from oop.operators.bucket import Grid
 from oop.operators.holding import Named
-from oop.operators.times import duration_in
+from oop.operators.times import duration_in, is_whole
 from oop.punctuation.durations import Duration, show
 from oop.windows.window import Window, aggregate, duration
 
@@ -39,7 +40,12 @@ class TimeWindow(Window):
         for name, value in (("range", range_), ("every", slide)):
             if value <= 0:
                 raise ValueError(f"the {name} of a window must be greater than 0, not {value}")
-        return Grid(range_, slide, duration_in(self.offset, time))
+        offset = duration_in(self.offset, time)
+        if is_whole(time):  # refuses windows that no time could have
+            int_time_limits(int(range_), int(slide), int(offset))
+        else:
+            float_time_limit(range_, slide, offset)
+        return Grid(range_, slide, offset)
 
     def check(self, time: pa.DataType) -> None:
         self.grid(time)

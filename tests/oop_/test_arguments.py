@@ -220,3 +220,15 @@ def test_parameters_with_defaults(kernels: str, monkeypatch: pytest.MonkeyPatch)
     [row] = s.window(oop.tumbling(10)).agg(**asked).run().to_table().to_pylist()
     assert {name: row[name] for name in asked} == {"twice": 18, "thrice": 27, "given": 540, "merged": 90}
     check_aggregate(merged)
+
+
+def test_columns_may_be_called_as_an_argument_is() -> None:
+    s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
+    for made in (
+        s.with_columns(self=oop.col("ts")),
+        s.select("ts", self=oop.col("ts")),
+        s.group_by("ts", self=oop.col("ts") // 2).agg(self_=oop.count()),
+        s.window(oop.tumbling(5)).group_by(self=oop.col("ts")).agg(n=oop.count()),
+        s.window(oop.tumbling(5)).agg(self=oop.count()),
+    ):
+        assert any(name.startswith("self") for name in made.run().to_table().column_names)

@@ -416,3 +416,66 @@ def test_who_needs_the_same_order_shares_the_sort():
     shown = s.join(s, on="k", within=(0, 2)).explain(order="iop")
     assert shown.count("InputSort by ts") == 2 and shown.count("(the same as above)") == 1
     assert shown.count("Source") == 1
+
+
+BEHIND = {
+    "a join that grows, union": lambda a, b: a.join(b, on="k", unbounded=True).union(a.join(b, on="k", unbounded=True)),
+    "a join that grows, groups": lambda a, b: (
+        a.join(b, on="k", unbounded=True).group_by("ts", "ts_right").agg(n=oop.count())
+    ),
+    "a join that grows, dedup": lambda a, b: a.join(b, on="k", unbounded=True).dedup(),
+    "a Tumble without the time": lambda a, b: oop.union(
+        *aurora.Tumble({"n": oop.count()}, ["k"])(a).split(oop.col("n") > 1)
+    ),
+    "a Tumble that names another so": lambda a, b: a.union(aurora.Tumble({"ts": oop.max("ts")}, ["k"])(b)),
+    "promises about groups": lambda a, b: by_groups().union(a),
+    "a promise about both sides": lambda a, b: (
+        a.join(b.window(oop.tumbling(3)).group_by("k").agg(m=oop.count()), on="k", within=(-4, 0))
+        .group_by("window_end", "ts")
+        .agg(n=oop.count())
+    ),
+}
+
+
+def by_groups() -> oop.Stream:
+    rows = pa.table({"ts": [4, 1], "k": [1, 2]})
+    return oop.source(rows, time="ts", punctuate=oop.slack(3, by="k"), name="groups")
+
+
+@pytest.mark.parametrize("name", BEHIND)
+def test_where_nothing_tells_an_order_rows_go_on_without(name):
+    """A union needs none to answer; nor does what closes by promises about two attributes together."""
+    a, b = (
+        oop.source(pa.table({"ts": t, "k": [1, 2, 2, 1]}), time="ts", punctuate=oop.slack(5), name=s)
+        for s, t in (("a", [1, 4, 3, 9]), ("b", [2, 1, 5, 8]))
+    )
+    plan = BEHIND[name](a, b)
+    expected, found = (
+        plan.run(order=o, engine=oop.Embedded(check=True)).to_table().to_pylist() for o in ("oop", "iop")
+    )
+    assert bag(found) == bag(expected) and found
+
+
+@pytest.mark.parametrize("of", [oop.greatest, oop.least])
+def test_the_order_of_a_time_is_not_that_of_two(of):
+    """A bound on one may be a bound on the other; but rows in order of the one need not be in that of the other."""
+    a, b = (
+        oop.source(pa.table({"ts": t, "k": [1, 1, 1, 1]}), time="ts", punctuate=oop.ordered(), name=s)
+        for s, t in (("a", [1, 2, 8, 9]), ("b", [2, 5, 6, 8]))
+    )
+    later = a.join(b, on="k", within=(-4, 4)).with_columns(t=of(oop.col("ts"), oop.col("ts_right")))
+    for window in (oop.tumbling(2), oop.sliding(4, every=2), oop.session(1)):
+        plan = later.window(window, on="t").agg(n=oop.count())
+        expected, found = (plan.run(order=o, engine=oop.Embedded(check=True)).to_table() for o in ("oop", "iop"))
+        assert found.equals(expected)
+
+
+def test_a_join_that_has_ended_holds_no_keys():
+    schema = {"ts": "int64", "k": "string"}
+    plan = lambda a, b: a.join(b, on="k", within=(0, 3))  # noqa: E731
+    h = Harness(plan, schema, schema, punctuate=oop.ordered(), order="iop")
+    for port in (0, 1):
+        h.push({"ts": [1, 2], "k": ["x", "y"]}, port=port)
+    assert h.state_bytes
+    h.end()
+    assert len(h.rows()) == 2 and h.state_bytes == 0

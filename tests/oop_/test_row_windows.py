@@ -195,6 +195,11 @@ def test_what_is_refused() -> None:
         source().with_columns(__seq=oop.lit(1)).select("ts").window(oop.rows(3))
     with pytest.raises(SchemaMismatch, match="may not be called __seq"):
         source(pa.table({"ts": [1], "__seq": [1]})).window(oop.rows(3))
+    for time, other in (("ts", "__seq"), ("__seq", "ts")):
+        named = oop.source(pa.table({time: [1, 2], other: [5, 5]}), time=time, punctuate=oop.ordered())
+        for stream in (named, named.union(named), named.dedup(time)):
+            with pytest.raises(SchemaMismatch, match="may not be called __seq"):
+                stream.number("n")
     assert source(pa.table({"ts": [1], "__seq": [1]})).run().to_table().schema.names == ["ts", "__seq"]
     for wrong in ("5s", 2.0, True, None):
         with pytest.raises(ValueError, match=r"the range of a window of rows is a whole number.*oop.tumbling"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -388,3 +389,26 @@ def test_an_open_span_is_named():
     h.promise(ts=5)
     assert h.buffered_rows == 1
     assert "span" in str(h.run.blame())
+
+
+@pytest.mark.parametrize("order", ["oop", "iop"])
+@pytest.mark.parametrize("far", [-(2**63) + 1000, -(2**62), -(2**61) - 25, 2**61, 2**63 - 2**40, -1e19, -1e300])
+@pytest.mark.parametrize(
+    "plan",
+    [
+        lambda s: s.group_by("ts", "k").agg(n=oop.count()),
+        lambda s: s.dedup("ts", "k", keep="first"),
+        lambda s: s.dedup("k", within=1, keep="last"),
+        lambda s: s.dedup("ts", "k"),
+        lambda s: s.sort(),
+    ],
+)
+def test_times_far_from_zero_are_covered_as_others(plan: Any, far: Any, order: str) -> None:
+    """They stand in one slot of those by which state is cut, which promises must still reach."""
+    h = Harness(plan, {"ts": "float64" if isinstance(far, float) else "int64", "k": "int64"}, order=order)
+    h.push({"ts": [far, far, far + abs(far) // 2**40], "k": [0, 1, 0]})
+    h.promise(ts=far + abs(far) // 2**30)
+    assert len(h.rows()) == 3
+    assert h.buffered_rows == 0
+    h.end()
+    assert h.rows() == []

@@ -302,8 +302,9 @@ class TestEvaluate:
                 wrong()
 
     def test_constants_of_one_row_only(self) -> None:
-        with pytest.raises(TypeError, match="isin"):
-            lit([1, 2])
+        for several in ([1, 2], np.array([1, 2]), pa.array([1]), pa.chunked_array([[1]])):
+            with pytest.raises(TypeError, match="isin"):
+                lit(several)
         with pytest.raises(TypeError):
             lit(object())
         with pytest.raises(TypeError):

@@ -69,6 +69,17 @@ def test_a_window_from_a_row_may_end_at_the_last_number() -> None:
         lambda s: aurora.WSort(timeout=1),
         lambda s: s.resample(s, within=-1, **COUNT),
         lambda s: s.resample(s, within=1, n=5),
+        lambda s: oop.Order("Time", slack=int),
+        lambda s: oop.Order("Time", slack=np.array([1, 2])),
+        lambda s: aurora.Aggregate(COUNT, TIME, np.array([1, 2]), 1)(s),
+        lambda s: aurora.Aggregate(COUNT, TIME, 1, 1, offset=np.array([1, 2])),
+        lambda s: aurora.Aggregate(COUNT, TIME, 2**63 - 1, 1)(s),
+        lambda s: aurora.Aggregate(COUNT, oop.Order("Tup#"), 10**30, 1)(s),
+        lambda s: aurora.Aggregate(COUNT, TIME, 1, 1, offset=-(2**63))(s),
+        lambda s: s.window(oop.tumbling(2**63)).agg(**COUNT),
+        lambda s: s.select(x=oop.col("Time").cast("float64")).window(oop.sliding(1e300, every=1.0), on="x"),
+        lambda s: aurora.Tumble(COUNT, "Time").split(oop.col("Time") > 1, sort=TIME),
+        lambda s: aurora.Tumble(COUNT, "Time").merge(s, s, sort="Time"),
     ],
 )
 def test_what_is_refused_names_the_line_and_what_to_write(make: Any) -> None:
