@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oop.kernels import views
-from oop.operators.base import Around, Columns, Element, Held, Holds, Narrowing, Operator, Part, Spec
+from oop.operators.base import Around, Columns, Element, Held, Holds, Narrowing, Operator, Part, ShowsOpen, Spec
 from oop.operators.batches import couple
 from oop.operators.ordered_rows import check_ascending, load_reached, save_reached, without_place
 from oop.punctuation import Frontier, Interest, Punctuation
@@ -34,6 +34,10 @@ class InOrder(Spec):
     out: str | None
     note: str = ""
     name = "InOrder"
+
+    @property
+    def held_back(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.of.held_back
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         return self.of.schema(inputs)
@@ -126,6 +130,10 @@ class InOrderOperator(Around):
         whole, order = couple(rows), np.argsort(np.concatenate(times), kind="stable")
         for start in range(0, len(order), self.batch_rows):
             yield whole.take(pa.array(order[start : start + self.batch_rows]))
+
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        if isinstance(self.of, ShowsOpen):
+            yield from self.of.open_results()
 
     def oldest(self) -> Held | None:
         return self.of.oldest() if isinstance(self.of, Holds) else None

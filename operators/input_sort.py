@@ -2,7 +2,7 @@
 unblock sort", and the sort of figure 5a).
 
 A row leaves, in order, when the source promises that nothing before it follows: the source's policy decides how long
-rows wait.
+rows wait. Promises about other attributes cross as far as the rows that wait allow (`operators/beside.py`).
 """
 
 from __future__ import annotations
@@ -12,19 +12,41 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from oop.operators.base import BATCH_ROWS, Element, Held, Operator, Part, Ports, load_common
+from oop.operators.base import BATCH_ROWS, Columns, Element, Held, Operator, Part, Ports, load_common
 from oop.operators.batches import cut
+from oop.operators.beside import Beside, asked, crossing, held_note
 from oop.operators.releasing import held_row
 from oop.operators.sort import Sort
 from oop.operators.sorted_runs import SortedRuns
-from oop.punctuation import Punctuation
+from oop.punctuation import Frontier, Interest, Punctuation
 
 _ROWS = "rows"
 
 
 @dataclass(frozen=True, eq=False)
 class InputSort(Sort):
+    """``beside`` are the other attributes that promises cross about."""
+
+    beside: tuple[str, ...] = ()
     name = "InputSort"
+
+    @property
+    def held_back(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.beside
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        return crossing(frontiers[0], self.on, self.beside)
+
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        return None if self.beside else super().translate_promise(punct, frontiers, inputs)
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        return [asked(wanted, self.on, self.beside)]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        return [None if wanted is None else (wanted & set(inputs[0].names)) | {self.on, *self.beside}]
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return InputSortOperator(self, inputs)
@@ -33,7 +55,7 @@ class InputSort(Sort):
         return f"InputSort by {self.on}"
 
     def promise_note(self) -> str:
-        return f"holds a row until {self.on} < t is promised"
+        return f"holds a row until {self.on} < t is promised{held_note(self.beside)}"
 
 
 class InputSortOperator:
@@ -42,11 +64,12 @@ class InputSortOperator:
     def __init__(self, spec: InputSort, inputs: Sequence[pa.Schema]) -> None:
         self.spec = spec
         self.ports = Ports(spec, inputs)
+        self.beside = Beside(self.ports)
         self._use(inputs[0])
 
     def narrow(self, wanted: frozenset[str]) -> None:
         (schema,) = self.ports.inputs
-        self._use(pa.schema([f for f in schema if f.name in wanted | {self.spec.on}]))
+        self._use(pa.schema([f for f in schema if f.name in wanted | {self.spec.on, *self.spec.beside}]))
 
     def _use(self, schema: pa.Schema) -> None:
         self.rows = SortedRuns(schema.remove_metadata(), self.spec.on)
@@ -75,7 +98,11 @@ class InputSortOperator:
         if frontier.ended:
             for rows in self.rows.take_valueless():
                 yield from cut(self.rows.released(rows), self.batch_rows)
-        yield from self.ports.promises(punct)
+        yield from self.beside.promises(self.rows.held()) if self.spec.beside else self.ports.promises(punct)
+
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        """The rows that are held and may be below a bound on another attribute."""
+        yield from self.rows.held()
 
     def oldest(self) -> Held | None:
         return held_row(self.rows.least(), len(self.rows), self.spec.on, self.rows.schema)
@@ -87,4 +114,5 @@ class InputSortOperator:
     def load(self, parts: Iterable[Part]) -> None:
         found = dict(parts)
         load_common(found, self.ports)
+        self.beside = Beside(self.ports)
         self.rows.load(found, _ROWS)

@@ -2,7 +2,7 @@
 
 Each input is in order of a time. A row leaves when no input can bring an earlier one: when it is not above what every
 input has reached, by its rows or by a promise (a heartbeat). So the rows of an input that is ahead wait for the others,
-during skew and lulls.
+during skew and lulls. Promises about other attributes cross as far as these rows allow (`operators/beside.py`).
 """
 
 from __future__ import annotations
@@ -18,24 +18,29 @@ import pyarrow.compute as pc
 from oop.kernels import dispatch, views
 from oop.operators.base import BATCH_ROWS, Columns, Element, Held, Operator, Part, Ports, load_common
 from oop.operators.batches import cut
+from oop.operators.beside import Beside, asked, crossing, held_note
 from oop.operators.ordered_rows import OrderedRows, load_reached, save_reached, without_place
 from oop.operators.releasing import held_row
 from oop.operators.union import Union
 from oop.punctuation import Frontier, Interest, Punctuation
-from oop.punctuation.translate import carry
 
 
 @dataclass(frozen=True)
 class OrderedMerge(Union):
-    """``on`` is the time that all inputs are in order of."""
+    """``on`` is the time that all inputs are in order of, ``beside`` the other attributes that promises cross about."""
 
     on: str = ""
+    beside: tuple[str, ...] = ()
     name = "OrderedMerge"
     passes = False
 
+    @property
+    def held_back(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.beside
+
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        """About the time: nothing that waits is below what all have promised. Not about groups: those rows wait."""
-        return carry(Frontier.meet(frontiers), {self.on: [(self.on, None)]}, {})
+        """About the time as it is: nothing that waits is below what all have promised."""
+        return crossing(Frontier.meet(frontiers), self.on, self.beside)
 
     def translate_promise(
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
@@ -43,10 +48,10 @@ class OrderedMerge(Union):
         return None
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[Interest(self.on, by=())] for _ in inputs]
+        return [asked(wanted, self.on, self.beside) for _ in inputs]
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
-        return [None if wanted is None else wanted | {self.on} for _ in inputs]
+        return [None if wanted is None else wanted | {self.on, *self.beside} for _ in inputs]
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return OrderedMergeOperator(self, inputs)
@@ -55,7 +60,7 @@ class OrderedMerge(Union):
         return f"OrderedMerge of {self.ports} on {self.on}"
 
     def promise_note(self) -> str:
-        return "holds the rows of inputs that are ahead of the slowest"
+        return f"holds the rows of inputs that are ahead of the slowest{held_note(self.beside)}"
 
 
 class OrderedMergeOperator:
@@ -66,11 +71,12 @@ class OrderedMergeOperator:
     def __init__(self, spec: OrderedMerge, inputs: Sequence[pa.Schema]) -> None:
         self.spec = spec
         self.ports = Ports(spec, inputs)
+        self.beside = Beside(self.ports)
         self._use(spec.schema(inputs))
 
     def narrow(self, wanted: frozenset[str]) -> None:
         schema = self.spec.schema(self.ports.inputs)
-        self._use(pa.schema([f for f in schema if f.name in wanted | {self.spec.on}]))
+        self._use(pa.schema([f for f in schema if f.name in wanted | {self.spec.on, *self.spec.beside}]))
 
     def _use(self, schema: pa.Schema) -> None:
         self.output = schema
@@ -92,11 +98,14 @@ class OrderedMergeOperator:
             batch = batch.filter(pc.invert(apart))
         self.rows[port].add(batch)
         yield from self._release()
+        if self.spec.beside and self.beside.lowered:
+            yield from self.beside.promises(list(self.open_results()))
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         if self.ports.advance(punct, port):
             yield from self._release()
-            yield from self.ports.promises(punct)
+            held = self.beside.promises(list(self.open_results())) if self.spec.beside else None
+            yield from self.ports.promises(punct) if held is None else held
 
     def _reached(self, port: int) -> float:
         """No row below this comes on a port any more."""
@@ -117,6 +126,11 @@ class OrderedMergeOperator:
             for start in range(0, len(order), self.batch_rows):
                 yield self.rows[0].released(whole.take(pa.array(order[start : start + self.batch_rows])))
 
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        """The rows that are held and may be below a bound on another attribute."""
+        for rows in self.rows:
+            yield from rows.batches()
+
     def oldest(self) -> Held | None:
         """The row that will leave next, and the slowest input."""
         firsts = [first for first in (rows.first() for rows in self.rows) if first is not None]
@@ -135,6 +149,7 @@ class OrderedMergeOperator:
     def load(self, parts: Iterable[Part]) -> None:
         found = dict(parts)
         load_common(found, self.ports)
+        self.beside = Beside(self.ports)
         reached = load_reached(found, len(self.rows))
         for port, rows in enumerate(self.rows):
             rows.load(found, f"rows/{port}")

@@ -63,6 +63,10 @@ class OrderedRows:
             self.nbytes = whole.nbytes
         return self._batches[0][0] if self._batches else None
 
+    def batches(self) -> list[pa.RecordBatch]:
+        """All rows as they are held."""
+        return [batch for batch, _ in self._batches]
+
     def first(self) -> Bound | None:
         """The least value that is held."""
         if not self._batches:

@@ -96,7 +96,8 @@ class SortedRuns:
             *self._runs, a, b = self._runs
             self._runs.append(_merge([a[0], b[0]], self.on))
 
-    def _all(self) -> list[pa.RecordBatch]:
+    def held(self) -> list[pa.RecordBatch]:
+        """All rows, in no order."""
         return [*(rows for rows, _ in self._runs), *self._new, *self._valueless]
 
     def least(self) -> Bound | None:
@@ -110,7 +111,7 @@ class SortedRuns:
 
     def save(self, key: str) -> Iterator[Part]:
         """All rows as one part, in an order that keeps that of equal ones."""
-        pieces = self._all()
+        pieces = self.held()
         if pieces or self._saved:
             yield key, pa.concat_batches(pieces) if pieces else None
         self._saved = bool(pieces)

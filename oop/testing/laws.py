@@ -51,6 +51,7 @@ def check_operator(
     punctuate: Policy | Mapping[str, Policy] | None = None,
     late: str = "drop",
     threads: int = 1,
+    order: str = "oop",
     expected: Iterable[Mapping[str, Any]] | None = None,
 ) -> None:
     """Hold every law for one random disorder of the inputs; AssertionError names the law that failed.
@@ -58,6 +59,7 @@ def check_operator(
     ``inputs`` are batches and promises for each of the pipeline's streams. Without a policy, or with `punctuated`,
     their own promises count and rows are permuted within them; with another policy only the batches are cut anew.
     ``expected`` are the answer's rows. With ``threads`` the disordered runs are on so many, the plain one on one.
+    ``order`` is that of `Stream.run`.
 
     >>> import oop
     >>> from oop.testing import elements
@@ -73,7 +75,7 @@ def check_operator(
     rng = random.Random(seed)
     schemas = [_schema_of(i) for i in inputs]
 
-    first = Harness(pipeline, *schemas, time=time, punctuate=punctuate, late=late)
+    first = Harness(pipeline, *schemas, time=time, punctuate=punctuate, late=late, order=order)
 
     def start() -> Harness:
         return first.again(threads)
