@@ -1,12 +1,14 @@
 """Aggregate that gives each window its rows in the order of their arrival, as Aurora's user-defined functions see them
-(papers/000, footnote 6: "incr is called to update that state whenever a tuple arrives").
+(papers/000, footnote 6: "incr is called to update that state whenever a tuple arrives"), and puts out the windows of a
+group in their order, as one behind a sort would (the identity of section 5.2.2.2): a box behind it may go by arrival.
 
-It matters to functions that cannot be merged, in windows that overlap; all others are as they are.
+The first matters to functions that cannot be merged, in windows that overlap; all others are as they are. The second
+to rows that come out of order, where one slice has the groups of several windows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +16,7 @@ import pyarrow as pa
 
 from oop.operators.aggregate import Aggregate, AggregateOperator
 from oop.operators.base import Operator
+from oop.operators.groups import Table
 from oop.operators.keys import read_key
 
 _REPEATED = 262_144  # rows, each as often as it has windows, at a time
@@ -26,6 +29,9 @@ class ArrivalAggregate(Aggregate):
 
 
 class ArrivalAggregateOperator(AggregateOperator):
+    def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
+        return super()._batches(map(_ascending, tables))
+
     def take_in_each(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
         if (np.diff(first) >= 0).all():
             self._take_ascending(first, last, batch)
@@ -48,3 +54,11 @@ class ArrivalAggregateOperator(AggregateOperator):
                 self.store.update(first + place, keys, values)
             else:
                 self.take_in((first + place)[here], batch.filter(pa.array(here)))
+
+
+def _ascending(table: Table) -> Table:
+    """The groups of a slice by window; those of one window stay as they came."""
+    if not table.slotted:  # one window
+        return table
+    slots = table.slots()
+    return table if (slots[:-1] <= slots[1:]).all() else table.select(np.argsort(slots, kind="stable"))

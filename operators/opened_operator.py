@@ -96,12 +96,12 @@ class OpenedOperator:
         keys = {k: rows.column(k) for k in self.spec.keys}
         convert = as_int64 if self.whole else _as_float
         bounds = np.broadcast_to(bounds_of_rows(self.ports.frontiers[0], self.spec.on, keys, convert), len(times))
-        ended = _ended_below_each(bounds, self.spec.size, self.whole)
+        ended = _have_ended(times, bounds, self.spec.size, self.whole)
         groups = KeyTable(self.shape.kinds).map([read_key(key) for key in keys.values()], len(times))
         begins = views.booleans(rows.column(BEGINS))
-        if (begins & (times < ended)).any():
-            yield self._windows(rows, times, groups, np.flatnonzero(begins & (times < ended)))
-        still = begins & (times >= ended)
+        if (begins & ended).any():
+            yield self._windows(rows, times, groups, np.flatnonzero(begins & ended))
+        still = begins & ~ended
         first = np.full(int(groups.max()) + 1, INT64_MAX if self.whole else math.inf, times.dtype)
         np.minimum.at(first, groups[still], times[still])
         # from the first window of its group that is open, or from where the next may begin
@@ -112,10 +112,12 @@ class OpenedOperator:
     def _windows(
         self, rows: pa.RecordBatch, times: np.ndarray, groups: np.ndarray, begun: np.ndarray
     ) -> pa.RecordBatch:
-        """One window for each group and value among these rows; its rows are taken in the order of their arrival."""
+        """One window for each group and value among these rows, the least value first, whatever came first: slack and a
+        sort before it say the same. The rows of a window are taken in the order of their arrival."""
         size = int(self.spec.size) if self.whole else float(self.spec.size)
         order = np.lexsort((times, groups))
         edges = np.searchsorted(groups[order], np.arange(int(groups.max()) + 2))
+        begun = begun[np.argsort(times[begun], kind="stable")]
         found, starts = [], []
         for group, start in dict.fromkeys(zip(groups[begun].tolist(), times[begun].tolist(), strict=True)):
             mine = order[edges[group] : edges[group + 1]]
@@ -152,19 +154,26 @@ def ended_below(bound: Bound, size: Bound) -> Bound:
 
     >>> ended_below(10, size=4)  # [6, 10) has, [7, 11) has not
     7
+    >>> ended_below(0.5, size=0.25) > 0.25
+    True
     """
     if isinstance(bound, int) and isinstance(size, int):
         return bound - size + 1
-    return math.nextafter(bound - size, -math.inf)  # a step less: begin + size is rounded, too
+    last = bound - size
+    while last + size > bound:  # begin + size is rounded, too
+        last = math.nextafter(last, -math.inf)
+    return math.nextafter(last, math.inf) if math.isfinite(last) else last
 
 
-def _ended_below_each(bounds: np.ndarray, size: Bound, whole: bool) -> np.ndarray:
-    """The same of many bounds, where the least int64 says that nothing is promised, and the greatest is the end."""
+def _have_ended(starts: np.ndarray, bounds: np.ndarray, size: Bound, whole: bool) -> np.ndarray:
+    """Which windows have ended, each by its own bound: a row is in one iff it is below ``start + size`` literally. Of
+    whole numbers the least int64 says that nothing is promised, and the greatest is the end."""
     if not whole:
-        return np.nextafter(bounds - float(size), -np.inf)
+        found: np.ndarray = starts + float(size) <= bounds
+        return found
     size = int(size)
     known = (bounds != INT64_MAX) & (bounds > INT64_MIN + size)
-    return np.where(known, bounds - np.where(known, size - 1, 0), np.where(bounds == INT64_MAX, bounds, INT64_MIN))
+    return np.where(known, starts <= bounds - np.where(known, size, 0), bounds == INT64_MAX)
 
 
 def _as_float(bound: Bound | None) -> float:

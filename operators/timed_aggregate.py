@@ -8,7 +8,8 @@ afterwards and that would have contributed to the computation had it not timed o
 The clock comes as a promise on the virtual arrival attribute (`operators/arrival.py`); a window begins at what it
 showed last, or if it has shown nothing yet, at what it shows first. A window that went out stays, marked, until it is
 promised: so that rows for it can be told and counted. Each window of each group has its own time, so there are no
-panes.
+panes. Windows that are found to have timed out together go out as they would have one by one: that which began first is
+first, of those that began together the lesser.
 """
 
 from __future__ import annotations
@@ -96,18 +97,29 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
 
     def _time_out(self) -> Iterator[Element]:
         self.due = INT64_MAX
+        early: list[tuple[pa.RecordBatch, np.ndarray, np.ndarray]] = []  # windows, when they began, and their numbers
         for number, table in list(self.store.tables.items()):
             began = _began(table)
             began.values[began.values == _UNKNOWN] = self.now
             open_ = began.values != _OUT
             late = np.flatnonzero(open_ & (began.values < self.now - self.timeout))
             if len(late):
+                since = began.values[late]
                 began.values[late], began.counts[late] = _OUT, 1
-                for at in range(0, len(late), self.batch_rows):
-                    yield self._leaving(table.select(late[at : at + self.batch_rows]), early=True)
+                early.append((self._leaving(table.select(late), early=True), since, table.slots()[late]))
             waiting = began.values[began.values != _OUT]
             self.due = min(self.due, int(waiting.min(initial=INT64_MAX - self.timeout)) + self.timeout)
             self.store.replace(number, table)
+        if early:
+            yield from self._in_turn(*zip(*early, strict=True))
+
+    def _in_turn(
+        self, windows: Sequence[pa.RecordBatch], began: Sequence[np.ndarray], wids: Sequence[np.ndarray]
+    ) -> Iterator[pa.RecordBatch]:
+        order = pa.array(np.lexsort((np.concatenate(wids), np.concatenate(began))))
+        rows = pa.concat_batches(windows)
+        for at in range(0, len(order), self.batch_rows):
+            yield rows.take(order.slice(at, self.batch_rows))
 
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
         return (batch for batch in super()._batches(tables) if batch.num_rows)

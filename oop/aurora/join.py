@@ -8,8 +8,10 @@ process disordered streams but can instead delay pruning tuples to account for s
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from oop.aurora.arguments import wrong
@@ -21,8 +23,10 @@ from oop.operators.expressions import Expr, col
 from oop.operators.join import called_right
 from oop.operators.order import Order
 from oop.operators.times import duration_in
+from oop.punctuation import at_end
 from oop.punctuation.durations import Duration
 from oop.site import user_line
+from oop.sources import source
 from oop.stream import Stream
 
 
@@ -33,8 +37,8 @@ class Join:
     ``_right``, as in the result. Equalities between columns of the two sides in it are found by hashing. An order by
     groups frees rows of the other side group by group, so its columns must be among these equalities.
 
-    Either side may be a table that does not change: a path, an Arrow table. It is "a window on a stream that is
-    infinite in size", so there is no ``size``, and an order only for the stream.
+    Either side, or both, may be a table that does not change: a path, an Arrow table. It is "a window on a stream that
+    is infinite in size", so there is no ``size``, and an order only for the stream.
 
     >>> import pyarrow as pa, oop
     >>> x = oop.source(pa.table({"Sid": [1, 2], "Time": [0, 30], "Pos": [5, 9]}), time="Time", punctuate=None)
@@ -59,14 +63,14 @@ class Join:
 
     def __call__(self, left: Any, right: Any) -> Stream:
         streams = [isinstance(side, Stream) for side in (left, right)]
-        if not any(streams):
-            raise wrong(
-                "of the two sides of a join one is a stream", "make one: oop.source(…, time='Time', punctuate=None)"
-            )
         try:
             if all(streams):
                 return self._of_streams(left, right)
-            self._check_static(streams.index(False))
+            for side in (0, 1):
+                if not streams[side]:
+                    self._check_static(side)
+            if not any(streams):
+                return self._of_tables(left, right)
             return self._with_right_table(left, right) if streams[0] else self._with_left_table(left, right)
         except OopError as error:
             raise error.located(user_line()) from error.__cause__
@@ -105,9 +109,23 @@ class Join:
 
     def _check_static(self, table: int) -> None:
         if self.sides[table] is not None:
-            raise wrong("a table that does not change is in no order", "give one for the stream alone")
+            raise wrong("a table that does not change is in no order", "give one for a stream alone")
         if self.size is not None:
             raise wrong("a table that does not change is a window of infinite size", "leave out size=")
+
+    def _of_tables(self, left: Any, right: Any) -> Stream:
+        """ "Join also permits one or both of its inputs to be static tables": the rows of the left come as a stream
+        that ends, on which nothing but their number is in order."""
+        for side in (left, right):
+            if side is None or isinstance(side, Number):
+                raise wrong(f"a side of a join is a stream or a table, not {side!r}", "give a pa.table, or a path")
+        rows, table = read_table(left), read_table(right)
+        number = "__row"
+        while number in rows.schema.names or number in table.schema.names:
+            number = f"_{number}"
+        numbered = rows.append_column(number, pa.array(np.arange(len(rows))))
+        found = self._with_right_table(source(numbered, time=number, punctuate=at_end()), table)
+        return found._project([(name, col(name)) for name in found.schema.names if name != number], "Join")
 
     def _with_right_table(self, left: Stream, data: Any) -> Stream:
         left = left if self.sides[0] is None else self.sides[0](left)

@@ -123,6 +123,23 @@ def test_a_timeout_is_saved() -> None:
     assert harness.rows() == []
 
 
+def test_windows_that_time_out_together_leave_as_they_would_one_by_one() -> None:
+    """A box that is scheduled late (papers/000, footnote 8) finds several at once: what began first is first, and of
+    those that began together the lesser, however many a slice has. What follows may go by that order (figure 16)."""
+    clock = ManualClock(0)
+    box = aurora.Aggregate({"n": oop.count()}, oop.Order("Time", 500), size=4, advance=2, timeout=10)
+    harness = Harness(box, REPORTS, time="Time", punctuate=oop.at_end(), clock=clock)
+    harness.tick()
+    for times in ([400, 9], [403, 5], list(range(399, 199, -1))):
+        harness.push([{"Sid": "a", "Time": time, "Pos": 0} for time in times])
+        clock.advance(1)
+        harness.tick()
+    clock.advance(20)
+    harness.tick()
+    first, second, third = [6, 8, 398, 400], [2, 4, 402], list(range(198, 398, 2))
+    assert [row["Time"] for row in harness.rows()] == first + second + third
+
+
 def test_windows_of_rows_that_time_out_are_not_full() -> None:
     clock = ManualClock(0)
     box = aurora.Aggregate({"n": oop.count()}, oop.Order("Tup#"), size=3, advance=1, timeout=5)
@@ -259,6 +276,24 @@ def test_joins_with_tables(tmp_path: Path) -> None:
     ]
     everyone = aurora.Join(None, left=oop.Order("Time", 1))(reports, names)
     assert everyone.run().to_table().num_rows == 8
+
+
+def test_a_join_of_two_tables() -> None:
+    """ "Join also permits one or both of its inputs to be static tables" (papers/000, section 5.2.2.3)."""
+    names = pa.table({"Sid": [2, 1, None], "Name": ["Bob", "Ann", "?"], "__row": [7, 8, 9]})
+    ranks = pa.table({"Sid": [1, 2, 1, None], "Rank": [10, 20, 30, 40]})
+    same = aurora.Join(oop.col("Sid") == oop.col("Sid_right"))(names, ranks)
+    assert same.schema.names == ["Sid", "Name", "__row", "Sid_right", "Rank"]
+    found = {(r["Sid"], r["Name"], r["__row"], r["Sid_right"], r["Rank"]) for r in same.run().to_table().to_pylist()}
+    assert found == {(2, "Bob", 7, 2, 20), (1, "Ann", 8, 1, 10), (1, "Ann", 8, 1, 30)}
+    assert aurora.Join(None)(names, ranks).run(order="iop").to_table().num_rows == 12
+    counted = aurora.Aggregate({"n": oop.count()}, oop.Order("Sid", 3), 1, 1)(same)
+    assert counted.run().to_table().to_pylist() == [{"Sid": 1, "n": 2}, {"Sid": 2, "n": 1}]
+    for order in ({"left": oop.Order("Sid")}, {"right": oop.Order("Sid")}):
+        with pytest.raises(ValueError, match="is in no order"):
+            aurora.Join(None, **order)(names, ranks)
+    with pytest.raises(ValueError, match="leave out size="):
+        aurora.Join(None, size=1)(names, ranks)
 
 
 def test_joins_of_other_predicates() -> None:

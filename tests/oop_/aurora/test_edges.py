@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import oop
 from oop import aurora
+from oop.testing import Harness
 
 COUNT = {"n": oop.count()}
 TIME, BY_SID = oop.Order("Time"), oop.Order("Time", group_by="Sid")
@@ -31,6 +33,19 @@ def test_a_window_from_a_row_whose_end_has_no_number_is_not_lost_in_silence(size
     box = aurora.Aggregate(COUNT, TIME, size, oop.col("Time") != 0)
     with pytest.raises(oop.TimeError, match=r"cannot begin at Time = .*test_edges.py"):
         answer(box(source(Time=[type(at)(0), at])))
+
+
+@pytest.mark.parametrize("at, size", [(2.75, 0.5), (0.1, 0.2), (1e16, 3.0), (-0.3, 0.3), (5e-324, 1.0)])
+def test_a_window_from_a_row_is_over_with_a_row_at_its_end(at: float, size: float) -> None:
+    """Whatever ``at + size`` is as a float: a row there is in it no more, and shows that none will be."""
+    box = aurora.Aggregate({"n": oop.count()}, oop.Order("t"), size, oop.col("t") == at)
+    harness = Harness(box, {"t": "float64"}, time="t", punctuate=oop.at_end())
+    end = at + size
+    harness.push({"t": [at, math.nextafter(end, -math.inf)]})
+    assert harness.rows() == []
+    harness.push({"t": [end]})
+    assert harness.rows() == [{"t": at, "n": 2}]
+    assert (harness.frontier.bound("t") or -math.inf) <= math.nextafter(end, math.inf)
 
 
 def test_a_window_from_a_row_may_end_at_the_last_number() -> None:
