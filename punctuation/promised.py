@@ -134,12 +134,23 @@ class Promised:
             return True
         if not promise.where and not self.across.mixed and not any(g.rest for g in self.by.values()):
             return False  # of a group that nobody names nothing else is said
+        if self._covers_group(promise):
+            return True
         columns = {*promise.where, *self.group_columns()}
         names = sorted(columns)
         cells = [self._cells(column, promise) for column in names]
         return all(
             self._covers_cell(promise.below, dict(zip(names, cell, strict=True))) for cell in itertools.product(*cells)
         )
+
+    def _covers_group(self, promise: Punctuation) -> bool:
+        """Is it about one group, and implied by what is said of that alone? Then cells need not be told apart."""
+        if len(promise.where) != 1:
+            return False
+        ((column, pattern),) = promise.where.items()
+        if not isinstance(pattern, Equal) or column not in self.by or column in promise.below:
+            return False
+        return self.by[column].at(pattern.value).covers(promise.below, {column: pattern.value})
 
     def _cells(self, column: str, promise: Punctuation) -> list[Value]:
         """The values of a group column that must be told apart, among those the promise speaks of."""

@@ -90,6 +90,7 @@ class Shard:
     queue: deque[Item] = field(default_factory=deque)
     busy: bool = False
     pending: Iterator[Element] | None = None  # what is left of the first item in the queue
+    finished: int = -1  # the number of the item that was last
 
 
 class Sharded:
@@ -117,6 +118,7 @@ class Sharded:
         self._out: deque[Element] = deque()
         self._numbers = itertools.count()
         self._unfinished = 0
+        self._behind = False  # has a shard made promises that others have yet to make?
         self._failure: BaseException | None = None
         self._failed_at = sys.maxsize  # the number of the item that went wrong, of several the first
 
@@ -250,10 +252,11 @@ class Sharded:
             self._fail(error, item.number)
         with self._lock:
             if done:
-                shard.pending = None
+                shard.pending, shard.finished = None, item.number
                 shard.queue.popleft()
                 self._unfinished -= 1
                 self.waiting_rows -= _weight(item, shard)
+                self._catch_up(item)
             self.seconds += perf_counter() - start
             shard.busy = False
             self._wake([shard])
@@ -288,13 +291,35 @@ class Sharded:
                 elif isinstance(element, Punctuation):
                     if self.ports.advance(element, shard.number):
                         alone = own is not None and all(isinstance(element.where.get(c), Equal) for c in own)
-                        self._out.extend(self.ports.promises(element, [element] if alone else None))
+                        self._out.extend(self.ports.promises(element, [element] if alone else self._of_all(element)))
                 else:
                     self._out.append(element)
                     rows += element.num_rows
             if rows >= SLICES * self._batch_rows:
                 return False
         return True
+
+    def _of_all(self, promise: Punctuation) -> list[Punctuation] | None:
+        """A promise as soon as the last shard has made it, where groups of several columns are promised about: what
+        holds of all shards while some are behind would tell apart all combinations of such groups. None: they are few,
+        and it is looked at as a whole."""
+        frontiers = self.ports.frontiers
+        if not any(f.has_several or len(f.by) > 1 for f in frontiers):
+            return None
+        if all(frontier.covers(promise) for frontier in frontiers):
+            return [promise]
+        self._behind = True
+        return []
+
+    def _catch_up(self, item: Item) -> None:
+        """When all shards have come just as far: what else holds of all of them. As a rule they have promised the
+        same."""
+        if not self._behind or any(shard.finished != item.number for shard in self.shards):
+            return
+        self._behind = False
+        first, *others = self.ports.frontiers
+        if any(first != other for other in others):
+            self._out.extend(self.ports.out.advance_to(self.ports.translate(self.ports.frontiers)))
 
     def _fail(self, error: BaseException, number: int) -> None:
         with self._lock:

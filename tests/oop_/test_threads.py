@@ -14,6 +14,7 @@ import pytest
 import oop
 from oop.engines import boxes, embedded, sharded_boxes
 from oop.engines.pool import Pool
+from oop.engines.sharded import Sharded
 from oop.operators.aggregate import AggregateOperator
 from oop.testing import Harness
 from oop.testing.laws import bag
@@ -169,6 +170,26 @@ def test_promises_of_groups_go_to_every_shard():
     h.promise(ts=12)
     assert sorted(r["link"] for r in h.rows()) == ["A", "C"]
     assert h.buffered_rows == 0
+
+
+def test_a_join_promises_about_groups_as_on_one_thread(monkeypatch):
+    """Of a key's two names: while one shard is behind, nobody looks at each group of the one with each of the other."""
+    monkeypatch.setattr(oop.Punctuation, "intersect", lambda *promises: pytest.fail(f"looked at {promises}"))
+    schema = pa.schema({"ts": pa.int64(), "k": pa.int64()})
+    left, right = (oop.source([], time="ts", punctuate=oop.punctuated(), schema=schema) for _ in range(2))
+    node = left.join(right, on="k", within=(-1, 1))._node
+    inputs, pool = node.input_schemas(), Pool(1)  # the one thread is this one: nothing happens but when it helps
+    sharded, alone = Sharded(node.spec, inputs, [("k",), ("k",)], 2, pool), node.spec.start(inputs)
+    promises = [(oop.Punctuation({"ts": t}, {"k": k}), port) for t in (5, 9) for k in range(4) for port in (0, 1)]
+    put_out, expected = [], oop.Frontier()
+    for promise, port in promises:
+        put_out += sharded.process_punctuation(promise, port)
+        pool.help()  # a shard is ahead of the other
+        for new in alone.process_punctuation(promise, port):
+            expected.advance(new)
+    sharded.settle()
+    put_out += sharded.ready()
+    assert oop.Frontier.of(*put_out) == expected
 
 
 def test_an_error_in_a_thread_is_raised_with_its_traceback(monkeypatch):
