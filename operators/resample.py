@@ -1,6 +1,9 @@
 """Resample: for each row of the left stream and each group of the right an aggregate of the right rows near it
 (papers/000, section 5.2.2.4): ``(groups, A: t.A) ++ F({u in S2: |t.A - u.B| <= s})``.
 
+"For every tuple in S1, an interpolated value is generated": without groups also of a row that none is near to, F of no
+rows. With groups there is a result for each that has a row near it: of another nobody could say which there are.
+
 The description; `resample_operator` has what runs. A result leaves when its computation concludes: when no right row of
 its group can come that is near ``t``, which is once ``t.A + s`` is below the group's bound. So a later result has a
 left row that comes later, at ``L`` or above, or one for which its group has not concluded: ``A < min(L, R - s)`` is

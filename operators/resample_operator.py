@@ -77,10 +77,12 @@ class ResampleOperator:
 
     def _take_left(self, new: LeftRows) -> Iterator[pa.RecordBatch]:
         """Each group that has passed a left row gives its result; the row waits for the others."""
-        if len(self.rows):
+        passed = int(new.numbers_below(self._passed_by_all()))
+        if not self.spec.keys:
+            yield from self.results.of_each(new, self.rows, passed)
+        elif len(self.rows):
             none = np.zeros(len(self.passed), np.int64)
             yield from self.results.of(new, self.rows, none, new.numbers_below(self.passed))
-        passed = int(new.numbers_below(self._passed_by_all()))
         if passed < len(new):
             self.lefts = self.lefts.merged(new.from_number(passed))
             self._changed[_LEFT] = True
@@ -130,10 +132,12 @@ class ResampleOperator:
         self.passed = before.copy()
         for group in self._touched(new):
             self.passed[group] = self._least_open(self._bound_of(self.rows.cells[group]))
-        if len(self.rows) and len(self.lefts):
+        done = int(self.lefts.numbers_below(self._passed_by_all()))
+        if not self.spec.keys:
+            yield from self.results.of_each(self.lefts, self.rows, done)
+        elif len(self.rows) and len(self.lefts):
             first, last = (self.lefts.numbers_below(bounds) for bounds in (before, self.passed))
             yield from self.results.of(self.lefts, self.rows, first, last)
-        done = int(self.lefts.numbers_below(self._passed_by_all()))
         if done:
             self.lefts = self.lefts.from_number(done)
             self._changed[_LEFT] = True

@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.band import LEFT, RIGHT
+from oop.operators.base import BATCH_ROWS
 from oop.operators.groups import Shape
 from oop.operators.keys import KeyTable
 from oop.operators.near_rows import near_rows
-from oop.operators.qos import LEFT_ENTERED
+from oop.operators.qos import ENTERED, LEFT_ENTERED
 from oop.operators.resample_lefts import LeftRows
 from oop.operators.resample_rows import RightRows
 from oop.operators.times import from_physical
@@ -46,6 +47,33 @@ class NearResults:
         open_ = np.flatnonzero((last > first)[ids])
         for numbers, near in near_rows(lefts.values, first[ids[open_]], last[ids[open_]], times[open_], self.size):
             yield self._batch(lefts, numbers, rows, open_[near])
+
+    def of_each(self, lefts: LeftRows, rows: RightRows, last: int) -> Iterator[pa.RecordBatch]:
+        """Where the right has no groups, "for every tuple, t, from S1" a result: of those up to ``last`` that no right
+        row is near to as well."""
+        met = np.zeros(last, np.bool_)
+        if len(rows):
+            _, times, _ = rows.all()
+            none = np.zeros(len(times), np.int64)
+            for numbers, near in near_rows(lefts.values, none, none + last, times, self.size):
+                met[numbers] = True
+                yield self._batch(lefts, numbers, rows, near)
+        alone = np.flatnonzero(~met)
+        for start in range(0, len(alone), BATCH_ROWS):
+            yield self._of_none(lefts, alone[start : start + BATCH_ROWS])
+
+    def _of_none(self, lefts: LeftRows, numbers: np.ndarray) -> pa.RecordBatch:
+        """F of no rows."""
+        accumulators = self.shape.accumulators()
+        for accumulator in accumulators:
+            accumulator.grow(len(numbers))
+        at = from_physical(lefts.values[numbers], self.type)
+        columns = [at, *self.shape.results(accumulators)]
+        if lefts.stamps is not None:  # as old as the left row alone
+            entered = pa.array(lefts.stamps[numbers])
+            names = enumerate(self.output.names)
+            columns = [entered if name in (ENTERED, LEFT_ENTERED) else columns[i] for i, name in names]
+        return pa.RecordBatch.from_arrays(columns, schema=self.output)
 
     def _batch(self, lefts: LeftRows, numbers: np.ndarray, rows: RightRows, places: np.ndarray) -> pa.RecordBatch:
         """Of pairs, by the numbers of left rows and the places of right ones, the aggregates by left row and group, in

@@ -135,3 +135,12 @@ def test_a_resampled_row_is_as_old_as_the_older_of_its_two_sides(left, order):
     table, latency = run(plan, [1, 3, 20, 40], order)
     assert table.to_pylist()[0] == {"ts": left, "n": 1}
     assert latency.greatest == 2 * WAIT, "the first row entered at 100, and the third, at 300, concludes the result"
+
+
+def test_a_resampled_row_that_none_is_near_to_is_as_old_as_its_left_row():
+    beats, reports = (
+        oop.source(pa.table({"t": times}), time="t", punctuate=oop.at_end()) for times in ([10, 20], [11, 40])
+    )
+    run = beats.resample(reports, within=3, n=oop.count()).run(oop.Embedded(latency=True))
+    assert run.to_table().to_pylist() == [{"t": 10, "n": 1}, {"t": 20, "n": 0}]
+    assert run.metrics.latency.rows == 2

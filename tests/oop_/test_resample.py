@@ -115,7 +115,8 @@ def test_a_function_of_the_user():
     beats = oop.source(pa.table({"t": [10, 20]}), time="t", punctuate=oop.at_end())
     reports = oop.source(pa.table({"Time": [9, 12, 30], "Pos": [1, 3, 5]}), time="Time", punctuate=oop.at_end())
     found = beats.resample(reports, within=3, square=spread("Pos"), at=oop.max("t")).run().to_table()
-    assert found.to_pylist() == [{"t": 10, "square": 5.0, "at": 10}]
+    # "for every tuple, t, from S1, tuple … is output": none is near to 20, and a function of no rows is null
+    assert found.to_pylist() == [{"t": 10, "square": 5.0, "at": 10}, {"t": 20, "square": None, "at": None}]
 
 
 def test_windows_behind_it():

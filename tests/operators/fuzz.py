@@ -220,7 +220,7 @@ def aggregates(rows: list[dict[str, Any]], wanted: dict[str, Any]) -> dict[str, 
 
 def at_end(rows: list[dict[str, Any]], name: str, choose: Any) -> Any:
     """The value at the first or last time; in a tie the least or greatest, and null only if there is no other."""
-    end = choose(r["ts"] for r in rows)
+    end = choose((r["ts"] for r in rows), default=None)
     return choose((r[name] for r in rows if r["ts"] == end and r[name] is not None), default=None)
 
 

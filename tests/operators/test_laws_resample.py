@@ -20,10 +20,11 @@ Row = dict[str, Any]
 
 
 def resampled(lefts: list[Row], rights: list[Row], size: Any, keys: tuple[str, ...], of) -> list[Row]:
-    """For each t and each group with rows near it: the groups, A of t, F of those rows. Times are numbers."""
+    """For each t and each group with rows near it: the groups, A of t, F of those rows; without groups for each t, also
+    of no rows ("for every tuple, t, from S1, tuple … is output"). Times are numbers."""
     out = []
     for t in lefts:
-        near: dict[tuple, list[Row]] = defaultdict(list)
+        near: dict[tuple, list[Row]] = defaultdict(list, {} if keys else {(): []})
         for u in rights:
             if abs(t["ts"] - u["ts"]) <= size:
                 near[tuple(u[k] for k in keys)].append(u)
@@ -119,7 +120,7 @@ def test_orders_with_slack(seeds):
         assert h.buffered_rows == 0
 
     def count_and_sum(t, near):
-        return {"n": len(near), "Pos": sum(u["Pos"] for u in near)}
+        return {"n": len(near), "Pos": sum(u["Pos"] for u in near) if near else None}
 
     def concluded(sides, left, right, size):
         """The results whose group has shown more than ``slack`` rows beyond the reach of t."""
