@@ -59,9 +59,12 @@ class OpenedOperator:
             begins = self.spec.begins.evaluate(batch).fill_null(False)
             self._check_ends(views.times(batch.column(self.spec.on).filter(begins)))
             columns = laid_out(batch, self.input).columns
-            self.rows.append(pa.RecordBatch.from_arrays([*columns, begins], schema=self.held))
+            self.rows.append(self._holding(columns, begins))
             self._unsaved = True
         yield from ()
+
+    def _holding(self, columns: Sequence[pa.Array], begins: pa.Array) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays([*columns, begins], schema=self.held)
 
     def _check_ends(self, starts: np.ndarray) -> None:
         """A window that ends beyond what a number can say, or where it begins, would be lost."""
@@ -100,7 +103,7 @@ class OpenedOperator:
         groups = KeyTable(self.shape.kinds).map([read_key(key) for key in keys.values()], len(times))
         begins = views.booleans(rows.column(BEGINS))
         if (begins & ended).any():
-            yield self._windows(rows, times, groups, np.flatnonzero(begins & ended))
+            yield from self._windows(rows, times, groups, np.flatnonzero(begins & ended))
         still = begins & ~ended
         first = np.full(int(groups.max()) + 1, INT64_MAX if self.whole else math.inf, times.dtype)
         np.minimum.at(first, groups[still], times[still])
@@ -111,26 +114,38 @@ class OpenedOperator:
 
     def _windows(
         self, rows: pa.RecordBatch, times: np.ndarray, groups: np.ndarray, begun: np.ndarray
-    ) -> pa.RecordBatch:
-        """One window for each group and value among these rows, the least value first, whatever came first: slack and a
-        sort before it say the same. The rows of a window are taken in the order of their arrival."""
+    ) -> Iterator[pa.RecordBatch]:
+        """The windows that begin at these rows, the least value first, whatever came first: slack and a sort before it
+        say the same."""
+        starts, found = self._rows_of_windows(times, groups, begun[np.argsort(times[begun], kind="stable")])
+        yield self._aggregated(rows, starts, found)
+
+    def _rows_of_windows(
+        self, times: np.ndarray, groups: np.ndarray, begun: np.ndarray
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
+        """One window for each group and value among these rows: where it begins, and its rows as they arrived."""
         size = int(self.spec.size) if self.whole else float(self.spec.size)
         order = np.lexsort((times, groups))
         edges = np.searchsorted(groups[order], np.arange(int(groups.max()) + 2))
-        begun = begun[np.argsort(times[begun], kind="stable")]
         found, starts = [], []
         for group, start in dict.fromkeys(zip(groups[begun].tolist(), times[begun].tolist(), strict=True)):
             mine = order[edges[group] : edges[group + 1]]
             first, last = np.searchsorted(times[mine], [start, start + size])
             found.append(np.sort(mine[first:last]))
             starts.append(start)
+        return np.array(starts, times.dtype), found
+
+    def _aggregated(self, rows: pa.RecordBatch, starts: np.ndarray, found: list[np.ndarray]) -> pa.RecordBatch:
+        size = int(self.spec.size) if self.whole else float(self.spec.size)
         slots = np.repeat(np.arange(len(found)), list(map(len, found)))
         taken = rows.take(pa.array(np.concatenate(found))).select(self.input.names)
         table = Table(self.shape, slotted=True, slot=0)
         table.update(slots, [read_key(taken.column(k)) for k in self.spec.keys], self.shape.prepare(taken))
-        start = np.array(starts, times.dtype)[table.slots()]
-        column = from_physical(start, self.output.field(0).type)
-        return pa.RecordBatch.from_arrays([column, *table.results((start, start + size))], schema=self.output)
+        start = starts[table.slots()]
+        columns = [from_physical(start, self.output.field(0).type), *table.results((start, start + size))]
+        return pa.RecordBatch.from_arrays(
+            columns, schema=pa.schema([self.output.field(i) for i in range(len(columns))])
+        )
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()

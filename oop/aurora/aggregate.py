@@ -78,11 +78,8 @@ class Aggregate:
         self.assume = Assume(assuming)
         self.size, self.advance, self.offset = size, advance, duration("offset", offset)
         self.timeout = None if timeout is None else timeout_in(timeout)
-        if isinstance(advance, Expr):
-            if timeout is not None:
-                raise wrong("windows that begin where a predicate holds have no timeout", "leave out timeout=")
-            if offset:
-                raise wrong("windows that begin where a predicate holds have no offset", "leave out offset=")
+        if isinstance(advance, Expr) and offset:
+            raise wrong("windows that begin where a predicate holds have no offset", "leave out offset=")
         if assuming.on == TUP and offset:
             raise wrong(f"windows on {TUP} begin with the first row", "leave out offset=")
 
@@ -124,7 +121,7 @@ class Aggregate:
 
     def _window(self) -> Window:
         if isinstance(self.advance, Expr):
-            return OpenedWindow(self.size, self.advance)
+            return OpenedWindow(self.size, self.advance, self.timeout)
         kind = "tumbling" if self.size == self.advance else "sliding"
         return ArrivalWindow(self.size, self.advance, self.offset, kind, self.timeout)
 

@@ -54,6 +54,11 @@ class Assume:
         if self.groups == ():
             raise wrong("groups= is a list of at least one group", "name all that there are: groups=[…]")
 
+    @property
+    def tells_rest(self) -> bool:
+        """Is there a promise about all rows, whatever their group?"""
+        return not self.order.group_by or self.groups is not None or self.idle is not None
+
     def __call__(self, stream: Stream) -> Stream:
         check_stream(stream)
         time = stream.time if self.order.on == TUP else self.order.on

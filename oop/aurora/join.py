@@ -35,7 +35,8 @@ class Join:
 
     ``P`` is an expression over both rows (None: of all pairs), in which columns of the right that clash have the suffix
     ``_right``, as in the result. Equalities between columns of the two sides in it are found by hashing. An order by
-    groups frees rows of the other side group by group, so its columns must be among these equalities.
+    groups frees rows of the other side group by group, so its columns must be among these equalities; or all groups
+    are promised about together: ``left=Assume(order, groups=[…])`` in the place of an order.
 
     Either side, or both, may be a table that does not change: a path, an Arrow table. It is "a window on a stream that
     is infinite in size", so there is no ``size``, and an order only for the stream.
@@ -54,12 +55,16 @@ class Join:
     """
 
     def __init__(
-        self, P: Expr | None, size: Duration | None = None, left: Order | None = None, right: Order | None = None
+        self,
+        P: Expr | None,
+        size: Duration | None = None,
+        left: Order | Assume | None = None,
+        right: Order | Assume | None = None,
     ) -> None:
         if P is not None and not isinstance(P, Expr):
             raise wrong(f"P is an expression, not {P!r}", "write oop.col('Pos') == oop.col('Pos_right'), or None")
         self.predicate, self.size = P, size
-        self.sides = tuple(None if order is None else Assume(order) for order in (left, right))
+        self.sides = tuple(o if o is None or isinstance(o, Assume) else Assume(o) for o in (left, right))
 
     def __call__(self, left: Any, right: Any) -> Stream:
         streams = [isinstance(side, Stream) for side in (left, right)]
@@ -98,13 +103,14 @@ class Join:
         linked = [(a, b) for a, b in pairs if left.field(a).type == right.field(b).type]
         called = called_right(left.names, right.names)
         for side, assume in enumerate(self.sides):
-            for name in () if assume is None else assume.order.group_by:
+            for name in () if assume is None or assume.tells_rest else assume.order.group_by:
                 if not any(pair[side] == name for pair in linked):
                     mine = name if side == 0 else called[name]
                     raise SchemaMismatch(
                         f"the {('left', 'right')[side]} order is by {name!r}, and P does not ask that {mine!r} equals "
                         "a column of the same type on the other side: what is known of a group would free no row there",
-                        hint=f"add an equality with oop.col({mine!r}) to P, or leave out group_by",
+                        hint=f"add an equality with oop.col({mine!r}) to P, leave out group_by, or say which groups "
+                        f"there are: {('left', 'right')[side]}=aurora.Assume(order, groups=[…])",
                     )
 
     def _check_static(self, table: int) -> None:

@@ -17,6 +17,7 @@ from oop.operators.expressions import Expr
 from oop.operators.holding import Named
 from oop.operators.opened import Opened
 from oop.operators.timed_aggregate import TimedAggregate
+from oop.operators.timed_opened import TimedOpened
 from oop.operators.times import duration_in, is_whole
 from oop.punctuation.durations import Duration, show
 from oop.punctuation.patterns import Bound
@@ -41,20 +42,19 @@ class ArrivalWindow(TimeWindow):
         bucketed = stream._then(Bucket(on, grid, str(self)), f".window({self})", time=on)
         spec: Aggregate = ArrivalAggregate(keys, functions, grid, on, edge_type(time))
         if self.timeout is not None:
-            if ARRIVAL in stream.schema.names:
-                raise SchemaMismatch(
-                    f"a column may not be called {ARRIVAL} where there is a timeout", at=user_line(), hint="rename it"
-                )
+            _check_no_arrival(stream)
             spec = TimedAggregate(keys, functions, grid, on, edge_type(time), self.timeout)
         return bucketed._then(spec, call, time="window_start")
 
 
 @dataclass(frozen=True, eq=False)
 class OpenedWindow(Window):
-    """A window begins at each row for which ``begins`` holds, and covers ``[its value, + size)``."""
+    """A window begins at each row for which ``begins`` holds, and covers ``[its value, + size)``. ``timeout`` is in the
+    clock's unit."""
 
     size: Duration
     begins: Expr
+    timeout: int | None = None
 
     def units(self, time: pa.DataType) -> Bound:
         size = duration_in(self.size, time)
@@ -69,7 +69,18 @@ class OpenedWindow(Window):
 
     def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
         size = self.units(stream.schema.field(on).type)
-        return stream._then(Opened(keys, functions, on, size, self.begins), call, time=on)
+        spec = Opened(keys, functions, on, size, self.begins)
+        if self.timeout is not None:
+            _check_no_arrival(stream)
+            spec = TimedOpened(keys, functions, on, size, self.begins, self.timeout)
+        return stream._then(spec, call, time=on)
 
     def __str__(self) -> str:
         return f"{show(self.size)} from {self.begins!r}"
+
+
+def _check_no_arrival(stream: Stream) -> None:
+    if ARRIVAL in stream.schema.names:
+        raise SchemaMismatch(
+            f"a column may not be called {ARRIVAL} where there is a timeout", at=user_line(), hint="rename it"
+        )

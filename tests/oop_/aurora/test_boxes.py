@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -98,6 +99,101 @@ def test_timeout_by_group(threads: int) -> None:
     assert sorted((r["Sid"], r["Time"], r["n"]) for r in harness.rows()) == [("b", 4, 1)]
     assert harness.run.metrics.box("Aggregate n").late_unused == 1, "of a's row at 5 its first window"
     assert harness.buffered_rows == 0
+
+
+def begun_windows(events: list, size: int, slack: int, timeout: int) -> tuple[list, int]:
+    """What windows that begin at marked rows put out, by the definitions: [when, start, rows]; and rows ignored."""
+    came: list[tuple[int, bool]] = []
+    kept: list[int] = []
+    windows: dict[int, list] = {}  # start: when it began, the rows it went out with early
+    out, ignored, now = [], 0, 0
+
+    def close(bound: float, at: int) -> None:
+        nonlocal ignored
+        for start in sorted(windows):
+            if start + size <= bound:
+                _, early = windows.pop(start)
+                rows = sum(start <= v < start + size for v in kept)
+                if early is None:
+                    out.append([at, start, rows])
+                else:
+                    ignored += rows - early
+
+    for at, event in enumerate(events):
+        if isinstance(event, int):
+            now += event
+            for start, (began, early) in sorted(windows.items(), key=lambda w: (w[1][0], w[0])):
+                if early is None and now > began + timeout:
+                    windows[start][1] = sum(start <= v < start + size for v in kept)
+                    out.append([at, start, windows[start][1]])
+            continue
+        value, begins = event
+        in_order = sum(v > value for v, _ in came) <= slack
+        came.append(event)
+        if in_order:
+            kept.append(value)
+            if begins and value not in windows:
+                windows[value] = [now, None]
+        if len(came) > slack:
+            close(sorted((v for v, _ in came), reverse=True)[slack], at)
+    close(float("inf"), len(events))
+    return out, ignored
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_timeouts_of_windows_that_begin_where_a_predicate_holds(seed: int) -> None:
+    rng = random.Random(seed)
+    size, slack, timeout = rng.choice([1, 4, 9]), rng.choice([0, 1, 3]), rng.choice([2, 5])
+    events: list = []
+    for low in range(rng.randint(1, 40)):
+        tick = rng.random() < 0.4
+        events.append(rng.randint(1, 4) if tick else (low + rng.randint(-4, 4), rng.random() < 0.4))
+    clock = ManualClock(0)
+    box = aurora.Aggregate({"n": oop.count()}, oop.Order("t", slack), size, oop.col("b"), timeout=timeout)
+
+    def start() -> Harness:
+        return Harness(box, {"t": "int64", "b": "bool"}, time="t", punctuate=oop.at_end(), clock=clock)
+
+    h = start()
+    h.tick()
+    found: list = []
+    for at, event in enumerate([*events, None]):
+        if seed % 2 and at % 5 == 4:
+            other = start()
+            other.load(h.save(), h.given)
+            h = other
+            h.tick()
+        if event is None:
+            h.end()
+        elif isinstance(event, int):
+            clock.advance(event)
+            h.tick()
+        else:
+            h.push({"t": [event[0]], "b": [event[1]]})
+        found += [[at, row["t"], row["n"]] for row in h.rows()]
+    expected, ignored = begun_windows(events, size, slack, timeout)
+    assert found == expected
+    assert sum(box.late_unused for box in h.run.metrics.boxes) == ignored
+    assert h.buffered_rows == 0
+
+
+def test_a_join_of_any_rows_with_groups_that_are_known() -> None:
+    """Nothing relates the groups of the two sides: rows stay until the slowest group has passed them."""
+    known = aurora.Assume(ORDER, groups=["a", "b"])
+    box = aurora.Join(oop.col("Pos") < oop.col("Pos_right"), size=2, left=known, right=known)
+    h = Harness(box, REPORTS, REPORTS, time="Time", punctuate=oop.at_end())
+    h.push({"Sid": ["a", "b", "a"], "Time": [1, 2, 9], "Pos": [1, 5, 1]}, 0)
+    h.push({"Sid": ["b", "a"], "Time": [3, 4], "Pos": [4, 6]}, 1)
+    found = [(r["Sid"], r["Time"], r["Sid_right"], r["Time_right"]) for r in h.rows()]
+    assert sorted(found) == [("a", 1, "b", 3), ("b", 2, "a", 4)]
+    assert h.buffered_rows == 5
+    h.push({"Sid": ["b"], "Time": [8], "Pos": [0]}, 0)  # now no row of the left comes below 8
+    assert h.buffered_rows == 4
+    h.push({"Sid": ["a", "b"], "Time": [12, 12], "Pos": [0, 0]}, 1)
+    assert h.rows() == []
+    h.end(0)
+    h.end(1)
+    assert h.buffered_rows == 0
 
 
 def test_a_timeout_is_saved() -> None:
@@ -406,7 +502,7 @@ def test_wrong_arguments(make) -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        lambda s: aurora.Aggregate({}, ORDER, 1, oop.col("Time") > 1, timeout=5),
+        lambda s: aurora.Aggregate({}, ORDER, 1, oop.col("Time") > 1, timeout=0),
         lambda s: aurora.Aggregate({}, ORDER, 1, oop.col("Time") > 1, offset=5),
         lambda s: aurora.Aggregate({}, oop.Order("Tup#"), 1, 1, offset=5),
         lambda s: aurora.Aggregate({}, ORDER, 0, 1)(s),
