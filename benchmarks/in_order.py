@@ -39,7 +39,7 @@ def measure(path: str, query: str, order: str) -> dict[str, Any]:
     policy = (
         oop.slack("2s", every="100ms")
         if query == "disorder"
-        else oop.ordered(every="100us" if query == "small windows" else "100ms")
+        else oop.ordered(every="10ms" if query == "small windows" else "100ms")
     )
 
     def source(batches: Any, behind: int) -> oop.Stream:
