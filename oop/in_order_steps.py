@@ -63,14 +63,13 @@ def input_step(spec: Input, node: Node) -> Step:
     return Step(spec, [], spec.time, frozenset(ordered | ({SEQ} if spec.numbers else set())))
 
 
-def grouped_step(
-    spec: Aggregate | GroupBy | Session | Dedup | Emit, node: Node, above: Step, possible: Possible
-) -> Step:
+def grouped_step(spec: _Grouping, node: Node, above: Step, possible: Possible) -> Step:
     of = spec.of if isinstance(spec, Emit) else spec
     if isinstance(of, Aggregate) and any(f.function in ACCOUNTS for _, f in of.aggregates):
         raise SchemaMismatch(
-            'in-order operators keep no account of late rows: oop.seen(), late() and aside() need order="oop"',
+            "in-order operators keep no account of late rows: oop.seen(), late() and aside()",
             at=node.site,
+            hint='run it with order="oop"',
         )
     if isinstance(of, PartitionRows):
         return _driven(spec, SEQ, out=None, time=None, note="holds one open window of each partition")

@@ -7,6 +7,7 @@ output promises ``window_start < start(W)`` and ``window_end < start(W) + range`
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -224,8 +225,19 @@ class AggregateOperator(Holding):
 
     def _panes_below(self, bound: int) -> Iterator[Table]:
         """Those that may have windows below a bound."""
-        behind = INT64_MAX if bound == INT64_MAX else self.code.bounds(bound)[1]
-        return (self.store.tables[number] for number in self.store.numbers_below(behind))
+        return (self.store.tables[number] for number in self._slices_below(bound))
+
+    def _slices_below(self, bound: int) -> list[int]:
+        return self.store.numbers_below(INT64_MAX if bound == INT64_MAX else self.code.bounds(bound)[1])
+
+    def _slices_with(self, due: set[int] | None, below: int) -> list[int]:
+        """Of the slices of panes below a bound those that may have one of these windows."""
+        numbers, shift = self._slices_below(below), self.store.shift
+        if due is None:
+            return numbers
+        wids = sorted(due)
+        ends = ((self.code.decode(n << shift)[0], self.code.decode(((n + 1) << shift) - 1)[1]) for n in numbers)
+        return [n for n, (first, last) in zip(numbers, ends, strict=True) if _some_between(wids, first, last)]
 
     def _together(self, due: Iterable[Due]) -> Iterator[Table]:
         return windows_of(self.store.shape, self.code, due)
@@ -258,8 +270,10 @@ class AggregateOperator(Holding):
                 if gone is not None:
                     yield gone
             return
-        yield from self._together((t, np.maximum(before(t), least), now(t)) for t in self._panes_below(most))
-        for number in self.store.numbers_below(INT64_MAX if most == INT64_MAX else self.code.first_needed(most)):
+        numbers = self._slices_with(due, most)
+        tables = (self.store.tables[number] for number in numbers)
+        yield from self._together((t, np.maximum(before(t), least), now(t)) for t in tables)
+        for number in numbers:
             table = self.store.tables[number]
             self.store.take_where(number, self.code.decode_all(table.slots())[1] < now(table))
         self.tree.forget_below(INT64_MAX if self.store.shift else min(self.store.tables, default=INT64_MAX))
@@ -315,6 +329,11 @@ class AggregateOperator(Holding):
         super().load(parts)
         self.tree = PaneTree(self.store, self.code)
         self.reach.forget()
+
+
+def _some_between(sorted_: Sequence[int], first: int, last: int) -> bool:
+    place = bisect_left(sorted_, first)
+    return place < len(sorted_) and sorted_[place] <= last
 
 
 def _constant_reach(bound: int) -> Reach:

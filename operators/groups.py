@@ -254,7 +254,9 @@ class Store:
         self.adaptive = adaptive
         self.thin = thin
         self.shift = 0
-        self._further = 0  # slices touched beyond one a batch, and rows, since slices were last made wider
+        # slices touched beyond one a batch (of slots with a slice of their own: new ones), and rows, since slices were
+        # last made wider
+        self._further = 0
         self._rows = 0
         self.tables: dict[int, Table] = {}
         self.nbytes = 0
@@ -304,8 +306,9 @@ class Store:
             self._widen()
             numbers, order, starts = order_slots(slots, self.shift)
         self._rows += len(slots)
-        self._further += len(numbers) - 1
         found: list[int] = numbers.tolist()
+        alone = self.thin is not None and not self.shift
+        self._further += sum(number not in self.tables for number in found) if alone else len(found) - 1
         for i, number in enumerate(found):
             rows = None if order is None else order[starts[i] : starts[i + 1]]
             take_in(self._table(number), rows)
@@ -331,7 +334,7 @@ class Store:
 
     @property
     def _enough(self) -> int:
-        """Rows that a batch should bring to each further slice it touches."""
+        """Rows that should come for each further slice."""
         return SPREAD if self.thin is None or self.shift else self.thin
 
     def _is_thin(self, rows: int, slices: int) -> bool:
