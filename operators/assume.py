@@ -115,7 +115,8 @@ class Assume(Spec):
         greatest = f"the greatest but {self.order.slack}" if self.order.slack else "the greatest"
         bound = "the number of rows" if self.order.on == TUP else f"{greatest} so far"
         by = " of each group" if self.order.group_by else ""
-        return f"promises {self.order.on} < {bound}{by}"
+        together = ", and of all as the slowest" if self.order.group_by and self.tells_rest else ""
+        return f"promises {self.order.on} < {bound}{by}{together}"
 
 
 def _without_number(schema: pa.Schema) -> pa.Schema:

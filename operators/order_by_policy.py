@@ -15,6 +15,9 @@ from oop.operators.order_progress import GROUPS, OrderProgress
 from oop.punctuation import Policy
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.progress_groups import Grouped
+from oop.punctuation.trackers import NthGreatest
+
+_TRACKER, _VALUE = 64, 40  # bytes of a group, and of each number that is kept of it, as Python has them
 
 
 class ByPolicy(OrderProgress):
@@ -26,7 +29,8 @@ class ByPolicy(OrderProgress):
 
     @property
     def nbytes(self) -> int:
-        return 64 * len(self.progress.trackers)
+        trackers = self.progress.trackers.values()
+        return sum(_TRACKER + _VALUE * (len(t.top) if isinstance(t, NthGreatest) else 1) for t in trackers)
 
     def observe(self, batch: pa.RecordBatch) -> np.ndarray:
         times = views.times(batch.column(self.progress.attribute))
