@@ -283,20 +283,20 @@ class AggregateOperator(Holding):
         return np.broadcast_to(int_bounds(frontier, WID_START, table.key_arrays()), len(table))
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
-        return self._batches(self._open_windows(self.store.touched()))
+        if self.sliding:
+            return self._batches(self._open_sliding(self.store.touched_slots()))
+        return self._batches(self.store.tables[number].copy() for number in self.store.touched())  # rows go on coming
 
-    def _open_windows(self, numbers: list[int]) -> Iterator[Table]:
-        """The open windows of some slices, in memory of their own: rows go on coming."""
-        if not self.sliding:
-            yield from (self.store.tables[number].copy() for number in numbers)
+    def _open_sliding(self, slots: np.ndarray) -> Iterator[Table]:
+        """The open windows of some panes."""
+        if not len(slots):
             return
-        frontier = self.ports.frontiers[0]
-        slots = [np.unique(self.store.tables[number].slots()) for number in numbers]
-        if not slots:
-            return
-        first, last = self.code.decode_all(np.concatenate(slots))
-        touched = np.unique(np.concatenate([first, *(np.minimum(first + i, last) for i in range(1, self.code.span))]))
+        first, last = self.code.decode_all(slots)
+        counts = last - first + 1
+        before = np.cumsum(counts) - counts
+        touched = np.unique(np.repeat(first - before, counts) + np.arange(int(counts.sum())))
         low, high = int(touched[0]), int(touched[-1]) + 1
+        frontier = self.ports.frontiers[0]
         # by group, some may have gone out
         due = ((t, np.maximum(self._bounds(frontier, t), low), high) for t in self._panes_below(high))
         for table in self._together(due):

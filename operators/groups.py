@@ -266,7 +266,16 @@ class Store:
         self._sizes: dict[int, tuple[int, int]] = {}
         self._parts = SliceParts()
         self._changed: set[int] = set()
-        self._touched: set[int] | None = None  # slices that rows went to since it was last asked; None: nobody asks
+        # slices, and slots, that rows went to since it was last asked; None: nobody asks
+        self._touched: set[int] | None = None
+        self._touched_slots: set[int] | None = None
+
+    def touched_slots(self) -> np.ndarray:
+        """The slots that rows went to since this was last asked, where slices have several."""
+        found, self._touched_slots = self._touched_slots, set()
+        if found is not None:
+            return np.array(sorted(found), np.int64)
+        return np.unique(np.concatenate([np.zeros(0, np.int64), *(t.slots() for t in self.tables.values())]))
 
     def touched(self) -> list[int]:
         """The slices that rows went to since this was last asked."""
@@ -307,6 +316,8 @@ class Store:
             numbers, order, starts = order_slots(slots, self.shift)
         self._rows += len(slots)
         found: list[int] = numbers.tolist()
+        if self._touched_slots is not None:
+            self._touched_slots.update(np.unique(slots).tolist())
         alone = self.thin is not None and not self.shift
         self._further += sum(number not in self.tables for number in found) if alone else len(found) - 1
         for i, number in enumerate(found):

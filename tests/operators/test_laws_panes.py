@@ -70,7 +70,9 @@ def test_wide_slices_with_promises_by_group(seen):
 def test_early_results_of_wide_slices(seen):
     def case(rng, seed):
         elements = fuzz.random_stream(rng, pa.int64(), grouped=seed % 2 == 0)
-        window, wanted = oop.sliding(9, every=rng.choice([2, 3, 4])), fuzz.some_aggregates(rng)
+        window = oop.sliding(9, every=rng.choice([2, 3, 4]))
+        # sums of floats may change in their last digit with the order in which panes are merged, and are shown again
+        wanted = {n: a for n, a in fuzz.some_aggregates(rng).items() if n not in ("sx", "var")} or {"n": oop.count()}
         harnesses = []
         for spread in (1, 10**6):  # the second keeps a slice for each pane
             with pytest.MonkeyPatch.context() as patch:
