@@ -44,7 +44,8 @@ def in_order(root: Node, time: str | None = None) -> Node:
 
 
 class _Plan:
-    """One pass says what is needed, one from the result up who asks for which order, and one makes the nodes."""
+    """One pass says what each operator needs, one from the result back to the sources who asks for which order, and
+    one makes the nodes. What is ``above`` an operator is what it reads."""
 
     def __init__(self, root: Node, last: str | None) -> None:
         self.root, self.nodes, self.last = root, walk(root), last
@@ -59,7 +60,7 @@ class _Plan:
 
     def _orders(self) -> dict[int, dict[str | None, None]]:
         """By id of a node the orders that its readers ask for."""
-        found: dict[int, dict[str | None, None]] = {id(self.root): {self._possible(self.root, self.last): None}}
+        found: dict[int, dict[str | None, None]] = {id(self.root): {self._to_ask(self.root, self.last): None}}
         for node in reversed(self.nodes):
             for order in found[id(node)]:
                 for edge, asked in zip(node.inputs, self._asked(node, order, found[id(node)]), strict=True):
@@ -78,10 +79,11 @@ class _Plan:
             asked = [node.spec.on]
         elif node.spec.passes and asked == [None]:
             asked = [order_before(node, order)]
-        return [self._possible(edge.node, on) for edge, on in zip(node.inputs, asked, strict=True)]
+        return [self._to_ask(edge.node, on) for edge, on in zip(node.inputs, asked, strict=True)]
 
-    def _possible(self, node: Node, order: str | None) -> str | None:
-        """The order that a union is merged by: if not the one that is asked for, its time; if that cannot be, none."""
+    def _to_ask(self, node: Node, order: str | None) -> str | None:
+        """What is asked of a node for that order. A union is merged by it, where any will do by its time; by none, if
+        nothing that is promised could release that: rows are then sorted where they are needed."""
         if not isinstance(node.spec, Union) or order == NO_ORDER:
             return order
         order = self.steps[id(node)].time if order is None else order

@@ -32,8 +32,9 @@ from oop.punctuation.policies import Slack
 
 @dataclass(frozen=True)
 class Step:
-    """What becomes of an operator: what each input must be in order of (None: of anything), the time of its rows, and
-    the attributes that they are in order of."""
+    """What becomes of an operator: its physical spec, what each input must be in order of (None: of anything;
+    `NO_ORDER`: it goes by promises as they come), the time of its rows, and the attributes that they are in order of.
+    """
 
     spec: Spec
     inputs: Sequence[str | None]
@@ -95,7 +96,8 @@ def grouped_step(spec: _Grouping, node: Node, above: Step, possible: Possible) -
 
 def _goes_by(spec: GroupBy | Dedup, node: Node, above: Step, possible: Possible) -> str | None:
     """Of the keys that may be promised about the one whose order it goes by: one that its rows are in order of, else
-    the time, else the first. If promises are about several of them together, none: it waits for those."""
+    the time, else the first. If promises are about several of them together, none: it waits for those. If there are
+    none at all, the first: the check of the plan then says what is missing."""
     input_ = node.inputs[0].node
     released = [name for name in spec.on if possible.releases(input_, name)]
     if released:

@@ -45,7 +45,8 @@ class Grouped(Progress):
         """What is known of the groups, from their trackers and floors."""
         self.moved = set(self.trackers)  # groups of rows since promises were last asked for
         self._unbound: set[Value] = set()  # active groups of which nothing can be said
-        self._bounds, self._greatest = Slowest(), Slowest()
+        self._by_bound = Slowest()  # whose bound is least: the rest's
+        self._by_greatest = Slowest()  # who has been silent for longest, and so retires first
         for group in self.trackers:
             self._enter(group)
 
@@ -55,7 +56,7 @@ class Grouped(Progress):
             return
         greatest = self.trackers[group].greatest
         if greatest is not None and self.idle is not None:
-            self._greatest.enter(group, greatest)
+            self._by_greatest.enter(group, greatest)
         self._unbound.add(group)
         self._enter_bound(group)
 
@@ -63,7 +64,7 @@ class Grouped(Progress):
         bound = self.bound_of(group)
         if bound is not None:
             self._unbound.discard(group)
-            self._bounds.enter(group, bound)
+            self._by_bound.enter(group, bound)
 
     @property
     def is_independent(self) -> bool:
@@ -127,8 +128,8 @@ class Grouped(Progress):
         self.floors.pop(group, None)
         self.moved.discard(group)
         self._unbound.discard(group)
-        self._bounds.leave(group)
-        self._greatest.leave(group)
+        self._by_bound.leave(group)
+        self._by_greatest.leave(group)
         if bound is not None:  # few rows (slack by rows) hold the rest back, yet this much may be promised
             self.retired[group] = bound
 
@@ -145,11 +146,11 @@ class Grouped(Progress):
         """The least active bound; groups that have been idle for too long retire here."""
         if self.is_independent:
             return None
-        while (last := self._greatest.find(self._greatest_of)) is not None and self._idle(self.trackers[last[0]]):
+        while (last := self._by_greatest.find(self._greatest_of)) is not None and self._idle(self.trackers[last[0]]):
             self._retire(last[0])
         if self._unbound:
             return self.rest
-        slowest = self._bounds.find(self.bound_of)
+        slowest = self._by_bound.find(self.bound_of)
         if slowest is not None and (self.rest is None or slowest[1] > self.rest):
             self.rest = least = slowest[1]
             self.retired = {g: b for g, b in self.retired.items() if b > least}
