@@ -103,7 +103,9 @@ class OpenedOperator:
         groups = KeyTable(self.shape.kinds).map([read_key(key) for key in keys.values()], len(times))
         begins = views.booleans(rows.column(BEGINS))
         if (begins & ended).any():
-            yield from self._windows(rows, times, groups, np.flatnonzero(begins & ended))
+            begun = np.flatnonzero(begins & ended)
+            # the least value first, whatever came first: slack and a sort before it say the same
+            yield from self._windows(rows, times, groups, begun[np.argsort(times[begun], kind="stable")])
         still = begins & ~ended
         first = np.full(int(groups.max()) + 1, INT64_MAX if self.whole else math.inf, times.dtype)
         np.minimum.at(first, groups[still], times[still])
@@ -115,9 +117,8 @@ class OpenedOperator:
     def _windows(
         self, rows: pa.RecordBatch, times: np.ndarray, groups: np.ndarray, begun: np.ndarray
     ) -> Iterator[pa.RecordBatch]:
-        """The windows that begin at these rows, the least value first, whatever came first: slack and a sort before it
-        say the same."""
-        starts, found = self._rows_of_windows(times, groups, begun[np.argsort(times[begun], kind="stable")])
+        """The windows that begin at these rows, in their order."""
+        starts, found = self._rows_of_windows(times, groups, begun)
         yield self._aggregated(rows, starts, found)
 
     def _rows_of_windows(

@@ -23,7 +23,7 @@ import pyarrow as pa
 from oop.operators.accumulators import Min
 from oop.operators.aggregate import Aggregate
 from oop.operators.aggregates import min as least
-from oop.operators.arrival import ARRIVAL, arrival_of
+from oop.operators.arrival import ARRIVAL, without_ticks
 from oop.operators.arrival_aggregate import ArrivalAggregateOperator
 from oop.operators.base import Element, Operator, Part, Spec
 from oop.operators.coverage import INT64_MAX, INT64_MIN
@@ -33,7 +33,6 @@ from oop.operators.marks import keep_late
 from oop.operators.partial_table import Partials
 from oop.operators.table_pieces import Piece
 from oop.operators.times import from_physical
-from oop.punctuation import Punctuation
 from oop.punctuation.group_promises import Promise
 
 EARLY = "__early"
@@ -89,9 +88,8 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
         return super().process_batch(keep_late(batch.append_column(ARRIVAL, arrived), batch), port)
 
     def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
-        ticks = [p for p in train if isinstance(p, Punctuation) and arrival_of(p) is not None]
-        self.now = int(seen) if ticks and (seen := arrival_of(ticks[-1])) is not None else self.now
-        yield from super().process_punctuations([p for p in train if p not in ticks], port)
+        others, self.now = without_ticks(train, self.now)
+        yield from super().process_punctuations(others, port)
         if self.now != _UNKNOWN and self.now > self.due:
             yield from self._time_out()
 

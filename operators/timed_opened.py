@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.operators.arrival import ARRIVAL, arrival_of
+from oop.operators.arrival import ARRIVAL, without_ticks
 from oop.operators.base import Element, Operator, Part
 from oop.operators.coverage import INT64_MAX, INT64_MIN
 from oop.operators.holding import unique_schema
@@ -70,9 +70,8 @@ class TimedOpenedOperator(OpenedOperator):
         return pa.RecordBatch.from_arrays([*columns, begins, pa.array(came), pa.array(out)], schema=self.held)
 
     def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        ticks = [p for p in train if arrival_of(p) is not None]
-        self.now = int(seen) if ticks and (seen := arrival_of(ticks[-1])) is not None else self.now
-        yield from super().process_punctuations([p for p in train if p not in ticks], port)
+        others, self.now = without_ticks(train, self.now)
+        yield from super().process_punctuations(others, port)
         if self.rows and self.now != _UNKNOWN and self.now > self.due:
             yield from self._time_out(pa.concat_batches(self.rows))
 
@@ -106,8 +105,8 @@ class TimedOpenedOperator(OpenedOperator):
     ) -> Iterator[pa.RecordBatch]:
         """Windows that have ended; without those that are out, whose late rows are counted."""
         out = views.column(rows.column(_OUT)).data
-        begun = begun[np.argsort(times[begun], kind="stable")]
         starts, found = self._rows_of_windows(times, groups, begun)
+        # rows of the same value begin one window; those that came when it was out do not know of it
         went = [int(out[members[times[members] == start]].max()) for start, members in zip(starts, found, strict=True)]
         self.late_unused += sum(len(members) - n for n, members in zip(went, found, strict=True) if n >= 0)
         here = [i for i, n in enumerate(went) if n < 0]
