@@ -247,7 +247,8 @@ class Stream:
         aggregates of that group's rows at most ``within`` before or after it (Aurora's Resample).
 
         A result has the group, the time of this stream's row, and the aggregates; it comes out once the group is
-        promised to have passed, so that groups come out as they conclude. A group without a row there gives none.
+        promised to have passed, so that groups come out as they conclude. A group without a row there gives none;
+        without ``by`` every row of this stream gives one, of no rows if none is near.
         Aggregates may also look at this stream's time, under its name, with ``_left`` behind it if the other stream
         has a column of that name. Rows without a time, and admitted late ones, count for nothing.
 

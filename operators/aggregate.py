@@ -120,6 +120,9 @@ class Aggregate(Spec):
 
 
 class AggregateOperator(Holding):
+    """``aggregates`` in the place of the spec's, for who keeps more of a window; without ``panes`` rows go into each of
+    their windows, also where panes could be merged."""
+
     def __init__(
         self, spec: Aggregate, inputs: Sequence[pa.Schema], aggregates: Named | None = None, panes: bool = True
     ) -> None:
@@ -190,9 +193,8 @@ class AggregateOperator(Holding):
     def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
         uneven, least = self._is_uneven(frontier), as_int64(frontier.bound(WID_START))
-        before = (
-            self.reach.now(frontier, lasting=True) if uneven and self.sliding else None
-        )  # windows below it went out already
+        # windows below it went out already; panes stay until all of theirs are out
+        before = self.reach.now(frontier, lasting=True) if uneven and self.sliding else None
         new = self.ports.advance_each(train, port)
         if not new:
             return
@@ -276,6 +278,7 @@ class AggregateOperator(Holding):
         for number in numbers:
             table = self.store.tables[number]
             self.store.take_where(number, self.code.decode_all(table.slots())[1] < now(table))
+        # a merge may still have a group that left one of its panes: no window of that pane is due for it any more
         self.tree.forget_below(INT64_MAX if self.store.shift else min(self.store.tables, default=INT64_MAX))
 
     def _bounds(self, frontier: Frontier, table: Table) -> np.ndarray:

@@ -66,7 +66,8 @@ class Beside:
     def _least(
         self, held: Iterable[pa.RecordBatch], name: str, known: dict[tuple[int, str], tuple[pa.RecordBatch, Bound]]
     ) -> Bound:
-        """The least value that is held. Of most batches it was asked before: rows leave from the first ones."""
+        """The least value that is held. Of most batches it was asked before: rows leave from the first ones. A batch
+        that is known is kept alive, so that its id is its own."""
         found: Bound = math.inf
         for rows in held:
             key = id(rows), name

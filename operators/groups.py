@@ -2,7 +2,8 @@
 
 A *slot* is where a group stands in time: a pane of a window, or a progressing attribute's value. A `Table` holds the
 groups of one slice of slots; the `Store` is the slices by number. A slice spans one slot (then the slot need not be
-part of the key) until batches turn out to spread thinly over many; then they get wider by powers of two.
+part of the key) until batches turn out to spread thinly over many; then they get wider by powers of two. Of panes,
+whose windows cost less if each has a table, they are narrow again when they have filled up.
 """
 
 from __future__ import annotations
@@ -368,7 +369,11 @@ class Store:
 
     @property
     def is_dense(self) -> bool:
-        """Have slots come to share slices that hold enough for slices of their own?"""
+        """Have slots come to share slices that hold enough for slices of their own?
+
+        Groups are counted, not rows: where a few groups have all rows, one table for many slots costs as little. Four
+        times as many as make it wider: or it would go back and forth.
+        """
         if self.thin is None or not self.shift or not self.tables:
             return False
         slots = (max(self.tables) - min(self.tables) + 1) << self.shift
@@ -445,7 +450,7 @@ class Store:
                 self.replace(number, table.select(stays))
 
     def save(self) -> Iterator[Part]:
-        """The slices that changed since the last save; all of them after slices got wider."""
+        """The slices that changed since the last save; all of them after slices got wider, or narrow again."""
         yield from self._parts.save(self.shift, self._changed, self._part)
         self._changed = set()
 

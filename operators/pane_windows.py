@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from oop.kernels import dispatch, views
+from oop.kernels import views
 from oop.operators.accumulators import Accumulator
 from oop.operators.groups import Shape, Table
 from oop.operators.keys import KeyTable
@@ -33,7 +33,7 @@ def windows_of(shape: Shape, code: PaneCode, due: Iterable[Due]) -> Iterator[Tab
     places, wids = panes.going_out()
     if not len(wids):
         return
-    order = dispatch.kernels().order_slots(wids, 0)[1]
+    order = shape.kernels.order_slots(wids, 0)[1]
     if order is not None:
         places, wids = places[order], wids[order]
     shared: list[list[Accumulator]] = [panes.partials]  # the merges of aligned runs: each level has half as many
@@ -63,7 +63,7 @@ class _Panes:
     @classmethod
     def gathered(cls, shape: Shape, code: PaneCode, due: Iterable[Due]) -> _Panes | None:
         """Only those of which a window goes out."""
-        found = [some for table, *limits in due if (some := _Some.of(table, code, *limits)) is not None]
+        found = [some for panes, *limits in due if (some := _DueGroups.of(panes, code, *limits)) is not None]
         if not found:
             return None
         kinds = enumerate(shape.kinds)
@@ -97,20 +97,21 @@ class _Panes:
         return np.searchsorted(self._ranks, self.groups[places] * self._span + self._rank(wids), "right")
 
     def _rank(self, wids: np.ndarray) -> np.ndarray:
-        """How many of the panes' first windows are no greater, if each number counts or each that occurs."""
+        """Where windows stand among the panes' first ones, from 1: by their number, or by how many of those that occur
+        are no greater. Behind the last all are alike."""
         if self._distinct is not None:
             return np.searchsorted(self._distinct, wids, "right")
         return np.minimum(wids - self._origin, self._span - 2) + 1
 
 
-class _Some:
+class _DueGroups:
     """The groups of a table of which a window goes out; ``numbers`` are first and last windows, and the limits."""
 
     def __init__(self, table: Table, rows: np.ndarray | None, numbers: list[np.ndarray]) -> None:
         self.table, self.rows, self.numbers = table, rows, numbers
 
     @classmethod
-    def of(cls, table: Table, code: PaneCode, least: np.ndarray | int, bound: np.ndarray | int) -> _Some | None:
+    def of(cls, table: Table, code: PaneCode, least: np.ndarray | int, bound: np.ndarray | int) -> _DueGroups | None:
         first, last = code.decode_all(table.slots())
         due = (first < bound) & (last >= least)
         count = int(np.count_nonzero(due))

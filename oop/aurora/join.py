@@ -36,7 +36,7 @@ class Join:
     ``P`` is an expression over both rows (None: of all pairs), in which columns of the right that clash have the suffix
     ``_right``, as in the result. Equalities between columns of the two sides in it are found by hashing. An order by
     groups frees rows of the other side group by group, so its columns must be among these equalities; or all groups
-    are promised about together: ``left=Assume(order, groups=[…])`` in the place of an order.
+    are promised about together: ``left=Assume(order, groups=[…])``, or ``idle=…``, in the place of an order.
 
     Either side, or both, may be a table that does not change: a path, an Arrow table. It is "a window on a stream that
     is infinite in size", so there is no ``size``, and an order only for the stream.

@@ -15,7 +15,8 @@ from oop.stream import Stream
 
 class Resample:
     """``Resample(F, size=s, left=O1, right=O2)(S1, S2)``: for each row t of S1 and each group of O2 the group, A of t,
-    and F over the rows u of S2 with ``|t.A - u.B| <= s``.
+    and F over the rows u of S2 with ``|t.A - u.B| <= s``. A group without such a row gives no result; where O2 has no
+    groups every t gives one, of no rows if none is near.
 
     Rows out of order are set aside (`Run.late`). A result comes out when its computation concludes: with the first row
     of its group that shows that none with ``B <= t.A + s`` can come any more, given the slack. As long as a group that

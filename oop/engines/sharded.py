@@ -90,7 +90,7 @@ class Shard:
     queue: deque[Item] = field(default_factory=deque)
     busy: bool = False
     pending: Iterator[Element] | None = None  # what is left of the first item in the queue
-    finished: int = -1  # the number of the item that was last
+    finished: int = -1  # the number of the item that it finished last
 
 
 class Sharded:
