@@ -183,11 +183,12 @@ def _never_emits(node: Node, source: Node, attribute: str) -> NeverEmits:
     grouped = [p for _, p in spec.policies if p.by is not None and not p.promises_rest]
     if grouped:
         policy = grouped[0]
+        otherwise = 'run it with order="oop"' if node.spec.sorts else f"group by {policy.by!r}"
         return NeverEmits(
             f"{node.call} at {node.site} {node.spec.never}: input {spec.source!r} promises about {attribute!r} only "
             f"for groups of {policy.by!r} that it has seen, never for all rows",
             at=node.site,
-            hint=f"name all groups with groups=[…], or retire silent ones with idle=…, or group by {policy.by!r}",
+            hint=f"name all groups with groups=[…], or retire silent ones with idle=…, or {otherwise}",
         )
     named = ", ".join(map(repr, attribute.split(", ")))
     what = f"{node.call} at {node.site} {node.spec.never}: "

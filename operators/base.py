@@ -162,6 +162,9 @@ class Spec:
     clocked = False
     """Does it look at the clock? Then it is given promises on the virtual attribute of `operators/arrival.py`."""
 
+    sorts = False
+    """Is it there because a plan runs in order, and puts rows in one?"""
+
     held_back: tuple[str, ...] = ()
     """Output attributes about which a promise goes no further than what is held: then `translate` says how far it may
     go at most, and the running operator how far it goes (DESIGN section 3: what is held back lowers the bound)."""

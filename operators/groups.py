@@ -376,8 +376,8 @@ class Store:
         """
         if self.thin is None or not self.shift or not self.tables:
             return False
-        slots = (max(self.tables) - min(self.tables) + 1) << self.shift
-        return len(self) > 4 * self.thin * slots
+        first, last = (self.tables[number].slots() for number in (min(self.tables), max(self.tables)))
+        return len(self) > 4 * self.thin * (int(last.max()) - int(first.min()) + 1)
 
     def narrow(self) -> None:
         """A slice for each slot again."""

@@ -29,6 +29,7 @@ class InputSort(Sort):
 
     beside: tuple[str, ...] = ()
     name = "InputSort"
+    sorts = True
 
     @property
     def held_back(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -32,6 +32,7 @@ class OrderedMerge(Union):
     on: str = ""
     beside: tuple[str, ...] = ()
     name = "OrderedMerge"
+    sorts = True
     passes = False
 
     @property

@@ -51,16 +51,23 @@ class NearResults:
     def of_each(self, lefts: LeftRows, rows: RightRows, last: int) -> Iterator[pa.RecordBatch]:
         """Where the right has no groups, "for every tuple, t, from S1" a result: of those up to ``last`` that no right
         row is near to as well."""
-        met = np.zeros(last, np.bool_)
+        done = 0
         if len(rows):
             _, times, _ = rows.all()
             none = np.zeros(len(times), np.int64)
             for numbers, near in near_rows(lefts.values, none, none + last, times, self.size):
-                met[numbers] = True
-                yield self._batch(lefts, numbers, rows, near)
-        alone = np.flatnonzero(~met)
-        for start in range(0, len(alone), BATCH_ROWS):
-            yield self._of_none(lefts, alone[start : start + BATCH_ROWS])
+                until = int(numbers.max()) + 1  # stretches of left rows come one after the other
+                alone = np.setdiff1d(np.arange(done, until), numbers)
+                yield self._by_time([self._batch(lefts, numbers, rows, near), self._of_none(lefts, alone)])
+                done = until
+        for start in range(done, last, BATCH_ROWS):
+            yield self._of_none(lefts, np.arange(start, min(start + BATCH_ROWS, last)))
+
+    def _by_time(self, parts: list[pa.RecordBatch]) -> pa.RecordBatch:
+        if not parts[1].num_rows:
+            return parts[0]
+        found = pa.concat_batches(parts)
+        return found.take(pa.array(np.argsort(views.times(found.column(0)), kind="stable")))
 
     def _of_none(self, lefts: LeftRows, numbers: np.ndarray) -> pa.RecordBatch:
         """F of no rows."""

@@ -110,7 +110,7 @@ class Join:
                         f"the {('left', 'right')[side]} order is by {name!r}, and P does not ask that {mine!r} equals "
                         "a column of the same type on the other side: what is known of a group would free no row there",
                         hint=f"add an equality with oop.col({mine!r}) to P, leave out group_by, or say which groups "
-                        f"there are: {('left', 'right')[side]}=aurora.Assume(order, groups=[…])",
+                        f"there are, or when one retires: {('left', 'right')[side]}=aurora.Assume(order, groups=[…])",
                     )
 
     def _check_static(self, table: int) -> None:

@@ -648,3 +648,11 @@ def test_windows_are_in_order_of_their_ends_as_well():
     assert "OrderedMerge of 2 on window_end" in operators(plan)
     assert not any("InputSort" in line for line in operators(plan))
     assert plan.run(order="iop").to_table().equals(plan.run().to_table())
+
+
+def test_promises_about_groups_alone_are_refused_with_a_hint_that_helps():
+    s = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.slack(1, by="k"))
+    counts = s.window(oop.tumbling(10)).group_by("k").agg(n=oop.count())
+    with pytest.raises(oop.NeverEmits, match='or run it with order="oop"'):
+        counts.run(order="iop")
+    assert counts.run().to_table().num_rows == 1

@@ -9,6 +9,7 @@ import pytest
 
 import oop
 from oop import aurora
+from oop.operators import near_rows
 from oop.testing import Harness
 
 H = {"Time": "int64"}
@@ -219,3 +220,12 @@ def test_what_is_refused():
         beats.resample(pa.table({"ts": [1]}), within=1, n=oop.count())
     with pytest.raises(oop.SchemaMismatch, match="would be called 'ts'"):
         beats.resample(silent, within=1, ts=oop.count())
+
+
+def test_without_groups_results_come_by_the_left_rows_time(monkeypatch):
+    beats = oop.source(pa.table({"t": [0, 10, 20, 30, 40]}), time="t", punctuate=oop.ordered())
+    reports = oop.source(pa.table({"t": [11, 31, 32, 100]}), time="t", punctuate=oop.ordered())
+    for pairs in (1_000_000, 1):  # in one go, and in stretches of left rows
+        monkeypatch.setattr(near_rows, "_MOST_PAIRS", pairs)
+        found = beats.resample(reports, within=2, n=oop.count()).run().to_table().to_pylist()
+        assert [(row["t"], row["n"]) for row in found] == [(0, 0), (10, 1), (20, 0), (30, 2), (40, 0)]
