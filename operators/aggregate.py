@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -40,6 +41,8 @@ from oop.punctuation.group_promises import Promise
 from oop.punctuation.translate import Image, carry, carry_groups, carry_promise
 
 WINDOW_START, WINDOW_END = "window_start", "window_end"
+_MANY = 64  # windows that go out with one promise, and groups held for each, from and up to which they share merges
+_ROWS_AT_ONCE, _MOST_AT_ONCE = 2**22, 2**17  # rows and windows that are then put together in one go, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,11 +222,27 @@ class AggregateOperator(Holding):
         if self.store.shift:
             yield from self._together((t, before, bound) for t in self._panes_below(bound))
         else:
-            for wid in self.tree.open_wids(before, bound):
-                table = self.tree.window(wid)
-                if table is not None:
-                    yield _at(table, wid)
+            wids = self.tree.open_wids(before, bound)
+            while some := list(islice(wids, self._at_a_time)):
+                yield from self._windows(some)
         self._purge_panes(bound)
+
+    @property
+    def _at_a_time(self) -> int:
+        """Windows that may be put together in one go, if each has all groups that are held."""
+        return min(max(_ROWS_AT_ONCE // max(len(self.store), 1), _MANY), _MOST_AT_ONCE)
+
+    def _windows(self, wids: list[int]) -> Iterator[Table]:
+        """Complete windows of panes with tables of their own. Where they are many for what is held, a few rows in
+        panes of which a window has thousands, a table for each costs more than what is in it."""
+        if len(wids) >= _MANY and len(self.store) <= _MANY * len(wids):
+            end = wids[-1] + 1
+            yield from self._together((t, wids[0], end) for t in self._panes_below(end))
+            return
+        for wid in wids:
+            table = self.tree.window(wid)
+            if table is not None:
+                yield _at(table, wid)
 
     def _panes_below(self, bound: int) -> Iterator[Table]:
         """Those that may have windows below a bound."""

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators import groups, pane_windows
-from oop.operators.panes import PaneCode
+from oop.operators import aggregate, groups, pane_windows
+from oop.operators.panes import PaneCode, PaneTree
 from oop.testing import Harness, bag
 from tests.operators import fuzz
 from tests.operators.test_laws import each
@@ -65,6 +65,29 @@ def test_wide_slices_with_late_rows_admitted(seen):
 def test_wide_slices_with_promises_by_group(seen):
     each(CASES, lambda rng, seed: sliding(rng, seed, grouped=True, late="admit" if seed % 3 == 0 else "drop"))
     assert seen["wider"], seen
+
+
+@pytest.mark.parametrize("late", ["drop", "admit"])
+def test_many_windows_of_panes_with_tables_of_their_own(seen, monkeypatch, late):
+    right, used = aggregate.windows_of, []
+    monkeypatch.setattr(aggregate, "windows_of", lambda *given: used.append(given) or right(*given))
+    monkeypatch.setattr(groups.Store, "_is_adaptive", False)  # no slices get wider
+    monkeypatch.setattr(aggregate, "_MANY", 2)
+    monkeypatch.setattr(aggregate, "_ROWS_AT_ONCE", 16)
+    each(CASES, lambda rng, seed: sliding(rng, seed, late=late))
+    assert used
+
+
+def test_a_window_of_very_many_panes_has_no_table_of_its_own(monkeypatch):
+    """Three rows are in a hundred thousand windows: one merge for each took a minute."""
+    one_by_one = []
+    right = PaneTree.window
+    monkeypatch.setattr(PaneTree, "window", lambda tree, wid: one_by_one.append(wid) or right(tree, wid))
+    s = oop.source(pa.table({"ts": [0, 5, 9]}), time="ts", punctuate=oop.ordered())
+    counts = s.window(oop.sliding(100_000, every=1)).agg(n=oop.count()).run().to_table()
+    n = {1: 5 + 4, 2: 4 + 5, 3: 100_000 - 9}
+    assert Counter(counts["n"].to_pylist()) == n and counts["window_start"].to_pylist() == list(range(-99_999, 10))
+    assert len(one_by_one) < 1_000
 
 
 def test_early_results_of_wide_slices(seen):
