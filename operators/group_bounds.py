@@ -61,13 +61,13 @@ def _together(progress: Grouped, times: np.ndarray, column: pa.Array) -> np.ndar
 
 
 def _occurring(codes: np.ndarray, groups: list[Value]) -> tuple[np.ndarray, list[Value]]:
-    """Without the values of a dictionary that no row has."""
-    occur = np.flatnonzero(np.bincount(codes, minlength=len(groups)))
-    if len(occur) == len(groups):
-        return codes, groups
+    """Without the values of a dictionary that no row has, and one code for each group: -0.0 and 0.0 are one, and a
+    dictionary may have a value twice."""
+    occur = np.flatnonzero(np.bincount(codes, minlength=len(groups))).tolist()
+    numbers: dict[Value, int] = {}
     places = np.zeros(len(groups), np.int64)
-    places[occur] = np.arange(len(occur))
-    return places[codes], [groups[i] for i in occur.tolist()]
+    places[occur] = [numbers.setdefault(groups[i], len(numbers)) for i in occur]
+    return (codes, groups) if len(numbers) == len(groups) else (places[codes], list(numbers))
 
 
 def _as_bounds(bounds: Iterable[Bound | None], times: np.ndarray) -> np.ndarray:

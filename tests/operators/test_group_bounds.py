@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import oop
 from oop.operators.group_bounds import prefix_bounds_grouped
 from oop.punctuation.policies import slack
 from oop.punctuation.progress_groups import Grouped
@@ -59,3 +60,20 @@ def test_few_rows_of_much_slack_go_one_by_one():
     prefix_bounds_grouped(progress, times, group)
     bounds = [prefix_bounds_grouped(progress, times[i : i + 1] + 60, group[:1]).item() for i in range(3)]
     assert bounds == [9, 10, 11]
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        pa.array([0.0, -0.0, 0.0, -0.0]),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, 0, 1], pa.int32()), pa.array(["A", "A"])),
+    ],
+    ids=["zeros", "twice in a dictionary"],
+)
+@pytest.mark.parametrize("rows", [1, 2, 4])
+def test_a_group_that_is_written_in_two_ways_is_one(groups, rows):
+    table = pa.table({"ts": [5, 3, 9, 4], "k": groups})
+    s = oop.source(table.to_batches(rows), time="ts", punctuate=oop.ordered(by="k"), schema=table.schema, name="in")
+    run = s.run()
+    run.to_table()
+    assert run.late["in"]["ts"].to_pylist() == [3, 4]
