@@ -42,7 +42,7 @@ from oop.punctuation.translate import Image, carry, carry_groups, carry_promise
 
 WINDOW_START, WINDOW_END = "window_start", "window_end"
 _MANY = 64  # windows that go out with one promise, and groups held for each, from and up to which they share merges
-_ROWS_AT_ONCE, _MOST_AT_ONCE = 2**22, 2**17  # rows and windows that are then put together in one go, at most
+_MOST_AT_ONCE = 2**17  # windows that are looked up in one go, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,14 +223,9 @@ class AggregateOperator(Holding):
             yield from self._together((t, before, bound) for t in self._panes_below(bound))
         else:
             wids = self.tree.open_wids(before, bound)
-            while some := list(islice(wids, self._at_a_time)):
+            while some := list(islice(wids, _MOST_AT_ONCE)):
                 yield from self._windows(some)
         self._purge_panes(bound)
-
-    @property
-    def _at_a_time(self) -> int:
-        """Windows that may be put together in one go, if each has all groups that are held."""
-        return min(max(_ROWS_AT_ONCE // max(len(self.store), 1), _MANY), _MOST_AT_ONCE)
 
     def _windows(self, wids: list[int]) -> Iterator[Table]:
         """Complete windows of panes with tables of their own. Where they are many for what is held, a few rows in

@@ -19,6 +19,7 @@ from oop.operators.keys import KeyTable
 from oop.operators.panes import PaneCode
 
 _AT_ONCE = 65_536  # windows of groups that are put together in one go
+_MOST = 2**22  # that are looked up in one go
 _DIRECTLY, _FEW = 4, 2_048  # panes of a window on average, or of all, up to which it does not pay to share merges
 
 Due = tuple[Table, np.ndarray | int, np.ndarray | int]
@@ -30,19 +31,17 @@ def windows_of(shape: Shape, code: PaneCode, due: Iterable[Due]) -> Iterator[Tab
     panes = _Panes.gathered(shape, code, due)
     if panes is None:
         return
-    places, wids = panes.going_out()
-    if not len(wids):
-        return
-    order = shape.kernels.order_slots(wids, 0)[1]
-    if order is not None:
-        places, wids = places[order], wids[order]
     shared: list[list[Accumulator]] = [panes.partials]  # the merges of aligned runs: each level has half as many
-    for start in range(0, len(wids), _AT_ONCE):
-        firsts, numbers = places[start : start + _AT_ONCE], wids[start : start + _AT_ONCE]
-        table = Table(shape, True, 0, len(numbers))
-        table._map(numbers, [views.take_rows(column, firsts) for column in panes.keys])
-        _merge_stretches(table.accumulators, shared, firsts, panes.ends(firsts, numbers))
-        yield table
+    for places, wids in panes.going_out():
+        order = shape.kernels.order_slots(wids, 0)[1]
+        if order is not None:
+            places, wids = places[order], wids[order]
+        for start in range(0, len(wids), _AT_ONCE):
+            firsts, numbers = places[start : start + _AT_ONCE], wids[start : start + _AT_ONCE]
+            table = Table(shape, True, 0, len(numbers))
+            table._map(numbers, [views.take_rows(column, firsts) for column in panes.keys])
+            _merge_stretches(table.accumulators, shared, firsts, panes.ends(firsts, numbers))
+            yield table
 
 
 class _Panes:
@@ -81,16 +80,30 @@ class _Panes:
             groups, *columns = (column[order] for column in (groups, *columns))
         return cls(keys, partials, groups, *columns)
 
-    def going_out(self) -> tuple[np.ndarray, np.ndarray]:
+    def going_out(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """The windows of each group, by the place of their first pane, and their numbers."""
         begins = np.maximum(self.first, self.least)
         # a pane adds the windows behind those of the panes before it
         same = self.groups[1:] == self.groups[:-1]
         begins[1:] = np.where(same, np.maximum(begins[1:], self.last[:-1] + 1), begins[1:])
-        counts = np.maximum(np.minimum(self.last, self.bound - 1) - begins + 1, 0)
+        ends = np.minimum(self.last, self.bound - 1)
+        if (begins <= ends).any():
+            yield from self._in_parts(begins, ends)
+
+    def _in_parts(self, begins: np.ndarray, ends: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Windows from ``begins`` to ``ends`` at each place. In two, the earlier ones first, where they are very many:
+        a row may be in 100,000 windows."""
+        counts = np.maximum(ends - begins + 1, 0)
+        low, high = int(begins[counts > 0].min()), int(ends[counts > 0].max())
+        if low < high and float(counts.sum(dtype=np.float64)) > _MOST:
+            middle = low + (high - low) // 2
+            for some in ((begins, np.minimum(ends, middle)), (np.maximum(begins, middle + 1), ends)):
+                if (some[0] <= some[1]).any():
+                    yield from self._in_parts(*some)
+            return
         places = np.repeat(np.arange(len(counts)), counts)
         before = np.cumsum(counts) - counts
-        return places, begins[places] + np.arange(len(places)) - before[places]
+        yield places, begins[places] + np.arange(len(places)) - before[places]
 
     def ends(self, places: np.ndarray, wids: np.ndarray) -> np.ndarray:
         """Behind the last pane of each window."""

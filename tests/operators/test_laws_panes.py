@@ -45,6 +45,7 @@ def seen(request, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     monkeypatch.setattr(groups.Store, "narrow", narrow)
     monkeypatch.setattr(groups.Store, "is_dense", property(is_dense))
     monkeypatch.setattr(pane_windows, "_AT_ONCE", 5)
+    monkeypatch.setattr(pane_windows, "_MOST", 11)
     monkeypatch.setattr(pane_windows, "_DIRECTLY", 1)
     monkeypatch.setattr(pane_windows, "_FEW", 1)
     monkeypatch.setattr("oop.operators.hybrid.may_switch", lambda spec: False)
@@ -73,7 +74,7 @@ def test_many_windows_of_panes_with_tables_of_their_own(seen, monkeypatch, late)
     monkeypatch.setattr(aggregate, "windows_of", lambda *given: used.append(given) or right(*given))
     monkeypatch.setattr(groups.Store, "_is_adaptive", False)  # no slices get wider
     monkeypatch.setattr(aggregate, "_MANY", 2)
-    monkeypatch.setattr(aggregate, "_ROWS_AT_ONCE", 16)
+    monkeypatch.setattr(aggregate, "_MOST_AT_ONCE", 16)
     each(CASES, lambda rng, seed: sliding(rng, seed, late=late))
     assert used
 
