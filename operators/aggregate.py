@@ -33,6 +33,7 @@ from oop.operators.oldest import oldest_window
 from oop.operators.pane_windows import Due, windows_of
 from oop.operators.panes import PaneCode, PaneTree
 from oop.operators.partial_table import Partials
+from oop.operators.stretches import numbers_in
 from oop.operators.table_pieces import Piece, sliced
 from oop.operators.times import from_physical
 from oop.operators.wids import Windows
@@ -309,9 +310,7 @@ class AggregateOperator(Holding):
         if not len(slots):
             return
         first, last = self.code.decode_all(slots)
-        counts = last - first + 1
-        before = np.cumsum(counts) - counts
-        touched = np.unique(np.repeat(first - before, counts) + np.arange(int(counts.sum())))
+        touched = np.unique(numbers_in(first, last - first + 1))
         low, high = int(touched[0]), int(touched[-1]) + 1
         frontier = self.ports.frontiers[0]
         # by group, some may have gone out

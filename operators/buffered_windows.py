@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 import pyarrow as pa
 
-from oop.kernels import dispatch
 from oop.operators.base import Part
 from oop.operators.bucket import WID_END, WID_START
 from oop.operators.coverage import INT64_MAX
 from oop.operators.groups import Shape, Table
 from oop.operators.ordered_rows import OrderedRows
+from oop.operators.stretches import order_by
 from oop.operators.waiting import WaitingRows
 from oop.operators.window_tables import WindowTables, wids
 
@@ -69,7 +68,8 @@ class BufferedWindows:
         if held is not None and rows.num_rows and wids(rows, WID_START).min() <= wids(held, WID_START)[-1]:
             rows = pa.concat_batches([held, rows])
             self.begun.clear()
-        order = _order(wids(rows, WID_START), wids(rows, self.end))
+        # in time both the first and the last never fall
+        order = order_by(wids(rows, WID_START), wids(rows, self.end))
         self.begun.add(rows if order is None else rows.take(pa.array(order)))
 
     def take_all(self) -> Iterator[pa.RecordBatch]:
@@ -99,15 +99,3 @@ class BufferedWindows:
     def load(self, parts: Mapping[str, pa.RecordBatch | None], prefix: str) -> None:
         self.waiting.load(parts, prefix + _WAITING)
         self.begun.load(parts, prefix + _BEGUN)
-
-
-def _order(first: np.ndarray, last: np.ndarray) -> np.ndarray | None:
-    """The order of rows by their windows; None if they stand in it. In time both the first and the last never fall."""
-    order: np.ndarray | None = None
-    for of in (first, last):
-        of = of if order is None else of[order]
-        if (of[1:] < of[:-1]).any():
-            found = dispatch.kernels().order_slots(of, 0)[1]
-            assert found is not None
-            order = found if order is None else order[found]
-    return order

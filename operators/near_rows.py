@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from oop.operators.coverage import INT64_MAX, INT64_MIN
+from oop.operators.stretches import numbers_in
 
 _MOST_PAIRS = 1_000_000  # that are laid out at once
 _SLOP = 2.0**-50  # relative: more than a sum of two floats is rounded by
@@ -34,8 +35,7 @@ def near_rows(
         upper = near_rows(lefts[middle:], np.maximum(first - middle, 0), last - middle, times, size)
         return lower + [(left + middle, row) for left, row in upper]
     rows = np.repeat(np.arange(len(times)), counts)
-    within = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-    numbers = begins[rows] + within
+    numbers = numbers_in(begins, counts)
     if times.dtype == np.float64:  # near is what the rounded difference says
         near = np.abs(lefts[numbers] - times[rows]) <= size
         rows, numbers = rows[near], numbers[near]

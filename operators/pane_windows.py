@@ -17,6 +17,7 @@ from oop.operators.accumulators import Accumulator
 from oop.operators.groups import Shape, Table
 from oop.operators.keys import KeyTable
 from oop.operators.panes import PaneCode
+from oop.operators.stretches import numbers_in, order_by
 
 _AT_ONCE = 65_536  # windows of groups that are put together in one go
 _MOST = 2**22  # that are looked up in one go
@@ -73,7 +74,7 @@ class _Panes:
         if len(found) > 1:
             columns = [np.concatenate(of) for of in zip(*(some.numbers for some in found), strict=True)]
         groups = KeyTable(shape.kinds).map(keys, len(columns[0])) if keys else np.zeros(len(columns[0]), np.int64)
-        order = _ordered(shape, columns[1], columns[0], groups)
+        order = order_by(columns[1], columns[0], groups)
         if order is not None:
             keys = [views.take_rows(column, order) for column in keys]
             partials = [a.take(order) for a in partials]
@@ -101,9 +102,7 @@ class _Panes:
                 if (some[0] <= some[1]).any():
                     yield from self._in_parts(*some)
             return
-        places = np.repeat(np.arange(len(counts)), counts)
-        before = np.cumsum(counts) - counts
-        yield places, begins[places] + np.arange(len(places)) - before[places]
+        yield np.repeat(np.arange(len(counts)), counts), numbers_in(begins, counts)
 
     def ends(self, places: np.ndarray, wids: np.ndarray) -> np.ndarray:
         """Behind the last pane of each window."""
@@ -144,28 +143,13 @@ class _DueGroups:
         return accumulators if self.rows is None else [a.take(self.rows) for a in accumulators]
 
 
-def _ordered(shape: Shape, *by: np.ndarray) -> np.ndarray | None:
-    """The order by the last of these, then by those before it; None if they stand in it."""
-    order: np.ndarray | None = None
-    for numbers in by:
-        numbers = numbers if order is None else numbers[order]
-        if (numbers[1:] < numbers[:-1]).any():
-            found = shape.kernels.order_slots(numbers, 0)[1]
-            assert found is not None
-            order = found if order is None else order[found]
-    return order
-
-
 def _merge_stretches(
     into: Sequence[Accumulator], shared: list[list[Accumulator]], starts: np.ndarray, ends: np.ndarray
 ) -> None:
     """Group i is the merge of the partials from its start up to its end."""
     sizes = ends - starts
-    total = int(sizes.sum())
-    if total <= max(_DIRECTLY * len(sizes), _FEW):
-        before = np.cumsum(sizes) - sizes
-        ids = np.repeat(np.arange(len(sizes)), sizes)
-        _merge(into, ids, shared[0], starts[ids] + np.arange(total) - before[ids])
+    if int(sizes.sum()) <= max(_DIRECTLY * len(sizes), _FEW):
+        _merge(into, np.repeat(np.arange(len(sizes)), sizes), shared[0], numbers_in(starts, sizes))
         return
     level, starts, ends = 0, starts.copy(), ends.copy()
     while True:

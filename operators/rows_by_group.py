@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.operators.accumulators import Accumulator
+from oop.operators.stretches import numbers_in
 
 _GONE = -1  # in place of a group: it was cleared
 _FEW = 4096  # rows that wait in any case
@@ -108,8 +109,7 @@ def find_groups(ids: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.nd
     first, last = np.searchsorted(asked, ids, "left"), np.searchsorted(asked, ids, "right")
     times = last - first
     rows = np.repeat(np.arange(len(ids)), times)
-    within = np.arange(len(rows)) - np.repeat(np.cumsum(times) - times, times)
-    return rows, order[np.repeat(first, times) + within]
+    return rows, order[numbers_in(first, times)]
 
 
 class HoldsRows(Accumulator):
@@ -188,10 +188,7 @@ class HoldsRows(Accumulator):
         """The numbers of the settled rows of some groups: they stand together."""
         assert self._settled is not None
         starts, ends = (np.searchsorted(self._settled.ids, groups, side) for side in ("left", "right"))
-        lengths = ends - starts
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        found: np.ndarray = np.repeat(starts, lengths) + within
-        return found
+        return numbers_in(starts, ends - starts)
 
     def unsettle(self) -> None:
         """What counts has changed: settle all rows again."""

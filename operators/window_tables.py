@@ -17,6 +17,7 @@ from oop.kernels import views
 from oop.operators.bucket import WID_START
 from oop.operators.groups import Shape, Table
 from oop.operators.keys import read_key
+from oop.operators.stretches import numbers_in
 
 AT_ONCE = 16_384
 """Rows, each as often as it is in a window, that are aggregated together; larger windows alone."""
@@ -46,9 +47,7 @@ class WindowTables:
         if len(found) == 1:
             taken, slotted = rows.slice(int(starts[0]), count), False
         else:
-            before = np.cumsum(sizes) - sizes
-            places = np.arange(count) + np.repeat(starts - before, sizes)
-            taken, slotted = rows.take(pa.array(places)), True
+            taken, slotted = rows.take(pa.array(numbers_in(starts, sizes))), True
         table = Table(self.shape, slotted, int(found[0]), int(self._share * count))
         keys = [read_key(taken.column(k)) for k in self.shape.keys]
         table.update(np.repeat(found, sizes), keys, self.shape.prepare(taken), None)
@@ -65,10 +64,7 @@ def _between(first: np.ndarray, last: np.ndarray, least: int, bound: int) -> np.
     # rows are in order: each adds the windows behind those of the rows before it
     reached = np.concatenate([[begins[0] - 1], np.maximum.accumulate(ends)[:-1]])
     begins = np.maximum(begins, reached + 1)
-    counts = np.maximum(ends - begins + 1, 0)
-    before = np.cumsum(counts) - counts
-    found: np.ndarray = np.arange(int(counts.sum())) - np.repeat(before, counts) + np.repeat(begins, counts)
-    return found
+    return numbers_in(begins, np.maximum(ends - begins + 1, 0))
 
 
 def wids(batch: pa.RecordBatch, name: str) -> np.ndarray:
