@@ -16,24 +16,20 @@ from __future__ import annotations
 
 import glob
 import os
-import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from oop.errors import SourceError
-from oop.punctuation import Punctuation
+from oop.ipc_files import Element, ipc_elements, ipc_schema, opened_ipc
+from oop.sound import Sound, named, reading
 from oop.text_files import first_rows, read_text
 
-Element: TypeAlias = pa.RecordBatch | Punctuation
 PathLike: TypeAlias = str | os.PathLike[str]
 
-PROMISE_KEY = b"oop.punctuation"
 TEXT_ENDINGS = {".csv": ",", ".tsv": "\t", ".json": None, ".jsonl": None, ".ndjson": None}
 PARQUET_ENDINGS = (".parquet", ".pq")
 IPC_ENDINGS = (".arrow", ".feather", ".ipc", ".arrows")
@@ -103,82 +99,23 @@ def open_file(path: Path, schema: pa.Schema | None = None) -> File:
         return _open_text(path, schema)
 
 
-@contextmanager
-def reading(path: Path, hint: str = "the file is damaged or cut short: write it again") -> Iterator[None]:
-    """What goes wrong inside is an error about this file."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise SourceError(f"{path}: no such file", hint="it was there before: was it moved?") from error
-    except (pa.ArrowException, OSError, EOFError, zlib.error) as error:
-        what = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
-        raise SourceError(f"{path} cannot be read: {what}", hint=hint) from error
-
-
 def _open_parquet(path: Path) -> File:
     import pyarrow.parquet as pq
 
     def read(schema: pa.Schema, batch_rows: int) -> Iterator[Element]:
         with reading(path), pq.ParquetFile(path) as file:
-            yield from file.iter_batches(batch_rows)
+            yield from map(Sound(), file.iter_batches(batch_rows))
 
     with pq.ParquetFile(path) as file:
-        return File(path, file.schema_arrow, file.metadata.num_rows, read, lambda schema: False)
+        return File(path, named(file.schema_arrow), file.metadata.num_rows, read, lambda schema: False)
 
 
 def _open_ipc(path: Path) -> File:
     def read(schema: pa.Schema, batch_rows: int) -> Iterator[Element]:
-        with reading(path):
-            yield from ipc_elements(_ipc_reader(path), str(path))
+        with opened_ipc(path) as reader:
+            yield from ipc_elements(reader, str(path))
 
-    return File(path, _ipc_reader(path).schema, None, read, lambda schema: False)
-
-
-def _ipc_reader(path: Path) -> Any:
-    source = pa.memory_map(str(path))
-    magic = source.read(6)
-    source.seek(0)
-    if magic != b"ARROW1":
-        return pa.ipc.open_stream(source)
-    hint = "the footer is missing: write it again; of a stream (.arrows) the rows before a cut can be read"
-    with reading(path, hint):
-        return pa.ipc.open_file(source)
-
-
-def ipc_elements(reader: Any, where: str) -> Iterator[Element]:
-    """The batches of an IPC reader, and its promises: zero-row batches with metadata ``oop.punctuation``."""
-    if isinstance(reader, pa.ipc.RecordBatchFileReader):
-        for number in range(reader.num_record_batches):
-            yield from element_at(reader, number, where)
-    else:
-        for number, (batch, metadata) in enumerate(iter(partial(_next_pair, reader), None)):
-            yield from _with_promise(batch, metadata, f"{where}: batch {number}")
-
-
-def element_at(reader: Any, number: int, where: str) -> Iterator[Element]:
-    """One batch of an IPC file, and the promise that it carries."""
-    batch, metadata = reader.get_batch_with_custom_metadata(number)
-    return _with_promise(batch, metadata, f"{where}: batch {number}")
-
-
-def _with_promise(batch: pa.RecordBatch, metadata: Any, where: str) -> Iterator[Element]:
-    promised = metadata is not None and PROMISE_KEY in metadata
-    if batch.num_rows or not promised:
-        yield batch
-    if not promised:
-        return
-    try:
-        yield Punctuation.from_json(metadata[PROMISE_KEY])
-    except (ValueError, TypeError) as error:
-        hint = 'write promises as {"below": {"ts": 17}}, or with Punctuation.to_json()'
-        raise SourceError(f"{where}: {error}", hint=hint) from error
-
-
-def _next_pair(reader: Any) -> Any:
-    try:
-        return reader.read_next_batch_with_custom_metadata()
-    except StopIteration:
-        return None
+    return File(path, ipc_schema(path), None, read, lambda schema: False)
 
 
 def _open_text(path: Path, schema: pa.Schema | None) -> File:

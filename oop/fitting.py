@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
@@ -46,11 +47,24 @@ def difference(found: pa.Schema, schema: pa.Schema, whose: str) -> str | None:
 
 
 def _encoded(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    if column.null_count and (pa.types.is_string_view(column.type) or pa.types.is_binary_view(column.type)):
+        column = _without_null_views(column)
     if pa.types.is_run_end_encoded(column.type):
         column = pc.run_end_decode(column)
     if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(column.type):
         column = column.cast(kind.value_type).dictionary_encode()  # cast() alone can do it only for strings
     return column.cast(kind)
+
+
+def _without_null_views(column: pa.Array) -> pa.Array:
+    """The column with the views of its nulls emptied: they may point anywhere, and Arrow's cast follows them."""
+    validity, views, *data = column.buffers()
+    first, last = column.offset, column.offset + len(column)
+    emptied = np.zeros((last, 16), np.uint8)
+    found = np.frombuffer(views, np.uint8, 16 * last).reshape(-1, 16)
+    emptied[first:] = found[first:] * column.is_valid().to_numpy(zero_copy_only=False)[:, None]
+    buffers = [validity, pa.py_buffer(emptied), *data]
+    return pa.Array.from_buffers(column.type, len(column), buffers, offset=first)
 
 
 def _decoded(kind: pa.DataType) -> pa.DataType:

@@ -22,12 +22,14 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, SourceError
-from oop.files import Element, expand, ipc_elements, open_file
+from oop.files import expand, open_file
 from oop.fitting import agreed, difference, fit, settled, text_types
 from oop.frames import frame_schema, is_frame
+from oop.ipc_files import Element, ipc_elements
 from oop.punctuation import Punctuation
 from oop.ring import SCHEMA as RING_SCHEMA
 from oop.ring import Ring
+from oop.sound import reading
 
 Kind = Literal["file", "memory", "live"]
 
@@ -106,7 +108,7 @@ class Input:
         for element in elements:
             if isinstance(element, pa.RecordBatch):
                 rows = element.num_rows
-                if rows > most or not element.schema.equals(schema, check_metadata=True):
+                if rows > most or not element.schema.equals(schema, check_metadata=True) or not _fits_together(element):
                     return None
                 found.append(rows)
             elif isinstance(element, Punctuation):
@@ -122,13 +124,26 @@ class Input:
                 if isinstance(element, Punctuation):
                     yield element
                     continue
-                batch = fit(element, self.schema, f"batch {number} (from 0) of {self.label}")
+                where = f"batch {number} (from 0) of {self.label}"
+                if self.kind != "file" and not _fits_together(element):
+                    with reading(where, "its buffers are too short for its rows: build it anew"):
+                        element.validate()
+                batch = fit(element, self.schema, where)
                 number += 1
                 if batch.num_rows <= self.batch_rows:
                     yield batch
                 else:
                     for at in range(0, batch.num_rows, self.batch_rows):
                         yield batch.slice(at, self.batch_rows)
+
+
+def _fits_together(batch: pa.RecordBatch) -> bool:
+    """Are its buffers as long as its rows say? What a caller holds in memory is looked at no closer than that."""
+    try:
+        batch.validate()
+    except pa.ArrowException:
+        return False
+    return True
 
 
 def _cut(elements: list[Element], lengths: list[int], rows: int) -> Iterator[list[Element]]:

@@ -23,8 +23,8 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from oop.files import PROMISE_KEY
 from oop.fitting import fit
+from oop.ipc_files import PROMISE_KEY
 from oop.punctuation import Punctuation
 
 PART_ROWS = 1_000_000

@@ -69,4 +69,14 @@ def dumps(value: Any) -> str:
 
 
 def loads(text: str | bytes) -> Any:
-    return _decode(json.loads(text))
+    """What `dumps` wrote; of anything else a ValueError.
+
+    >>> loads("[" * 10_000)
+    Traceback (most recent call last):
+        ...
+    ValueError: values are nested too deep
+    """
+    try:
+        return _decode(json.loads(text))
+    except RecursionError:
+        raise ValueError("values are nested too deep") from None

@@ -14,10 +14,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.files import PARQUET_ENDINGS, Element, element_at, ending, reading
+from oop.files import PARQUET_ENDINGS, ending
 from oop.fitting import fit
+from oop.ipc_files import Element, element_at, ipc_rows, opened_ipc
 from oop.kernels import views
 from oop.punctuation import Punctuation
+from oop.sound import Sound, reading
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,7 @@ def _blocks_of(path: str, time: str, modified: int, size: int) -> tuple[Block, .
                 flat = not any(pa.types.is_nested(field.type) for field in file.schema_arrow)
             greatest = [_greatest(g, time, type_) if flat else None for g in found]
             return tuple(Block(path, i, g.num_rows, greatest[i]) for i, g in enumerate(found))
-        reader = pa.ipc.open_file(pa.memory_map(path))
-        return tuple(Block(path, i, reader.get_batch(i).num_rows) for i in range(reader.num_record_batches))
+        return tuple(Block(path, i, rows) for i, rows in enumerate(ipc_rows(Path(path), time)))
 
 
 def _greatest(group: Any, time: str, type_: pa.DataType) -> int | None:
@@ -123,10 +124,11 @@ def read_block(block: Block, schema: pa.Schema, columns: list[str] | None = None
 
             with pq.ParquetFile(block.path) as file:
                 table = file.read_row_group(block.number, columns)
-            elements: list[Element] = list(table.combine_chunks().to_batches())
+            sound = pa.Table.from_batches(map(Sound(), table.to_batches()), table.schema)  # before it is copied
+            elements: list[Element] = list(sound.combine_chunks().to_batches())
         else:
-            reader = pa.ipc.open_file(pa.memory_map(block.path))
-            elements = list(element_at(reader, block.number, block.path))
+            with opened_ipc(Path(block.path)) as reader:
+                elements = list(element_at(reader, block.number, block.path))
     for element in elements:
         if isinstance(element, Punctuation):
             if block.final or not element.is_end:  # the end of one file is not yet the end of the stream

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from oop.punctuation import Punctuation
 from oop.punctuation.encoding import dumps, loads
+from oop.sound import Sound, reading
 
 ROWS, PROMISES, METRIC, TICK = range(4)
 """A batch; a list of promises; a count for the query's progress; the time on the driver's clock."""
@@ -74,8 +75,13 @@ def encode(batch: pa.RecordBatch) -> bytes:
 
 
 def decode(body: bytes) -> pa.RecordBatch:
-    with pa.ipc.open_stream(body) as reader:
-        return reader.read_next_batch()
+    """What `encode` wrote, which may have been on disks and networks since: damage is an error, not a crash."""
+    with reading("a batch from another stage", "a disk or a network damaged it: run the query again"):
+        with pa.ipc.open_stream(body) as reader:
+            batch = next(iter(reader), None)
+        if batch is None:
+            raise pa.ArrowInvalid("it holds no batch")
+        return Sound()(batch)
 
 
 def encode_promises(promises: Iterable[Punctuation]) -> bytes:

@@ -43,6 +43,7 @@ from oop.errors import OopError
 from oop.files import IPC_ENDINGS, PARQUET_ENDINGS, ending
 from oop.plan import Node, check_emits, walk
 from oop.plan import sources as sources_of
+from oop.sound import reading
 
 
 class Built:
@@ -264,5 +265,5 @@ def _has_index(path: str) -> bool:
     """Can it be read by position? Parquet can, and an Arrow file; not an Arrow stream, whatever it is called."""
     if ending(Path(path)) in PARQUET_ENDINGS:
         return True
-    with open(path, "rb") as file:
+    with reading(path), open(path, "rb") as file:
         return file.read(6) == b"ARROW1"

@@ -21,9 +21,9 @@ import pyarrow as pa
 
 from oop.engines.spark.blocks import Listing
 from oop.errors import OopError, SourceError
-from oop.files import PROMISE_KEY, Element
 from oop.fitting import fit, text_types
 from oop.inputs import Input
+from oop.ipc_files import PROMISE_KEY, Element, ipc_rows
 from oop.punctuation import Punctuation
 from oop.punctuation.encoding import dumps, loads
 
@@ -46,8 +46,7 @@ class Spooled:
 
     def listing(self) -> Listing:
         folder = Path(self.folder)
-        closed = folder / _CLOSED
-        said: Any = loads(closed.read_text()) if closed.exists() else None  # before the files: none is missed
+        said = _said(folder)  # before the files: none is missed
         paths = tuple(str(p) for p in sorted(folder.glob("*.arrow")))
         failure = said["failure"] if said is not None else ""
         return Listing(paths, said is not None and not failure, failure or None)
@@ -98,19 +97,18 @@ class Spool:
         """Is all there from an earlier run? If not, find out where to go on."""
         for left in self.folder.glob("*.tmp"):
             left.unlink()
-        closed = self.folder / _CLOSED
         written = sorted(self.folder.glob("*.arrow"))
         self.number = len(written)
         if not self.spooled.bounded:  # it gives what is new now; what it gave before is here
-            closed.unlink(missing_ok=True)
+            (self.folder / _CLOSED).unlink(missing_ok=True)
             return False
-        if not closed.exists():  # it is read again from its beginning, without what is here
+        said = _said(self.folder)
+        if said is None:  # it is read again from its beginning, without what is here
             for path in written:
-                reader = pa.ipc.open_file(pa.memory_map(str(path)))
-                self.skipped += reader.num_record_batches
-                self.rows += sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
+                counts = ipc_rows(path, self.schema.names[0])
+                self.skipped += len(counts)
+                self.rows += sum(counts)
             return False
-        said: Any = loads(closed.read_text())
         if said["failure"]:
             raise SourceError(
                 f"{self.data.label} failed before: {said['failure']}", hint="begin with another checkpoint"
@@ -187,6 +185,20 @@ class Spool:
         _publish(self.folder / f"{self.number:012}.arrow", sink.getvalue())
         self.number += 1
         self.rows += sum(e.num_rows for e in elements if not isinstance(e, Punctuation))
+
+
+def _said(folder: Path) -> Any:
+    """How the input ended, as `Spool` wrote it; None: it has not ended."""
+    path = folder / _CLOSED
+    if not path.exists():
+        return None
+    try:
+        said = loads(path.read_bytes())
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{path} cannot be read: {error}", hint="begin with another checkpoint") from error
+    if not isinstance(said, dict) or not said.keys() >= {"rows", "failure"}:
+        raise SourceError(f"{path} does not say how the input ended", hint="begin with another checkpoint")
+    return said
 
 
 def _pairs(elements: list[Element], schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, Punctuation | None]]:

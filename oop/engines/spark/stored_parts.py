@@ -2,12 +2,16 @@
 
 Every write gets a version. Where the driver and its workers share a machine, a copy is kept in a local folder, so that
 another worker that takes the shard over need not ask the store, which takes its time: only for the version.
+
+Operators take over what is in their parts unseen, so all is sealed with a checksum: a bit that a disk lost would else
+be a wrong answer. A damaged copy is passed over, a damaged store is an error.
 """
 
 from __future__ import annotations
 
 import os
 import uuid
+import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 
 from oop.engines.spark.cells import decode, encode
+from oop.errors import OopError
 from oop.operators.base import Part
 from oop.punctuation.encoding import dumps, loads
 
@@ -49,7 +54,7 @@ class StoredParts:
         before, small = self.small, {}
         large: dict[str, bytes] = {}
         for name, part in parts:
-            body = b"" if part is None else encode(part)
+            body = b"" if part is None else seal(encode(part))
             before.pop(name, None)
             if 0 < len(body) <= _SMALL:
                 small[name], large[name] = body, b""  # should it have been larger before
@@ -60,7 +65,7 @@ class StoredParts:
             self._put(store, name, body)
         self.small = small
         older, self.version = self.version, uuid.uuid4().hex
-        store.updateValue((SMALL,), (encode(_table(self.version, small)),))
+        store.updateValue((SMALL,), (seal(encode(_table(self.version, small))),))
         self._copy(older, large)
 
     def _put(self, store: Any, name: str, body: bytes) -> None:
@@ -78,12 +83,12 @@ class StoredParts:
         said = store.getValue((SMALL,))
         if said is None:
             return None
-        self.version, self.small = _read_table(decode(bytes(said[0])))
+        self.version, self.small = _read_table(decode(unseal(bytes(said[0]))))
         large = self._read_copy()
         if large is None:
             large = self._read_store(store)
             self._copy(None, large)
-        return {name: decode(body) for name, body in {**large, **self.small}.items()}
+        return {name: decode(unseal(body)) for name, body in {**large, **self.small}.items()}
 
     def _read_store(self, store: Any) -> dict[str, bytes]:
         found = {name: bytes(body) for (name,), (body,) in store.iterator() if name != SMALL}
@@ -114,7 +119,7 @@ class StoredParts:
         kept = {*files.values(), *self.files.values(), f"{self.version}.json", f"{older}.json"}
         self.files = files
         temporary = folder / f".{self.version}"
-        temporary.write_text(dumps({"files": files, "pieces": self.pieces}))
+        temporary.write_bytes(seal(dumps({"files": files, "pieces": self.pieces}).encode()))
         os.replace(temporary, folder / f"{self.version}.json")
         for path in folder.iterdir():
             if path.name not in kept:
@@ -124,12 +129,42 @@ class StoredParts:
         if self.folder is None or not (self.folder / f"{self.version}.json").exists():
             return None
         try:
-            said: Any = loads((self.folder / f"{self.version}.json").read_text())
+            said: Any = loads(unseal((self.folder / f"{self.version}.json").read_bytes()))
             found = {name: (self.folder / file).read_bytes() for name, file in said["files"].items()}
-        except FileNotFoundError:  # another attempt is already further
+            for body in found.values():
+                unseal(body)
+        except (OSError, Damaged):  # another attempt is already further, or a disk failed: the store has it all
             return None
         self.pieces, self.files = dict(said["pieces"]), dict(said["files"])
         return found
+
+
+class Damaged(OopError):
+    """What was saved is not what is read."""
+
+
+def seal(body: bytes) -> bytes:
+    """The body with its checksum.
+
+    >>> unseal(seal(b"state"))
+    b'state'
+    >>> unseal(b"x" + seal(b"state"))
+    Traceback (most recent call last):
+        ...
+    oop.engines.spark.stored_parts.Damaged: the checkpoint is damaged: a part of the saved state has a wrong checksum
+    Hint: begin with another checkpoint, or with a copy of this one
+    """
+    return body + zlib.crc32(body).to_bytes(4, "little")
+
+
+def unseal(body: bytes) -> bytes:
+    """The body that was sealed, if it is still that one."""
+    if len(body) < 4 or zlib.crc32(memoryview(body)[:-4]) != int.from_bytes(body[-4:], "little"):
+        raise Damaged(
+            "the checkpoint is damaged: a part of the saved state has a wrong checksum",
+            hint="begin with another checkpoint, or with a copy of this one",
+        )
+    return body[:-4]
 
 
 def _piece(name: str, number: int) -> str:
@@ -147,4 +182,4 @@ def _read_table(batch: pa.RecordBatch) -> tuple[str, dict[str, bytes]]:
 
 
 def _version(body: Any) -> str:
-    return str(decode(bytes(body)).column(0)[0].as_py())
+    return str(decode(unseal(bytes(body))).column(0)[0].as_py())

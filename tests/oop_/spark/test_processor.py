@@ -17,7 +17,7 @@ import oop
 from oop.engines.spark import processor as processors
 from oop.engines.spark import stored_parts
 from oop.engines.spark.cells import CELLS, ROWS, Cell, decode
-from oop.engines.spark.identity import identity
+from oop.engines.spark.identity import FORMAT, identity
 from oop.engines.spark.processor import StageProcessor
 from oop.engines.spark.runner import StageRunner
 from oop.engines.spark.shards import shard_keys
@@ -205,7 +205,7 @@ def test_names_of_parts_may_hold_any_character() -> None:
     [
         ("plan", r"another plan: - Bucket tumbling 10 .*; \+ Bucket tumbling 20"),
         ("shards", "shards=1, and there are 2 now"),
-        ("format", "written in format 0, this version reads 2"),
+        ("format", f"written in format 0, this version reads {FORMAT}"),
     ],
 )
 def test_state_of_another_plan_is_refused(
