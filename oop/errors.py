@@ -108,6 +108,18 @@ class SourceError(OopError):
     """
 
 
+class SinkError(OopError, OSError):
+    """A sink could not be written: no such folder, no right to, no room. Also an OSError.
+
+    >>> import oop, pyarrow as pa
+    >>> s = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.ordered())
+    >>> s.run(to="/no/such/folder/out.csv")
+    Traceback (most recent call last):
+        ...
+    oop.replacing.Missing: cannot write /no/such/folder/out.csv: there is no directory /no/such/folder...
+    """
+
+
 class TimeError(OopError):
     """A time value that cannot be placed: null, NaN, infinite, or too close to the type's limit.
 

@@ -1,7 +1,7 @@
 """Where ``run(to=…)`` puts what comes out: a path, a callable, or an object with ``write``.
 
-A file is written under a temporary name beside its own and renamed when it is whole, so that no reader ever
-sees half a file. Only IPC files and streams can hold promises; what they hold `oop.punctuated()` reads back.
+A file is written under a temporary name beside its own and renamed when it is whole (`replacing`), so that no reader
+ever sees half a file. Only IPC files and streams can hold promises; what they hold `oop.punctuated()` reads back.
 
 >>> import pyarrow as pa
 >>> batches = []
@@ -15,17 +15,18 @@ sees half a file. Only IPC files and streams can hold promises; what they hold `
 from __future__ import annotations
 
 import os
-import uuid
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
 
+from oop.errors import SchemaMismatch, SinkError, WrongArgument
 from oop.fitting import fit
 from oop.ipc_files import PROMISE_KEY
 from oop.punctuation import Punctuation
+from oop.replacing import Replacement, sweep, writing
 
 PART_ROWS = 1_000_000
 
@@ -49,18 +50,24 @@ def open_sink(to: Any, schema: pa.Schema) -> Sink:
     >>> open_sink("out.txt", pa.schema({"ts": pa.int64()}))
     Traceback (most recent call last):
         ...
-    ValueError: cannot write out.txt: endings are .parquet, .pq, .arrow, .ipc, .feather, .arrows, .csv, /
+    oop.errors.WrongArgument: cannot write out.txt: endings are .parquet, .pq, .arrow, .ipc, .feather, .arrows, .csv, /
+    Hint: choose one of them
     """
     if isinstance(to, str | os.PathLike):
         path = Path(to).expanduser()
-        if str(to).endswith(("/", os.sep)) or path.is_dir():
+        if "\0" in str(path):
+            raise WrongArgument(f"{str(path)!r} is no path", hint="a path has no zero byte in it")
+        if str(to).endswith(("/", os.sep)) or os.path.isdir(path):  # which says no where it must not look
             return DirectorySink(path, schema)
         return FileSink(path, schema)
     if hasattr(to, "write"):
         return ObjectSink(to)
     if callable(to):
         return CallableSink(to)
-    raise TypeError(f"to= takes a path, a callable or an object with write(batch), not a {type(to).__name__}")
+    hint = "to='out.parquet', to=batches.append"
+    raise WrongArgument(
+        f"to= takes a path, a callable or an object with write(batch), not a {type(to).__name__}", hint=hint
+    )
 
 
 class CallableSink:
@@ -114,41 +121,43 @@ class FileSink:
         make = _WRITERS.get(path.suffix.lower())
         if make is None:
             known = ", ".join(_WRITERS)
-            raise ValueError(f"cannot write {path}: endings are {known}, /")
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"cannot write {path}: there is no directory {path.parent}")
+            raise WrongArgument(f"cannot write {path}: endings are {known}, /", hint="choose one of them")
         self._path = path
         # Neither CSV nor the IPC file format can change dictionaries from batch to batch.
         self._schema = schema if make in (_parquet_writer, _stream_writer) else _decoded(schema)
         self._promises = make in (_file_writer, _stream_writer)
-        self._temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
-        self._file = pa.OSFile(str(self._temporary), "wb")
+        self._new = Replacement(path)
+        self._file: pa.NativeFile | None = None
         try:
-            self._writer = make(self._file, self._schema)
-        except pa.ArrowException:
-            self._file.close()
-            self._temporary.unlink()
+            with writing(path), _typed(path, self._schema):
+                self._file = pa.OSFile(str(self._new.temporary), "wb")
+                self._writer = make(self._file, self._schema)
+        except BaseException:
+            self._discard()
             raise
         self._open = True
 
     def write(self, batch: pa.RecordBatch) -> None:
         self._check_open()
-        self._writer.write_batch(fit(batch, self._schema, f"writing {self._path.name}"))
+        fitted = fit(batch, self._schema, f"writing {self._path.name}")
+        with writing(self._path), _typed(self._path, self._schema):
+            self._writer.write_batch(fitted)
 
     def promise(self, punct: Punctuation) -> None:
         self._check_open()
         if self._promises:
             empty = pa.RecordBatch.from_pylist([], schema=self._schema)
-            self._writer.write_batch(empty, custom_metadata={PROMISE_KEY: punct.to_json()})
+            with writing(self._path):
+                self._writer.write_batch(empty, custom_metadata={PROMISE_KEY: punct.to_json()})
 
     def close(self) -> None:
         if not self._open:
             return
         try:
-            self._writer.close()
-            self._file.close()
-            _flush_to_disk(self._temporary)
-            os.replace(self._temporary, self._path)
+            with writing(self._path):
+                self._writer.close()
+                self._file.close()
+                self._new.finish()
             self._open = False
         finally:
             self.abort()
@@ -158,12 +167,21 @@ class FileSink:
             self._open = False
             with suppress(pa.ArrowException, OSError, ValueError):
                 self._writer.close()  # a Parquet writer left open would try it again when it is collected
-            self._file.close()
-            self._temporary.unlink(missing_ok=True)
+            self._discard()
+
+    def _discard(self) -> None:
+        if self._file is not None:
+            with suppress(OSError):  # on a full disk; nothing of it will be kept
+                self._file.close()
+        self._new.discard()
 
     def _check_open(self) -> None:
         if not self._open:
             raise ValueError(f"{self._path} is closed")
+
+
+class Occupied(SinkError, FileExistsError):
+    """A folder has the parts of another run in it."""
 
 
 class DirectorySink:
@@ -173,10 +191,12 @@ class DirectorySink:
     """
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
-        path.mkdir(parents=True, exist_ok=True)
-        old = sorted(path.glob("part-*"))
+        with writing(path):
+            path.mkdir(parents=True, exist_ok=True)
+            old = sorted(path.glob("part-*"))
         if old:
-            raise FileExistsError(f"{path} holds {old[0].name} of another run: remove it, or write elsewhere")
+            raise Occupied(f"{path} holds {old[0].name} of another run", hint="remove it, or write elsewhere")
+        sweep(path)
         self._path = path
         self._schema = schema
         self._parts = 0
@@ -227,13 +247,15 @@ def _decoded(schema: pa.Schema) -> pa.Schema:
     return pa.schema(list(zip(schema.names, kinds, strict=True)))
 
 
-def _flush_to_disk(path: Path) -> None:
-    # Without it a power cut could leave the new name on an empty file.
-    handle = os.open(path, os.O_RDONLY)
+@contextmanager
+def _typed(path: Path, schema: pa.Schema) -> Iterator[None]:
+    """What a format has no place for is an error about the columns."""
     try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        yield
+    except (pa.ArrowNotImplementedError, pa.ArrowTypeError, pa.ArrowInvalid) as error:
+        columns = ", ".join(f"{field.name} {field.type}" for field in schema)
+        hint = "write .arrow, which takes every type, or cast the column before, with .with_columns"
+        raise SchemaMismatch(f"cannot write {path} with {columns}: {error}", hint=hint) from error
 
 
 def _parquet_writer(file: pa.NativeFile, schema: pa.Schema) -> Any:

@@ -149,7 +149,7 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         open_sink(tmp_path / "no" / "out.csv", SCHEMA)
     with pytest.raises(TypeError, match="not a int"):
         open_sink(7, SCHEMA)
-    with pytest.raises(pa.ArrowException):
+    with pytest.raises(SchemaMismatch, match=r"out\.csv with x list<item: int64>.*\nHint: write \.arrow"):
         open_sink(tmp_path / "out.csv", pa.schema({"x": pa.list_(pa.int64())})).write(pa.record_batch({"x": [[1]]}))
 
 

@@ -89,7 +89,7 @@ def local_session() -> Any:
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
     )
-    log = Path(tempfile.gettempdir()) / f"oop-spark-{os.getpid()}.log"
+    log = new_log()
     try:
         with stderr_to(log):
             session = builder.getOrCreate()
@@ -97,6 +97,13 @@ def local_session() -> Any:
         return session
     except Exception as failure:
         raise OopError(f"Spark did not start: {str(failure).partition(chr(10))[0]}", hint=f"see {log}") from failure
+
+
+def new_log() -> Path:
+    """An empty file that only this user may read, under a name that nobody could foresee and put a link at."""
+    handle, path = tempfile.mkstemp(prefix=f"oop-spark-{os.getpid()}-", suffix=".log")
+    os.close(handle)
+    return Path(path)
 
 
 @contextmanager

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -76,3 +78,17 @@ def test_wrong_sessions_and_folders_are_refused() -> None:
         oop.Spark("local")
     with pytest.raises(TypeError, match="checkpoint is a folder, not 5"):
         oop.Spark(checkpoint=5)  # type: ignore[arg-type]
+
+
+def test_the_log_is_a_new_file_that_only_its_owner_may_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    secret = tmp_path / "secret"
+    secret.write_text("mine")
+    (tmp_path / f"oop-spark-{os.getpid()}.log").symlink_to(secret)  # what somebody could have foreseen
+    first, second = session.new_log(), session.new_log()
+    assert first != second and first.parent == tmp_path
+    assert first.stat().st_mode & 0o777 == 0o600
+    with session.stderr_to(first):
+        os.write(2, b"from Java")
+    assert first.read_text() == "from Java"
+    assert secret.read_text() == "mine"
