@@ -57,7 +57,17 @@ def expand(data: PathLike | Iterable[PathLike]) -> list[Path]:
     """The files that a path, a directory, a glob pattern or a list of them stands for, in reading order."""
     if not isinstance(data, str | os.PathLike):
         return [path for part in data for path in expand(part)]
-    path = Path(data).expanduser()
+    with reading(shown(data), "check the path, and that this user may look there"):
+        return _expand(Path(os.path.expanduser(data)), data)
+
+
+def shown(data: PathLike) -> str:
+    """A path as text that can be printed and is not too long for it."""
+    text = os.fspath(data).encode(errors="replace").decode(errors="replace").replace("\0", "\\0")
+    return text if len(text) <= 300 else f"{text[:300]}…"
+
+
+def _expand(path: Path, data: PathLike) -> list[Path]:
     if path.is_dir():
         # Names that start with . or _ are other programs' marks and files still being written.
         found = sorted(p for p in path.iterdir() if not p.name.startswith((".", "_")))
@@ -72,7 +82,7 @@ def expand(data: PathLike | Iterable[PathLike]) -> list[Path]:
         matches = sorted(glob.glob(str(path), recursive=True)) if glob.has_magic(str(path)) else []
         if not matches:
             hint = "check the path; relative paths start at the working directory"
-            raise SourceError(f"{data}: no such file or directory", hint=hint)
+            raise SourceError(f"{shown(data)}: no such file or directory", hint=hint)
         return [path for match in matches for path in expand(match)]
     if not _known(path):
         raise SourceError(f"{path}: unknown ending {path.suffix!r}", hint=_CAN_READ)

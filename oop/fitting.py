@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pyarrow as pa
 
@@ -33,12 +35,13 @@ def fit(batch: pa.RecordBatch, schema: pa.Schema, where: str) -> pa.RecordBatch:
 
 def difference(found: pa.Schema, schema: pa.Schema, whose: str) -> str | None:
     """What keeps columns of ``found`` from being read as ``schema``, if anything."""
+    times, ours_too = Counter(found.names), set(schema.names)
     for name in (*schema.names, *found.names):
-        if name not in found.names:
+        if name not in times:
             return f"column {name!r} is missing; {whose} has it as {schema.field(name).type}"
-        if name not in schema.names:
+        if name not in ours_too:
             return f"column {name!r} ({found.field(name).type}) is new; {whose} has {', '.join(schema.names)}"
-        if found.names.count(name) > 1:
+        if times[name] > 1:
             return f"two columns are named {name!r}"
         ours, theirs = found.field(name).type, schema.field(name).type
         if _decoded(ours) != _decoded(theirs) and not pa.types.is_null(ours):
@@ -80,7 +83,7 @@ def _decoded(kind: pa.DataType) -> pa.DataType:
 
 def settled(schema: pa.Schema, where: str) -> pa.Schema:
     """The schema that a stream keeps: no metadata, every column may be null (a later batch may bring one)."""
-    twice = sorted({name for name in schema.names if schema.names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(schema.names).items() if times > 1)
     if twice:
         raise SchemaMismatch(f"{where}: two columns are named {twice[0]!r}", hint="rename one of them")
     found = pa.schema([pa.field(f.name, _settled(f.type)) for f in schema])

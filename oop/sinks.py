@@ -54,7 +54,7 @@ def open_sink(to: Any, schema: pa.Schema) -> Sink:
     Hint: choose one of them
     """
     if isinstance(to, str | os.PathLike):
-        path = Path(to).expanduser()
+        path = Path(os.path.expanduser(to))
         if "\0" in str(path):
             raise WrongArgument(f"{str(path)!r} is no path", hint="a path has no zero byte in it")
         if str(to).endswith(("/", os.sep)) or os.path.isdir(path):  # which says no where it must not look
@@ -127,7 +127,7 @@ class FileSink:
         self._schema = schema if make in (_parquet_writer, _stream_writer) else _decoded(schema)
         self._promises = make in (_file_writer, _stream_writer)
         self._new = Replacement(path)
-        self._file: pa.NativeFile | None = None
+        self._file: Any = None
         try:
             with writing(path), _typed(path, self._schema):
                 self._file = pa.OSFile(str(self._new.temporary), "wb")

@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from oop.errors import SourceError
+from oop.json_depth import check_json
 
 BLOCK_BYTES = 4 << 20
 
@@ -71,6 +72,7 @@ def _parse_csv(delimiter: str, schema: pa.Schema | None, names: list[str] | None
 def _parse_json(schema: pa.Schema | None, block: bytes) -> pa.Table:
     import pyarrow.json as arrow_json
 
+    check_json(block)
     # "ignore" would drop in silence what the first block did not have.
     unexpected = "infer" if schema is None else "error"
     options = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected)
@@ -136,8 +138,27 @@ def _pieces(path: Path) -> Iterator[bytes]:
         zipped = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         file = gzip.GzipFile(fileobj=raw) if zipped else raw
+        is_first = True
         while piece := file.read1(BLOCK_BYTES):  # read1 gives what could still be unzipped before a cut
+            if is_first:
+                _check_encoding(path, piece)
+                is_first = False
             yield piece
+
+
+def _check_encoding(path: Path, start: bytes) -> None:
+    """Text in UTF-16 or UTF-32 begins with a mark, or has a zero byte in its first character."""
+    if start[:4] in (b"\xff\xfe\0\0", b"\0\0\xfe\xff"):
+        found = "UTF-32"
+    elif start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        found = "UTF-16"
+    elif b"\0" in start[:4]:
+        found = "no text, or UTF-16"
+    else:
+        return
+    name = "UTF-32" if found == "UTF-32" else "UTF-16"
+    hint = f"convert it: iconv -f {name} -t UTF-8 {path.name} > utf8{''.join(path.suffixes[-1:])}"
+    raise SourceError(f"{path}: line 1 cannot be read: this is {found}, not UTF-8", hint=hint)
 
 
 def _cut(data: bytearray, delimiter: str | None) -> int:

@@ -12,6 +12,7 @@ oop.errors.SchemaMismatch: 1.5 is not a value that a column of type int64 can ho
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -19,6 +20,8 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch
 from oop.kernels import views
 from oop.punctuation.patterns import Equal, Value, group_value
+
+_MOST_DIGITS = 100  # of a decimal column 76
 
 
 def of_column(array: pa.Array) -> list[Value]:
@@ -36,7 +39,12 @@ def of_value(value: Any, type_: pa.DataType) -> Value:
     value = value.as_py() if isinstance(value, pa.Scalar) else value.item() if hasattr(value, "item") else value
     if value is None:
         return None
-    wrong = SchemaMismatch(f"{value!r} is not a value that a column of type {type_} can hold")
+    wrong = SchemaMismatch(
+        f"{shorten(value)} is not a value that a column of type {type_} can hold",
+        hint="name a group as the column holds it",
+    )
+    if isinstance(value, Decimal) and (not value.is_finite() or abs(value.adjusted()) > _MOST_DIGITS):
+        raise wrong  # to make a whole number of it would take all memory
     try:
         held = of_column(pa.array([value], type_))[0]
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
@@ -45,6 +53,14 @@ def of_value(value: Any, type_: pa.DataType) -> Value:
     if not same:  # rounded, or read in another zone: it would be a promise about another group
         raise wrong
     return held
+
+
+def shorten(value: Any) -> str:
+    """A value as text that fits an error message."""
+    if isinstance(value, int) and abs(value) > 10**_MOST_DIGITS:
+        return f"a number of more than {_MOST_DIGITS} digits"
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:200]}…"
 
 
 def check_type(type_: pa.DataType) -> None:

@@ -21,6 +21,8 @@ from oop.errors import SchemaMismatch, TimeError
 from oop.kernels import views
 from oop.punctuation.durations import NANOSECONDS, Duration, in_units
 
+_GREATEST_BOUND = 2**1000  # of a float, far beyond that of a whole number
+
 
 def is_time_type(type_: pa.DataType) -> bool:
     t = pa.types
@@ -63,6 +65,11 @@ def physical(value: Any, type_: pa.DataType) -> int | float:
     elif isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, int | float) and not isinstance(value, bool):
+        if isinstance(value, int) and abs(value) > _GREATEST_BOUND:
+            raise TimeError(
+                f"a bound of {value.bit_length()} bits is beyond all times of type {type_}",
+                hint="bounds are numbers in the column's unit; END promises that no row comes",
+            )
         if is_whole(type_) and isinstance(value, float):
             # no whole time lies between value and its ceiling, so the promise says the same
             return value if math.isinf(value) else math.ceil(value)

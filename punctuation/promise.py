@@ -166,6 +166,8 @@ class Punctuation:
         below = said.get("below", {})
         if not all(isinstance(b, int | float) and not isinstance(b, bool) for b in below.values()):
             raise ValueError(f"bounds are numbers in the column's unit: {text!r}")
+        if any(isinstance(b, int) and b.bit_length() > 1000 for b in below.values()):  # no float is as great
+            raise ValueError("a bound is greater than any time")
         where, rest = said.get("where", {}), said.get("not_in", {})
         if where.keys() & rest.keys() or not all(isinstance(values, list) for values in rest.values()):
             raise ValueError(f"not a promise: {text!r}")
