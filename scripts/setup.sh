@@ -2,6 +2,8 @@
 # Create the virtual environment and install oop into it, editable, with everything that the checks need.
 #   PYTHON  the interpreter to use; by default the first of python3, python3.14 … python3.11 that is new enough
 #   VENV    where to put the environment; by default .venv
+#   OOP_SETUP_APT  0: install nothing of the system. Else, as root on Debian or Ubuntu, apt-get installs Java and
+#           valgrind if they are missing; both are optional
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -58,10 +60,10 @@ java_version() {
     fi
 }
 
-# Install a package of the system where that is possible without asking: as root on Debian.
+# Install a package of the system where that is possible without asking, and not forbidden: as root on Debian.
 install_system() {
-    [ -f /etc/debian_version ] && [ "$(id -u)" = 0 ] || return 1
-    say "setup: installing $1, $2"
+    [ "${OOP_SETUP_APT:-1}" != 0 ] && [ -f /etc/debian_version ] && [ "$(id -u)" = 0 ] || return 1
+    say "setup: installing $1, $2 (OOP_SETUP_APT=0 does without)"
     apt-get update -qq >&2 && apt-get install -y -qq "$1" >&2 && return
     say "setup: that failed."
     return 1
