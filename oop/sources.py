@@ -12,6 +12,7 @@ import pyarrow as pa
 from oop.errors import OopError, SchemaMismatch, SourceError, UnknownColumn
 from oop.inputs import Input as Data
 from oop.inputs import open_input
+from oop.low_water import with_exact
 from oop.operators.group_values import check_type, of_value
 from oop.operators.input import LATE_MODES, NULL_MODES, Input
 from oop.operators.times import check_time_type, duration_in
@@ -62,10 +63,11 @@ def source(
             read = _with_channels(read, channel, channels)
         if time not in read.schema.names:
             raise UnknownColumn.of(time, read.schema.names)
+        given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate or {})
+        read, punctuate = with_exact(read, punctuate, time)
         policies = _policies(punctuate, time, read.schema, read.kind)
     except OopError as wrong:
         raise wrong.located(site) from wrong.__cause__
-    given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate or {})
     text = ", ".join(str(p) if a == time else f"{a}: {p}" for a, p in given.items())
     spec = Input(name or read.label, time, policies, late, nulls, text)
     return Stream(make_node(spec, (), site, f"oop.source({read.label!r})", read), time=time)

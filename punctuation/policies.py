@@ -8,6 +8,7 @@ A policy is a value; `start` gives its running instance for one attribute. Each 
 - `punctuated()`: the data carries its promises; exact, nothing is guessed.
 - `timer(every, lull)`: by the wall clock; a silent input does not hold the others up.
 - `at_end()`: nothing is promised until the input ends.
+- `exact()`: the least value still to come, of data that can be read twice: for tests and experiments.
 
 >>> s = slack(5).start("ts")
 >>> s.observe([7, 3, 1])       # the bound that the rows before each row imply
@@ -162,6 +163,21 @@ class AtEnd(Policy):
         return "at end"
 
 
+@dataclass(frozen=True)
+class Exact(Policy):
+    """A source reads its data ahead, and takes the promises from there: there is nothing to observe."""
+
+    @property
+    def promises_rest(self) -> bool:
+        return True
+
+    def start(self, attribute: str) -> Progress:
+        raise ValueError("exact() reads data ahead, which only a source can: use ordered() or slack(…) here")
+
+    def __str__(self) -> str:
+        return f"exact{self._suffix()}"
+
+
 def _groups(groups: Sequence[Value] | None) -> tuple[Value, ...] | None:
     if groups is None:
         return None
@@ -246,3 +262,13 @@ def at_end() -> Policy:
     'at end'
     """
     return AtEnd()
+
+
+def exact(*, by: str | None = None) -> Policy:
+    """The low-water mark itself (papers/004, Eq. 1): after each batch, the least value still to come. For data that can
+    be read twice: files, tables, lists.
+
+    >>> str(exact(by="link"))
+    'exact by link'
+    """
+    return Exact(by=by)

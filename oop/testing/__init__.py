@@ -14,6 +14,7 @@
 from oop.testing.aggregates import check_aggregate
 from oop.testing.clock import ManualClock
 from oop.testing.disorder import disorder, resplit
+from oop.testing.exact import exact
 from oop.testing.forced import forced
 from oop.testing.harness import Harness
 from oop.testing.laws import bag, check_operator
@@ -27,6 +28,7 @@ __all__ = [
     "check_operator",
     "disorder",
     "elements",
+    "exact",
     "forced",
     "resplit",
     "stream",

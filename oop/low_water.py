@@ -1,0 +1,146 @@
+"""The exact low-water mark of data at hand: after each batch, the least value still to come (papers/004, Eq. 1).
+
+No row is ever late, and no promise could be stronger. The data is read twice, first for the least values of each batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oop.errors import SourceError, WrongArgument
+from oop.inputs import Input
+from oop.ipc_files import Element
+from oop.kernels import views
+from oop.operators.group_values import of_column
+from oop.punctuation import Policy, Punctuation
+from oop.punctuation.patterns import NotIn, Value
+from oop.punctuation.policies import Exact, Punctuated
+
+
+def punctuate_exactly(
+    read: Callable[[], Iterable[Element]], attributes: Sequence[str], by: str | None = None
+) -> Iterator[Element]:
+    """The batches with the promises between them. Other promises are left out: these say as much, and nothing is late.
+
+    ``read`` gives the same elements at each call.
+
+    >>> batches = [pa.record_batch({"ts": [5, 1]}), pa.record_batch({"ts": [3]}), pa.record_batch({"ts": [9]})]
+    >>> [str(e) for e in punctuate_exactly(lambda: batches, ["ts"]) if isinstance(e, Punctuation)]
+    ['ts < 3', 'ts < 9']
+    """
+    columns = [(a, None) for a in attributes] + [(a, by) for a in attributes if by is not None]
+    marks = [_Marks(attribute, group) for attribute, group in columns]
+    for batch in _batches(read()):
+        for mark in marks:
+            mark.add(batch)
+    for batch in _batches(read()):
+        yield batch
+        for mark in marks:
+            yield from mark.after_next()
+
+
+def _batches(elements: Iterable[Element]) -> Iterator[pa.RecordBatch]:
+    return (element for element in elements if not isinstance(element, Punctuation))
+
+
+class _Marks:
+    """The low-water marks of one attribute: of all rows, or of each group."""
+
+    def __init__(self, attribute: str, by: str | None) -> None:
+        self.attribute = attribute
+        self.by = by
+        self.least: list[dict[Value, Any]] = []  # of each batch, by group
+        self.last: dict[Value, int] = {}  # the last batch of each group, also if its rows have no time
+        self.promises: Iterator[list[Punctuation]] | None = None
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        column = batch.column(self.attribute)
+        if self.by is None:
+            self.least.append(_least(column))
+        else:
+            groups = of_column(batch.column(self.by))
+            self.last |= dict.fromkeys(groups, len(self.least))
+            self.least.append(_least_by_group(column, groups))
+
+    def after_next(self) -> list[Punctuation]:
+        """What can be promised after one more batch."""
+        if self.promises is None:
+            self.promises = iter(self._all())
+        return next(self.promises)
+
+    def _all(self) -> list[list[Punctuation]]:
+        """After each batch the marks that are new; of groups that are through, that no row comes, whatever its time."""
+        found: list[list[Punctuation]] = [[] for _ in self.least]
+        later: dict[Value, Any] = {}
+        for i, least in reversed(list(enumerate(self.least))):
+            for group, value in least.items():
+                mark = later.get(group)
+                if mark is None or value < mark:
+                    if mark is not None:
+                        found[i].append(Punctuation({self.attribute: mark}, self._where(group)))
+                    later[group] = value
+        for group, i in self.last.items():
+            found[i].append(Punctuation({}, self._where(group)))
+        if self.last:
+            assert self.by is not None
+            found[0].append(Punctuation({}, {self.by: NotIn(self.last)}))
+        return found
+
+    def _where(self, group: Value) -> dict[str, Value]:
+        return {} if self.by is None else {self.by: group}
+
+
+def _times(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """The times that there are, and their rows."""
+    rows, times = np.flatnonzero(views.booleans(column.is_valid())), views.times(column.drop_null())
+    if pa.types.is_floating(column.type):
+        finite = np.isfinite(times)
+        rows, times = rows[finite], times[finite]
+    return times, rows
+
+
+def _least(column: pa.Array) -> dict[Value, Any]:
+    times, _ = _times(column)
+    return {None: times.min().item()} if len(times) else {}
+
+
+def _least_by_group(column: pa.Array, groups: Sequence[Value]) -> dict[Value, Any]:
+    times, rows = _times(column)
+    found: dict[Value, Any] = {}
+    for i in np.argsort(times, kind="stable").tolist():
+        found.setdefault(groups[rows[i]], times[i].item())
+    return found
+
+
+def with_exact(
+    read: Input, punctuate: Policy | Mapping[str, Policy] | None, time: str
+) -> tuple[Input, Policy | Mapping[str, Policy] | None]:
+    """The input with the promises of ``exact()`` between its batches, and policies that take them from there."""
+    given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate or {})
+    exact = {attribute: policy for attribute, policy in given.items() if isinstance(policy, Exact)}
+    if not exact:
+        return read, punctuate
+    if read.kind == "live" or read.once or read.frame is not None:
+        raise SourceError(
+            f"exact() reads its data twice to know what is still to come, and this is a live input ({read.label})",
+            hint="pass a list, a table or files, or choose slack(…), ordered() or punctuated()",
+        )
+    if any(isinstance(policy, Punctuated) for policy in given.values()):
+        raise WrongArgument("exact() makes all promises that the data could carry", hint="leave punctuated() out")
+    groupings = {policy.by for policy in exact.values()}
+    if len(groupings) > 1:
+        raise WrongArgument("exact() for several attributes goes by one column", hint="give each the same by=")
+    attributes, (by,) = tuple(exact), groupings
+    source = replace(read, peeked=None)
+
+    def start() -> Iterator[Element]:
+        return punctuate_exactly(source.elements, attributes, by)
+
+    others = {attribute: policy for attribute, policy in given.items() if attribute not in exact}
+    carried = replace(read, start=start, rows=read.count_rows(), plain=None, peeked=None, paths=())
+    return carried, {attributes[0]: Punctuated(by=by, on=attributes), **others}

@@ -1,0 +1,21 @@
+"""The stream with the strongest promises that its rows allow, as data: for any engine, and to compare policies with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from oop.low_water import punctuate_exactly
+from oop.operators.base import Element
+
+
+def exact(elements: Iterable[Element], time: str | Sequence[str] = "ts", *, by: str | None = None) -> list[Element]:
+    """The batches, and after each the exact low-water mark of ``time`` (papers/004, Eq. 1), with ``by`` also that of
+    each group. Read it with ``oop.punctuated()``; `oop.exact` does the same at a source.
+
+    >>> import pyarrow as pa
+    >>> batches = [pa.record_batch({"ts": [5, 1]}), pa.record_batch({"ts": [3]}), pa.record_batch({"ts": [9]})]
+    >>> [str(e) if not isinstance(e, pa.RecordBatch) else e["ts"].to_pylist() for e in exact(batches)]
+    [[5, 1], 'ts < 3', [3], 'ts < 9', [9]]
+    """
+    listed = list(elements)
+    return list(punctuate_exactly(lambda: listed, [time] if isinstance(time, str) else list(time), by))
