@@ -157,7 +157,8 @@ def _check_encoding(path: Path, start: bytes) -> None:
     else:
         return
     name = "UTF-32" if found == "UTF-32" else "UTF-16"
-    hint = f"convert it: iconv -f {name} -t UTF-8 {path.name} > utf8{''.join(path.suffixes[-1:])}"
+    unzipped = f"zcat {path.name} | iconv" if path.name.lower().endswith(".gz") else f"iconv {path.name}"
+    hint = f"convert it: {unzipped} -f {name} -t UTF-8 > utf8.csv"
     raise SourceError(f"{path}: line 1 cannot be read: this is {found}, not UTF-8", hint=hint)
 
 

@@ -26,6 +26,7 @@ from oop.operators.input import Input, InputOperator
 from oop.operators.ledger import Ledger
 from oop.punctuation import END, Frontier, Punctuation
 from oop.punctuation.encoding import dumps, loads
+from oop.sound import reading
 
 WHOLE = "null"
 """The channel of a source that has just one; with a channel column, that of rows without a value."""
@@ -154,7 +155,7 @@ CHANNEL = b"oop.channel"
 
 
 def channel_of(cell: Cell) -> str:
-    with pa.ipc.open_stream(cell.body) as reader:
+    with reading("a batch from another stage"), pa.ipc.open_stream(cell.body) as reader:
         return (reader.schema.metadata or {}).get(CHANNEL, WHOLE.encode()).decode()
 
 
