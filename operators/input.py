@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -60,13 +61,13 @@ class Input(Spec):
                 raise UnknownColumn.of(name, schema.names)
             check_time_type(name, schema.field(name).type)
         for attribute, policy in self.policies:
-            for name in (*(policy.attributes or ()), *((policy.by,) if policy.by else ())):
+            for name in (*(policy.attributes or ()), *policy.columns):
                 if name not in schema.names:
                     raise UnknownColumn.of(name, schema.names)
-            if policy.by is not None:
-                check_type(schema.field(policy.by).type)
-                if policy.by in (policy.attributes or (attribute,)):
-                    raise SchemaMismatch(f"promises about {policy.by!r} cannot be by {policy.by!r} itself")
+            for name in policy.columns:
+                check_type(schema.field(name).type)
+                if name in (policy.attributes or (attribute,)):
+                    raise SchemaMismatch(f"promises about {name!r} cannot be by {name!r} itself")
         return with_number(schema) if self.numbers else schema
 
     def with_number(self) -> Spec | None:
@@ -83,9 +84,10 @@ class Input(Spec):
             if isinstance(policy, AtEnd):
                 frontier.advance(END)
             for name in policy.attributes or (attribute,):
-                if policy.by is not None:
-                    for value in (None, *groups.get(policy.by, ())):
-                        frontier.advance(Punctuation({name: bound + ahead}, {policy.by: value}))
+                if policy.columns:
+                    for values in product(*((None, *groups.get(column, ())) for column in policy.columns)):
+                        where = dict(zip(policy.columns, values, strict=True))
+                        frontier.advance(Punctuation({name: bound + ahead}, where))
                 if policy.promises_rest and not isinstance(policy, AtEnd):
                     frontier.advance(Punctuation({name: bound}))
             if isinstance(policy, Punctuated) and policy.on and len(policy.on) > 1:

@@ -34,7 +34,7 @@ class ByPolicy(OrderProgress):
 
     def observe(self, batch: pa.RecordBatch) -> np.ndarray:
         times = views.times(batch.column(self.progress.attribute))
-        return prefix_bounds_grouped(self.progress, times, batch.column(self.progress.by))
+        return prefix_bounds_grouped(self.progress, times, *map(batch.column, self.progress.columns))
 
     def promises(self) -> Iterator[Promise]:
         return self.progress.together()

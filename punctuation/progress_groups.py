@@ -1,5 +1,10 @@
 """Running policies by group: a bound for each group, and one for the rest, that is for all groups without their own
-(paper, A.1.1)."""
+(paper, A.1.1).
+
+Work goes by the groups that changed, not by all there are: the least active bound and who retires next are on heaps
+(`slowest.py`), what the rest has passed is forgotten by and by (`above.py`), and only groups with rows since are asked
+for promises.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +12,10 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from oop.punctuation.group_promises import GroupPromises, Promise, one_by_one
-from oop.punctuation.patterns import Bound, Value, group_value
+from oop.punctuation.above import Above
+from oop.punctuation.group_promises import GroupPromises, Promise, one_by_one, where
+from oop.punctuation.named_groups import as_group
+from oop.punctuation.patterns import Bound, Value
 from oop.punctuation.policies import Policy, Timer
 from oop.punctuation.progress import Clocked, Progress
 from oop.punctuation.promise import Punctuation
@@ -28,22 +35,22 @@ class Grouped(Progress):
 
     def __init__(self, policy: Policy, attribute: str) -> None:
         super().__init__(policy, attribute)
-        assert policy.by is not None
-        self.by = policy.by
+        self.columns = policy.columns
         self.idle = number(policy.idle)
         self.fixed = policy.groups is not None
-        self.trackers: dict[Value, Tracker] = {group_value(g): start_tracker(policy) for g in policy.groups or ()}
+        self.trackers: dict[Value, Tracker] = {self._key(g): start_tracker(policy) for g in policy.groups or ()}
         self.floors: dict[Value, Bound] = {}  # where a group that came back resumed
-        self.retired: dict[Value, Bound] = {}  # bounds of retired groups that the rest has not reached yet
+        self.retired = Above()  # bounds of retired groups that the rest, which is its floor, has not reached yet
+        self.given = Above()  # what was promised; its floor was about all rows
         self.greatest: Bound | None = None
-        self.rest: Bound | None = None
-        self.given: dict[Value, Bound] = {}
-        self.given_rest: Bound | None = None
+        self.moved = dict.fromkeys(self.trackers)  # groups of rows since promises were last asked for
         self._enter_all()
+
+    def _key(self, group: Value) -> Value:
+        return as_group(group, len(self.columns) > 1)
 
     def _enter_all(self) -> None:
         """What is known of the groups, from their trackers and floors."""
-        self.moved = set(self.trackers)  # groups of rows since promises were last asked for
         self._unbound: set[Value] = set()  # active groups of which nothing can be said
         self._by_bound = Slowest()  # whose bound is least: the rest's
         self._by_greatest = Slowest()  # who has been silent for longest, and so retires first
@@ -82,7 +89,7 @@ class Grouped(Progress):
     def saw(self, groups: Iterable[Value], greatest: Bound) -> None:
         """The trackers of these groups have seen rows up to ``greatest``."""
         self.greatest = greater(self.greatest, greatest)
-        self.moved.update(groups)
+        self.moved.update(dict.fromkeys(groups))
         for group in self._unbound.intersection(groups):
             self._enter_bound(group)
 
@@ -90,7 +97,7 @@ class Grouped(Progress):
         assert groups is not None
         before = []
         for value, group in zip(values, groups, strict=True):
-            before.append(self._observe(value, group_value(group)))
+            before.append(self._observe(value, self._key(group)))
         return before
 
     def _observe(self, value: Bound, group: Value) -> Bound | None:
@@ -99,7 +106,8 @@ class Grouped(Progress):
         if group in self.trackers:
             bound = self.bound_of(group)
         else:
-            bound = greater(self._advance_rest(), self.retired.get(group))
+            self._advance_rest()
+            bound = self.retired.at(group)
         if not no_time(value) and (bound is None or value >= bound):
             self._see(value, group, bound)
         return bound
@@ -110,7 +118,7 @@ class Grouped(Progress):
             if self.fixed:
                 return
             tracker = self.trackers[group] = start_tracker(self.policy)
-            self.retired.pop(group, None)
+            self.retired.drop(group)
             if floor is not None:
                 self.floors[group] = floor
             tracker.see(value)
@@ -119,19 +127,19 @@ class Grouped(Progress):
             tracker.see(value)
             if group in self._unbound:
                 self._enter_bound(group)
-        self.moved.add(group)
+        self.moved[group] = None
         self.greatest = greater(self.greatest, value)
 
     def _retire(self, group: Value) -> None:
         bound = self.bound_of(group)
         del self.trackers[group]
         self.floors.pop(group, None)
-        self.moved.discard(group)
+        self.moved.pop(group, None)
         self._unbound.discard(group)
         self._by_bound.leave(group)
         self._by_greatest.leave(group)
         if bound is not None:  # few rows (slack by rows) hold the rest back, yet this much may be promised
-            self.retired[group] = bound
+            self.retired.update({group: bound})
 
     def _idle(self, tracker: Tracker) -> bool:
         if self.idle is None or self.greatest is None or tracker.greatest is None:
@@ -148,13 +156,15 @@ class Grouped(Progress):
             return None
         while (last := self._by_greatest.find(self._greatest_of)) is not None and self._idle(self.trackers[last[0]]):
             self._retire(last[0])
-        if self._unbound:
-            return self.rest
-        slowest = self._by_bound.find(self.bound_of)
+        slowest = None if self._unbound else self._by_bound.find(self.bound_of)
         if slowest is not None and (self.rest is None or slowest[1] > self.rest):
-            self.rest = least = slowest[1]
-            self.retired = {g: b for g, b in self.retired.items() if b > least}
+            self.retired.raise_to(slowest[1])
         return self.rest
+
+    @property
+    def rest(self) -> Bound | None:
+        """What holds for groups that are not active."""
+        return self.retired.floor
 
     def _greatest_of(self, group: Value) -> Bound | None:
         return self.trackers[group].greatest
@@ -163,24 +173,34 @@ class Grouped(Progress):
         return one_by_one(self.together())
 
     def together(self) -> Iterator[Promise]:
-        rest = self._advance_rest()
-        if rest is not None and self.due(rest, self.given_rest):
-            self.given_rest = rest
-            self.given = {g: b for g, b in self.given.items() if b > rest}
+        rest = self._rest_now()
+        if self.due(rest, self.given.floor):
+            assert rest is not None
+            self.given.raise_to(rest)
             yield Punctuation({self.attribute: rest})  # no active bound is below it: it holds for all
-        bounds = {g: b for g in self.trackers if g in self.moved and (b := self.bound_of(g)) is not None}
-        self.moved.clear()
-        get = self.given.get
-        new = {g: b for g, b in bounds.items() if self.due(b, get(g, self.given_rest))}
+        given = self.given.at
+        new = {g: b for g, b in self._news() if self.due(b, given(g))}
         self.given.update(new)
         if new:
-            yield GroupPromises((self.by,), self.attribute, new)
+            yield GroupPromises(self.columns, self.attribute, new)
+
+    def _rest_now(self) -> Bound | None:
+        """What can be promised about all rows."""
+        return self._advance_rest()
+
+    def _news(self) -> Iterator[tuple[Value, Bound]]:
+        """The groups whose bounds may have changed since this was last asked for."""
+        for group in self.moved:
+            bound = self.bound_of(group)
+            if bound is not None:
+                yield group, bound
+        self.moved.clear()
 
     def so_far(self) -> Iterator[Punctuation]:
-        if self.given_rest is not None:
-            yield Punctuation({self.attribute: self.given_rest})
+        if self.given.floor is not None:
+            yield Punctuation({self.attribute: self.given.floor})
         for group, bound in self.given.items():
-            yield Punctuation({self.attribute: bound}, {self.by: group})
+            yield Punctuation({self.attribute: bound}, where(self.columns, group))
 
     def slowest(self) -> list[Value]:
         """The active groups that hold the rest back: those about which least can be promised."""
@@ -194,25 +214,31 @@ class Grouped(Progress):
             "floors": list(self.floors.items()),
             "retired": list(self.retired.items()),
             "given": list(self.given.items()),
-            "scalars": [self.greatest, self.rest, self.given_rest],
+            "moved": list(self.moved),
+            "scalars": [self.greatest, self.rest, self.given.floor],
         }
 
     def restore(self, state: Any) -> None:
         self.trackers = {}
         for group, saved in state["trackers"]:
-            tracker = self.trackers[group_value(group)] = start_tracker(self.policy)
+            tracker = self.trackers[self._key(group)] = start_tracker(self.policy)
             tracker.restore(saved)
-        self.floors = {group_value(g): b for g, b in state["floors"]}
-        self.retired = {group_value(g): b for g, b in state["retired"]}
-        self.given = {group_value(g): b for g, b in state["given"]}
-        self.greatest, self.rest, self.given_rest = state["scalars"]
+        self.greatest, rest, given_rest = state["scalars"]
+        self.floors = dict(self._read(state["floors"]))
+        self.retired = Above(rest, self._read(state["retired"]))
+        self.given = Above(given_rest, self._read(state["given"]))
+        self.moved = dict.fromkeys(map(self._key, state["moved"]))
         self._enter_all()
+
+    def _read(self, bounds: Iterable[tuple[Value, Bound]]) -> Iterator[tuple[Value, Bound]]:
+        return ((self._key(group), bound) for group, bound in bounds)
 
 
 class ClockedGroups(Grouped):
     """timer by group: each tick takes a picture of the groups' bounds; a lull is one of the whole source.
 
-    Between two ticks the picture alone is in force, for the rest as well.
+    Between two ticks the picture alone is in force, for the rest as well. A tick looks at the groups that had rows
+    since the last one, and at those that retire.
     """
 
     ticks = True
@@ -222,6 +248,9 @@ class ClockedGroups(Grouped):
         self.clock = Clocked(policy, attribute)
         self.picture: dict[Value, Bound] = {}
         self.picture_rest: Bound | None = None
+        self.pictured: dict[
+            Value, None
+        ] = {}  # groups whose bounds in the picture are new since promises were asked for
 
     def _observe(self, value: Bound, group: Value) -> Bound | None:
         bound = greater(self.clock.ticked, self.picture.get(group, self.picture_rest))
@@ -235,30 +264,33 @@ class ClockedGroups(Grouped):
         if self.clock.last == before:
             return
         self.picture_rest = self._advance_rest()
-        bounds = {g: self.bound_of(g) for g in self.trackers}
-        self.picture = {g: b for g, b in bounds.items() if b is not None}
+        new = dict(super()._news())
+        self.picture.update(new)
+        self.pictured.update(dict.fromkeys(new))
 
-    def together(self) -> Iterator[Promise]:
-        rest = greater(self.clock.ticked, self.picture_rest)
-        if rest is not None and (self.given_rest is None or rest > self.given_rest):
-            self.given_rest = rest
-            self.given = {g: b for g, b in self.given.items() if b > rest}
-            yield Punctuation({self.attribute: rest})
-        new = {}
-        for group, bound in self.picture.items():
-            given = greater(self.given.get(group), self.given_rest)
-            if given is None or bound > given:
-                new[group] = bound
-        self.given.update(new)
-        if new:
-            yield GroupPromises((self.by,), self.attribute, new)
+    def _retire(self, group: Value) -> None:
+        super()._retire(group)
+        self.picture.pop(group, None)
+        self.pictured.pop(group, None)
+
+    def due(self, bound: Bound | None, promised: Bound | None) -> bool:
+        return self.clock.due(bound, promised)
+
+    def _rest_now(self) -> Bound | None:
+        return greater(self.clock.ticked, self.picture_rest)
+
+    def _news(self) -> Iterator[tuple[Value, Bound]]:
+        for group in self.pictured:
+            yield group, self.picture[group]
+        self.pictured.clear()
 
     def state(self) -> Any:
-        picture = [list(self.picture.items()), self.picture_rest]
+        picture = [list(self.picture.items()), self.picture_rest, list(self.pictured)]
         return {**super().state(), "clock": self.clock.state(), "picture": picture}
 
     def restore(self, state: Any) -> None:
         super().restore(state)
         self.clock.restore(state["clock"])
-        groups, self.picture_rest = state["picture"]
-        self.picture = {group_value(g): b for g, b in groups}
+        groups, self.picture_rest, new = state["picture"]
+        self.picture = dict(self._read(groups))
+        self.pictured = dict.fromkeys(map(self._key, new))
