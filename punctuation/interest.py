@@ -172,11 +172,19 @@ class Gate:
                 continue
             if promise.where and any(i.rolls_up(promise) for i in self.interests):
                 rising |= self.held.advance(promise)
+            elif not promise.where and not self.held.is_linear:
+                self.held.advance(promise)  # so that what it implies need not be held any longer
             if self._take(promise):
                 yield promise
-        if rising and self.interests is not None:
+        if rising and self._can_roll_up and self.interests is not None:
             for columns in dict.fromkeys(i.by for i in self.interests if i.by is not None):
                 yield from filter(self._take, roll_up(self.held, columns).promises())
+
+    @property
+    def _can_roll_up(self) -> bool:
+        """Does something hold for all groups of a column? As long as only single groups are named, nothing does: there
+        may be others. Asked before all that is held is looked at."""
+        return bool(self.held.across.mixed) or any(grouping.rest for grouping in self.held.by.values())
 
     def helps(self, promise: Punctuation) -> bool:
         """Would it, by itself, change something for someone? If a bound does, so does every greater one."""
