@@ -142,15 +142,15 @@ class InputOperator:
         self.rows_seen += batch.num_rows
         batch, numbers, failure = self._with_time(batch, first_row)
         given = self.ports.frontiers[0]
-        before = [p.state() for p in self.progress] if self.spec.late == "raise" else []
+        marks = [p.mark() for p in self.progress] if self.spec.late == "raise" else []
         if len(numbers) < self.rows_seen - first_row:
             ends = ()  # rows are gone: the promise follows at the end of what is left
         late, entries, cuts = self.guard.judge(batch, given, self.gate.helps, ends)
         if late is not None and self.spec.late == "raise":
             # what came before the late row is not lost, nor what it promises: judge again up to there
             failing, failure = self._late_row(batch, late, entries, numbers)
-            for progress, state in zip(self.progress, before, strict=True):
-                progress.restore(state)
+            for progress, mark in zip(self.progress, marks, strict=True):
+                progress.rewind(mark)
             batch = batch.slice(0, failing)
             late, entries, cuts = self.guard.judge(batch, given, self.gate.helps, ends)
         for _, entry in entries:

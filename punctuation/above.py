@@ -39,9 +39,14 @@ class Above:
     def drop(self, group: Value) -> None:
         self._bounds.pop(group, None)
 
-    def raise_to(self, floor: Bound) -> None:
+    def own(self, group: Value) -> Bound | None:
+        """What is kept of a group, of use or not."""
+        return self._bounds.get(group)
+
+    def raise_to(self, floor: Bound, prune: bool = True) -> None:
+        """Without ``prune`` all that is kept stays: the floor may have to go back."""
         self.floor = floor
-        if len(self._bounds) > self._room:
+        if prune and len(self._bounds) > self._room:
             self._bounds = dict(self.items())
             self._room = max(_FEW, 2 * len(self._bounds))
 

@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from oop.punctuation.above import Above
+from oop.punctuation.group_marks import ABSENT, Mark
 from oop.punctuation.group_promises import GroupPromises, Promise, one_by_one, where
 from oop.punctuation.named_groups import as_group
 from oop.punctuation.patterns import Bound, Value
-from oop.punctuation.policies import Policy, Timer
-from oop.punctuation.progress import Clocked, Progress
+from oop.punctuation.policies import Policy
+from oop.punctuation.progress import Progress
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.slowest import Slowest
 from oop.punctuation.trackers import Tracker, greater, no_time, number, start_tracker
@@ -44,6 +45,7 @@ class Grouped(Progress):
         self.given = Above()  # what was promised; its floor was about all rows
         self.greatest: Bound | None = None
         self.moved = dict.fromkeys(self.trackers)  # groups of rows since promises were last asked for
+        self._marked: Mark | None = None
         self._enter_all()
 
     def _key(self, group: Value) -> Value:
@@ -80,11 +82,12 @@ class Grouped(Progress):
 
     def active(self, groups: Sequence[Value]) -> list[Tracker] | None:
         """The trackers of these groups, if all are active. Once these have seen their rows, say so: `saw`."""
-        if self.is_independent:
-            return [self.trackers.setdefault(group, start_tracker(self.policy)) for group in groups]
-        if not self.trackers.keys() >= set(groups):
+        if not self.is_independent and not self.trackers.keys() >= set(groups):
             return None
-        return [self.trackers[group] for group in groups]
+        if self._marked is not None:
+            for group in groups:
+                self._marked.note(self, group)
+        return [self.trackers.setdefault(group, start_tracker(self.policy)) for group in groups]
 
     def saw(self, groups: Iterable[Value], greatest: Bound) -> None:
         """The trackers of these groups have seen rows up to ``greatest``."""
@@ -113,6 +116,8 @@ class Grouped(Progress):
         return bound
 
     def _see(self, value: Bound, group: Value, floor: Bound | None) -> None:
+        if self._marked is not None:
+            self._marked.note(self, group)
         tracker = self.trackers.get(group)
         if tracker is None:
             if self.fixed:
@@ -131,15 +136,21 @@ class Grouped(Progress):
         self.greatest = greater(self.greatest, value)
 
     def _retire(self, group: Value) -> None:
+        if self._marked is not None:
+            self._marked.note(self, group)
         bound = self.bound_of(group)
         del self.trackers[group]
         self.floors.pop(group, None)
         self.moved.pop(group, None)
+        self._leave(group)
+        if bound is not None:  # few rows (slack by rows) hold the rest back, yet this much may be promised
+            self.retired.update({group: bound})
+
+    def _leave(self, group: Value) -> None:
+        """It no longer counts for the rest."""
         self._unbound.discard(group)
         self._by_bound.leave(group)
         self._by_greatest.leave(group)
-        if bound is not None:  # few rows (slack by rows) hold the rest back, yet this much may be promised
-            self.retired.update({group: bound})
 
     def _idle(self, tracker: Tracker) -> bool:
         if self.idle is None or self.greatest is None or tracker.greatest is None:
@@ -158,7 +169,7 @@ class Grouped(Progress):
             self._retire(last[0])
         slowest = None if self._unbound else self._by_bound.find(self.bound_of)
         if slowest is not None and (self.rest is None or slowest[1] > self.rest):
-            self.retired.raise_to(slowest[1])
+            self.retired.raise_to(slowest[1], prune=self._marked is None)
         return self.rest
 
     @property
@@ -173,6 +184,7 @@ class Grouped(Progress):
         return one_by_one(self.together())
 
     def together(self) -> Iterator[Promise]:
+        self._marked = None
         rest = self._rest_now()
         if self.due(rest, self.given.floor):
             assert rest is not None
@@ -208,6 +220,29 @@ class Grouped(Progress):
         least = min((-math.inf if b is None else b for b in bounds.values()), default=None)
         return [g for g, b in bounds.items() if (-math.inf if b is None else b) == least]
 
+    def mark(self) -> Mark:
+        """What it takes to go back: of the groups that change from now on, and not of all there are."""
+        self._marked = Mark(self.greatest, self.rest)
+        return self._marked
+
+    def rewind(self, mark: Mark) -> None:
+        self._marked = None
+        self.greatest, self.retired.floor = mark.greatest, mark.rest
+        for group, (seen, floor, retired) in mark.groups.items():
+            for known in (self.trackers, self.floors, self.moved):
+                known.pop(group, None)
+            self._leave(group)
+            self.retired.drop(group)
+            if retired is not None:
+                self.retired.update({group: retired})
+            if floor is not None:
+                self.floors[group] = floor
+            if seen is not ABSENT:
+                self.trackers[group] = start_tracker(self.policy)
+                self.trackers[group].restore(seen)
+                self.moved[group] = None  # it may have been: then what it implies is still to be promised
+                self._enter(group)
+
     def state(self) -> Any:
         return {
             "trackers": [(g, t.state()) for g, t in self.trackers.items()],
@@ -232,65 +267,3 @@ class Grouped(Progress):
 
     def _read(self, bounds: Iterable[tuple[Value, Bound]]) -> Iterator[tuple[Value, Bound]]:
         return ((self._key(group), bound) for group, bound in bounds)
-
-
-class ClockedGroups(Grouped):
-    """timer by group: each tick takes a picture of the groups' bounds; a lull is one of the whole source.
-
-    Between two ticks the picture alone is in force, for the rest as well. A tick looks at the groups that had rows
-    since the last one, and at those that retire.
-    """
-
-    ticks = True
-
-    def __init__(self, policy: Timer, attribute: str) -> None:
-        super().__init__(policy, attribute)
-        self.clock = Clocked(policy, attribute)
-        self.picture: dict[Value, Bound] = {}
-        self.picture_rest: Bound | None = None
-        self.pictured: dict[
-            Value, None
-        ] = {}  # groups whose bounds in the picture are new since promises were asked for
-
-    def _observe(self, value: Bound, group: Value) -> Bound | None:
-        bound = greater(self.clock.ticked, self.picture.get(group, self.picture_rest))
-        if not no_time(value) and (bound is None or value >= bound):
-            self._see(value, group, self.picture_rest)
-        return bound
-
-    def tick(self, now: Bound) -> None:
-        before = self.clock.last
-        self.clock.tick(now)
-        if self.clock.last == before:
-            return
-        self.picture_rest = self._advance_rest()
-        new = dict(super()._news())
-        self.picture.update(new)
-        self.pictured.update(dict.fromkeys(new))
-
-    def _retire(self, group: Value) -> None:
-        super()._retire(group)
-        self.picture.pop(group, None)
-        self.pictured.pop(group, None)
-
-    def due(self, bound: Bound | None, promised: Bound | None) -> bool:
-        return self.clock.due(bound, promised)
-
-    def _rest_now(self) -> Bound | None:
-        return greater(self.clock.ticked, self.picture_rest)
-
-    def _news(self) -> Iterator[tuple[Value, Bound]]:
-        for group in self.pictured:
-            yield group, self.picture[group]
-        self.pictured.clear()
-
-    def state(self) -> Any:
-        picture = [list(self.picture.items()), self.picture_rest, list(self.pictured)]
-        return {**super().state(), "clock": self.clock.state(), "picture": picture}
-
-    def restore(self, state: Any) -> None:
-        super().restore(state)
-        self.clock.restore(state["clock"])
-        groups, self.picture_rest, new = state["picture"]
-        self.picture = dict(self._read(groups))
-        self.pictured = dict.fromkeys(map(self._key, new))

@@ -53,6 +53,27 @@ def test_one_row_a_batch_takes_as_many_steps_however_many_groups_there_are(name,
     assert growth(work, 60) < LINEAR
 
 
+@pytest.mark.parametrize("name", ["by", "idle", "idle for ever", "rows, groups"])
+def test_going_back_takes_steps_by_what_changed(name):
+    """As it does for each batch where a late row is an error."""
+
+    def work(count):
+        groups = rows_of("turns", count)
+        progress = MAKERS[name]("k", groups).start("ts")
+
+        def run():
+            for ts, which in enumerate(groups):
+                mark = progress.mark()
+                progress.observe([ts], [which])
+                progress.rewind(mark)
+                progress.observe([ts], [which])
+                list(progress.together())
+
+        return run
+
+    assert growth(work, 60) < LINEAR
+
+
 def test_what_has_left_a_heap_does_not_stay_in_it():
     """Groups that retire and come back while another one, of few rows, keeps anybody from looking for the slowest."""
     progress = slack(rows=2, by="k", idle=5).start("ts")

@@ -293,6 +293,27 @@ def test_state_and_restore_at_any_point_change_nothing(through, policy, events, 
 
 
 @MANY
+@given(policies, events, events, events, st.booleans())
+def test_what_came_since_a_mark_can_be_forgotten(policy, before, since, after, asked):
+    """As if it had never come: compared with the policy's state at the mark."""
+    progress, again = policy.start("ts"), policy.start("ts")
+    feed(progress, before)
+    given_ = [Frontier.of(*(progress.promises() if asked else ()))]
+    again.restore(progress.state())
+    given_.append(given_[0].copy())
+    mark = progress.mark()
+    feed(progress, [event for event in since if isinstance(event, tuple)])
+    progress.rewind(mark)
+    for event in [None, *after]:
+        if event is not None:
+            assert feed(progress, [event]) == feed(again, [event])
+        for frontier, policy_ in zip(given_, (progress, again), strict=True):
+            for promise in policy_.promises():
+                frontier.advance(promise)
+        assert given_[0] == given_[1]
+
+
+@MANY
 @given(bounds_of, st.sampled_from([1, 3, 2.5]), rows, st.data())
 def test_every_gives_one_promise_for_each_step_of_the_grid(how, every, rows, data):
     arguments, bound_of = how
