@@ -16,7 +16,6 @@ from oop.errors import SchemaMismatch, WrongArgument
 from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.expressions import Expr
 from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
-from oop.punctuation.patterns import Equal
 from oop.punctuation.translate import restrict
 
 
@@ -36,23 +35,12 @@ class Filter(Spec):
     def translate_promise(
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
-        fixed = self.predicate.fixed()
-        here = fixed.keys() & punct.where.keys()
-        if not here:
-            return [punct]
-        return None if all(punct.where[c].matches(fixed[c]) for c in here) else []  # of a group that does not pass
+        return None if self.predicate.fixed().keys() & punct.where.keys() else [punct]
 
     def translate_groups(
         self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[GroupPromises] | None:
-        fixed = {c: Equal(v) for c, v in self.predicate.fixed().items() if c in promises.columns}
-        if not fixed:
-            return [promises]
-        if len(promises.columns) == 1:
-            return None if fixed[promises.columns[0]].value in promises.bounds else []
-        places = [(promises.columns.index(c), pattern) for c, pattern in fixed.items()]
-        passes = any(all(pattern.matches(group[i]) for i, pattern in places) for group in promises.bounds)
-        return None if passes else []
+        return None if self.predicate.fixed().keys() & set(promises.columns) else [promises]
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [None if wanted is None else wanted | self.predicate.columns()]

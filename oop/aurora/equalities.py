@@ -41,11 +41,13 @@ def equalities(predicate: Expr | None, left: pa.Schema, right: pa.Schema) -> tup
 
 def terms(predicate: Expr | None) -> Iterator[Expr]:
     """What must all be true for the predicate to be."""
-    if isinstance(predicate, Call) and predicate.function == "and":
-        for arg in predicate.args:
-            yield from terms(arg)
-    elif predicate is not None:
-        yield predicate
+    waiting = [] if predicate is None else [predicate]
+    while waiting:
+        term = waiting.pop()
+        if isinstance(term, Call) and term.function == "and":
+            waiting += reversed(term.args)
+        else:
+            yield term
 
 
 def _pair(term: Expr, left: Sequence[str], called: dict[str, str]) -> tuple[str, str] | None:
