@@ -176,14 +176,16 @@ class Gate:
                 self.held.advance(promise)  # so that what it implies need not be held any longer
             if self._take(promise):
                 yield promise
-        if rising and self._can_roll_up and self.interests is not None:
+        if rising and not self._names_rest:  # all that holds for a column's every group is known to
+            yield from filter(self._take, (Punctuation(corner) for corner in self.held.all))
+        elif rising and self.interests is not None:
             for columns in dict.fromkeys(i.by for i in self.interests if i.by is not None):
                 yield from filter(self._take, roll_up(self.held, columns).promises())
 
     @property
-    def _can_roll_up(self) -> bool:
-        """Does something hold for all groups of a column? As long as only single groups are named, nothing does: there
-        may be others. Asked before all that is held is looked at."""
+    def _names_rest(self) -> bool:
+        """Is something held of the groups that no promise names? If not, only what is known to hold for all rows does:
+        there may be other groups. Asked before all that is held is looked at."""
         return bool(self.held.across.mixed) or any(grouping.rest for grouping in self.held.by.values())
 
     def helps(self, promise: Punctuation) -> bool:
