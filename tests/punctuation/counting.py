@@ -28,6 +28,9 @@ def steps(function: Callable[[], object]) -> int:
 
 
 def growth(work: Callable[[int], Callable[[], object]], size: int) -> float:
-    """How many times as many steps four times as much takes: about 4 if they are linear, 5 with a logarithm, 16 if they
-    are quadratic. ``work`` prepares a function for each size; only what that does is counted."""
-    return steps(work(4 * size)) / steps(work(size))
+    """How many times as many steps the second half of 4 n takes as the second half of 2 n: 2 if they are linear, a
+    little more with a logarithm, 4 if they are quadratic. What it costs to begin makes no difference.
+
+    ``work`` prepares a function for each size; only what that does is counted."""
+    once, twice, four = (steps(work(times * size)) for times in (1, 2, 4))
+    return (four - twice) / (twice - once)
