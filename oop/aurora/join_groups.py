@@ -71,8 +71,9 @@ def check_freed(side: int, stream: Stream, assume: Assume, linked: Pairs, called
     raise SchemaMismatch(
         f"the {which} order is by {name!r}, and P does not ask that {mine!r} equals a column of the same type on the "
         "other side: what is known of a group would free no row there",
-        hint=f"add an equality with oop.col({mine!r}) to P, or list its values there, leave out group_by, or say which "
-        f"groups there are, or when one retires: {which}=aurora.Assume(order, groups=[…]), or idle=…",
+        hint=f"add an equality with oop.col({mine!r}) to P, or list its values there, leave out group_by, promise "
+        f"about {assume.order.on!r} at the source, or say which groups there are, or when one retires: "
+        f"{which}=aurora.Assume(order, groups=[…]), or idle=…",
     )
 
 
