@@ -1,4 +1,4 @@
-"""The exact low-water mark of data at hand: after each batch, the least value still to come (papers/004, Eq. 1).
+"""The exact low-water mark of data at hand: before each batch, the least value still to come (papers/004, Eq. 1).
 
 No row is ever late, and no promise could be stronger. The data is read twice, first for the least values of each batch.
 """
@@ -18,12 +18,13 @@ from oop.ipc_files import Element
 from oop.kernels import views
 from oop.operators.group_values import of_column
 from oop.punctuation import Policy, Punctuation
+from oop.punctuation.group_promises import where
 from oop.punctuation.patterns import NotIn, Value
 from oop.punctuation.policies import Exact, Punctuated
 
 
 def punctuate_exactly(
-    read: Callable[[], Iterable[Element]], attributes: Sequence[str], by: str | None = None
+    read: Callable[[], Iterable[Element]], attributes: Sequence[str], by: tuple[str, ...] = ()
 ) -> Iterator[Element]:
     """The batches with the promises between them. Other promises are left out: these say as much, and nothing is late.
 
@@ -31,17 +32,20 @@ def punctuate_exactly(
 
     >>> batches = [pa.record_batch({"ts": [5, 1]}), pa.record_batch({"ts": [3]}), pa.record_batch({"ts": [9]})]
     >>> [str(e) for e in punctuate_exactly(lambda: batches, ["ts"]) if isinstance(e, Punctuation)]
-    ['ts < 3', 'ts < 9']
+    ['ts < 1', 'ts < 3', 'ts < 9']
     """
-    columns = [(a, None) for a in attributes] + [(a, by) for a in attributes if by is not None]
-    marks = [_Marks(attribute, group) for attribute, group in columns]
+    marks = [_Marks(attribute, ()) for attribute in attributes]
+    if by:
+        marks += [_Marks(attribute, by) for attribute in attributes]
     for batch in _batches(read()):
         for mark in marks:
             mark.add(batch)
-    for batch in _batches(read()):
-        yield batch
+    for number, batch in enumerate(_batches(read())):
         for mark in marks:
-            yield from mark.after_next()
+            yield from mark.before(number)
+        yield batch
+    for mark in marks:
+        yield from mark.before(len(mark.least))
 
 
 def _batches(elements: Iterable[Element]) -> Iterator[pa.RecordBatch]:
@@ -51,48 +55,49 @@ def _batches(elements: Iterable[Element]) -> Iterator[pa.RecordBatch]:
 class _Marks:
     """The low-water marks of one attribute: of all rows, or of each group."""
 
-    def __init__(self, attribute: str, by: str | None) -> None:
+    def __init__(self, attribute: str, by: tuple[str, ...]) -> None:
         self.attribute = attribute
         self.by = by
         self.least: list[dict[Value, Any]] = []  # of each batch, by group
         self.last: dict[Value, int] = {}  # the last batch of each group, also if its rows have no time
-        self.promises: Iterator[list[Punctuation]] | None = None
+        self.promises: list[list[Punctuation]] = []  # before each batch, and after the last
 
     def add(self, batch: pa.RecordBatch) -> None:
         column = batch.column(self.attribute)
-        if self.by is None:
+        if not self.by:
             self.least.append(_least(column))
         else:
-            groups = of_column(batch.column(self.by))
+            values = [of_column(batch.column(name)) for name in self.by]
+            groups = values[0] if len(values) == 1 else list(zip(*values, strict=True))
             self.last |= dict.fromkeys(groups, len(self.least))
             self.least.append(_least_by_group(column, groups))
 
-    def after_next(self) -> list[Punctuation]:
-        """What can be promised after one more batch."""
-        if self.promises is None:
-            self.promises = iter(self._all())
-        return next(self.promises)
+    def before(self, number: int) -> list[Punctuation]:
+        """What becomes known before this batch, once all have been added: the mark of each group at first, then those
+        that the batch before has raised; of groups that are through, that no row comes, whatever its time."""
+        if not self.promises:
+            self.promises = self._all()
+        return self.promises[number]
 
     def _all(self) -> list[list[Punctuation]]:
-        """After each batch the marks that are new; of groups that are through, that no row comes, whatever its time."""
-        found: list[list[Punctuation]] = [[] for _ in self.least]
+        found: list[list[Punctuation]] = [[] for _ in range(len(self.least) + 1)]
         later: dict[Value, Any] = {}
         for i, least in reversed(list(enumerate(self.least))):
             for group, value in least.items():
                 mark = later.get(group)
                 if mark is None or value < mark:
                     if mark is not None:
-                        found[i].append(Punctuation({self.attribute: mark}, self._where(group)))
+                        found[i + 1].append(Punctuation({self.attribute: mark}, self._where(group)))
                     later[group] = value
+        found[0] = [Punctuation({self.attribute: mark}, self._where(group)) for group, mark in later.items()]
         for group, i in self.last.items():
-            found[i].append(Punctuation({}, self._where(group)))
-        if self.last:
-            assert self.by is not None
-            found[0].append(Punctuation({}, {self.by: NotIn(self.last)}))
+            found[i + 1].append(Punctuation({}, self._where(group)))
+        if self.last and len(self.by) == 1:  # the rest of several columns is no pattern of single columns
+            found[0].append(Punctuation({}, {self.by[0]: NotIn(self.last)}))
         return found
 
-    def _where(self, group: Value) -> dict[str, Value]:
-        return {} if self.by is None else {self.by: group}
+    def _where(self, group: Value) -> Mapping[str, Value]:
+        return where(self.by, group) if self.by else {}
 
 
 def _times(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
@@ -132,9 +137,9 @@ def with_exact(
         )
     if any(isinstance(policy, Punctuated) for policy in given.values()):
         raise WrongArgument("exact() makes all promises that the data could carry", hint="leave punctuated() out")
-    groupings = {policy.by for policy in exact.values()}
+    groupings = {policy.columns for policy in exact.values()}
     if len(groupings) > 1:
-        raise WrongArgument("exact() for several attributes goes by one column", hint="give each the same by=")
+        raise WrongArgument("exact() for several attributes has one by= for all", hint="give each the same by=")
     attributes, (by,) = tuple(exact), groupings
     source = replace(read, peeked=None)
 
@@ -143,4 +148,4 @@ def with_exact(
 
     others = {attribute: policy for attribute, policy in given.items() if attribute not in exact}
     carried = replace(read, start=start, rows=read.count_rows(), plain=None, peeked=None, paths=())
-    return carried, {attributes[0]: Punctuated(by=by, on=attributes), **others}
+    return carried, {attributes[0]: Punctuated(by=exact[attributes[0]].by, on=attributes), **others}

@@ -13,7 +13,7 @@ from oop.errors import OopError, SchemaMismatch, SourceError, UnknownColumn
 from oop.inputs import Input as Data
 from oop.inputs import open_input
 from oop.low_water import with_exact
-from oop.operators.group_values import check_type, of_value
+from oop.operators.group_values import check_type, of_group, of_value
 from oop.operators.input import LATE_MODES, NULL_MODES, Input
 from oop.operators.times import check_time_type, duration_in
 from oop.plan import make_node
@@ -110,8 +110,9 @@ def _policies(
                 "use ordered(), slack(…) or at_end()"
             )
         policy = policy.in_units(partial(duration_in, type_=type_))
-        if policy.by is not None and policy.by in schema.names and policy.groups is not None:
-            policy = replace(policy, groups=tuple(of_value(g, schema.field(policy.by).type) for g in policy.groups))
+        if policy.groups is not None and set(policy.columns) <= set(schema.names):
+            types = [schema.field(name).type for name in policy.columns]
+            policy = replace(policy, groups=tuple(of_group(group, types) for group in policy.groups))
         found.append((attribute, policy))
     if sum(isinstance(p, Punctuated) for _, p in found) > 1:
         raise ValueError("one punctuated(on=[…]) names all attributes that the data promises about")

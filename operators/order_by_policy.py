@@ -15,7 +15,7 @@ from oop.operators.order_progress import GROUPS, OrderProgress
 from oop.punctuation import Policy
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.progress_groups import Grouped
-from oop.punctuation.trackers import NthGreatest
+from oop.punctuation.trackers import NthGreatest, Tracker
 
 _TRACKER, _VALUE = 64, 40  # bytes of a group, and of each number that is kept of it, as Python has them
 
@@ -26,15 +26,21 @@ class ByPolicy(OrderProgress):
 
     def __init__(self, policy: Policy, on: str) -> None:
         self.progress = Grouped(policy, on)
+        self._bytes, self._rows = 0, len(self.progress.trackers)  # as last counted, and rows since
 
     @property
     def nbytes(self) -> int:
-        trackers = self.progress.trackers.values()
-        return sum(_TRACKER + _VALUE * (len(t.top) if isinstance(t, NthGreatest) else 1) for t in trackers)
+        """Asked for after every batch: groups are counted anew when as many rows have come as there are groups, and
+        in between each row is taken for a group of its own."""
+        trackers = self.progress.trackers
+        if self._rows >= len(trackers):
+            self._bytes, self._rows = sum(map(_size, trackers.values())), 0
+        return self._bytes + self._rows * (_TRACKER + _VALUE)
 
     def observe(self, batch: pa.RecordBatch) -> np.ndarray:
+        self._rows += batch.num_rows
         times = views.times(batch.column(self.progress.attribute))
-        return prefix_bounds_grouped(self.progress, times, batch.column(self.progress.by))
+        return prefix_bounds_grouped(self.progress, times, *map(batch.column, self.progress.columns))
 
     def promises(self) -> Iterator[Promise]:
         return self.progress.together()
@@ -47,3 +53,8 @@ class ByPolicy(OrderProgress):
         if part is not None:
             said: Any = read_text(part)
             self.progress.restore(said)
+            self._rows = len(self.progress.trackers)
+
+
+def _size(tracker: Tracker) -> int:
+    return _TRACKER + _VALUE * (len(tracker.top) if isinstance(tracker, NthGreatest) else 1)

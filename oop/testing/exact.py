@@ -6,16 +6,19 @@ from collections.abc import Iterable, Sequence
 
 from oop.low_water import punctuate_exactly
 from oop.operators.base import Element
+from oop.punctuation import policies
+from oop.punctuation.named_groups import By
 
 
-def exact(elements: Iterable[Element], time: str | Sequence[str] = "ts", *, by: str | None = None) -> list[Element]:
-    """The batches, and after each the exact low-water mark of ``time`` (papers/004, Eq. 1), with ``by`` also that of
+def exact(elements: Iterable[Element], time: str | Sequence[str] = "ts", *, by: By | None = None) -> list[Element]:
+    """The batches, and before each the exact low-water mark of ``time`` (papers/004, Eq. 1), with ``by`` also that of
     each group. Read it with ``oop.punctuated()``; `oop.exact` does the same at a source.
 
     >>> import pyarrow as pa
     >>> batches = [pa.record_batch({"ts": [5, 1]}), pa.record_batch({"ts": [3]}), pa.record_batch({"ts": [9]})]
     >>> [str(e) if not isinstance(e, pa.RecordBatch) else e["ts"].to_pylist() for e in exact(batches)]
-    [[5, 1], 'ts < 3', [3], 'ts < 9', [9]]
+    ['ts < 1', [5, 1], 'ts < 3', [3], 'ts < 9', [9]]
     """
     listed = list(elements)
-    return list(punctuate_exactly(lambda: listed, [time] if isinstance(time, str) else list(time), by))
+    attributes = [time] if isinstance(time, str) else list(time)
+    return list(punctuate_exactly(lambda: listed, attributes, policies.exact(by=by).columns))

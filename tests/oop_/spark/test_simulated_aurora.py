@@ -28,6 +28,7 @@ def _row_windows(s: oop.Stream) -> oop.Stream:
 PLANS = {
     "assume": aurora.Assume(oop.Order("ts", 2)),
     "assume by groups": aurora.Assume(oop.Order("v", 1, ["link", "k"])),
+    "assume of pairs": aurora.Assume(oop.Order("ts", 1, ["link", "k"]), groups=[("A", 1), ("B", None), (None, 2)]),
     "assume of all groups": aurora.Assume(BY_LINK, groups=["A", "B", "C", None]),
     "numbers": aurora.Assume(oop.Order("Tup#", group_by="link")),
     "aggregate": aurora.Aggregate({"n": oop.count(), "v": oop.max("v")}, BY_LINK, 6, 3),
