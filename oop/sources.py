@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -14,8 +13,8 @@ from oop.inputs import Input as Data
 from oop.inputs import open_input
 from oop.operators.group_values import check_type, of_value
 from oop.operators.input import LATE_MODES, NULL_MODES, Input
-from oop.operators.times import check_time_type, duration_in
 from oop.plan import make_node
+from oop.policies import fitted
 from oop.punctuation import Policy
 from oop.punctuation.encoding import dumps
 from oop.punctuation.policies import Punctuated, Timer
@@ -96,21 +95,13 @@ def _policies(
     given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate)
     found: list[tuple[str, Policy]] = []
     for attribute, policy in given.items():
-        if not isinstance(policy, Policy):
-            raise TypeError(f"punctuate is a policy such as oop.slack('5s'), not {policy!r}")
-        if attribute not in schema.names:
-            raise UnknownColumn.of(attribute, schema.names)
-        type_ = schema.field(attribute).type
-        check_time_type(attribute, type_)
+        fit = fitted(policy, attribute, schema)
         if isinstance(policy, Timer) and kind != "live":
             raise ValueError(
                 "timer() goes by the wall clock, but this input is data of the past: every row would be late; "
                 "use ordered(), slack(…) or at_end()"
             )
-        policy = policy.in_units(partial(duration_in, type_=type_))
-        if policy.by is not None and policy.by in schema.names and policy.groups is not None:
-            policy = replace(policy, groups=tuple(of_value(g, schema.field(policy.by).type) for g in policy.groups))
-        found.append((attribute, policy))
+        found.append((attribute, fit))
     if sum(isinstance(p, Punctuated) for _, p in found) > 1:
         raise ValueError("one punctuated(on=[…]) names all attributes that the data promises about")
     return tuple(found)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import pyarrow as pa
 
 from oop.accounting import accounted
+from oop.assuming import make_assume
 from oop.describing import described
 from oop.emitting import emitting, is_early
 from oop.errors import OopError, SchemaMismatch
@@ -26,6 +27,7 @@ from oop.operators.project import Project
 from oop.operators.split import Split
 from oop.operators.union import Union
 from oop.plan import Edge, Node, explain, make_node, rebuilt
+from oop.punctuation import Policy
 from oop.punctuation.durations import Duration
 from oop.resampling import make_resample
 from oop.site import user_line
@@ -432,6 +434,29 @@ class Stream:
             return found
         columns = [(n, col(n)) for n in self.schema.names]
         return numbered(found)._project([*columns, (name, col(SEQ))], ".number")
+
+    def assume(self, policy: Policy, on: str | None = None) -> Stream:
+        """Promises by a policy at this place of a plan, for example behind a union, a join, or a new time column:
+        ``oop.ordered()`` or ``oop.slack(…)`` by time or rows, also by group (papers/004, section 2, option 2).
+
+        Rows are judged as a source with that policy would, in the order in which they come here. Those that break it,
+        or have no value there, are set aside: they are in ``run.late["Assume"]``. What has been promised before holds
+        of the others, so this only adds promises. ``on`` names another attribute than the stream's time, and becomes
+        its time.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 7, 3, 12, 4]}), time="ts", punctuate=None)
+        >>> run = s.assume(oop.slack(5)).window(oop.tumbling(5)).agg(n=oop.count()).run()
+        >>> run.to_table().to_pylist()[0]
+        {'window_start': 0, 'window_end': 5, 'n': 2}
+        >>> run.late["Assume"].to_pylist()
+        [{'ts': 4, 'broke': 'ts < 7', 'late_by': 3.0}]
+        """
+        try:
+            spec = make_assume(self, policy, on)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        return self._then(spec, f".assume({policy})", time=spec.order.on)
 
     def describe(self, *attributes: str, by: str | Sequence[str] = (), every: Duration | None = None) -> Stream:
         """Only promises about these attributes (default: the stream's time), alone or together; rows pass.

@@ -1,4 +1,5 @@
-"""An order whose groups are known, or retire: all groups together are promised about too (DESIGN section 3)."""
+"""Who is in order by a policy, as a source judges its rows: slack by time, orders whose groups are known, or retire, so
+that all groups together are promised about too (DESIGN section 3)."""
 
 from __future__ import annotations
 
@@ -10,31 +11,42 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.base import Part, read_text, text_part
-from oop.operators.group_bounds import prefix_bounds_grouped
+from oop.operators.guard import Guard
 from oop.operators.order_progress import GROUPS, OrderProgress
 from oop.punctuation import Policy
 from oop.punctuation.group_promises import Promise
+from oop.punctuation.progress import Linear
 from oop.punctuation.progress_groups import Grouped
-from oop.punctuation.trackers import NthGreatest
+from oop.punctuation.trackers import NthGreatest, Tracker
 
 _TRACKER, _VALUE = 64, 40  # bytes of a group, and of each number that is kept of it, as Python has them
 
 
 class ByPolicy(OrderProgress):
-    """Groups that are known, or that retire, so that something can be promised about all rows, as a source does it
-    (DESIGN section 3)."""
+    """What a source with that policy would say of the same rows (papers/004, section 3.2).
+
+    >>> import oop
+    >>> seen = ByPolicy(oop.slack(3), "ts")
+    >>> seen.observe(pa.record_batch({"ts": [7, 5, 3]}))[1:].tolist(), list(seen.promises())
+    ([4, 4], [Punctuation(ts < 4)])
+    """
 
     def __init__(self, policy: Policy, on: str) -> None:
-        self.progress = Grouped(policy, on)
+        self.progress = policy.start(on)
+        self.guard = Guard([self.progress], on)
 
     @property
     def nbytes(self) -> int:
-        trackers = self.progress.trackers.values()
-        return sum(_TRACKER + _VALUE * (len(t.top) if isinstance(t, NthGreatest) else 1) for t in trackers)
+        return sum(_TRACKER + _VALUE * (len(t.top) if isinstance(t, NthGreatest) else 1) for t in self._trackers())
+
+    def _trackers(self) -> list[Tracker]:
+        if isinstance(self.progress, Grouped):
+            return list(self.progress.trackers.values())
+        return [self.progress.tracker] if isinstance(self.progress, Linear) else []
 
     def observe(self, batch: pa.RecordBatch) -> np.ndarray:
         times = views.times(batch.column(self.progress.attribute))
-        return prefix_bounds_grouped(self.progress, times, batch.column(self.progress.by))
+        return self.guard.prefix_bounds(self.progress, times, batch)
 
     def promises(self) -> Iterator[Promise]:
         return self.progress.together()

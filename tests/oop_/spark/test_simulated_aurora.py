@@ -29,6 +29,8 @@ PLANS = {
     "assume": aurora.Assume(oop.Order("ts", 2)),
     "assume by groups": aurora.Assume(oop.Order("v", 1, ["link", "k"])),
     "assume of all groups": aurora.Assume(BY_LINK, groups=["A", "B", "C", None]),
+    "slack by time": lambda s: s.assume(oop.slack(3)).window(oop.tumbling(5)).agg(n=oop.count()),
+    "slack by time and group": lambda s: s.assume(oop.slack(3, by="link", idle=9)),
     "numbers": aurora.Assume(oop.Order("Tup#", group_by="link")),
     "aggregate": aurora.Aggregate({"n": oop.count(), "v": oop.max("v")}, BY_LINK, 6, 3),
     "predicate": aurora.Aggregate({"n": oop.count()}, BY_LINK, 6, oop.col("k") == 1),
