@@ -311,12 +311,14 @@ class Stream:
         """
         return Grouped(self, None, ()).agg(**aggregates)
 
-    def emit(self, when: str | None = None, *, every: Duration | None = None) -> Stream:
+    def emit(self, when: str | None = None, *, every: Duration | None = None, rows: int | None = None) -> Stream:
         """Results before they are complete: a column ``emit`` says "partial" or "final".
 
         ``"on_change"`` shows a result after each batch of rows that changed it; ``every="10s"`` in steps of stream
-        time, as far as rows have come; ``"on_close"`` nothing early. What has not changed is not shown again. Final
-        rows are the same in all three, each exactly once. Only filters and projections may follow partial results.
+        time, as far as rows have come; ``rows=100`` after every so many rows, however they come in batches (behind
+        `oop.aurora.Tumble` those of each window are counted); ``"on_close"`` nothing early. What has not changed is not
+        shown again. Final rows are the same in all of them, each exactly once. Only filters and projections may follow
+        partial results.
 
         >>> import oop
         >>> batches = [pa.record_batch({"ts": [1, 2]}), pa.record_batch({"ts": [3, 12]})]
@@ -325,7 +327,7 @@ class Stream:
         >>> [(r["window_start"], r["n"], r["emit"]) for r in counts.run().to_table().to_pylist()]
         [(0, 2, 'partial'), (0, 3, 'partial'), (10, 1, 'partial'), (0, 3, 'final'), (10, 1, 'final')]
         """
-        return Stream(emitting(self._node, when, every, user_line()), time=self.time)
+        return Stream(emitting(self._node, when, every, rows, user_line()), time=self.time)
 
     def sort(self, *ties: str, on: str | None = None) -> Stream:
         """Rows in order of time, each once no earlier one can come; released batches never go back in time.

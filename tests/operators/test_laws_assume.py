@@ -1,4 +1,4 @@
-"""The laws for promises that a policy makes in the middle of a plan: rows are not permuted, but cut into any batches."""
+"""The laws for promises that a policy makes in the middle of a plan: rows are cut into any batches, not permuted."""
 
 from __future__ import annotations
 

@@ -37,6 +37,7 @@ PLANS = {
     "row windows": _row_windows,
     "across": aurora.XSection({"n": oop.count()}, BY_LINK, 5, 5, idle=9),
     "tumble": aurora.Tumble({"n": oop.count(), "v": oop.max("v")}, ["link"]),
+    "tumble shown": aurora.Tumble({"n": oop.count(), "v": oop.max("v")}, ["link"], emit=2),
     "join": lambda s: aurora.Join(oop.col("link") == oop.col("link_right"), 3, BY_LINK, oop.Order("ts"))(s, s),
     "static join": lambda s: aurora.Join(oop.col("k") == oop.col("k_right"), left=oop.Order("ts"))(s, NAMES),
 }
