@@ -12,7 +12,7 @@ from oop.errors import OopError, SchemaMismatch, SourceError, UnknownColumn
 from oop.inputs import Input as Data
 from oop.inputs import open_input
 from oop.operators.group_values import check_type, of_value
-from oop.operators.input import LATE_MODES, NULL_MODES, Input
+from oop.operators.input import LATE_MODES, NULL_MODES, Input, with_arrival
 from oop.plan import make_node
 from oop.policies import fitted
 from oop.punctuation import Policy
@@ -38,7 +38,8 @@ def source(
 
     ``punctuate`` says how it comes to promise about its ``time`` (or a mapping: about several attributes). ``late`` is
     what happens to a row that breaks a promise: ``"drop"`` (out of the results, kept in ``Run.late``), ``"raise"`` or
-    ``"admit"``. ``nulls`` is what happens to a row without a time: ``"raise"`` or ``"aside"``.
+    ``"admit"``. A column that `oop.arrival` is declared for is not in the data: rows are stamped with the clock.
+    ``nulls`` is what happens to a row without a time: ``"raise"`` or ``"aside"``.
 
     A Spark DataFrame may come through several channels: ``channel`` is the column that tells them apart (the partition
     of a Kafka topic), each of which makes its own promises; the stream promises what all of them do. ``channels`` are
@@ -59,12 +60,13 @@ def source(
         read = open_input(data, schema=schema)
         if channel is not None or channels is not None:
             read = _with_channels(read, channel, channels)
-        if time not in read.schema.names:
-            raise UnknownColumn.of(time, read.schema.names)
-        policies = _policies(punctuate, time, read.schema, read.kind)
+        given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate or {})
+        rows = with_arrival(read.schema, given.items())
+        if time not in rows.names:
+            raise UnknownColumn.of(time, rows.names)
+        policies = _policies(punctuate, time, rows, read.kind)
     except OopError as wrong:
         raise wrong.located(site) from wrong.__cause__
-    given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate or {})
     text = ", ".join(str(p) if a == time else f"{a}: {p}" for a, p in given.items())
     spec = Input(name or read.label, time, policies, late, nulls, text)
     return Stream(make_node(spec, (), site, f"oop.source({read.label!r})", read), time=time)

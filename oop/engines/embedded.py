@@ -253,6 +253,7 @@ class Run:
                 operator.ask(wanted[id(node)])
             if isinstance(operator, InputOperator):
                 inputs.append(box)
+                operator.now = self._clock.now
                 box.stamps = Stamps(box, self._clock, node.schema.field(operator.spec.time).type)
                 for progress in operator.clocked:  # refuses a clock that cannot count in the column's unit
                     self._clock.now(node.schema.field(progress.attribute).type)

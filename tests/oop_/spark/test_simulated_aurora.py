@@ -79,3 +79,9 @@ def test_spark_gives_operators_no_clock() -> None:
     timed = aurora.Aggregate({"n": oop.count()}, oop.Order("ts"), 1, 1, timeout="1s")(source)
     with pytest.raises(oop.OopError, match="looks at the clock"):
         check_clocks(timed._final())
+
+
+def test_spark_stamps_no_rows() -> None:
+    source = oop.source(pa.table({"v": [1]}), time="at", punctuate=oop.arrival())
+    with pytest.raises(oop.OopError, match=r"stamps rows .*test_simulated_aurora.py"):
+        check_clocks(source._final())
