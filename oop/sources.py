@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 from oop.errors import OopError, SchemaMismatch, SourceError, UnknownColumn
 from oop.inputs import Input as Data
 from oop.inputs import open_input
+from oop.lulls import Lull
 from oop.operators.group_values import check_type, of_value
 from oop.operators.input import LATE_MODES, NULL_MODES, Input, with_arrival
 from oop.plan import make_node
@@ -33,6 +34,7 @@ def source(
     schema: pa.Schema | None = None,
     channel: str | None = None,
     channels: Sequence[Any] | None = None,
+    progress: Callable[[], Any] | None = None,
 ) -> Stream:
     """A stream from files, Arrow data, or an iterable of batches and promises.
 
@@ -44,6 +46,10 @@ def source(
     A Spark DataFrame may come through several channels: ``channel`` is the column that tells them apart (the partition
     of a Kafka topic), each of which makes its own promises; the stream promises what all of them do. ``channels`` are
     those that are known to exist: until each has spoken, nothing is promised.
+
+    ``progress`` is asked how far a live input is while it has nothing to read: it returns a bound on the time (a number
+    in the column's unit, or a datetime), a promise, or None. What it says holds of all that the input gives from then
+    on; a row that breaks it is late. The input is read by a thread of its own.
 
     >>> import oop
     >>> table = pa.table({"ts": [1, 2, 12], "len": [40, 60, 50]})
@@ -57,7 +63,11 @@ def source(
     if nulls not in NULL_MODES:
         raise ValueError(f"nulls is one of {', '.join(NULL_MODES)}, not {nulls!r}")
     try:
-        read = open_input(data, schema=schema)
+        _check_progress(progress)
+        lull = None if progress is None else Lull()
+        read = open_input(data, schema=schema, lull=lull)
+        if progress is not None:
+            read = _with_progress(read, progress, lull)
         if channel is not None or channels is not None:
             read = _with_channels(read, channel, channels)
         given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate or {})
@@ -68,8 +78,25 @@ def source(
     except OopError as wrong:
         raise wrong.located(site) from wrong.__cause__
     text = ", ".join(str(p) if a == time else f"{a}: {p}" for a, p in given.items())
-    spec = Input(name or read.label, time, policies, late, nulls, text)
+    spec = Input(name or read.label, time, policies, late, nulls, text, polled=progress is not None)
     return Stream(make_node(spec, (), site, f"oop.source({read.label!r})", read), time=time)
+
+
+def _check_progress(progress: object) -> None:
+    if progress is not None and not callable(progress):
+        raise TypeError(f"progress= is called to ask how far the source is: it is not {progress!r}")
+
+
+def _with_progress(read: Data, progress: Callable[[], Any], lull: Lull | None) -> Data:
+    """The input, which is asked for its progress; in a lull, unless the engine reads it itself (a ring)."""
+    if read.kind != "live" or read.frame is not None:
+        raise SourceError(
+            f"progress= asks an input that may have nothing to read, and the {read.label} lies there whole",
+            hint="leave it out: oop.ordered(), oop.slack(…) and oop.punctuated() go by the data",
+        )
+    read.progress = progress
+    read.lull = None if read.ring is not None else lull
+    return read
 
 
 def _with_channels(read: Data, channel: str | None, channels: Sequence[Any] | None) -> Data:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -48,6 +49,8 @@ class Input(Spec):
     account: bool = False
     """Do late rows travel on to be counted where their windows are?"""
     numbers: bool = False
+    polled: bool = False
+    """Is it asked how far it is, while it has nothing to read?"""
     name = "Source"
     numbers_rows = True
 
@@ -80,6 +83,8 @@ class Input(Spec):
         Groups, and several attributes together, may be ``ahead`` of all rows.
         """
         frontier = Frontier.of(promised(bound)) if self.numbers else Frontier()  # whatever the policies
+        if self.polled:
+            frontier.advance(Punctuation({self.time: bound}))
         for attribute, policy in self.policies:
             if isinstance(policy, AtEnd):
                 frontier.advance(END)
@@ -98,7 +103,8 @@ class Input(Spec):
 
     def describe(self) -> str:
         numbers = "   rows numbered" if self.numbers else ""
-        return f"Source {self.source}   {self.text or 'no promises'}   late: {self.late}{numbers}"
+        said = ", ".join(filter(None, (self.text, "polled" if self.polled else ""))) or "no promises"
+        return f"Source {self.source}   {said}   late: {self.late}{numbers}"
 
 
 class InputOperator:
@@ -317,7 +323,19 @@ class InputOperator:
                     hint="pass punctuate=oop.punctuated()",
                 )
             punct = normalise(punct, self.output)
-        if self.ports.advance(punct, port):
+        yield from self._promised(punct)
+
+    def answer(self, said: Any) -> Punctuation:
+        """What a source said of itself when it was asked, as a promise: a bound on the time, or a promise."""
+        punct = said if isinstance(said, Punctuation) else Punctuation({self.spec.time: said})
+        return punct if punct.is_end else normalise(punct, self.output)
+
+    def process_answer(self, punct: Punctuation) -> Iterator[Element]:
+        """Take such a promise in (papers/004, section 3.2); one that goes back says nothing."""
+        return self._promised(punct)
+
+    def _promised(self, punct: Punctuation) -> Iterator[Element]:
+        if self.ports.advance(punct, 0):
             yield from self.ports.as_they_leave(self.gate.through([punct]))
 
     def tick(self, now: Callable[[pa.DataType], Bound]) -> Iterator[Element]:

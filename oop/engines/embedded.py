@@ -23,6 +23,7 @@ from oop.engines.boxes import Box, Gauge
 from oop.engines.feeds import DirectFeed, Done, Failed, Feed, RingFeed, ThreadFeed, Train
 from oop.engines.late import Late
 from oop.engines.metrics import Metrics, gather
+from oop.engines.polling import Poll
 from oop.engines.pool import Pool
 from oop.engines.schedulers import MinCost, Scheduler
 from oop.engines.sharded import SLICES, Sharded, ledgers_of
@@ -178,6 +179,8 @@ class _Source:
         self.box = box
         self.feed = feed
         self.done = False
+        data = box.node.data
+        self.asked = None if data is None or data.progress is None else Poll(box.node, data)
 
     @property
     def operator(self) -> InputOperator:
@@ -193,6 +196,19 @@ class _Source:
         """Let timers look at the clock; not while rows that have arrived still wait, or it would make them late."""
         if self.operator.clocked and not self.done and not self.feed.waiting:
             self.box.emit(self.operator.tick(clock.now))
+
+    def poll(self) -> None:
+        """Ask the source how far it is; nothing of it waits to be read."""
+        thread = self.feed.thread if isinstance(self.feed, ThreadFeed) else None
+        said = None if self.asked is None else self.asked.ask(None if thread is None else thread.ident)
+        if said is None or self.asked is None:
+            return
+        try:
+            promise = self.operator.answer(said)
+        except (OopError, TypeError, ValueError) as wrong:
+            raise self.asked.refused(said, wrong).located(self.box.node.site) from wrong
+        self.done = promise.is_end
+        self.box.emit(self.operator.process_answer(promise))
 
 
 class Run:
@@ -286,7 +302,7 @@ class Run:
         if data.ring is not None:
             self._pause = min(self._pause, data.ring.pause)
             return _Source(box, RingFeed(trains, data.ring))
-        live = threaded and data.kind == "live"
+        live = (threaded or data.progress is not None) and data.kind == "live"
         return _Source(box, ThreadFeed(trains, self._arrived) if live else DirectFeed(trains, data.waiting))
 
     def _drive(self) -> Iterator[Element | GroupPromises]:
@@ -332,6 +348,7 @@ class Run:
                     break
                 train = source.feed.next()
                 if train is None:
+                    self._guarded(source.box, source.poll)
                     break
                 any_read = True
                 rows += self._guarded(source.box, partial(self._take, source, train)) or 0

@@ -133,10 +133,7 @@ def test_by_the_wall_clock():
     before = datetime.now(UTC).replace(tzinfo=None)
     (first, second_) = s.run().to_table()["at"].to_pylist()
     assert (
-        before - timedelta(seconds=1)
-        < first
-        == second_
-        < datetime.now(UTC).replace(tzinfo=None) + timedelta(seconds=1)
+        before - timedelta(seconds=1) < first == second_ < datetime.now(UTC).replace(tzinfo=None) + timedelta(seconds=1)
     )
 
 

@@ -247,6 +247,12 @@ def check_clocks(root: Node) -> None:
                 at=node.site,
                 hint="let Spark stamp them (current_timestamp(), before its rows are stored), or run it embedded",
             )
+        if isinstance(node.spec, Input) and node.spec.polled:
+            raise OopError(
+                f"{node.call} is asked for its progress, and on Spark nobody waits for a source that could be asked",
+                at=node.site,
+                hint="let the data carry what it would say (punctuate=oop.punctuated()), or run it embedded",
+            )
 
 
 def _input_runner(stages: Stages, number: int, channels: Any, late_to: str | None, shard: int) -> InputRunner:
