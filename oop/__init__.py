@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from oop.engines.blame import Blame
 from oop.engines.embedded import Embedded, Run
+from oop.engines.health import Health, Silence
 from oop.engines.late import Late
 from oop.engines.schedulers import MinCost, RoundRobin
 from oop.engines.spark.engine import Spark
@@ -77,6 +78,7 @@ __all__ = [
     "Expr",
     "Flush",
     "Frontier",
+    "Health",
     "Late",
     "LateRow",
     "MinCost",
@@ -90,6 +92,7 @@ __all__ = [
     "RoundRobin",
     "Run",
     "SchemaMismatch",
+    "Silence",
     "SourceError",
     "Spark",
     "Stream",
