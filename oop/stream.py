@@ -18,6 +18,7 @@ from oop.numbering import numbered, ranked, resolved
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Spec
 from oop.operators.describe import by_hand
+from oop.operators.each_window import each_window
 from oop.operators.expressions import Col, Expr, as_expr, col
 from oop.operators.filter import Filter
 from oop.operators.holding import unique_schema
@@ -487,6 +488,26 @@ class Stream:
         except OopError as wrong:
             raise wrong.located(site) from None
         return self._then(spec, f".describe({', '.join(names)})", time=self.time)
+
+    def each_window(self, on: str = "window_end") -> Stream:
+        """A promise for each window that closes, behind its rows and before those of the next, for who reads promises:
+        `Run.elements`, or a sink (papers/004, section 5.2). Else one may close several windows at once.
+
+        Rows come window by window; ``on`` is the column that tells windows apart. A row that comes before its window is
+        promised complete waits for that.
+
+        >>> import oop
+        >>> data = [pa.record_batch({"ts": [1, 12, 3]}), oop.Punctuation({"ts": 20})]
+        >>> s = oop.source(data, time="ts", punctuate=oop.punctuated())
+        >>> counts = s.window(oop.tumbling(10)).agg(n=oop.count()).select("window_end", "n").each_window()
+        >>> [e if isinstance(e, oop.Punctuation) else e.to_pylist() for e in counts.run().elements()][:3]
+        [[{'window_end': 10, 'n': 2}], Punctuation(window_end < 20), [{'window_end': 20, 'n': 1}]]
+        """
+        try:
+            spec = each_window(on, self.schema)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        return self._then(spec, ".each_window()", time=self.time)
 
     def late(self, mode: str) -> Stream:
         """The same pipeline with every source treating late rows this way: "drop", "raise" or "admit".
