@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, overload
 import pyarrow as pa
 
 from oop.accounting import accounted
-from oop.assuming import make_assume
 from oop.describing import described
 from oop.emitting import emitting, is_early
 from oop.errors import OopError, SchemaMismatch
@@ -18,7 +17,6 @@ from oop.numbering import numbered, ranked, resolved
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Spec
 from oop.operators.describe import by_hand
-from oop.operators.each_window import each_window
 from oop.operators.expressions import Col, Expr, as_expr, col
 from oop.operators.filter import Filter
 from oop.operators.holding import unique_schema
@@ -455,6 +453,8 @@ class Stream:
         >>> run.late["Assume"].to_pylist()
         [{'ts': 4, 'broke': 'ts < 7', 'late_by': 3.0}]
         """
+        from oop.assuming import make_assume  # here, as few plans need it: `import oop` should be quick
+
         try:
             spec = make_assume(self, policy, on)
         except OopError as wrong:
@@ -503,6 +503,8 @@ class Stream:
         >>> [e if isinstance(e, oop.Punctuation) else e.to_pylist() for e in counts.run().elements()][:3]
         [[{'window_end': 10, 'n': 2}], Punctuation(window_end < 20), [{'window_end': 20, 'n': 1}]]
         """
+        from oop.operators.each_window import each_window  # here, as few plans need it
+
         try:
             spec = each_window(on, self.schema)
         except OopError as wrong:
