@@ -323,18 +323,16 @@ class InputOperator:
                     hint="pass punctuate=oop.punctuated()",
                 )
             punct = normalise(punct, self.output)
-        yield from self._promised(punct)
+        yield from self.take_promise(punct)
 
     def answer(self, said: Any) -> Punctuation:
         """What a source said of itself when it was asked, as a promise: a bound on the time, or a promise."""
         punct = said if isinstance(said, Punctuation) else Punctuation({self.spec.time: said})
         return punct if punct.is_end else normalise(punct, self.output)
 
-    def process_answer(self, punct: Punctuation) -> Iterator[Element]:
-        """Take such a promise in (papers/004, section 3.2); one that goes back says nothing."""
-        return self._promised(punct)
-
-    def _promised(self, punct: Punctuation) -> Iterator[Element]:
+    def take_promise(self, punct: Punctuation) -> Iterator[Element]:
+        """A promise of the data, or of a source that was asked (papers/004, section 3.2); one that goes back says
+        nothing."""
         if self.ports.advance(punct, 0):
             yield from self.ports.as_they_leave(self.gate.through([punct]))
 

@@ -221,7 +221,7 @@ class _Source:
         except (OopError, TypeError, ValueError) as wrong:
             raise self.asked.refused(said, wrong).located(self.box.node.site) from wrong
         self.done = promise.is_end
-        self.box.emit(self.operator.process_answer(promise))
+        self.box.emit(self.operator.take_promise(promise))
 
 
 class Run:

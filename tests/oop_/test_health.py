@@ -112,7 +112,7 @@ def test_answers_that_do_not_go_on_are_a_silence():
     harness, clock, monitor, _ = monitored(counting, {"ts": "int64"}, policy=oop.punctuated())
     box = harness.run._sources[0].box
     for bound, lasted in ((5, 0), (5, 6), (4, 12)):
-        box.emit(box.operator.process_answer(oop.Punctuation({"ts": bound})))
+        box.emit(box.operator.take_promise(oop.Punctuation({"ts": bound})))
         assert monitor.health().box("source").silent == lasted
         clock.advance(6)
 
