@@ -100,6 +100,16 @@ int oop_list_bounds(const oop_buffers *all, int64_t kind, void *bounds) {
     return OOP_OK;
 }
 
+int oop_take_bounds(const oop_buffers *all, const int64_t *groups, int64_t count, int64_t kind, void *bounds) {
+    for (int64_t i = 0; i < count; i++) {
+        if ((uint64_t)groups[i] >= (uint64_t)all->size) return OOP_ID_OUTSIDE;
+        const oop_buffer *buffer = all->buffers + groups[i];
+        const int full = all->most && buffer->held == all->most;
+        put_bound(bounds, i, kind, full ? all->rows[buffer->start].key : 0);
+    }
+    return OOP_OK;
+}
+
 int oop_compact_rows(oop_buffers *all, uint64_t *present, int64_t *before, int64_t *kept, int64_t *count) {
     const int64_t words = (all->places + 63) / 64;
     int64_t held = 0;

@@ -75,6 +75,9 @@ int oop_list_rows(oop_buffers *all, int64_t *ids, int64_t *places, void *values,
 /* The least row of each group whose buffer is full; else the least value of the type. */
 int oop_list_bounds(const oop_buffers *all, int64_t kind, void *bounds);
 
+/* The same of these groups, count of them. OOP_ID_OUTSIDE: one has not come. */
+int oop_take_bounds(const oop_buffers *all, const int64_t *groups, int64_t count, int64_t kind, void *bounds);
+
 /* Numbers places anew, from 0 on: kept has room for those that are held, in order; present has room for a bit for every
    place before, before for a number for every 64. *count are held. OOP_ROW_OUTSIDE: a place is none of those. */
 int oop_compact_rows(oop_buffers *all, uint64_t *present, int64_t *before, int64_t *kept, int64_t *count);

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from oop.kernels.checks import INT64_MIN, Array, Ints
+from oop.kernels.checks import INT64_MIN, Array, Ints, check_ids
 from oop.kernels.jit_compiler import as_input, compile_loop
 from oop.kernels.reference_buffers import check_dtype, check_push, check_slack_rows
 from oop.kernels.reference_groups import Words
@@ -125,11 +125,16 @@ class RowBounds(_Buffers):
         _, bounds = self._push(ids, values, 0)
         return self._bounds_of(bounds)
 
-    def bounds(self) -> Array:
-        """The bound of each group now."""
-        heaps, bounds = self._heaps, np.zeros(len(self._heaps.held), np.uint64)
-        full = heaps.held == self._most
-        bounds[full] = heaps.keys[heaps.starts[full]]
+    def bounds(self, ids: Ints | None = None) -> Array:
+        """The bound of each group now, or of these."""
+        heaps = self._heaps
+        held, starts = heaps.held, heaps.starts
+        if ids is not None:
+            check_ids(ids, len(held))
+            held, starts = held[ids], starts[ids]
+        bounds = np.zeros(len(held), np.uint64)
+        full = held == self._most
+        bounds[full] = heaps.keys[starts[full]]
         return self._bounds_of(bounds)
 
     def held(self) -> tuple[Ints, Array]:

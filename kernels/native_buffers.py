@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from oop.kernels.checks import Array, Ints
+from oop.kernels.checks import Array, Ints, check_ids
 from oop.kernels.native_library import NULL, check_code, contiguous, ffi, lib, point
 from oop.kernels.reference_buffers import check_dtype, check_push, check_slack_rows
 from oop.kernels.scratch import longer_array, new_array
@@ -140,10 +140,15 @@ class RowBounds(_Buffers):
         self._push(ids, values, None, bounds)
         return bounds
 
-    def bounds(self) -> Array:
-        """The bound of each group now."""
-        bounds = np.empty(self._table.size, self.dtype)
-        check_code(lib.oop_list_bounds(self._table, self._kind, ffi.from_buffer(bounds)))
+    def bounds(self, ids: Ints | None = None) -> Array:
+        """The bound of each group now, or of these."""
+        if ids is None:
+            bounds = np.empty(self._table.size, self.dtype)
+            check_code(lib.oop_list_bounds(self._table, self._kind, ffi.from_buffer(bounds)))
+            return bounds
+        ids = contiguous(check_ids(ids, self._table.size))
+        bounds = np.empty(len(ids), self.dtype)
+        check_code(lib.oop_take_bounds(self._table, point(ids), len(ids), self._kind, ffi.from_buffer(bounds)))
         return bounds
 
     def held(self) -> tuple[Ints, Array]:

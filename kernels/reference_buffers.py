@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from oop.kernels.checks import Array, Ints, KernelError, check_array, check_times
+from oop.kernels.checks import Array, Ints, KernelError, check_array, check_ids, check_times
 from oop.kernels.reference_late import least_of
 
 MOST_SLACK = 2**31 - 1
@@ -113,10 +113,13 @@ class RowBounds:
                 (heapq.heappushpop if full else heapq.heappush)(heap, value)
         return bounds
 
-    def bounds(self) -> Array:
-        """The bound of each group now, up to the greatest that has come."""
-        least = np.full(len(self._heaps), least_of(np.empty(0, self.dtype)), self.dtype)
-        for group, heap in enumerate(self._heaps):
+    def bounds(self, ids: Ints | None = None) -> Array:
+        """The bound of each group now, up to the greatest that has come; or of these groups, which have."""
+        heaps = self._heaps
+        if ids is not None:
+            heaps = [heaps[i] for i in check_ids(ids, len(heaps)).tolist()]
+        least = np.full(len(heaps), least_of(np.empty(0, self.dtype)), self.dtype)
+        for group, heap in enumerate(heaps):
             if len(heap) > self.slack:
                 least[group] = heap[0]
         return least

@@ -24,9 +24,8 @@ def make_assume(stream: Stream, policy: Policy, on: str | None) -> Assume:
             f"a plan cannot assume {policy}: it says nothing of how rows follow each other",
             hint="assume oop.ordered() or oop.slack(…); other policies are for sources",
         )
-    by = () if fit.by is None else (fit.by,)
-    for name in by:
+    for name in fit.columns:
         if name not in stream.schema.names:
             raise UnknownColumn.of(name, stream.schema.names)
         check_type(stream.schema.field(name).type)
-    return Assume(Order(attribute, group_by=by), policy=fit, text=str(policy))
+    return Assume(Order(attribute, group_by=fit.columns), policy=fit, text=str(policy))

@@ -180,13 +180,13 @@ def _blocking(node: Node, possible: dict[int, Frontier]) -> str | None:
 def _never_emits(node: Node, source: Node, attribute: str) -> NeverEmits:
     spec = source.spec
     assert isinstance(spec, Input)
-    grouped = [p for _, p in spec.policies if p.by is not None and not p.promises_rest]
+    grouped = [p for _, p in spec.policies if p.columns and not p.promises_rest]
     if grouped:
-        policy = grouped[0]
-        otherwise = 'run it with order="oop"' if node.spec.sorts else f"group by {policy.by!r}"
+        columns = ", ".join(map(repr, grouped[0].columns))
+        otherwise = 'run it with order="oop"' if node.spec.sorts else f"group by {columns}"
         return NeverEmits(
             f"{node.call} at {node.site} {node.spec.never}: input {spec.source!r} promises about {attribute!r} only "
-            f"for groups of {policy.by!r} that it has seen, never for all rows",
+            f"for groups of {columns} that it has seen, never for all rows",
             at=node.site,
             hint=f"name all groups with groups=[…], or retire silent ones with idle=…, or {otherwise}",
         )

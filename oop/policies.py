@@ -8,7 +8,7 @@ from functools import partial
 import pyarrow as pa
 
 from oop.errors import UnknownColumn
-from oop.operators.group_values import of_value
+from oop.operators.group_values import of_group
 from oop.operators.times import check_time_type, duration_in
 from oop.punctuation import Policy
 
@@ -27,6 +27,7 @@ def fitted(policy: object, attribute: str, schema: pa.Schema, word: str = "punct
     type_ = schema.field(attribute).type
     check_time_type(attribute, type_)
     policy = policy.in_units(partial(duration_in, type_=type_))
-    if policy.by is not None and policy.by in schema.names and policy.groups is not None:
-        policy = replace(policy, groups=tuple(of_value(g, schema.field(policy.by).type) for g in policy.groups))
+    if policy.groups is not None and set(policy.columns) <= set(schema.names):
+        types = [schema.field(name).type for name in policy.columns]
+        policy = replace(policy, groups=tuple(of_group(group, types) for group in policy.groups))
     return policy

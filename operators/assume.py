@@ -31,9 +31,10 @@ from oop.punctuation.translate import carry, carry_groups, carry_promise, identi
 
 @dataclass(frozen=True, eq=False)
 class Assume(Spec):
-    """``groups`` are all that there are, or ``idle`` says when a silent one no longer counts: then all groups together
-    are promised about, too (DESIGN section 3). A ``policy``, with durations in the attribute's unit, says itself who is
-    on time; of the order only the columns count then."""
+    """``groups`` are all that there are (of several columns tuples, in the columns' alphabetical order), or ``idle``
+    says when a silent one no longer counts: then all groups together are promised about, too (DESIGN section 3). A
+    ``policy``, with durations in the attribute's unit, says itself who is on time; of the order only the columns count
+    then."""
 
     order: Order
     groups: tuple[Value, ...] | None = None
@@ -67,10 +68,10 @@ class Assume(Spec):
             check_time_type(name, schema.field(name).type)
         for name in self.order.group_by:
             check_type(schema.field(name).type)
-        if (self.groups is not None or self.idle is not None) and (len(self.order.group_by) != 1 or not on):
+        if (self.groups is not None or self.idle is not None) and not (self.order.group_by and on):
             raise SchemaMismatch(
-                f"groups= and idle= are about the groups of one column, not about an {self.order}",
-                hint="order by one column, on an attribute of the rows",
+                f"groups= and idle= are about the groups of an order on an attribute, not about an {self.order}",
+                hint="order by group, on an attribute of the rows",
             )
         return pa.schema([*_without_number(schema), pa.field(TUP, pa.int64())]) if not on else schema
 
@@ -117,9 +118,16 @@ class Assume(Spec):
     def describe(self) -> str:
         if self.policy is not None:
             return f"Assume {self.text} on {self.order.on}"
-        groups = "" if self.groups is None else f", of {', '.join(map(repr, self.groups))}"
+        groups = "" if self.groups is None else f", of {', '.join(map(self._show, self.groups))}"
         idle = "" if self.idle is None else f", idle after {self.idle}"
         return f"Assume {self.order}{groups}{idle}"
+
+    def _show(self, group: Value) -> str:
+        """A group of one column is its value; of several it is not clear which is which."""
+        columns = sorted(self.order.group_by)
+        if len(columns) == 1:
+            return repr(group)
+        return f"({', '.join(f'{name} = {value!r}' for name, value in zip(columns, group, strict=True))})"
 
     def promise_note(self) -> str:
         if self.policy is not None:

@@ -21,7 +21,7 @@ from oop.operators.order_by_slack import BySlack
 from oop.operators.order_progress import OrderProgress
 from oop.punctuation import Frontier, Gate, Interest, Punctuation
 from oop.punctuation.group_promises import Promise
-from oop.punctuation.policies import SlackRows
+from oop.punctuation.policies import slack
 
 if TYPE_CHECKING:
     from oop.operators.assume import Assume
@@ -139,7 +139,9 @@ def _start(spec: Assume, schema: pa.Schema) -> OrderProgress:
     if order.on == TUP:
         return ByNumber(order, schema)
     if order.group_by and spec.tells_rest:
-        return ByPolicy(SlackRows(None, order.group_by[0], spec.groups, spec.idle, order.slack), order.on)
+        return ByPolicy(
+            slack(rows=order.slack, by=sorted(order.group_by), groups=spec.groups, idle=spec.idle), order.on
+        )
     return BySlack(order, schema)
 
 

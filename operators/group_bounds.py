@@ -25,8 +25,9 @@ from oop.punctuation.trackers import Greatest, NthGreatest, Tracker
 _MOST_KEPT = 8  # values of slack by rows that are handed over for each row of a batch: more cost more than they save
 
 
-def prefix_bounds_grouped(progress: Grouped, times: np.ndarray, column: pa.Array) -> np.ndarray:
-    """The bound before each row; ``progress`` has seen them all then. ``times`` are there, and no NaN.
+def prefix_bounds_grouped(progress: Grouped, times: np.ndarray, *columns: pa.Array) -> np.ndarray:
+    """The bound before each row; ``progress`` has seen them all then. ``times`` are there, and no NaN; ``columns`` are
+    those of the groups.
 
     >>> import oop
     >>> progress = Grouped(oop.slack(2, by="link", groups=("A", "B")), "ts")
@@ -34,15 +35,19 @@ def prefix_bounds_grouped(progress: Grouped, times: np.ndarray, column: pa.Array
     >>> prefix_bounds_grouped(progress, np.array([6, 6, 6]), pa.array(["A", "B", "A"])).tolist()  # B's is late
     [3, 7, 4]
     """
-    found = _together(progress, times, column) if type(progress) is Grouped and len(times) else None
+    found = _together(progress, times, columns) if type(progress) is Grouped and len(times) else None
     if found is not None:
         return found
-    return _as_bounds(progress.observe(times.tolist(), of_column(column)), times)
+    values = list(map(of_column, columns))
+    groups = values[0] if len(values) == 1 else zip(*values, strict=True)
+    return _as_bounds(progress.observe(times.tolist(), groups), times)
 
 
-def _together(progress: Grouped, times: np.ndarray, column: pa.Array) -> np.ndarray | None:
+def _together(progress: Grouped, times: np.ndarray, columns: Sequence[pa.Array]) -> np.ndarray | None:
     """None if rows of one group decide about another, or if it does not pay."""
-    codes, groups = _occurring(*encode(column))
+    codes, groups = _occurring(*encode(columns[0]))
+    if len(columns) > 1:
+        codes, groups = _combined([(codes, groups), *(_occurring(*encode(column)) for column in columns[1:])])
     trackers = progress.active(groups)
     if trackers is None or (progress.idle is not None and _retires(progress, trackers, times, codes)):
         return None
@@ -68,6 +73,22 @@ def _occurring(codes: np.ndarray, groups: list[Value]) -> tuple[np.ndarray, list
     places = np.zeros(len(groups), np.int64)
     places[occur] = [numbers.setdefault(groups[i], len(numbers)) for i in occur]
     return (codes, groups) if len(numbers) == len(groups) else (places[codes], list(numbers))
+
+
+def _combined(encoded: Sequence[tuple[np.ndarray, list[Value]]]) -> tuple[np.ndarray, list[Value]]:
+    """The groups of several columns that occur, as tuples, and for each row which one it has.
+
+    >>> codes, groups = _combined([(np.array([0, 1, 0]), ["A", "B"]), (np.array([0, 0, 0]), [6])])
+    >>> codes.tolist(), groups
+    ([0, 1, 0], [('A', 6), ('B', 6)])
+    """
+    codes, groups = encoded[0][0], [(value,) for value in encoded[0][1]]
+    for more, values in encoded[1:]:
+        # groups and values all occur, so there are no more of them than rows, and the product is far from 2 ** 63
+        pairs, codes = np.unique(codes.astype(np.int64) * len(values) + more, return_inverse=True)
+        firsts, seconds = np.divmod(pairs, len(values))
+        groups = [(*groups[i], values[j]) for i, j in zip(firsts.tolist(), seconds.tolist(), strict=True)]
+    return codes, groups
 
 
 def _as_bounds(bounds: Iterable[Bound | None], times: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ oop.errors.SchemaMismatch: 1.5 is not a value that a column of type int64 can ho
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -45,6 +46,17 @@ def of_value(value: Any, type_: pa.DataType) -> Value:
     if not same:  # rounded, or read in another zone: it would be a promise about another group
         raise wrong
     return held
+
+
+def of_group(group: Any, types: Sequence[pa.DataType]) -> Value:
+    """A group as a user wrote it, as the columns hold it: of several columns a tuple.
+
+    >>> of_group(("A", 6), [pa.string(), pa.int64()]), of_group("A", [pa.string()])
+    (('A', 6), 'A')
+    """
+    if len(types) == 1:
+        return of_value(group, types[0])
+    return tuple(of_value(value, type_) for value, type_ in zip(group, types, strict=True))
 
 
 def check_type(type_: pa.DataType) -> None:

@@ -144,7 +144,7 @@ class Guard:
                 bounds, tracker.greatest = self.kernels.prefix_bounds(times, tracker.greatest, tracker.slack)
             return bounds
         if isinstance(progress, Grouped):
-            return prefix_bounds_grouped(progress, times, rows.column(progress.by))
+            return prefix_bounds_grouped(progress, times, *map(rows.column, progress.columns))
         found = progress.observe(times.tolist())
         return np.array([_least(times.dtype) if b is None else b for b in found], times.dtype)
 

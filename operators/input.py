@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -64,13 +65,13 @@ class Input(Spec):
                 raise UnknownColumn.of(name, schema.names)
             check_time_type(name, schema.field(name).type)
         for attribute, policy in self.policies:
-            for name in (*(policy.attributes or ()), *((policy.by,) if policy.by else ())):
+            for name in (*(policy.attributes or ()), *policy.columns):
                 if name not in schema.names:
                     raise UnknownColumn.of(name, schema.names)
-            if policy.by is not None:
-                check_type(schema.field(policy.by).type)
-                if policy.by in (policy.attributes or (attribute,)):
-                    raise SchemaMismatch(f"promises about {policy.by!r} cannot be by {policy.by!r} itself")
+            for name in policy.columns:
+                check_type(schema.field(name).type)
+                if name in (policy.attributes or (attribute,)):
+                    raise SchemaMismatch(f"promises about {name!r} cannot be by {name!r} itself")
         return with_number(schema) if self.numbers else schema
 
     def with_number(self) -> Spec | None:
@@ -89,9 +90,10 @@ class Input(Spec):
             if isinstance(policy, AtEnd):
                 frontier.advance(END)
             for name in policy.attributes or (attribute,):
-                if policy.by is not None:
-                    for value in (None, *groups.get(policy.by, ())):
-                        frontier.advance(Punctuation({name: bound + ahead}, {policy.by: value}))
+                if policy.columns:
+                    for values in product(*((None, *groups.get(column, ())) for column in policy.columns)):
+                        where = dict(zip(policy.columns, values, strict=True))
+                        frontier.advance(Punctuation({name: bound + ahead}, where))
                 if policy.promises_rest and not isinstance(policy, AtEnd):
                     frontier.advance(Punctuation({name: bound}))
             if isinstance(policy, Punctuated) and policy.on and len(policy.on) > 1:
@@ -159,15 +161,15 @@ class InputOperator:
         self.rows_seen += batch.num_rows
         batch, numbers, failure = self._with_time(batch, first_row)
         given = self.ports.frontiers[0]
-        before = [p.state() for p in self.progress] if self.spec.late == "raise" else []
+        marks = [p.mark() for p in self.progress] if self.spec.late == "raise" else []
         if len(numbers) < self.rows_seen - first_row:
             ends = ()  # rows are gone: the promise follows at the end of what is left
         late, entries, cuts = self.guard.judge(batch, given, self.gate.helps, ends)
         if late is not None and self.spec.late == "raise":
             # what came before the late row is not lost, nor what it promises: judge again up to there
             failing, failure = self._late_row(batch, late, entries, numbers)
-            for progress, state in zip(self.progress, before, strict=True):
-                progress.restore(state)
+            for progress, mark in zip(self.progress, marks, strict=True):
+                progress.rewind(mark)
             batch = batch.slice(0, failing)
             late, entries, cuts = self.guard.judge(batch, given, self.gate.helps, ends)
         for _, entry in entries:

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.operators.order import Order
-from oop.operators.order_progress import ByGroup
+from oop.operators.order_progress import ByGroup, with_room
 from oop.operators.partition_rows import places_of
 
 
@@ -16,7 +16,7 @@ class ByNumber(ByGroup):
 
     def __init__(self, order: Order, schema: pa.Schema) -> None:
         super().__init__(order, schema)
-        self.counts = np.zeros(0, np.int64)
+        self.counts = np.zeros(0, np.int64)  # of each group, with room for more
 
     @property
     def nbytes(self) -> int:
@@ -24,17 +24,19 @@ class ByNumber(ByGroup):
 
     def observe(self, batch: pa.RecordBatch) -> np.ndarray:
         ids = self._enter(batch)
-        new = np.zeros(len(self.groups) - len(self.counts), np.int64)
-        before = np.concatenate([self.counts, new])
-        rows = np.bincount(ids, minlength=len(before))
-        self.counts = before + rows
-        return before[ids] + places_of(ids)
+        self.counts = with_room(self.counts, len(self.groups), 0)
+        numbers = self.counts[ids] + places_of(ids)
+        if len(ids) < len(self.counts):  # few rows of many groups
+            np.add.at(self.counts, ids, 1)
+        else:
+            self.counts += np.bincount(ids, minlength=len(self.counts))
+        return numbers
 
-    def bounds(self) -> np.ndarray:
-        return self.counts
+    def bounds(self, ids: np.ndarray) -> np.ndarray:
+        return self.counts[ids]
 
     def _kept(self) -> pa.Array:
-        return pa.array(self.counts)
+        return pa.array(self.counts[: len(self.groups)])
 
     def _restore(self, kept: pa.Array) -> None:
         self.counts = np.array(kept.to_pylist(), np.int64)

@@ -3,7 +3,7 @@ that all groups together are promised about too (DESIGN section 3)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,17 +34,24 @@ class ByPolicy(OrderProgress):
     def __init__(self, policy: Policy, on: str) -> None:
         self.progress = policy.start(on)
         self.guard = Guard([self.progress], on)
+        self._bytes, self._rows = 0, len(self._trackers())  # as last counted, and rows since
 
     @property
     def nbytes(self) -> int:
-        return sum(_TRACKER + _VALUE * (len(t.top) if isinstance(t, NthGreatest) else 1) for t in self._trackers())
+        """Asked for after every batch: groups are counted anew when as many rows have come as there are groups, and
+        in between each row is taken for a group of its own."""
+        if isinstance(self.progress, Linear):
+            return _size(self.progress.tracker)
+        trackers = self._trackers()
+        if self._rows >= len(trackers):
+            self._bytes, self._rows = sum(map(_size, trackers)), 0
+        return self._bytes + self._rows * (_TRACKER + _VALUE)
 
-    def _trackers(self) -> list[Tracker]:
-        if isinstance(self.progress, Grouped):
-            return list(self.progress.trackers.values())
-        return [self.progress.tracker] if isinstance(self.progress, Linear) else []
+    def _trackers(self) -> Collection[Tracker]:
+        return self.progress.trackers.values() if isinstance(self.progress, Grouped) else ()
 
     def observe(self, batch: pa.RecordBatch) -> np.ndarray:
+        self._rows += batch.num_rows
         times = views.times(batch.column(self.progress.attribute))
         return self.guard.prefix_bounds(self.progress, times, batch)
 
@@ -59,3 +66,8 @@ class ByPolicy(OrderProgress):
         if part is not None:
             said: Any = read_text(part)
             self.progress.restore(said)
+            self._rows = len(self._trackers())
+
+
+def _size(tracker: Tracker) -> int:
+    return _TRACKER + _VALUE * (len(tracker.top) if isinstance(tracker, NthGreatest) else 1)

@@ -43,8 +43,8 @@ class BySlack(ByGroup):
         bounds: np.ndarray = self.rows.push(ids, views.times(batch.column(self.order.on)))
         return bounds
 
-    def bounds(self) -> np.ndarray:
-        found: np.ndarray = self.rows.bounds()
+    def bounds(self, ids: np.ndarray) -> np.ndarray:
+        found: np.ndarray = self.rows.bounds(ids)
         return found
 
     def _kept(self) -> pa.Array:

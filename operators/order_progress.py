@@ -63,24 +63,22 @@ class ByGroup(OrderProgress):
         return ids
 
     @abstractmethod
-    def bounds(self) -> np.ndarray:
-        """What no later row of each group is below; the least number where nothing can be said."""
+    def bounds(self, ids: np.ndarray) -> np.ndarray:
+        """What no later row of each of these groups is below; the least number where nothing can be said."""
 
     def promises(self) -> Iterator[Promise]:
         if not self.touched:
             return
-        bounds, touched = self.bounds(), _distinct(self.touched, len(self.groups))
+        touched = _distinct(self.touched, len(self.groups))
         self.touched = []
-        least = least_of(bounds)
-        if len(self.given) < len(bounds):
-            room = np.full(2 * len(bounds), least, bounds.dtype)
-            room[: len(self.given)] = self.given
-            self.given = room
-        new = touched[bounds[touched] != self.given[touched]]
-        self.given[new] = bounds[new]
+        bounds = self.bounds(touched)
+        self.given = with_room(self.given.astype(bounds.dtype, copy=False), len(self.groups), least_of(bounds))
+        risen = bounds != self.given[touched]
+        new, bounds = touched[risen], bounds[risen]
+        self.given[new] = bounds
         on, values = self.order.on, self.groups.values
         if self.groups.columns and len(new):
-            said = zip([values[i] for i in new.tolist()], bounds[new].tolist(), strict=True)
+            said = zip([values[i] for i in new.tolist()], bounds.tolist(), strict=True)
             yield GroupPromises(self.groups.named, on, dict(said))
         elif len(new):
             yield Punctuation({on: bounds[0].item()})
@@ -107,6 +105,19 @@ class ByGroup(OrderProgress):
         else:
             self.groups.load(part.columns[:-1], part.num_rows)
             self._restore(part.columns[-1])
+
+
+def with_room(array: np.ndarray, groups: int, fill: float) -> np.ndarray:
+    """The array, with room for so many groups and as many again where it had to grow: a new group seldom copies all.
+
+    >>> len(with_room(np.zeros(4), 3, 0)), len(with_room(np.zeros(4), 5, 0))
+    (4, 10)
+    """
+    if groups <= len(array):
+        return array
+    longer = np.full(2 * groups, fill, array.dtype)
+    longer[: len(array)] = array
+    return longer
 
 
 def _distinct(ids: list[np.ndarray], count: int) -> np.ndarray:

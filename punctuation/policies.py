@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oop.punctuation.durations import Duration, show
+from oop.punctuation.named_groups import By, named_by, named_groups
 from oop.punctuation.patterns import Bound, Value
 
 if TYPE_CHECKING:
@@ -34,14 +35,16 @@ InUnits = Callable[[Duration], Bound]
 
 @dataclass(frozen=True)
 class Policy:
-    """What all policies have in common. ``by`` makes promises group-wise: one bound for each value of that column.
+    """What all policies have in common. ``by`` makes promises group-wise: one bound for each value of that column, or
+    for each combination of values of several. Several columns stand in alphabetical order, whatever order they were
+    given in, and a group of them is the tuple of its values in that order, as `GroupPromises` has it.
 
     ``groups`` are all the groups there are, or ``idle`` retires a group after that much stream time without a row;
     with neither, the rest (groups not seen) is never promised about.
     """
 
     every: Duration | None = None
-    by: str | None = None
+    by: str | tuple[str, ...] | None = None
     groups: tuple[Value, ...] | None = None
     idle: Duration | None = None
 
@@ -50,6 +53,15 @@ class Policy:
             raise ValueError("groups= and idle= go with by=")
         if self.groups is not None and self.idle is not None:
             raise ValueError("give groups= (all that there are) or idle= (when a group retires), not both")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns whose groups have promises of their own.
+
+        >>> ordered(by=["proto", "link"]).columns, ordered(by="link").columns, ordered().columns
+        (('link', 'proto'), ('link',), ())
+        """
+        return () if self.by is None else (self.by,) if isinstance(self.by, str) else self.by
 
     @property
     def attributes(self) -> tuple[str, ...] | None:
@@ -77,7 +89,7 @@ class Policy:
         return start(self, attribute)
 
     def _suffix(self) -> str:
-        parts = [f" by {self.by}"] if self.by else []
+        parts = [f" by {', '.join(self.columns)}"] if self.by else []
         if self.every is not None:
             parts.append(f" every {show(self.every)}")
         return "".join(parts)
@@ -171,19 +183,10 @@ class Arrival(Policy):
         return "arrival"
 
 
-def _groups(groups: Sequence[Value] | None) -> tuple[Value, ...] | None:
-    if groups is None:
-        return None
-    found = () if isinstance(groups, str) else tuple(groups)
-    if not found:
-        raise ValueError(f"groups= is a list of at least one group, not {groups!r}")
-    return found
-
-
 def ordered(
     every: Duration | None = None,
     *,
-    by: str | None = None,
+    by: By | None = None,
     groups: Sequence[Value] | None = None,
     idle: Duration | None = None,
 ) -> Policy:
@@ -191,8 +194,10 @@ def ordered(
 
     >>> str(ordered(by="link", groups=["A", "B"]))
     'ordered by link'
+    >>> str(ordered(by=["link", "proto"], groups=[("A", 6), {"link": "B", "proto": 17}]))
+    'ordered by link, proto'
     """
-    return Slack(every, by, _groups(groups), idle, bound=0)
+    return Slack(every, named_by(by), named_groups(groups, by), idle, bound=0)
 
 
 def slack(
@@ -200,26 +205,26 @@ def slack(
     every: Duration | None = None,
     *,
     rows: int | None = None,
-    by: str | None = None,
+    by: By | None = None,
     groups: Sequence[Value] | None = None,
     idle: Duration | None = None,
 ) -> Policy:
     """Rows come at most ``bound`` of time, or ``rows`` rows, behind.
 
-    >>> str(slack("5s")), str(slack(rows=3))
-    ('slack 5s', 'slack 3 rows')
+    >>> str(slack("5s")), str(slack(rows=3)), str(slack("5s", by=["link", "proto"]))
+    ('slack 5s', 'slack 3 rows', 'slack 5s by link, proto')
     """
     if (bound is None) == (rows is None):
         raise ValueError("slack takes a bound of time or rows=n, one of the two")
     if rows is not None:
         if isinstance(rows, bool) or not isinstance(rows, int) or rows < 0:
             raise ValueError(f"rows is a whole number, 0 or more, not {rows!r}")
-        return SlackRows(every, by, _groups(groups), idle, rows=rows)
+        return SlackRows(every, named_by(by), named_groups(groups, by), idle, rows=rows)
     assert bound is not None
-    return Slack(every, by, _groups(groups), idle, bound=bound)
+    return Slack(every, named_by(by), named_groups(groups, by), idle, bound=bound)
 
 
-def punctuated(on: str | Sequence[str] | None = None, *, by: str | None = None) -> Policy:
+def punctuated(on: str | Sequence[str] | None = None, *, by: By | None = None) -> Policy:
     """The data carries its promises: on these attributes (default: the time), group-wise if ``by`` says so.
 
     >>> str(punctuated(on=["start", "end"]))
@@ -228,7 +233,7 @@ def punctuated(on: str | Sequence[str] | None = None, *, by: str | None = None) 
     names = (on,) if isinstance(on, str) else None if on is None else tuple(on)
     if names is not None and not names:
         raise ValueError("on= names at least one attribute")
-    return Punctuated(by=by, on=names)
+    return Punctuated(by=named_by(by), on=names)
 
 
 def timer(
@@ -236,7 +241,7 @@ def timer(
     lull: Duration,
     slack: Duration = 0,
     *,
-    by: str | None = None,
+    by: By | None = None,
     groups: Sequence[Value] | None = None,
     idle: Duration | None = None,
 ) -> Policy:
@@ -245,7 +250,7 @@ def timer(
     >>> str(timer("1s", lull="10s"))
     'timer lull 10s slack 0 every 1s'
     """
-    return Timer(every, by, _groups(groups), idle, lull=lull, slack=slack)
+    return Timer(every, named_by(by), named_groups(groups, by), idle, lull=lull, slack=slack)
 
 
 def at_end() -> Policy:

@@ -6,7 +6,7 @@ one computes the same (slack by time without groups); `greatest` is the state th
 Lateness does not depend on batches: `observe` gives, for each row, the bound implied by the rows *before* it.
 Late rows, and rows without a time (null, NaN), change nothing.
 
-Here are those for the stream as a whole; `progress_groups` has those by group.
+Here are those for the stream as a whole; `progress_groups` and `clocked_groups` have those by group.
 """
 
 from __future__ import annotations
@@ -51,6 +51,14 @@ class Progress:
 
     def tick(self, now: Bound) -> None:
         """The wall clock moved."""
+
+    def mark(self) -> Any:
+        """Where it stands, for `rewind`: until promises are asked for, it can go back there."""
+        return self.state()
+
+    def rewind(self, mark: Any) -> None:
+        """Go back to where it was marked last."""
+        self.restore(mark)
 
     def due(self, bound: Bound | None, promised: Bound | None) -> bool:
         """Has the bound reached a new step of ``every``, counted on a fixed grid so that batches do not matter?"""
@@ -179,7 +187,8 @@ class Arrived(Progress):
 
 def start(policy: Policy, attribute: str) -> Progress:
     """The running instance of a policy whose durations are numbers."""
-    from oop.punctuation.progress_groups import ClockedGroups, Grouped  # which are made of the classes above
+    from oop.punctuation.clocked_groups import ClockedGroups  # which, and the next, are made of the classes above
+    from oop.punctuation.progress_groups import Grouped
 
     if isinstance(policy, Arrival):
         return Arrived(policy, attribute)

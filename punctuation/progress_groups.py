@@ -1,5 +1,10 @@
 """Running policies by group: a bound for each group, and one for the rest, that is for all groups without their own
-(paper, A.1.1)."""
+(paper, A.1.1).
+
+Work goes by the groups that changed, not by all there are: the least active bound and who retires next are on heaps
+(`slowest.py`), what the rest has passed is forgotten by and by (`above.py`), and only groups with rows since are asked
+for promises.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,13 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from oop.punctuation.group_promises import GroupPromises, Promise, one_by_one
-from oop.punctuation.patterns import Bound, Value, group_value
-from oop.punctuation.policies import Policy, Timer
-from oop.punctuation.progress import Clocked, Progress
+from oop.punctuation.above import Above
+from oop.punctuation.group_marks import ABSENT, Mark
+from oop.punctuation.group_promises import GroupPromises, Promise, one_by_one, where
+from oop.punctuation.named_groups import as_group
+from oop.punctuation.patterns import Bound, Value
+from oop.punctuation.policies import Policy
+from oop.punctuation.progress import Progress
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.slowest import Slowest
 from oop.punctuation.trackers import Tracker, greater, no_time, number, start_tracker
@@ -28,22 +36,23 @@ class Grouped(Progress):
 
     def __init__(self, policy: Policy, attribute: str) -> None:
         super().__init__(policy, attribute)
-        assert policy.by is not None
-        self.by = policy.by
+        self.columns = policy.columns
         self.idle = number(policy.idle)
         self.fixed = policy.groups is not None
-        self.trackers: dict[Value, Tracker] = {group_value(g): start_tracker(policy) for g in policy.groups or ()}
+        self.trackers: dict[Value, Tracker] = {self._key(g): start_tracker(policy) for g in policy.groups or ()}
         self.floors: dict[Value, Bound] = {}  # where a group that came back resumed
-        self.retired: dict[Value, Bound] = {}  # bounds of retired groups that the rest has not reached yet
+        self.retired = Above()  # bounds of retired groups that the rest, which is its floor, has not reached yet
+        self.given = Above()  # what was promised; its floor was about all rows
         self.greatest: Bound | None = None
-        self.rest: Bound | None = None
-        self.given: dict[Value, Bound] = {}
-        self.given_rest: Bound | None = None
+        self.moved = dict.fromkeys(self.trackers)  # groups of rows since promises were last asked for
+        self._marked: Mark | None = None
         self._enter_all()
+
+    def _key(self, group: Value) -> Value:
+        return as_group(group, len(self.columns) > 1)
 
     def _enter_all(self) -> None:
         """What is known of the groups, from their trackers and floors."""
-        self.moved = set(self.trackers)  # groups of rows since promises were last asked for
         self._unbound: set[Value] = set()  # active groups of which nothing can be said
         self._by_bound = Slowest()  # whose bound is least: the rest's
         self._by_greatest = Slowest()  # who has been silent for longest, and so retires first
@@ -73,16 +82,17 @@ class Grouped(Progress):
 
     def active(self, groups: Sequence[Value]) -> list[Tracker] | None:
         """The trackers of these groups, if all are active. Once these have seen their rows, say so: `saw`."""
-        if self.is_independent:
-            return [self.trackers.setdefault(group, start_tracker(self.policy)) for group in groups]
-        if not self.trackers.keys() >= set(groups):
+        if not self.is_independent and not self.trackers.keys() >= set(groups):
             return None
-        return [self.trackers[group] for group in groups]
+        if self._marked is not None:
+            for group in groups:
+                self._marked.note(self, group)
+        return [self.trackers.setdefault(group, start_tracker(self.policy)) for group in groups]
 
     def saw(self, groups: Iterable[Value], greatest: Bound) -> None:
         """The trackers of these groups have seen rows up to ``greatest``."""
         self.greatest = greater(self.greatest, greatest)
-        self.moved.update(groups)
+        self.moved.update(dict.fromkeys(groups))
         for group in self._unbound.intersection(groups):
             self._enter_bound(group)
 
@@ -90,7 +100,7 @@ class Grouped(Progress):
         assert groups is not None
         before = []
         for value, group in zip(values, groups, strict=True):
-            before.append(self._observe(value, group_value(group)))
+            before.append(self._observe(value, self._key(group)))
         return before
 
     def _observe(self, value: Bound, group: Value) -> Bound | None:
@@ -99,18 +109,21 @@ class Grouped(Progress):
         if group in self.trackers:
             bound = self.bound_of(group)
         else:
-            bound = greater(self._advance_rest(), self.retired.get(group))
+            self._advance_rest()
+            bound = self.retired.at(group)
         if not no_time(value) and (bound is None or value >= bound):
             self._see(value, group, bound)
         return bound
 
     def _see(self, value: Bound, group: Value, floor: Bound | None) -> None:
+        if self._marked is not None:
+            self._marked.note(self, group)
         tracker = self.trackers.get(group)
         if tracker is None:
             if self.fixed:
                 return
             tracker = self.trackers[group] = start_tracker(self.policy)
-            self.retired.pop(group, None)
+            self.retired.drop(group)
             if floor is not None:
                 self.floors[group] = floor
             tracker.see(value)
@@ -119,19 +132,25 @@ class Grouped(Progress):
             tracker.see(value)
             if group in self._unbound:
                 self._enter_bound(group)
-        self.moved.add(group)
+        self.moved[group] = None
         self.greatest = greater(self.greatest, value)
 
     def _retire(self, group: Value) -> None:
+        if self._marked is not None:
+            self._marked.note(self, group)
         bound = self.bound_of(group)
         del self.trackers[group]
         self.floors.pop(group, None)
-        self.moved.discard(group)
+        self.moved.pop(group, None)
+        self._leave(group)
+        if bound is not None:  # few rows (slack by rows) hold the rest back, yet this much may be promised
+            self.retired.update({group: bound})
+
+    def _leave(self, group: Value) -> None:
+        """It no longer counts for the rest."""
         self._unbound.discard(group)
         self._by_bound.leave(group)
         self._by_greatest.leave(group)
-        if bound is not None:  # few rows (slack by rows) hold the rest back, yet this much may be promised
-            self.retired[group] = bound
 
     def _idle(self, tracker: Tracker) -> bool:
         if self.idle is None or self.greatest is None or tracker.greatest is None:
@@ -148,13 +167,15 @@ class Grouped(Progress):
             return None
         while (last := self._by_greatest.find(self._greatest_of)) is not None and self._idle(self.trackers[last[0]]):
             self._retire(last[0])
-        if self._unbound:
-            return self.rest
-        slowest = self._by_bound.find(self.bound_of)
+        slowest = None if self._unbound else self._by_bound.find(self.bound_of)
         if slowest is not None and (self.rest is None or slowest[1] > self.rest):
-            self.rest = least = slowest[1]
-            self.retired = {g: b for g, b in self.retired.items() if b > least}
+            self.retired.raise_to(slowest[1], prune=self._marked is None)
         return self.rest
+
+    @property
+    def rest(self) -> Bound | None:
+        """What holds for groups that are not active."""
+        return self.retired.floor
 
     def _greatest_of(self, group: Value) -> Bound | None:
         return self.trackers[group].greatest
@@ -163,24 +184,35 @@ class Grouped(Progress):
         return one_by_one(self.together())
 
     def together(self) -> Iterator[Promise]:
-        rest = self._advance_rest()
-        if rest is not None and self.due(rest, self.given_rest):
-            self.given_rest = rest
-            self.given = {g: b for g, b in self.given.items() if b > rest}
+        self._marked = None
+        rest = self._rest_now()
+        if self.due(rest, self.given.floor):
+            assert rest is not None
+            self.given.raise_to(rest)
             yield Punctuation({self.attribute: rest})  # no active bound is below it: it holds for all
-        bounds = {g: b for g in self.trackers if g in self.moved and (b := self.bound_of(g)) is not None}
-        self.moved.clear()
-        get = self.given.get
-        new = {g: b for g, b in bounds.items() if self.due(b, get(g, self.given_rest))}
+        given = self.given.at
+        new = {g: b for g, b in self._news() if self.due(b, given(g))}
         self.given.update(new)
         if new:
-            yield GroupPromises((self.by,), self.attribute, new)
+            yield GroupPromises(self.columns, self.attribute, new)
+
+    def _rest_now(self) -> Bound | None:
+        """What can be promised about all rows."""
+        return self._advance_rest()
+
+    def _news(self) -> Iterator[tuple[Value, Bound]]:
+        """The groups whose bounds may have changed since this was last asked for."""
+        for group in self.moved:
+            bound = self.bound_of(group)
+            if bound is not None:
+                yield group, bound
+        self.moved.clear()
 
     def so_far(self) -> Iterator[Punctuation]:
-        if self.given_rest is not None:
-            yield Punctuation({self.attribute: self.given_rest})
+        if self.given.floor is not None:
+            yield Punctuation({self.attribute: self.given.floor})
         for group, bound in self.given.items():
-            yield Punctuation({self.attribute: bound}, {self.by: group})
+            yield Punctuation({self.attribute: bound}, where(self.columns, group))
 
     def slowest(self) -> list[Value]:
         """The active groups that hold the rest back: those about which least can be promised."""
@@ -188,77 +220,50 @@ class Grouped(Progress):
         least = min((-math.inf if b is None else b for b in bounds.values()), default=None)
         return [g for g, b in bounds.items() if (-math.inf if b is None else b) == least]
 
+    def mark(self) -> Mark:
+        """What it takes to go back: of the groups that change from now on, and not of all there are."""
+        self._marked = Mark(self.greatest, self.rest)
+        return self._marked
+
+    def rewind(self, mark: Mark) -> None:
+        self._marked = None
+        self.greatest, self.retired.floor = mark.greatest, mark.rest
+        for group, (seen, floor, retired) in mark.groups.items():
+            for known in (self.trackers, self.floors, self.moved):
+                known.pop(group, None)
+            self._leave(group)
+            self.retired.drop(group)
+            if retired is not None:
+                self.retired.update({group: retired})
+            if floor is not None:
+                self.floors[group] = floor
+            if seen is not ABSENT:
+                self.trackers[group] = start_tracker(self.policy)
+                self.trackers[group].restore(seen)
+                self.moved[group] = None  # it may have been: then what it implies is still to be promised
+                self._enter(group)
+
     def state(self) -> Any:
         return {
             "trackers": [(g, t.state()) for g, t in self.trackers.items()],
             "floors": list(self.floors.items()),
             "retired": list(self.retired.items()),
             "given": list(self.given.items()),
-            "scalars": [self.greatest, self.rest, self.given_rest],
+            "moved": list(self.moved),
+            "scalars": [self.greatest, self.rest, self.given.floor],
         }
 
     def restore(self, state: Any) -> None:
         self.trackers = {}
         for group, saved in state["trackers"]:
-            tracker = self.trackers[group_value(group)] = start_tracker(self.policy)
+            tracker = self.trackers[self._key(group)] = start_tracker(self.policy)
             tracker.restore(saved)
-        self.floors = {group_value(g): b for g, b in state["floors"]}
-        self.retired = {group_value(g): b for g, b in state["retired"]}
-        self.given = {group_value(g): b for g, b in state["given"]}
-        self.greatest, self.rest, self.given_rest = state["scalars"]
+        self.greatest, rest, given_rest = state["scalars"]
+        self.floors = dict(self._read(state["floors"]))
+        self.retired = Above(rest, self._read(state["retired"]))
+        self.given = Above(given_rest, self._read(state["given"]))
+        self.moved = dict.fromkeys(map(self._key, state["moved"]))
         self._enter_all()
 
-
-class ClockedGroups(Grouped):
-    """timer by group: each tick takes a picture of the groups' bounds; a lull is one of the whole source.
-
-    Between two ticks the picture alone is in force, for the rest as well.
-    """
-
-    ticks = True
-
-    def __init__(self, policy: Timer, attribute: str) -> None:
-        super().__init__(policy, attribute)
-        self.clock = Clocked(policy, attribute)
-        self.picture: dict[Value, Bound] = {}
-        self.picture_rest: Bound | None = None
-
-    def _observe(self, value: Bound, group: Value) -> Bound | None:
-        bound = greater(self.clock.ticked, self.picture.get(group, self.picture_rest))
-        if not no_time(value) and (bound is None or value >= bound):
-            self._see(value, group, self.picture_rest)
-        return bound
-
-    def tick(self, now: Bound) -> None:
-        before = self.clock.last
-        self.clock.tick(now)
-        if self.clock.last == before:
-            return
-        self.picture_rest = self._advance_rest()
-        bounds = {g: self.bound_of(g) for g in self.trackers}
-        self.picture = {g: b for g, b in bounds.items() if b is not None}
-
-    def together(self) -> Iterator[Promise]:
-        rest = greater(self.clock.ticked, self.picture_rest)
-        if rest is not None and (self.given_rest is None or rest > self.given_rest):
-            self.given_rest = rest
-            self.given = {g: b for g, b in self.given.items() if b > rest}
-            yield Punctuation({self.attribute: rest})
-        new = {}
-        for group, bound in self.picture.items():
-            given = greater(self.given.get(group), self.given_rest)
-            if given is None or bound > given:
-                new[group] = bound
-        self.given.update(new)
-        if new:
-            yield GroupPromises((self.by,), self.attribute, new)
-
-    def state(self) -> Any:
-        picture = [list(self.picture.items()), self.picture_rest]
-        return {**super().state(), "clock": self.clock.state(), "picture": picture}
-
-    def restore(self, state: Any) -> None:
-        super().restore(state)
-        self.clock.restore(state["clock"])
-        groups, self.picture_rest = state["picture"]
-        self.picture = {group_value(g): b for g, b in groups}
+    def _read(self, bounds: Iterable[tuple[Value, Bound]]) -> Iterator[tuple[Value, Bound]]:
+        return ((self._key(group), bound) for group, bound in bounds)

@@ -16,9 +16,12 @@ from collections.abc import Callable
 
 from oop.punctuation.patterns import Bound, Value
 
+_FEW = 16
+
 
 class Slowest:
-    """A heap of what the groups had when it last looked: only one that is on top has to be looked at again."""
+    """A heap of what the groups had when it last looked: only one that is on top has to be looked at again. Entries of
+    groups that have left stay until they are on top, or until they are more than half of all."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[Bound, int, Value]] = []
@@ -29,9 +32,16 @@ class Slowest:
         self._entries += 1  # groups themselves may have no order
         self._entered[group] = self._entries
         heapq.heappush(self._heap, (value, self._entries, group))
+        if len(self._heap) > 2 * len(self._entered) + _FEW:
+            self._heap = [entry for entry in self._heap if self._entered.get(entry[2]) == entry[1]]
+            heapq.heapify(self._heap)
 
     def leave(self, group: Value) -> None:
         self._entered.pop(group, None)
+
+    def __len__(self) -> int:
+        """How many entries are kept, those of groups that have left included."""
+        return len(self._heap)
 
     def find(self, value_of: Callable[[Value], Bound | None]) -> tuple[Value, Bound] | None:
         """The group that has the least value, and that; None if no group is there."""

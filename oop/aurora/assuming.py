@@ -8,10 +8,11 @@ from typing import Any
 from oop.aurora.arguments import check_stream, no_order, wrong
 from oop.errors import OopError, UnknownColumn
 from oop.operators import assume
-from oop.operators.group_values import of_value
+from oop.operators.group_values import of_group
 from oop.operators.order import TUP, Order
 from oop.operators.times import duration_in
 from oop.punctuation.durations import Duration
+from oop.punctuation.named_groups import named_groups
 from oop.site import user_line
 from oop.stream import Stream
 
@@ -22,7 +23,8 @@ class Assume:
     A row is out of order if more than ``slack`` rows of its group that came before it are greater. The order
     of each group is its own. With ``groups`` (all that there are) or ``idle`` (after how much of the attribute a silent
     one no longer counts) there are promises about all groups together, too: as far as the slowest has come. A group
-    that is not among them must keep up with those.
+    that is not among them must keep up with those. A group of several columns is a tuple, in the order of
+    ``group_by``, or a dictionary.
 
     An order on ``"Tup#"`` adds that column: the number of the row in its group, in the order of arrival.
 
@@ -50,9 +52,14 @@ class Assume:
                 f"groups= and idle= go with an order by group, not with an {order}",
                 "write oop.Order(…, group_by='Sid')",
             )
-        self.order, self.groups, self.idle = order, None if groups is None else tuple(groups), idle
-        if self.groups == ():
+        listed = None if groups is None else tuple(groups)
+        if listed == ():
             raise wrong("groups= is a list of at least one group", "name all that there are: groups=[…]")
+        self.order, self.idle = order, idle
+        try:
+            self.groups = None if listed is None else named_groups(listed, order.group_by)
+        except OopError as error:
+            raise error.located(user_line()) from None
 
     @property
     def tells_rest(self) -> bool:
@@ -66,15 +73,15 @@ class Assume:
 
     def _spec(self, stream: Stream) -> assume.Assume:
         schema, order = stream.schema, self.order
-        if (self.groups is None and self.idle is None) or order.on == TUP or len(order.group_by) > 1:
+        if (self.groups is None and self.idle is None) or order.on == TUP:
             # where groups= and idle= do not fit the order, the spec's schema says so: what idle is does not matter
             return assume.Assume(order, self.groups, 0 if self.idle is not None else None)
         for name in (order.on, *order.group_by):
             if name not in schema.names:
                 raise UnknownColumn.of(name, schema.names, at=user_line())
         try:
-            type_ = schema.field(order.group_by[0]).type
-            groups = None if self.groups is None else tuple(of_value(value, type_) for value in self.groups)
+            types = [schema.field(name).type for name in sorted(order.group_by)]  # as policies have them
+            groups = None if self.groups is None else tuple(of_group(group, types) for group in self.groups)
             idle = None if self.idle is None else duration_in(self.idle, schema.field(order.on).type)
         except OopError as error:
             raise error.located(user_line()) from None

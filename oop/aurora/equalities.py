@@ -28,7 +28,7 @@ def equalities(predicate: Expr | None, left: pa.Schema, right: pa.Schema) -> tup
     called = {shown: name for name, shown in called_right(left.names, right.names).items()}
     pairs: Pairs = []
     rest: list[Expr] = []
-    for term in _terms(predicate):
+    for term in terms(predicate):
         pair = _pair(term, left.names, called)
         if pair is None or not _are_keys(pair, pairs, left, right):
             rest.append(term)
@@ -39,12 +39,15 @@ def equalities(predicate: Expr | None, left: pa.Schema, right: pa.Schema) -> tup
     return pairs, reduce(and_, rest) if rest else None
 
 
-def _terms(predicate: Expr | None) -> Iterator[Expr]:
-    if isinstance(predicate, Call) and predicate.function == "and":
-        for arg in predicate.args:
-            yield from _terms(arg)
-    elif predicate is not None:
-        yield predicate
+def terms(predicate: Expr | None) -> Iterator[Expr]:
+    """What must all be true for the predicate to be."""
+    waiting = [] if predicate is None else [predicate]
+    while waiting:
+        term = waiting.pop()
+        if isinstance(term, Call) and term.function == "and":
+            waiting += reversed(term.args)
+        else:
+            yield term
 
 
 def _pair(term: Expr, left: Sequence[str], called: dict[str, str]) -> tuple[str, str] | None:

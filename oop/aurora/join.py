@@ -16,8 +16,9 @@ import pyarrow as pa
 
 from oop.aurora.arguments import wrong
 from oop.aurora.assuming import Assume
-from oop.aurora.equalities import Pairs, equalities
-from oop.errors import OopError, SchemaMismatch
+from oop.aurora.equalities import equalities
+from oop.aurora.join_groups import alike, check_freed, narrowed
+from oop.errors import OopError
 from oop.joining import read_table
 from oop.operators.expressions import Expr, col
 from oop.operators.join import called_right
@@ -34,9 +35,12 @@ class Join:
     """``Join(P, size=s, left=O1, right=O2)(S1, S2)``: pairs t, u with ``|t.A - u.B| <= size`` for which P holds.
 
     ``P`` is an expression over both rows (None: of all pairs), in which columns of the right that clash have the suffix
-    ``_right``, as in the result. Equalities between columns of the two sides in it are found by hashing. An order by
-    groups frees rows of the other side group by group, so its columns must be among these equalities; or all groups
-    are promised about together: ``left=Assume(order, groups=[…])``, or ``idle=…``, in the place of an order.
+    ``_right``, as in the result. Equalities between columns of the two sides in it are found by hashing.
+
+    An order by groups frees rows of the other side if P asks the groups' columns to be among these equalities, or lists
+    their values (``oop.col("Sid").isin(["a", "b"])``); or if something is promised of all groups together, by the
+    source, or with ``left=Assume(order, groups=[…])`` or ``idle=…`` in the place of an order. Else no row could ever be
+    freed, and it is refused.
 
     Either side, or both, may be a table that does not change: a path, an Arrow table. It is "a window on a stream that
     is infinite in size", so there is no ``size``, and an order only for the stream.
@@ -86,11 +90,17 @@ class Join:
             raise wrong(
                 "a join of two streams has a size, and an order for each", "write Join(P, size=…, left=…, right=…)"
             )
+        both = left.schema, right.schema
+        linked = [pair for pair in equalities(self.predicate, *both)[0] if alike(pair, *both)]
+        called = {name: name for name in left.schema.names}, called_right(left.schema.names, right.schema.names)
+        left, first = narrowed(left, first, self.predicate, called[0], [a for a, _ in linked])
+        right, second = narrowed(right, second, self.predicate, called[1], [b for _, b in linked])
         left, right = first(left), second(right)
         if duration_in(self.size, left.schema.field(first.order.on).type) < 0:
             raise wrong(f"the size of a join is 0 or more, not {self.size!r}", "write 60, or '1h'")
         pairs, rest = equalities(self.predicate, left.schema, right.schema)
-        self._check_groups(pairs, left.schema, right.schema)
+        check_freed(0, left, first, linked, called[0])
+        check_freed(1, right, second, linked, called[1])
         return left.join(
             right,
             on=dict(pairs) or None,
@@ -98,20 +108,6 @@ class Join:
             where=rest,
             times=(first.order.on, second.order.on),
         )
-
-    def _check_groups(self, pairs: Pairs, left: pa.Schema, right: pa.Schema) -> None:
-        linked = [(a, b) for a, b in pairs if left.field(a).type == right.field(b).type]
-        called = called_right(left.names, right.names)
-        for side, assume in enumerate(self.sides):
-            for name in () if assume is None or assume.tells_rest else assume.order.group_by:
-                if not any(pair[side] == name for pair in linked):
-                    mine = name if side == 0 else called[name]
-                    raise SchemaMismatch(
-                        f"the {('left', 'right')[side]} order is by {name!r}, and P does not ask that {mine!r} equals "
-                        "a column of the same type on the other side: what is known of a group would free no row there",
-                        hint=f"add an equality with oop.col({mine!r}) to P, leave out group_by, or say which groups "
-                        f"there are, or when one retires: {('left', 'right')[side]}=aurora.Assume(order, groups=[…])",
-                    )
 
     def _check_static(self, table: int) -> None:
         if self.sides[table] is not None:

@@ -119,7 +119,7 @@ def needed_slack(name: str, source: InputOperator, attribute: str, shares: Seque
     _, most = _late(ledger, attribute, TIME, is_whole(type_))
     rows, late = source.rows_seen - ledger.without_time, len(most)
     by_rows = None
-    if isinstance(policy, SlackRows) and policy.by is None:
+    if isinstance(policy, SlackRows) and not policy.columns:
         by_rows = _late(ledger, attribute, AT_LEAST, True)[0], _late(ledger, attribute, AT_MOST, True)[1]
     alone = not any(isinstance(p, Grouped) and not p.is_independent for p in source.progress)
     drained = (attribute, TIME) in ledger.drained

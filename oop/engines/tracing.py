@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from oop.engines.blame import Blame, Holder, Link
 from oop.engines.boxes import Box
-from oop.engines.stamps import Stamps
+from oop.engines.stamps import Stamps, group_key
 from oop.errors import TimeError
 from oop.operators.base import Held, Holds
 from oop.operators.input import Input, InputOperator
@@ -20,11 +20,13 @@ from oop.operators.numbers import SEQ
 from oop.operators.times import is_time_type, is_whole, show_time, unit_of
 from oop.plan import Node, frontiers, sources, walk
 from oop.punctuation import END, Equal, Frontier, NotIn, Punctuation
+from oop.punctuation.group_promises import where as group_patterns
 from oop.punctuation.patterns import Bound, GroupPattern, Value
 from oop.punctuation.policies import AtEnd
 from oop.punctuation.progress_groups import Grouped
 from oop.punctuation.search import least_bound
 
+Where = Mapping[str, GroupPattern]
 _TRIED = 1_000  # groups of which is asked whether they hold it back; those with least progress come first
 _SHOWN = 3
 
@@ -82,8 +84,7 @@ class _Trace:
     def holder(self, source: Node) -> Holder:
         box, known, spec = self.boxes[id(source)], self.known[id(source)], source.spec
         assert isinstance(spec, Input)
-        column, pattern = self.group(source, known)
-        where = {} if column is None or pattern is None else {column: pattern}
+        where = self.group(source, known)
         own = _only(known, where)
         attribute, bound = spec.time, None
         for name in _attributes(spec):
@@ -92,15 +93,14 @@ class _Trace:
                 attribute = name
                 break
         promised = _bound(own, attribute, where)
-        group = None if column is None else (column, pattern.value) if isinstance(pattern, Equal) else None
         stamps = box.stamps
         assert isinstance(stamps, Stamps)
-        ago, rows = stamps.since(group)
+        ago, rows = stamps.since(group_key(where))
         type_ = source.schema.field(attribute).type
         return Holder(
             spec.source,
             source.site,
-            _show_group(box, attribute, column, pattern),
+            _show_group(box, attribute, where),
             None if promised is None else f"{attribute} < {show_time(promised, type_)}",
             ago,
             rows,
@@ -109,22 +109,43 @@ class _Trace:
             -math.inf if promised is None else float(promised) * (unit_of(type_) or 1),
         )
 
-    def group(self, source: Node, known: Frontier) -> tuple[str | None, GroupPattern | None]:
-        """The column and group (or the rest) whose bound holds it back, were all other groups at their end."""
+    def group(self, source: Node, known: Frontier) -> Where:
+        """The group (or the rest of a column's groups) whose bound holds it back, were all other groups at their end;
+        empty if it is no one group."""
         if known.has_several:
-            return None, None
+            return self.group_of_several(source, known)
         for column, grouping in known.by.items():
             asked = [p for p in self.held.release.where.values() if isinstance(p, Equal)]
             rest: GroupPattern = NotIn(grouping.groups)
             attributes = _attributes(source.spec)
-            named = sorted((rest, *map(Equal, grouping.groups)), key=lambda p: _progress(known, column, p, attributes))
-            for pattern in [*asked, *named[:_TRIED]]:
+            each: list[Where] = [{column: pattern} for pattern in (rest, *map(Equal, grouping.groups))]
+            named = sorted(each, key=lambda where: _progress(known, where, attributes))
+            for where in (*({column: pattern} for pattern in asked), *named[:_TRIED]):
                 try:
-                    if not self.released({id(source): _only(known, {column: pattern})}):
-                        return column, pattern
+                    if not self.released({id(source): _only(known, where)}):
+                        return where
                 except TypeError:  # asked about a group of another column, whose values this one cannot have
                     continue
-        return None, None
+        return {}
+
+    def group_of_several(self, source: Node, known: Frontier) -> Where:
+        """The same where groups are of several columns together. The rest of these is no pattern of single columns: if
+        it holds it back, that is what is promised about all rows."""
+        if len(known.across.cells) != 1 or known.across.mixed or known.by:
+            return {}
+        ((columns, bounds),) = known.across.cells.items()
+        groups: list[Where] = [group_patterns(columns, group) for group in bounds.groups()]
+        release = self.held.release.where
+        asked = {c: release[c] for c in columns if isinstance(release.get(c), Equal)}
+        if len(asked) == len(columns):
+            groups = [asked]
+        elif not self.released({id(source): _rest_only(known, groups)}):
+            return {}
+        attributes = _attributes(source.spec)
+        for where in sorted(groups, key=lambda where: _progress(known, where, attributes))[:_TRIED]:
+            if not self.released({id(source): _only(known, where)}):
+                return where
+        return {}
 
     def links(self, source: Node) -> Iterator[Link]:
         """The operators on the way that hold something themselves, or have several inputs."""
@@ -177,10 +198,19 @@ def _only(known: Frontier, where: Mapping[str, GroupPattern]) -> Frontier:
     """What is promised about one group, or about the rest, as if all others had ended."""
     if not where:
         return known
-    ((column, pattern),) = where.items()
-    others = [NotIn([pattern.value])] if isinstance(pattern, Equal) else [Equal(v) for v in pattern.values]
-    own = known.at({column: _some(pattern)})
-    return Frontier.of(*(Punctuation({}, {column: o}) for o in others), *(Punctuation(c, where) for c in own))
+    others: list[dict[str, GroupPattern]] = []
+    same: dict[str, GroupPattern] = {}
+    for column, pattern in where.items():  # the groups that differ in this column, and in none before it
+        different = [NotIn([pattern.value])] if isinstance(pattern, Equal) else [Equal(v) for v in pattern.values]
+        others += ({**same, column: other} for other in different)
+        same[column] = pattern
+    own = known.at({c: _some(p) for c, p in where.items()})
+    return Frontier.of(*(Punctuation({}, other) for other in others), *(Punctuation(c, where) for c in own))
+
+
+def _rest_only(known: Frontier, groups: Sequence[Mapping[str, GroupPattern]]) -> Frontier:
+    """What is promised about all rows, as if these groups had ended."""
+    return Frontier.of(*map(Punctuation, known.all), *(Punctuation({}, group) for group in groups))
 
 
 class _Other:
@@ -198,8 +228,8 @@ def _bound(frontier: Frontier, attribute: str, where: Mapping[str, GroupPattern]
     return frontier.bound(attribute, {c: _some(p) for c, p in where.items()})
 
 
-def _progress(known: Frontier, column: str, pattern: GroupPattern, attributes: Sequence[str]) -> float:
-    bounds = [_bound(known, a, {column: pattern}) for a in attributes]
+def _progress(known: Frontier, where: Mapping[str, GroupPattern], attributes: Sequence[str]) -> float:
+    bounds = [_bound(known, a, where) for a in attributes]
     return min((-math.inf if b is None else float(b) for b in bounds), default=-math.inf)
 
 
@@ -211,16 +241,21 @@ def _attributes(spec: object) -> list[str]:
     return list(dict.fromkeys([*(n for a, p in policies for n in p.attributes or (a,)), *counted]))
 
 
-def _show_group(box: Box, attribute: str, column: str | None, pattern: GroupPattern | None) -> str | None:
+def _show_group(box: Box, attribute: str, where: Mapping[str, GroupPattern]) -> str | None:
     """The group that holds it back; of the rest, the groups that hold the rest back, if the policy knows."""
-    if isinstance(pattern, Equal):
-        return f"group {column} {pattern}"
+    if where and all(isinstance(pattern, Equal) for pattern in where.values()):
+        return f"group {_show(where)}"
     operator = box.operator
     assert isinstance(operator, InputOperator)
     for progress in operator.progress:
         if isinstance(progress, Grouped) and progress.attribute == attribute and not progress.is_independent:
             slowest = progress.slowest()
-            shown = ", ".join(f"{progress.by} {Equal(g)}" for g in slowest[:_SHOWN])
+            patterns = [_show(group_patterns(progress.columns, group)) for group in slowest[:_SHOWN]]
+            shown = ", ".join(patterns if len(progress.columns) == 1 else (f"({p})" for p in patterns))
             more = f" and {len(slowest) - _SHOWN:,} more" if len(slowest) > _SHOWN else ""
             return f"group{'s' if len(slowest) > 1 else ''} {shown}{more}" if slowest else None
-    return None if pattern is None else f"groups of {column} without a promise of their own"
+    return f"groups of {', '.join(where)} without a promise of their own" if where else None
+
+
+def _show(where: Mapping[str, GroupPattern]) -> str:
+    return ", ".join(f"{column} {pattern}" for column, pattern in where.items())

@@ -123,11 +123,14 @@ def _move_flush_table(kernels: Kernels, table: Any, made: tuple[Any, ...]) -> An
 
 
 def _run_buffers(made: Any, slack: Any, dtype: Any, steps: list[Any]) -> Any:
-    """A step is a pair of ids and values to push, or a method."""
+    """A step is a pair of ids and values to push, a method, or groups whose bounds are asked for."""
     buffers = made(slack, dtype)
     found: list[Any] = []
     for step in steps:
-        found.append(getattr(buffers, step)() if isinstance(step, str) else buffers.push(*step))
+        if isinstance(step, np.ndarray):
+            found.append(buffers.bounds(step))
+        else:
+            found.append(getattr(buffers, step)() if isinstance(step, str) else buffers.push(*step))
         if hasattr(buffers, "places"):
             found.append((len(buffers), buffers.places))
     return found
@@ -1022,7 +1025,8 @@ def _buffer_cases() -> Iterator[Case]:
             spans = [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
             pushed = [(None if ids is None else ids[span], values[span]) for span in spans]
             sorts = [*pushed, "compact", pushed[0], "compact", "drain", pushed[-1], "drain", "drain"]
-            bounds = [*pushed, "bounds", "held", pushed[0], "held", "bounds"]
+            some = np.zeros(1, np.int64) if ids is None else np.unique(ids)[::-2]  # those that have come, not in order
+            bounds = [*pushed, "bounds", some, "held", pushed[0], "held", some[:0], "bounds", some]
             for slack in slacks:
                 for kernel, steps in (("SortBuffers", sorts), ("RowBounds", bounds)):
                     args = (slack, values.dtype, steps)
@@ -1030,6 +1034,10 @@ def _buffer_cases() -> Iterator[Case]:
     one = np.zeros(1, np.int64)
     figure = np.array([1, 3, 1, 2, 4, 4, 8, 3, 4, 4])
     strided, other = np.arange(40)[::-2], np.arange(40) % 5
+    for wrong in (one - 1, one, one + 10, one * 1.0):
+        yield Case(
+            "RowBounds", f"wrong-bounds_of_{wrong[0]}", lambda wrong=wrong: (1, np.int64, [(one[:0], one[:0]), wrong])
+        )
     for kernel in ("SortBuffers", "RowBounds"):
         yield Case(kernel, "figure-8", lambda: (2, np.int64, [(None, figure)]))
         yield Case(kernel, "nothing", lambda: (2, np.int64, [(None, one[:0]), (one[:0], one[:0])]))

@@ -115,6 +115,40 @@ def test_the_group_that_holds_all_rows_back_is_named() -> None:
     assert (blame.sources[0].group, blame.sources[0].promised) == ("group host = 'B'", "ts < 2")
 
 
+def test_groups_of_several_columns_are_named() -> None:
+    """As those of one column: the group itself where it has a window of its own, else those that are slowest."""
+    policy = oop.slack(1, by=["host", "v"], groups=[("A", 1), ("B", 1), ("B", 2)])
+    h = Harness(counted, ROW, punctuate=policy)
+    h.push({"ts": [11, 3], "host": ["A", "B"], "v": [1, 1]})
+    blame = h.run.blame()
+    assert blame is not None
+    assert (blame.sources[0].group, blame.sources[0].promised) == ("group (host = 'B', v = 2)", None)
+    h.push({"ts": [3], "host": ["B"], "v": [2]})
+    blame = h.run.blame()
+    assert blame is not None
+    assert blame.sources[0].group == "groups (host = 'B', v = 1), (host = 'B', v = 2)"
+    assert blame.sources[0].promised == "ts < 2"
+    own = Harness(lambda s: s.window(oop.tumbling(10)).group_by("v", "host").agg(n=oop.count()), ROW, punctuate=policy)
+    own.push({"ts": [11, 13, 12], "host": ["A", "B", "B"], "v": [1, 1, 2]})
+    own.push({"ts": [25, 24], "host": ["A", "B"], "v": [1, 2]})
+    blame = own.run.blame()
+    assert blame is not None
+    assert blame.what.startswith("window [10, 20)")
+    assert (blame.sources[0].group, blame.sources[0].promised) == ("group host = 'B', v = 1", "ts < 12")
+    assert blame.sources[0].release == oop.Punctuation({"ts": 20}, {"host": "B", "v": 1})
+    assert blame.sources[0].rows == 2, "rows of other groups that promised since do not count as its own"
+
+
+def test_stamps_of_groups_of_several_columns_are_forgotten_too() -> None:
+    h = Harness(lambda s: s.window(oop.tumbling(10)).group_by("host", "v").agg(n=oop.count()), ROW)
+    stamps: Any = h.sources[0].stamps
+    for v in range(2_000):
+        h.sources[0].process_train([oop.Punctuation({"ts": v}, {"host": "A", "v": v})])
+        if v % 100 == 0:
+            h.promise(ts=v)
+    assert len(stamps.by) <= 1_024
+
+
 def test_an_aggregate_on_an_aggregate_is_a_link() -> None:
     h = Harness(lambda s: counted(s).window(oop.tumbling(30)).agg(n=oop.sum("n")), TS)
     h.push({"ts": [1, 12]})

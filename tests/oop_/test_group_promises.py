@@ -115,3 +115,37 @@ def test_a_union_promises_of_each_group_the_least() -> None:
 
     said = list(side(10).union(side(15)).run(engine=oop.Embedded(threads=1)).elements())
     assert promised(said) == Frontier.of(oop.Punctuation({"ts": 15}, {"k": 1}), oop.Punctuation({"ts": 35}, {"k": 2}))
+
+
+def test_promises_in_the_data_by_several_columns_close_windows_of_their_groups() -> None:
+    schema = pa.schema({"ts": pa.int64(), "link": pa.string(), "proto": pa.int64()})
+    rows = pa.record_batch({"ts": [1, 2, 12], "link": ["A", "B", "A"], "proto": [6, 6, 6]}, schema=schema)
+    elements = [rows, oop.Punctuation({"ts": 10}, {"proto": 6, "link": "A"})]
+
+    def counted(s: oop.Stream, *keys: str) -> oop.Stream:
+        return s.window(oop.tumbling(10)).group_by(*keys).agg(n=oop.count())
+
+    by_both = oop.punctuated(by=["proto", "link"])
+    run = counted(oop.source(elements, time="ts", punctuate=by_both, schema=schema), "link", "proto").run()
+    assert next(iter(run)).num_rows == 1, "A's first window leaves before the end"
+    north = oop.source(elements, time="ts", punctuate=oop.slack(5, by=["proto", "link"]), schema=schema, name="north")
+    with pytest.raises(oop.NeverEmits, match=r"for groups of 'link', 'proto' that it has seen") as error:
+        counted(north, "link").run()
+    assert "group by 'link', 'proto'" in (error.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("policy", "match"),
+    [
+        (oop.ordered(by=["link", "prot"]), r"no column 'prot'(?s:.)*did you mean 'proto'"),
+        (oop.ordered(by=["link", "ts"]), "promises about 'ts' cannot be by 'ts' itself"),
+        (oop.ordered(by=["link", "proto"], groups=[("A", "6")]), "'6' is not a value that a column of type int64"),
+        (oop.ordered(by=["link", "proto"], groups=[("A", 6), (1, 6)]), "1 is not a value that a column of type string"),
+        (oop.ordered(by=["link", "tags"]), "list"),
+    ],
+    ids=str,
+)
+def test_policies_that_do_not_fit_the_columns_are_refused(policy: Any, match: str) -> None:
+    table = pa.table({"ts": [1], "link": ["A"], "proto": [6], "tags": [["x"]]})
+    with pytest.raises(oop.OopError, match=match):
+        oop.source(table, time="ts", punctuate=policy)

@@ -7,6 +7,8 @@ import os
 import random
 from collections import defaultdict
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -108,11 +110,52 @@ def random_stream(
     return out
 
 
+def cut_rows(rng: random.Random, elements: list[Element]) -> list[pa.RecordBatch]:
+    """The rows alone; in every second stream one a batch."""
+    batches = [e for e in elements if not isinstance(e, oop.Punctuation)]
+    if rng.random() < 0.5:
+        return batches
+    return [b.slice(i, 1) for b in batches for i in range(b.num_rows)] or batches
+
+
+GROUP_COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "text": (pa.string(), ["A", "B", "", None]),
+    "coded": (pa.dictionary(pa.int8(), pa.string()), ["A", "B", None]),
+    "whole": (pa.int16(), [1, 2, None]),
+    "real": (pa.float64(), [0.5, 0.0, -0.0, math.nan, None]),
+    "price": (pa.decimal128(9, 2), [Decimal("1.50"), Decimal("2.00"), None]),
+    "day": (pa.date32(), [date(2008, 8, 24), date(2008, 8, 25), None]),
+    "flag": (pa.bool_(), [True, False, None]),
+    "many": (pa.int64(), list(range(40))),
+}
+"""Columns that name groups: of each type a few values, and those that are easily taken for each other."""
+
+
+def grouped_rows(rng: random.Random, time: pa.DataType) -> tuple[list[dict[str, Any]], pa.Schema, list[str]]:
+    """Rows that go on in time, some of them behind; of groups of one, two or three columns; ``v`` is the row's number.
+
+    Times are physical: numbers of the time column's unit.
+    """
+    columns = rng.sample(list(GROUP_COLUMNS), rng.choice([1, 2, 2, 3]))
+    rows = []
+    for v in range(rng.randint(1, 40)):
+        ts = v // 2 + rng.randint(-8, 4)
+        values = {c: rng.choice(GROUP_COLUMNS[c][1]) for c in columns}
+        rows.append({"ts": ts / 2 if pa.types.is_floating(time) else ts, **values, "v": v})
+    return rows, pa.schema([("ts", time), *((c, GROUP_COLUMNS[c][0]) for c in columns), ("v", pa.int64())]), columns
+
+
+def from_key(group: tuple[Any, ...]) -> Any:
+    """A group of the model as a user writes it: of one column its value."""
+    values = tuple(math.nan if value == "NaN" else value for value in group)
+    return values if len(values) > 1 else values[0]
+
+
 def batch(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.RecordBatch:
     columns = []
     for field in schema:
         values = [r[field.name] for r in rows]
-        if pa.types.is_temporal(field.type):
+        if pa.types.is_temporal(field.type) and not any(isinstance(v, date) for v in values):
             numbers = pa.array(values, pa.int32() if field.type.bit_width == 32 else pa.int64())
             columns.append(numbers.cast(field.type))
         else:

@@ -19,6 +19,8 @@ GROUPS: list[dict[str, Any]] = [
     {},
     {"by": "link"},
     {"by": "k"},
+    {"by": ["link", "k"]},
+    {"by": ["link", "k"], "idle": 9},
     {"by": "link", "groups": ["A", "B", None]},
     {"by": "link", "idle": 9},
 ]

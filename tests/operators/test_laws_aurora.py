@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -16,6 +17,7 @@ from tests.operators import fuzz
 from tests.operators.fuzz import CASES, TIMES
 from tests.operators.test_laws import each, some_time
 
+LINK, K = oop.col("link_right"), oop.col("k_right")
 GROUPS: list[tuple[str, ...]] = [(), ("link",), ("k",), ("link", "k")]
 
 
@@ -94,12 +96,15 @@ def test_assume_of_all_groups_together(idle):
     """The same rows as at a source with that policy."""
 
     def case(rng, seed):
-        slack, groups = rng.choice([0, 1, 3]), None if idle else ["A", "B", None]
+        slack, by = rng.choice([0, 1, 3]), rng.choice(["link", ["link", "k"], ["k", "link"]])
+        listed = {"link": ["A", "B", None], "k": [1, None]}
+        groups = list(itertools.product(*(listed[name] for name in by))) if isinstance(by, list) else listed[by]
+        groups = None if idle else groups
         batches = rows_alone(rng, TIMES["int64"])
-        policy = oop.slack(rows=slack, by="link", groups=groups, idle=idle)
+        policy = oop.slack(rows=slack, by=by, groups=groups, idle=idle)
         source = oop.source(batches, time="ts", punctuate=policy, schema=fuzz.schema_of(TIMES["int64"]))
         expected = source.run().to_table().to_pylist()
-        assumed = aurora.Assume(oop.Order("ts", slack, "link"), groups=groups, idle=idle)
+        assumed = aurora.Assume(oop.Order("ts", slack, by), groups=groups, idle=idle)
         check_operator(assumed, batches, seed=seed, punctuate=oop.at_end(), expected=expected)
 
     each(range(CASES // 5), case)
@@ -328,3 +333,36 @@ def test_join(threads):
         check_operator(box, *sides, seed=seed, punctuate=oop.at_end(), threads=threads, expected=expected)
 
     each(range(CASES // 5), case)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "holds"),
+    [
+        (LINK == "A", lambda u: u["link"] == "A"),
+        (LINK.isin(["A", "C"]), lambda u: u["link"] in ("A", "C")),
+        ((LINK == "A") | (LINK == "B"), lambda u: u["link"] in ("A", "B")),
+        (LINK.is_null(), lambda u: u["link"] is None),
+        (LINK.isin(["A", "B"]) & (K == 1), lambda u: u["link"] in ("A", "B") and u["k"] == 1),
+        (LINK.isin(["A", "B"]) & K.isin([1, 2]), lambda u: u["link"] in ("A", "B") and u["k"] in (1, 2)),
+    ],
+    ids=str,
+)
+def test_join_with_a_predicate_that_lists_the_groups(predicate, holds):
+    """Groups that P leaves out join with nothing, and hold nothing back; all is freed in the end, and before it."""
+
+    def case(rng, seed):
+        by = ("k", "link") if "k_right" in predicate.columns() else ("link",)
+        order, size = oop.Order("ts", rng.choice([0, 1, 3]), by), rng.choice([0, 2, 6])
+        sides = [rows_alone(rng, TIMES["int64"]) for _ in range(2)]
+        left = model.in_order(physical(sides[0]), "ts", 1, ())[0]
+        right = [u for u in model.in_order(physical(sides[1]), "ts", order.slack, by)[0] if holds(u)]
+        expected = [
+            {**t, **{f"{name}_right": value for name, value in u.items()}}
+            for t in left
+            for u in right
+            if abs(t["ts"] - u["ts"]) <= size
+        ]
+        box = aurora.Join(predicate, size, oop.Order("ts", 1), order)
+        check_operator(box, *sides, seed=seed, punctuate=oop.at_end(), expected=expected)
+
+    each(range(CASES // 10), case)

@@ -18,6 +18,9 @@ def behind_rows(n):
 
 
 def key(group):
+    """A group as a dictionary finds it; of several columns it is a tuple."""
+    if isinstance(group, tuple):
+        return tuple(map(key, group))
     return "NaN" if is_nan(group) else group
 
 

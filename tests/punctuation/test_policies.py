@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from oop.punctuation import Frontier, Punctuation, at_end, ordered, punctuated, slack, timer
 from oop.punctuation.durations import NANOSECONDS, in_units
+from oop.punctuation.encoding import dumps, loads
 from tests.punctuation import naive
 
 MANY = settings(max_examples=300, deadline=None)
@@ -18,6 +20,9 @@ NAN = float("nan")
 GROUPS = ("A", "B", 3, 1.5, None, NAN)
 KNOWN = ("A", 3, NAN)
 UNSEEN = "Z"
+PAIRS = (("A", 6), ("A", None), ("B", 6), (None, NAN), (None, 6), ("B", NAN))
+KNOWN_PAIRS = (("A", 6), (None, float("nan")), ("B", 6))  # a NaN of its own
+BOTH = {"by": ["link", "proto"]}
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "slack_punct.json").read_text(encoding="utf-8"))
 
 times = st.one_of(st.integers(0, 25), st.integers(0, 50).map(lambda t: t / 2), st.sampled_from([None, NAN]))
@@ -26,7 +31,9 @@ bounds_of = st.one_of(
     st.integers(0, 8).map(lambda s: ({"bound": s}, naive.behind(s))),
     st.integers(0, 3).map(lambda n: ({"rows": n}, naive.behind_rows(n))),
 )
-groupings = st.sampled_from([{}, {"groups": KNOWN}, {"idle": 1}, {"idle": 4}, {"idle": 12}])
+idles = [{}, {"idle": 1}, {"idle": 4}, {"idle": 12}]
+groupings = st.sampled_from([{"groups": KNOWN}, *idles])
+pair_groupings = st.sampled_from([{"groups": KNOWN_PAIRS}, *idles])
 everies = st.sampled_from([None, 1, 3, 2.5])
 data_policies = st.builds(
     lambda how, grouping, every: slack(**how[0], by="link", **grouping, every=every),
@@ -99,6 +106,26 @@ def test_slack_by_group_is_what_the_rows_before_imply(rows, how, grouping):
 
 
 @MANY
+@given(st.lists(st.tuples(times, st.sampled_from(PAIRS)), max_size=30), bounds_of, pair_groupings, st.booleans())
+def test_slack_by_two_columns_is_what_the_rows_before_imply(rows, how, grouping, turned):
+    """A group is a pair of values; in which order the columns were written makes no difference."""
+    arguments, bound_of = how
+    by = {"by": ["proto", "link"]} if turned else BOTH
+    known = {"groups": [pair[::-1] for pair in grouping["groups"]]} if turned and "groups" in grouping else grouping
+    progress = slack(**arguments, **by, **known).start("ts")
+    frontier = Frontier()
+    for n, (value, group) in enumerate(rows):
+        before, owns, rest = naive.grouped(rows[: n + 1], bound_of, **grouping)
+        assert progress.observe([value], [group]) == before[-1:]
+        for promise in progress.promises():
+            assert frontier.advance(promise)
+        assert frontier.bound("ts") == frontier.bound("ts", {"link": "A", "proto": UNSEEN}) == rest
+        for link, proto in PAIRS:
+            if naive.key((link, proto)) in owns:
+                assert frontier.bound("ts", {"link": link, "proto": proto}) == owns[naive.key((link, proto))]
+
+
+@MANY
 @given(events, st.integers(1, 4), st.integers(0, 10), st.integers(0, 5))
 def test_a_timer_promises_what_its_last_tick_saw(events, every, lull, late):
     progress = timer(every, lull, late).start("ts")
@@ -122,6 +149,30 @@ def test_a_timer_by_group_promises_what_its_last_tick_saw(events, every, lull, l
         assert frontier.bound("ts") == frontier.bound("ts", {"link": UNSEEN}) == rest
         for g in GROUPS:
             assert frontier.bound("ts", {"link": g}) == owns.get(naive.key(g), rest)
+
+
+def as_pairs(events):
+    """The same events with groups of two columns: what tells groups apart is in one of them, or in both."""
+    table = {naive.key(g): pair for g, pair in zip(GROUPS, PAIRS, strict=True)}
+    return [(e[0], table[naive.key(e[1])]) if isinstance(e, tuple) else e for e in events]
+
+
+@MANY
+@given(st.one_of(data_policies, timers.filter(lambda p: p.by is not None)), events, st.integers(0, 30))
+def test_groups_of_two_columns_are_judged_as_those_of_one(policy, events, at):
+    """Whatever the policy: only the names of the groups differ. It is saved and restored on the way, as JSON."""
+    single = policy.start("ts")
+    groups = None if policy.groups is None else tuple(p for _, p in as_pairs([(0, g) for g in policy.groups]))
+    both = replace(policy, by=("link", "proto"), groups=groups)
+    pairs = both.start("ts")
+    for n, (event, twin) in enumerate(zip(events, as_pairs(events), strict=True)):
+        assert feed(pairs, [twin]) == feed(single, [event])
+        for one, two in itertools.zip_longest(single.promises(), pairs.promises()):
+            assert one.below == two.below
+            assert len(two.where) == 2 * len(one.where)
+        if n == at:
+            state, pairs = pairs.state(), both.start("ts")
+            pairs.restore(loads(dumps(state)))
 
 
 def test_the_rest_never_advances_without_groups_or_idle():
@@ -242,6 +293,27 @@ def test_state_and_restore_at_any_point_change_nothing(through, policy, events, 
 
 
 @MANY
+@given(policies, events, events, events, st.booleans())
+def test_what_came_since_a_mark_can_be_forgotten(policy, before, since, after, asked):
+    """As if it had never come: compared with the policy's state at the mark."""
+    progress, again = policy.start("ts"), policy.start("ts")
+    feed(progress, before)
+    given_ = [Frontier.of(*(progress.promises() if asked else ()))]
+    again.restore(progress.state())
+    given_.append(given_[0].copy())
+    mark = progress.mark()
+    feed(progress, [event for event in since if isinstance(event, tuple)])
+    progress.rewind(mark)
+    for event in [None, *after]:
+        if event is not None:
+            assert feed(progress, [event]) == feed(again, [event])
+        for frontier, policy_ in zip(given_, (progress, again), strict=True):
+            for promise in policy_.promises():
+                frontier.advance(promise)
+        assert given_[0] == given_[1]
+
+
+@MANY
 @given(bounds_of, st.sampled_from([1, 3, 2.5]), rows, st.data())
 def test_every_gives_one_promise_for_each_step_of_the_grid(how, every, rows, data):
     arguments, bound_of = how
@@ -317,6 +389,17 @@ def test_policies_that_look_at_no_row_promise_nothing(policy):
         lambda: ordered(by="link", groups="AB"),
         lambda: ordered(by="link", groups=[]),
         lambda: punctuated(on=[]),
+        lambda: ordered(by=[]),
+        lambda: ordered(by=5),
+        lambda: ordered(by=["link", 5]),
+        lambda: ordered(by=["link", "link"]),
+        lambda: punctuated(by=["link", "link"]),
+        lambda: ordered(by=["link", "proto"], groups=["A", "B"]),
+        lambda: ordered(by=["link", "proto"], groups=["AB"]),
+        lambda: ordered(by=["link", "proto"], groups=[("A", 6), ("A", 6, 1)]),
+        lambda: ordered(by=["link", "proto"], groups=[{"link": "A"}]),
+        lambda: ordered(by=["link", "proto"], groups=[{"link": "A", "proto": 6, "k": 1}]),
+        lambda: ordered(by="link", groups=[{"proto": 6}]),
     ],
 )
 def test_arguments_that_make_no_sense_are_refused(make):
@@ -357,6 +440,14 @@ def test_a_policy_starts_only_when_its_durations_are_numbers(policy):
     with pytest.raises(ValueError, match="in_units"):
         policy.start("ts")
     policy.in_units(lambda d: in_units(d, NANOSECONDS["s"])).start("ts")
+
+
+def test_a_list_of_one_column_is_its_name():
+    for make in (ordered, lambda **by: slack(5, **by), lambda **by: slack(rows=2, **by), punctuated):
+        assert make(by=["link"]) == make(by="link")
+        assert str(make(by=["proto", "link"])).endswith("by link, proto")
+    assert ordered(by=["link"], groups=["A"]) == ordered(by="link", groups=[{"link": "A"}])
+    assert slack(5, by=["proto", "link"], groups=[(6, "A")]) == slack(5, **BOTH, groups=[{"proto": 6, "link": "A"}])
 
 
 # Cases from elsewhere

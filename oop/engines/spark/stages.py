@@ -210,5 +210,5 @@ def policy_columns(spec: Input, schema: pa.Schema) -> list[str]:
         return list(schema.names)
     columns = [spec.time]
     for attribute, policy in spec.policies:
-        columns += [attribute, *(policy.attributes or ()), *([policy.by] if policy.by else ())]
+        columns += [attribute, *(policy.attributes or ()), *policy.columns]
     return list(dict.fromkeys(columns))

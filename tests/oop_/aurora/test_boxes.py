@@ -465,6 +465,85 @@ def test_an_order_by_groups_in_a_join_needs_an_equality() -> None:
     assert aurora.Join(same, 1, oop.Order("Time"), ORDER)(x, x).run().to_table().num_rows == 1
 
 
+@pytest.mark.parametrize(
+    ("predicate", "freed"),
+    [
+        (oop.col("Sid_right") == "a", [3, 1, 1]),
+        (oop.col("Sid_right").isin(["a", "b"]), [4, 5, 3]),
+        ((oop.col("Sid_right") == "b") | (oop.col("Sid_right") == "a"), [4, 5, 3]),
+    ],
+    ids=str,
+)
+def test_a_join_whose_predicate_lists_the_groups_frees_by_these(predicate, freed) -> None:
+    """With one group its own bound frees rows of the left; with two it is the slower one's."""
+    box = aurora.Join(predicate & (oop.col("Pos") < oop.col("Pos_right")), 2, oop.Order("Time"), ORDER)
+    h = Harness(box, REPORTS, REPORTS, time="Time", punctuate=oop.at_end())
+    h.push({"Sid": ["x", "y", "z"], "Time": [1, 2, 3], "Pos": [0, 0, 0]}, 0)
+    held = []
+    for sid, time in (("b", 3), ("a", 9), ("b", 30)):
+        h.push({"Sid": [sid, "c"], "Time": [time, 500 - time], "Pos": [5, 5]}, 1)  # c is not listed: it frees nothing
+        held.append(h.buffered_rows)
+    assert held == freed
+    found = sorted((r["Time"], r["Sid_right"], r["Time_right"]) for r in h.rows())
+    assert found == ([] if freed[0] == 3 else [(1, "b", 3), (2, "b", 3), (3, "b", 3)])
+
+
+def test_a_join_by_groups_is_freed_by_what_the_source_promises_of_all() -> None:
+    rows = pa.table({"Time": [1, 2, 9, 30], "Sid": ["a", "b", "a", "c"], "Pos": [1, 2, 3, 4]})
+    s = oop.source(rows.to_batches(1), time="Time", punctuate=oop.slack(3), schema=rows.schema)
+    run = aurora.Join(oop.col("Pos") <= oop.col("Pos_right"), 2, ORDER, ORDER)(s, s).run()
+    assert run.to_table().num_rows == 5
+    (join,) = [box for box in run.metrics.boxes if box.name.startswith("Join")]
+    assert join.peak_buffered_rows < 8
+    at_end = oop.source(rows, time="Time", punctuate=oop.at_end())
+    with pytest.raises(oop.SchemaMismatch, match="would free no row"):
+        aurora.Join(None, 2, ORDER, ORDER)(at_end, at_end)
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        oop.col("Sid_right") > "a",
+        oop.col("Sid_right").isin([]),
+        (oop.col("Sid_right") == "a") | (oop.col("Time") == 3),
+        ~(oop.col("Sid_right") == "a"),
+        oop.col("Sid") == "a",
+        oop.col("Time_right") == 1,
+    ],
+    ids=str,
+)
+def test_a_join_whose_predicate_does_not_list_the_groups_is_refused(predicate) -> None:
+    x = source(Time=[1], Sid=["a"])
+    with pytest.raises(oop.SchemaMismatch, match="would free no row"):
+        aurora.Join(predicate, 1, oop.Order("Time"), ORDER)(x, x)
+
+
+def test_a_join_of_groups_of_which_some_columns_are_equal_and_others_listed() -> None:
+    x = source(Time=[1, 2], Sid=["a", "b"], Ex=["N", "L"])
+    order, same = oop.Order("Time", group_by=["Sid", "Ex"]), oop.col("Sid") == oop.col("Sid_right")
+    found = aurora.Join(same & (oop.col("Ex_right") == "N"), 1, oop.Order("Time"), order)(x, x)
+    assert found.run().to_table()["Sid"].to_pylist() == ["a"]
+    assert "Assume order on Time, by Sid " in found.explain()
+    for several in (oop.col("Ex_right").isin(["N", "L"]), oop.col("Ex_right") > "A"):
+        with pytest.raises(oop.SchemaMismatch, match="the right order is by 'Ex'"):
+            aurora.Join(same & several, 1, oop.Order("Time"), order)(x, x)
+
+
+def test_orders_by_several_columns_name_their_groups() -> None:
+    order = oop.Order("Time", group_by=["Sid", "Ex"])
+    x = source(Time=[1, 9, 3, 8], Sid=["a", "a", "b", "b"], Ex=["N", "N", "L", "L"], Pos=[4, 5, 6, 7])
+    for groups in ([("a", "N"), ("b", "L")], [{"Ex": "N", "Sid": "a"}, ("b", "L")]):
+        box = aurora.XSection({"Mean": oop.mean("Pos")}, order, 5, 5, groups=groups)
+        assert "of (Ex = 'N', Sid = 'a'), (Ex = 'L', Sid = 'b')" in box(x).explain()
+        assert box(x).run().to_table().to_pylist() == [{"Time": 0, "Mean": 5.0}, {"Time": 5, "Mean": 6.0}]
+    with pytest.raises(oop.WrongArgument, match=r"test_boxes.py.*(?s:.)*a tuple of Sid, Ex"):
+        aurora.Assume(order, groups=[("a", "N", 1)])
+    with pytest.raises(oop.SchemaMismatch, match="5 is not a value"):
+        aurora.Assume(order, groups=[("a", 5)])(x)
+    with pytest.raises(oop.SchemaMismatch, match="groups= and idle="):
+        aurora.Assume(oop.Order("Tup#", group_by=["Sid", "Ex"]), groups=[("a", "N")])(x)
+
+
 def test_combination_functions() -> None:
     functions = {"n": oop.count(), "s": oop.sum("B"), "least": oop.min("B"), "most": oop.max("B")}
     assert [str(f) for f in aurora.Tumble(functions, "A").combined.functions.values()] == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterable
 from pathlib import Path
@@ -74,6 +75,8 @@ POLICIES = {
     "slack by rows": oop.slack(rows=3),
     "by group": oop.slack(4, by="link", groups=["A", "B", "C", None]),
     "groups that retire": oop.slack(4, by="link", idle=9),
+    "groups of two columns": oop.slack(4, by=["link", "k"], groups=list(itertools.product(fuzz.LINKS, [1, 2, None]))),
+    "those that retire": oop.slack(rows=1, by=["k", "link"], idle=9),
     "two attributes": {"ts": oop.slack(6), "v": oop.at_end()},
     "at the end": oop.at_end(),
 }

@@ -28,6 +28,7 @@ def _row_windows(s: oop.Stream) -> oop.Stream:
 PLANS = {
     "assume": aurora.Assume(oop.Order("ts", 2)),
     "assume by groups": aurora.Assume(oop.Order("v", 1, ["link", "k"])),
+    "assume of pairs": aurora.Assume(oop.Order("ts", 1, ["link", "k"]), groups=[("A", 1), ("B", None), (None, 2)]),
     "assume of all groups": aurora.Assume(BY_LINK, groups=["A", "B", "C", None]),
     "slack by time": lambda s: s.assume(oop.slack(3)).window(oop.tumbling(5)).agg(n=oop.count()),
     "slack by time and group": lambda s: s.assume(oop.slack(3, by="link", idle=9)),

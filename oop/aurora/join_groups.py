@@ -1,0 +1,115 @@
+"""An order by groups in a Join: which groups the predicate leaves, so that rows of the other side can be freed.
+
+What is known of one group frees rows of the other side only where they join with no other group. P says so if it asks
+the group's columns to be equal to keys of the other side; or if it lists their values, as ``Sid == 'a'`` or
+``Sid.isin([...])`` do. In the second case rows of other groups join with nothing: they are left out before the order is
+looked at, which changes nothing for the groups that stay, since each has an order of its own (papers/000, 5.2.2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import reduce
+from itertools import product
+from operator import and_
+
+import pyarrow as pa
+
+from oop.aurora.assuming import Assume
+from oop.aurora.equalities import Pairs, terms
+from oop.errors import SchemaMismatch
+from oop.operators.expressions import Call, Expr
+from oop.operators.group_values import of_value
+from oop.operators.order import TUP, Order
+from oop.plan import could_promise, frontiers
+from oop.punctuation.patterns import Value
+from oop.stream import Stream
+
+
+def narrowed(
+    stream: Stream, assume: Assume, predicate: Expr | None, called: dict[str, str], linked: Iterable[str]
+) -> tuple[Stream, Assume]:
+    """The rows of a side that P may hold of, as far as it lists values of the order's groups, and the order of these.
+
+    ``called`` are the names of the side's columns in P; ``linked`` columns are asked to equal keys of the other side.
+    """
+    order, linked = assume.order, set(linked)
+    loose = [name for name in order.group_by if name not in linked]
+    if assume.tells_rest or not loose:
+        return stream, assume
+    own = {shown: name for name, shown in called.items() if name in loose}
+    values: dict[str, tuple[Value, ...]] = {}
+    filters = []
+    for term in terms(predicate):
+        name = own.get(_column(term), "")
+        found = _held(listed(term), stream.schema.field(name).type) if name else None
+        if found:
+            values[name] = found
+            filters.append(term.rename(own))
+    stay = tuple(name for name in order.group_by if len(values.get(name, ())) != 1)
+    known = [name for name in stay if name in values]  # of which there are several values
+    if len(values) < len(loose) or (known and (order.on == TUP or len(known) < len(stay))):
+        return stream, assume  # groups that are listed by some columns, and by others not, are not all known
+    groups = (
+        [dict(zip(stay, group, strict=True)) for group in product(*map(values.__getitem__, stay))] if known else None
+    )
+    return stream.filter(reduce(and_, filters)), Assume(Order(order.on, order.slack, stay), groups)
+
+
+def alike(pair: tuple[str, str], left: pa.Schema, right: pa.Schema) -> bool:
+    """Are the columns of one type, so that a group of the one is a group of the other?"""
+    return bool(left.field(pair[0]).type == right.field(pair[1]).type)
+
+
+def check_freed(side: int, stream: Stream, assume: Assume, linked: Pairs, called: dict[str, str]) -> None:
+    """Refuse an order that would never free a row of the other side; ``stream`` is assumed to be in that order."""
+    loose = [name for name in assume.order.group_by if not any(pair[side] == name for pair in linked)]
+    if assume.tells_rest or not loose or _is_promised(stream, assume.order.on):
+        return
+    which, name, mine = ("left", "right")[side], loose[0], called[loose[0]]
+    raise SchemaMismatch(
+        f"the {which} order is by {name!r}, and P does not ask that {mine!r} equals a column of the same type on the "
+        "other side: what is known of a group would free no row there",
+        hint=f"add an equality with oop.col({mine!r}) to P, or list its values there, leave out group_by, promise "
+        f"about {assume.order.on!r} at the source, or say which groups there are, or when one retires: "
+        f"{which}=aurora.Assume(order, groups=[…]), or idle=…",
+    )
+
+
+def _is_promised(stream: Stream, on: str) -> bool:
+    """May something be promised of all rows, whatever their group, before the end? By the sources, say."""
+    node = stream._node
+    bound = frontiers(node, could_promise(node))[id(node)].bound(on)
+    return bound is not None and bound != math.inf
+
+
+def listed(term: Expr) -> tuple[Value, ...] | None:
+    """The values that the one column of a term may have; None if it does not list them.
+
+    >>> from oop.operators.expressions import col
+    >>> listed(col("Sid").isin(["a", "b"])), listed((col("Sid") == "a") | (col("Sid") == "c")), listed(col("Sid") > "a")
+    (('a', 'b'), ('a', 'c'), None)
+    """
+    if isinstance(term, Call) and term.function == "or":
+        each = [listed(arg) for arg in term.args]
+        return None if any(values is None for values in each) else tuple(v for values in each for v in values or ())
+    if isinstance(term, Call) and term.function == "isin" and isinstance(term.options[0], tuple):
+        one = [listed(term.args[0] == value) for value in term.options[0] if value is not None]  # None equals nothing
+        return None if any(values is None for values in one) else tuple(v for values in one for v in values or ())
+    fixed = term.fixed()
+    return tuple(fixed.values()) if len(fixed) == 1 else None
+
+
+def _column(term: Expr) -> str:
+    """The one column of a term; none has the name that stands for several."""
+    names = term.columns()
+    return next(iter(names)) if len(names) == 1 else ""
+
+
+def _held(values: Iterable[Value] | None, type_: pa.DataType) -> tuple[Value, ...]:
+    """The values as a column of that type holds them, each once; none if it cannot hold one of them."""
+    try:
+        return tuple(dict.fromkeys(of_value(value, type_) for value in values or ()))
+    except SchemaMismatch:
+        return ()
