@@ -14,8 +14,6 @@ from oop.operators.input import InputOperator
 from oop.punctuation import END, GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound
-from oop.punctuation.progress import Progress
-from oop.punctuation.progress_groups import Grouped
 
 
 class Pulse:
@@ -61,7 +59,8 @@ class Pulse:
         if not isinstance(operator, InputOperator):
             return None
         given = operator.ports.frontiers[0].bound(operator.spec.time)
-        return self.box.promises_in, self.box.promises_out, given, *map(_place_of, operator.progress)
+        # a policy without groups also promises on the way through a batch what its gate is not asked about
+        return self.box.promises_in, given, operator.gate.offered, *(p.promised for p in operator.progress)
 
     @property
     def promised(self) -> Punctuation | None:
@@ -77,10 +76,3 @@ class Pulse:
             if bound is not None:
                 return Punctuation({operator.spec.time: bound})
         return list(said)[-1] if isinstance(said, GroupPromises) else said
-
-
-def _place_of(progress: Progress) -> Any:
-    """A value that differs once more has been promised."""
-    if isinstance(progress, Grouped):
-        return progress.given_rest, len(progress.given), progress.greatest
-    return progress.promised
