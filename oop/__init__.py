@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from oop.engines.blame import Blame
 from oop.engines.embedded import Embedded, Run
+from oop.engines.health import Health, Silence
 from oop.engines.late import Late
 from oop.engines.schedulers import MinCost, RoundRobin
 from oop.engines.spark.engine import Spark
@@ -40,6 +41,7 @@ from oop.punctuation import (
     END,
     Frontier,
     Punctuation,
+    arrival,
     at_end,
     exact,
     not_in,
@@ -78,6 +80,7 @@ __all__ = [
     "Expr",
     "Flush",
     "Frontier",
+    "Health",
     "Late",
     "LateRow",
     "MinCost",
@@ -91,6 +94,7 @@ __all__ = [
     "RoundRobin",
     "Run",
     "SchemaMismatch",
+    "Silence",
     "SinkError",
     "SourceError",
     "Spark",
@@ -100,6 +104,7 @@ __all__ = [
     "UnknownSource",
     "WrongArgument",
     "aggregate",
+    "arrival",
     "aside",
     "at_end",
     "aurora",

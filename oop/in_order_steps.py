@@ -27,7 +27,7 @@ from oop.operators.project import Project
 from oop.operators.session import Session
 from oop.orders import NO_ORDER, Possible, image_of_order, mixes
 from oop.plan import Node
-from oop.punctuation.policies import Slack
+from oop.punctuation.policies import Arrival, Slack
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ def input_step(spec: Input, node: Node) -> Step:
     # rows behind the greatest so far are late, and do not pass the guard; but policies look at no infinite value
     linear = [a for a, policy in spec.policies if isinstance(policy, Slack) and not policy.bound and policy.by is None]
     ordered = {a for a in linear if a == spec.time or not pa.types.is_floating(node.schema.field(a).type)}
+    ordered |= {a for a, policy in spec.policies if isinstance(policy, Arrival)}  # stamps never decrease
     return Step(spec, [], spec.time, frozenset(ordered | ({SEQ} if spec.numbers else set())))
 
 

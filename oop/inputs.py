@@ -26,6 +26,7 @@ from oop.files import expand, open_file
 from oop.fitting import agreed, difference, fit, settled, text_types
 from oop.frames import frame_schema, is_frame
 from oop.ipc_files import Element, ipc_elements
+from oop.lulls import Lull
 from oop.punctuation import Punctuation
 from oop.ring import SCHEMA as RING_SCHEMA
 from oop.ring import Ring
@@ -49,7 +50,7 @@ class Input:
     of rows where that is written somewhere. Every batch of `elements` has exactly this schema. ``plain`` is data that
     is a list, ``frame`` a Spark DataFrame with its ``channel`` column and the ``channels`` that are known, ``paths``
     are the files that it reads, ``ring`` is one that tells when nothing is there. ``waiting`` says whether the next
-    element is at hand, where that can be known.
+    element is at hand, where that can be known. ``progress`` tells how far it is, ``lull`` whether it is waited for.
 
     >>> import pyarrow as pa
     >>> given = open_input(pa.table({"ts": [1, 2, 3]}))
@@ -73,6 +74,8 @@ class Input:
     paths: tuple[str, ...] = field(default=(), repr=False)
     ring: Ring | None = field(default=None, repr=False)
     waiting: Callable[[], bool] | None = field(default=None, repr=False)
+    progress: Callable[[], Any] | None = field(default=None, repr=False)
+    lull: Lull | None = field(default=None, repr=False)
     used: bool = field(default=False, repr=False, init=False)
 
     def count_rows(self) -> int | None:
@@ -192,10 +195,13 @@ def closing_if_possible(iterator: Iterator[Any]) -> Iterator[None]:
             close()
 
 
-def open_input(data: Any, *, schema: pa.Schema | None = None, batch_rows: int = 65_536) -> Input:
+def open_input(
+    data: Any, *, schema: pa.Schema | None = None, batch_rows: int = 65_536, lull: Lull | None = None
+) -> Input:
     """Make an `Input` of anything a source may be given.
 
-    Without ``schema`` an iterable is read up to its first batch; what was read is kept for the first run.
+    Without ``schema`` an iterable is read up to its first batch; what was read is kept for the first run. ``lull`` is
+    told when one that comes live is waited for.
 
     >>> import pyarrow as pa
     >>> from oop.punctuation import Punctuation
@@ -223,7 +229,7 @@ def open_input(data: Any, *, schema: pa.Schema | None = None, batch_rows: int = 
         return Input(known, "memory", "reader", lambda: ipc_elements(data, "the reader"), batch_rows)
     if isinstance(data, pa.RecordBatchReader):
         known = agreed(data.schema, schema, "reader")
-        return Input(known, "live", "reader", lambda: _batches(data), batch_rows, once=True)
+        return Input(known, "live", "reader", lambda: _watched(_batches(data), lull), batch_rows, once=True)
     if isinstance(data, Ring):
         known = agreed(RING_SCHEMA, schema, "ring")
         return Input(known, "live", "ring", lambda: _waited_for(data), batch_rows, ring=data)
@@ -232,9 +238,9 @@ def open_input(data: Any, *, schema: pa.Schema | None = None, batch_rows: int = 
     if hasattr(data, "__arrow_c_array__"):
         return open_input(_imported(data), schema=schema, batch_rows=batch_rows)
     if isinstance(data, Iterable) and not isinstance(data, bytes | bytearray | dict):
-        return _of_iterable(data, schema, batch_rows)
+        return _of_iterable(data, schema, batch_rows, lull)
     if callable(data):
-        return _of_callable(data, schema, batch_rows)
+        return _of_callable(data, schema, batch_rows, lull)
     raise SourceError(f"cannot read a {type(data).__name__}", hint=_READABLE)
 
 
@@ -307,12 +313,12 @@ def _of_stream(data: Any, declared: pa.Schema | None, batch_rows: int) -> Input:
     return Input(schema, "memory", label, start, batch_rows, rows=rows, peeked=counted(reader))
 
 
-def _of_iterable(data: Iterable[Any], declared: pa.Schema | None, batch_rows: int) -> Input:
+def _of_iterable(data: Iterable[Any], declared: pa.Schema | None, batch_rows: int, lull: Lull | None) -> Input:
     whole = isinstance(data, list | tuple)
     kind: Kind = "memory" if whole else "live"
 
     def start() -> Iterator[Element]:
-        return _normal(data)
+        return _normal(data, lull)
 
     schema, peeked = (declared, None) if declared else _peek(start())
     once = isinstance(data, Iterator)
@@ -337,15 +343,15 @@ def _count_rows(elements: Iterable[Any]) -> int | None:
     return rows
 
 
-def _of_callable(data: Callable[[], Any], declared: pa.Schema | None, batch_rows: int) -> Input:
-    first = None if declared else open_input(data(), batch_rows=batch_rows)
+def _of_callable(data: Callable[[], Any], declared: pa.Schema | None, batch_rows: int, lull: Lull | None) -> Input:
+    first = None if declared else open_input(data(), batch_rows=batch_rows, lull=lull)
     schema = first.schema if first else declared
 
     opened = first
 
     def start() -> Iterator[Element]:
         nonlocal opened
-        opened = open_input(data(), schema=schema, batch_rows=batch_rows)
+        opened = open_input(data(), schema=schema, batch_rows=batch_rows, lull=lull)
         yield from opened.elements()
 
     def waiting() -> bool:
@@ -366,9 +372,13 @@ def _peek(elements: Iterator[Element]) -> tuple[pa.Schema, Iterator[Element]]:
     raise SourceError("the iterable has no batch that shows its schema (was it consumed before?)", hint=hint)
 
 
-def _normal(data: Iterable[Any]) -> Iterator[Element]:
+def _watched(elements: Iterator[Any], lull: Lull | None) -> Iterator[Any]:
+    return elements if lull is None else lull.watch(elements)
+
+
+def _normal(data: Iterable[Any], lull: Lull | None) -> Iterator[Element]:
     """Batches and promises out of an iterable's elements; anything else is an error that says where."""
-    iterator = iter(data)
+    iterator = _watched(iter(data), lull)
     with closing_if_possible(iterator):
         for position, element in enumerate(iterator):
             if isinstance(element, Punctuation):

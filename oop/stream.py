@@ -26,6 +26,7 @@ from oop.operators.project import Project
 from oop.operators.split import Split
 from oop.operators.union import Union
 from oop.plan import Edge, Node, explain, make_node, rebuilt
+from oop.punctuation import Policy
 from oop.punctuation.durations import Duration
 from oop.resampling import make_resample
 from oop.site import user_line
@@ -309,12 +310,14 @@ class Stream:
         """
         return Grouped(self, None, ()).agg(**aggregates)
 
-    def emit(self, when: str | None = None, *, every: Duration | None = None) -> Stream:
+    def emit(self, when: str | None = None, *, every: Duration | None = None, rows: int | None = None) -> Stream:
         """Results before they are complete: a column ``emit`` says "partial" or "final".
 
         ``"on_change"`` shows a result after each batch of rows that changed it; ``every="10s"`` in steps of stream
-        time, as far as rows have come; ``"on_close"`` nothing early. What has not changed is not shown again. Final
-        rows are the same in all three, each exactly once. Only filters and projections may follow partial results.
+        time, as far as rows have come; ``rows=100`` after every so many rows, however they come in batches (behind
+        `oop.aurora.Tumble` those of each window are counted); ``"on_close"`` nothing early. What has not changed is not
+        shown again. Final rows are the same in all of them, each exactly once. Only filters and projections may follow
+        partial results.
 
         >>> import oop
         >>> batches = [pa.record_batch({"ts": [1, 2]}), pa.record_batch({"ts": [3, 12]})]
@@ -323,7 +326,7 @@ class Stream:
         >>> [(r["window_start"], r["n"], r["emit"]) for r in counts.run().to_table().to_pylist()]
         [(0, 2, 'partial'), (0, 3, 'partial'), (10, 1, 'partial'), (0, 3, 'final'), (10, 1, 'final')]
         """
-        return Stream(emitting(self._node, when, every, user_line()), time=self.time)
+        return Stream(emitting(self._node, when, every, rows, user_line()), time=self.time)
 
     def sort(self, *ties: str, on: str | None = None) -> Stream:
         """Rows in order of time, each once no earlier one can come; released batches never go back in time.
@@ -433,6 +436,31 @@ class Stream:
         columns = [(n, col(n)) for n in self.schema.names]
         return numbered(found)._project([*columns, (name, col(SEQ))], ".number")
 
+    def assume(self, policy: Policy, on: str | None = None) -> Stream:
+        """Promises by a policy at this place of a plan, for example behind a union, a join, or a new time column:
+        ``oop.ordered()`` or ``oop.slack(…)`` by time or rows, also by group (papers/004, section 2, option 2).
+
+        Rows are judged as a source with that policy would, in the order in which they come here. Those that break it,
+        or have no value there, are set aside: they are in ``run.late["Assume"]``. What has been promised before holds
+        of the others, so this only adds promises. ``on`` names another attribute than the stream's time, and becomes
+        its time.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [1, 7, 3, 12, 4]}), time="ts", punctuate=None)
+        >>> run = s.assume(oop.slack(5)).window(oop.tumbling(5)).agg(n=oop.count()).run()
+        >>> run.to_table().to_pylist()[0]
+        {'window_start': 0, 'window_end': 5, 'n': 2}
+        >>> run.late["Assume"].to_pylist()
+        [{'ts': 4, 'broke': 'ts < 7', 'late_by': 3.0}]
+        """
+        from oop.assuming import make_assume  # here, as few plans need it: `import oop` should be quick
+
+        try:
+            spec = make_assume(self, policy, on)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        return self._then(spec, f".assume({policy})", time=spec.order.on)
+
     def describe(self, *attributes: str, by: str | Sequence[str] = (), every: Duration | None = None) -> Stream:
         """Only promises about these attributes (default: the stream's time), alone or together; rows pass.
 
@@ -460,6 +488,28 @@ class Stream:
         except OopError as wrong:
             raise wrong.located(site) from None
         return self._then(spec, f".describe({', '.join(names)})", time=self.time)
+
+    def each_window(self, on: str = "window_end") -> Stream:
+        """A promise for each window that closes, behind its rows and before those of the next, for who reads promises:
+        `Run.elements`, or a sink (papers/004, section 5.2). Else one may close several windows at once.
+
+        Rows come window by window; ``on`` is the column that tells windows apart. A row that comes before its window is
+        promised complete waits for that.
+
+        >>> import oop
+        >>> data = [pa.record_batch({"ts": [1, 12, 3]}), oop.Punctuation({"ts": 20})]
+        >>> s = oop.source(data, time="ts", punctuate=oop.punctuated())
+        >>> counts = s.window(oop.tumbling(10)).agg(n=oop.count()).select("window_end", "n").each_window()
+        >>> [e if isinstance(e, oop.Punctuation) else e.to_pylist() for e in counts.run().elements()][:3]
+        [[{'window_end': 10, 'n': 2}], Punctuation(window_end < 20), [{'window_end': 20, 'n': 1}]]
+        """
+        from oop.operators.each_window import each_window  # here, as few plans need it
+
+        try:
+            spec = each_window(on, self.schema)
+        except OopError as wrong:
+            raise wrong.located(user_line()) from None
+        return self._then(spec, ".each_window()", time=self.time)
 
     def late(self, mode: str) -> Stream:
         """The same pipeline with every source treating late rows this way: "drop", "raise" or "admit".

@@ -5,6 +5,9 @@ specification, O, over its input stream discards all tuples in its input stream,
 Nothing is sorted and nothing is held: a row is judged by the rows of its group before it, in the order of their
 arrival. It is to the middle of a plan what an input's guard is to a source; rows that are set aside are in `Run.late`,
 each with the promise that it broke. What the input has promised holds of what is left.
+
+By a policy, rows are judged as a source with that policy judges them: slack by time, too (papers/004, section 2,
+option 2: the bound on disorder is enforced inside the query, for example behind a union).
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from oop.operators.base import Operator, Spec
 from oop.operators.group_values import check_type
 from oop.operators.order import TUP, Order
 from oop.operators.times import check_time_type
-from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
+from oop.punctuation import Frontier, GroupPromises, Interest, Policy, Punctuation
 from oop.punctuation.patterns import Bound, Value
 from oop.punctuation.translate import carry, carry_groups, carry_promise, identity
 
@@ -29,11 +32,15 @@ from oop.punctuation.translate import carry, carry_groups, carry_promise, identi
 @dataclass(frozen=True, eq=False)
 class Assume(Spec):
     """``groups`` are all that there are (of several columns tuples, in the columns' alphabetical order), or ``idle``
-    says when a silent one no longer counts: then all groups together are promised about, too (DESIGN section 3)."""
+    says when a silent one no longer counts: then all groups together are promised about, too (DESIGN section 3). A
+    ``policy``, with durations in the attribute's unit, says itself who is on time; of the order only the columns count
+    then."""
 
     order: Order
     groups: tuple[Value, ...] | None = None
     idle: Bound | None = None
+    policy: Policy | None = None
+    text: str = ""  # the policy as the user wrote it
     name = "Assume"
     sets_aside = True
 
@@ -44,6 +51,8 @@ class Assume(Spec):
     @property
     def tells_rest(self) -> bool:
         """Is there a promise about all rows, whatever their group?"""
+        if self.policy is not None:
+            return self.policy.promises_rest
         return not self.order.group_by or self.groups is not None or self.idle is not None
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
@@ -107,6 +116,8 @@ class Assume(Spec):
         return AssumeOperator(self, inputs)
 
     def describe(self) -> str:
+        if self.policy is not None:
+            return f"Assume {self.text} on {self.order.on}"
         groups = "" if self.groups is None else f", of {', '.join(map(self._show, self.groups))}"
         idle = "" if self.idle is None else f", idle after {self.idle}"
         return f"Assume {self.order}{groups}{idle}"
@@ -119,6 +130,8 @@ class Assume(Spec):
         return f"({', '.join(f'{name} = {value!r}' for name, value in zip(columns, group, strict=True))})"
 
     def promise_note(self) -> str:
+        if self.policy is not None:
+            return f"promises {self.order.on} < what {self.text} allows"
         greatest = f"the greatest but {self.order.slack}" if self.order.slack else "the greatest"
         bound = "the number of rows" if self.order.on == TUP else f"{greatest} so far"
         by = " of each group" if self.order.group_by else ""

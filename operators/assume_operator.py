@@ -134,6 +134,8 @@ class AssumeOperator:
 
 def _start(spec: Assume, schema: pa.Schema) -> OrderProgress:
     order = spec.order
+    if spec.policy is not None:
+        return ByPolicy(spec.policy, order.on)
     if order.on == TUP:
         return ByNumber(order, schema)
     if order.group_by and spec.tells_rest:

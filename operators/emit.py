@@ -3,6 +3,9 @@
 Results so far ("partial") are shown after every batch that changed them, or in steps of stream time. Each result is put
 out once more when it is complete ("final"): those rows are the very answer that there would be without this. A row so
 far never breaks a promise, since what is open is not covered by one.
+
+They may also be shown after every so many rows. That goes by arrival alone, whatever the batches: Aurora's parameter
+that says "when tuples get emitted" (papers/002, section 2.2, second footnote).
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from oop.operators.base import (
 from oop.operators.holding import unique_schema
 from oop.operators.marks import is_partial, keep_late
 from oop.operators.partial_table import Partials
+from oop.operators.row_steps import RowSteps
 from oop.operators.shown import Shown
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
@@ -43,17 +47,22 @@ _SHOWN, _STEP = "shown", "step"
 @dataclass(frozen=True, eq=False)
 class Emit(Spec):
     """``of`` is the aggregate. ``every`` is a step of stream time, in units of the attribute that it aggregates on;
-    else ``when`` is on_close or on_change."""
+    ``rows`` is after how many rows it is looked at; else ``when`` is on_close or on_change."""
 
     of: Spec
     when: str
     every: Bound | None = None
     text: str = ""
+    rows: int | None = None
     name = "Emit"
 
     @property
     def is_early(self) -> bool:
         return self.when != ON_CLOSE
+
+    @property
+    def clocked(self) -> bool:  # type: ignore[override]
+        return self.of.clocked
 
     @property
     def held_back(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -78,7 +87,8 @@ class Emit(Spec):
         return self.of.translate_promise(punct, frontiers, inputs)
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
-        return self.of.shard_columns(inputs)
+        # rows are counted in the order of their arrival: by one worker
+        return None if self.rows is not None else self.of.shard_columns(inputs)
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         return self.of.interests(wanted, inputs)
@@ -89,8 +99,8 @@ class Emit(Spec):
         return asked if on is None else [None if names is None else names | {on} for names in asked]
 
     def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
-        # steps go by the times of rows, which partial aggregates no longer have
-        return None if self.every is not None else self.of.partials(inputs)
+        # steps go by the times of rows, or their number, which partial aggregates no longer have
+        return None if self.every is not None or self.rows is not None else self.of.partials(inputs)
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         # what shows results so far need not wait for a promise
@@ -114,6 +124,7 @@ class EmitOperator(Around):
         self.on, identity = spec.of.early()
         self.shown = Shown(spec.of.schema(inputs), identity)
         self.step: int | None = None
+        self.count = RowSteps(spec.rows, self.of) if spec.rows is not None else None
 
     @property
     def ports(self) -> Ports:
@@ -141,12 +152,21 @@ class EmitOperator(Around):
         return found
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if self.count is not None:
+            for piece, due in self.count.pieces(batch):
+                yield from self._final(self.of.process_batch(piece, port))
+                if due:
+                    yield from self._so_far()
+            return
         yield from self._final(self.of.process_batch(batch, port))
         if self.spec.is_early and self._is_due(batch):
-            for results in self.of.open_results():
-                news = self.shown.news(results)
-                if news.num_rows:
-                    yield self._said(news, PARTIAL)
+            yield from self._so_far()
+
+    def _so_far(self) -> Iterator[Element]:
+        for results in self.of.open_results():
+            news = self.shown.news(results)
+            if news.num_rows:
+                yield self._said(news, PARTIAL)
 
     def _is_due(self, batch: pa.RecordBatch) -> bool:
         """After every batch, or when rows have reached a new step of time."""
@@ -187,7 +207,7 @@ class EmitOperator(Around):
 
     def save(self) -> Iterator[Part]:
         yield from self.of.save()
-        yield text_part(_STEP, self.step)
+        yield text_part(_STEP, self.step if self.count is None else self.count.state())
         if self.shown.changed:
             yield _SHOWN, self.shown.rows()
             self.shown.changed = False
@@ -198,7 +218,10 @@ class EmitOperator(Around):
         self.of.load(found.items())
         if step is not None:
             said = read_text(step)
-            assert said is None or isinstance(said, int)
-            self.step = said
+            if self.count is not None:
+                self.count.restore(said)
+            else:
+                assert said is None or isinstance(said, int)
+                self.step = said
         if shown is not None:
             self.shown.load(shown)

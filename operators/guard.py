@@ -107,7 +107,7 @@ class Guard:
         rows = batch if counts is None else batch.filter(pa.array(counts))
         times = views.times(rows.column(progress.attribute))
         arrivals = self._arrivals(progress)
-        bounds = self._prefix_bounds(progress, times, rows)
+        bounds = self.prefix_bounds(progress, times, rows)
         late = self.kernels.mark_late(times, bounds)
         greater = None
         if arrivals is not None:
@@ -132,7 +132,8 @@ class Guard:
             found = self.arrivals[progress.attribute] = Arrivals(tracker.n, self.first_row, tracker.greatest)
         return found
 
-    def _prefix_bounds(self, progress: Progress, times: np.ndarray, rows: pa.RecordBatch) -> np.ndarray:
+    def prefix_bounds(self, progress: Progress, times: np.ndarray, rows: pa.RecordBatch) -> np.ndarray:
+        """For each row the bound that the rows before it imply; ``progress`` has seen them all then."""
         if type(progress) is Linear:
             tracker = progress.tracker
             if isinstance(tracker, NthGreatest):

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from oop.errors import LateRow, OopError, SchemaMismatch, TimeError, UnknownColumn
 from oop.kernels import views
+from oop.operators.arrival import CLOCK
 from oop.operators.base import FRONTIERS, Element, Operator, Part, Ports, Spec, read_text, text_part
 from oop.operators.group_values import check_type, of_value
 from oop.operators.guard import Broken, Cut, Guard
@@ -25,8 +27,8 @@ from oop.operators.times import check_time_type, physical
 from oop.operators.train import Train, couple
 from oop.punctuation import END, Frontier, Gate, Interest, Policy, Punctuation
 from oop.punctuation.patterns import Bound, Equal, NotIn, Value
-from oop.punctuation.policies import AtEnd, Punctuated
-from oop.punctuation.progress import Linear, Progress
+from oop.punctuation.policies import Arrival, AtEnd, Punctuated
+from oop.punctuation.progress import Arrived, Linear, Progress
 
 LATE_MODES = ("drop", "raise", "admit")
 NULL_MODES = ("raise", "aside")
@@ -48,6 +50,8 @@ class Input(Spec):
     account: bool = False
     """Do late rows travel on to be counted where their windows are?"""
     numbers: bool = False
+    polled: bool = False
+    """Is it asked how far it is, while it has nothing to read?"""
     name = "Source"
     numbers_rows = True
 
@@ -55,7 +59,7 @@ class Input(Spec):
         return replace(self, late=mode)
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
-        schema = inputs[0]
+        schema = with_arrival(inputs[0], self.policies)
         for name in (self.time, *(a for a, _ in self.policies)):
             if name not in schema.names:
                 raise UnknownColumn.of(name, schema.names)
@@ -80,6 +84,8 @@ class Input(Spec):
         Groups, and several attributes together, may be ``ahead`` of all rows.
         """
         frontier = Frontier.of(promised(bound)) if self.numbers else Frontier()  # whatever the policies
+        if self.polled:
+            frontier.advance(Punctuation({self.time: bound}))
         for attribute, policy in self.policies:
             if isinstance(policy, AtEnd):
                 frontier.advance(END)
@@ -99,18 +105,23 @@ class Input(Spec):
 
     def describe(self) -> str:
         numbers = "   rows numbered" if self.numbers else ""
-        return f"Source {self.source}   {self.text or 'no promises'}   late: {self.late}{numbers}"
+        said = ", ".join(filter(None, (self.text, "polled" if self.polled else ""))) or "no promises"
+        return f"Source {self.source}   {said}   late: {self.late}{numbers}"
 
 
 class InputOperator:
     def __init__(self, spec: Input, inputs: Sequence[pa.Schema], interests: Iterable[Interest] | None = None) -> None:
         self.spec = spec
         spec.schema(inputs)
-        self.output = inputs[0]  # without the number: what is guarded, and kept of late rows
+        # without the number: what is guarded, and kept of late rows
+        self.output = with_arrival(inputs[0], spec.policies)
         self.progress = [p.start(a) for a, p in spec.policies]
         self.guard = Guard(self.progress, spec.time)
         self.punctuated = any(isinstance(p, Punctuated) for _, p in spec.policies)
         self.clocked = [p for p in self.progress if p.ticks]
+        self.arrivals = [p for p in self.progress if isinstance(p, Arrived)]
+        self.now: Callable[[pa.DataType], Bound] | None = None
+        """Reads the run's clock; the engine puts it there, for rows that are stamped."""
         self.ports = Ports(spec, inputs)
         self.gate = Gate(interests)
         self.ledger = Ledger(self.output)
@@ -133,7 +144,15 @@ class InputOperator:
         return self.ledger.nbytes
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
-        return self._process(batch, ())
+        return self._process(self._stamped(batch), ())
+
+    def _stamped(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """With when it came in, in every column that is for that."""
+        for progress in self.arrivals:
+            assert self.now is not None, "rows are stamped by the clock of an engine"
+            at = pa.scalar(progress.stamp(self.now(CLOCK)), CLOCK)
+            batch = batch.append_column(pa.field(progress.attribute, CLOCK), pa.repeat(at, batch.num_rows))
+        return batch
 
     def _process(self, batch: pa.RecordBatch, ends: Sequence[int]) -> Iterator[Element]:
         """``ends`` are those of the batches that were coupled into this one."""
@@ -173,14 +192,16 @@ class InputOperator:
 
         The same rows are late as one by one, and the same promises leave, if some a little later.
         """
+        if self.arrivals:
+            elements = [e if isinstance(e, Punctuation) else self._stamped(e) for e in elements]
         train = couple(elements, self.output) if len(elements) > 1 else None
-        alone = all(type(p) in (Progress, Linear) for p in self.progress) and len(self.progress) <= 1
+        alone = all(type(p) in (Progress, Linear, Arrived) for p in self.progress) and len(self.progress) <= 1
         if train is None or not (self._is_plain(train) if train.promises else alone):
             for element in elements:
                 if isinstance(element, Punctuation):
                     yield from self.process_punctuation(element)
                 else:
-                    yield from self.process_batch(element)
+                    yield from self._process(element, ())
         elif train.promises == 0:
             yield from self._process(train.rows, train.ends)
         else:
@@ -304,7 +325,17 @@ class InputOperator:
                     hint="pass punctuate=oop.punctuated()",
                 )
             punct = normalise(punct, self.output)
-        if self.ports.advance(punct, port):
+        yield from self.take_promise(punct)
+
+    def answer(self, said: Any) -> Punctuation:
+        """What a source said of itself when it was asked, as a promise: a bound on the time, or a promise."""
+        punct = said if isinstance(said, Punctuation) else Punctuation({self.spec.time: said})
+        return punct if punct.is_end else normalise(punct, self.output)
+
+    def take_promise(self, punct: Punctuation) -> Iterator[Element]:
+        """A promise of the data, or of a source that was asked (papers/004, section 3.2); one that goes back says
+        nothing."""
+        if self.ports.advance(punct, 0):
             yield from self.ports.as_they_leave(self.gate.through([punct]))
 
     def tick(self, now: Callable[[pa.DataType], Bound]) -> Iterator[Element]:
@@ -341,6 +372,24 @@ class InputOperator:
                 self.gate.restore(Frontier.from_json(said["passed"]), Frontier.from_json(said["held"]))
                 self.rows_seen = said["rows"]
                 self.guard.resume(self.rows_seen)
+
+
+def with_arrival(schema: pa.Schema, policies: Iterable[tuple[str, object]]) -> pa.Schema:
+    """The columns of rows that have been stamped: those of the data, and one for each policy `arrival`.
+
+    >>> import oop
+    >>> with_arrival(pa.schema({"v": pa.int64()}), [("at", oop.arrival())]).names
+    ['v', 'at']
+    """
+    for name, policy in policies:
+        if isinstance(policy, Arrival):
+            if name in schema.names:
+                raise SchemaMismatch(
+                    f"the data has a column {name!r} of its own, and arrival() makes one",
+                    hint="name a column that the data does not have",
+                )
+            schema = schema.append(pa.field(name, CLOCK))
+    return schema
 
 
 def _fits_int64(bound: Bound | None) -> bool:

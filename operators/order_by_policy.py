@@ -1,8 +1,9 @@
-"""An order whose groups are known, or retire: all groups together are promised about too (DESIGN section 3)."""
+"""Who is in order by a policy, as a source judges its rows: slack by time, orders whose groups are known, or retire, so
+that all groups together are promised about too (DESIGN section 3)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.base import Part, read_text, text_part
-from oop.operators.group_bounds import prefix_bounds_grouped
+from oop.operators.guard import Guard
 from oop.operators.order_progress import GROUPS, OrderProgress
 from oop.punctuation import Policy
 from oop.punctuation.group_promises import Promise
+from oop.punctuation.progress import Linear
 from oop.punctuation.progress_groups import Grouped
 from oop.punctuation.trackers import NthGreatest, Tracker
 
@@ -21,26 +23,37 @@ _TRACKER, _VALUE = 64, 40  # bytes of a group, and of each number that is kept o
 
 
 class ByPolicy(OrderProgress):
-    """Groups that are known, or that retire, so that something can be promised about all rows, as a source does it
-    (DESIGN section 3)."""
+    """What a source with that policy would say of the same rows (papers/004, section 3.2).
+
+    >>> import oop
+    >>> seen = ByPolicy(oop.slack(3), "ts")
+    >>> seen.observe(pa.record_batch({"ts": [7, 5, 3]}))[1:].tolist(), list(seen.promises())
+    ([4, 4], [Punctuation(ts < 4)])
+    """
 
     def __init__(self, policy: Policy, on: str) -> None:
-        self.progress = Grouped(policy, on)
-        self._bytes, self._rows = 0, len(self.progress.trackers)  # as last counted, and rows since
+        self.progress = policy.start(on)
+        self.guard = Guard([self.progress], on)
+        self._bytes, self._rows = 0, len(self._trackers())  # as last counted, and rows since
 
     @property
     def nbytes(self) -> int:
         """Asked for after every batch: groups are counted anew when as many rows have come as there are groups, and
         in between each row is taken for a group of its own."""
-        trackers = self.progress.trackers
+        if isinstance(self.progress, Linear):
+            return _size(self.progress.tracker)
+        trackers = self._trackers()
         if self._rows >= len(trackers):
-            self._bytes, self._rows = sum(map(_size, trackers.values())), 0
+            self._bytes, self._rows = sum(map(_size, trackers)), 0
         return self._bytes + self._rows * (_TRACKER + _VALUE)
+
+    def _trackers(self) -> Collection[Tracker]:
+        return self.progress.trackers.values() if isinstance(self.progress, Grouped) else ()
 
     def observe(self, batch: pa.RecordBatch) -> np.ndarray:
         self._rows += batch.num_rows
         times = views.times(batch.column(self.progress.attribute))
-        return prefix_bounds_grouped(self.progress, times, *map(batch.column, self.progress.columns))
+        return self.guard.prefix_bounds(self.progress, times, batch)
 
     def promises(self) -> Iterator[Promise]:
         return self.progress.together()
@@ -53,7 +66,7 @@ class ByPolicy(OrderProgress):
         if part is not None:
             said: Any = read_text(part)
             self.progress.restore(said)
-            self._rows = len(self.progress.trackers)
+            self._rows = len(self._trackers())
 
 
 def _size(tracker: Tracker) -> int:

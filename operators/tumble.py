@@ -61,6 +61,9 @@ class Tumble(Spec):
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))]
 
+    def early(self) -> tuple[str | None, tuple[str, ...]]:
+        return None, self.keys  # one window is open at a time
+
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return TumbleOperator(self, inputs)
 
@@ -93,7 +96,7 @@ class TumbleOperator(Holding):
             batch = self.keep_usable(batch, ~covered(self._own(), batch.select(list(self.keys))))
         if not batch.num_rows:
             return
-        runs = self._runs(batch)
+        runs = self.windows_of(batch)
         last = int(runs[-1])
         if self.timed_out:  # what would have contributed
             ignored = runs == self.run
@@ -107,7 +110,7 @@ class TumbleOperator(Holding):
             yield from self._leave(last)
             self.run = last
 
-    def _runs(self, batch: pa.RecordBatch) -> np.ndarray:
+    def windows_of(self, batch: pa.RecordBatch) -> np.ndarray:
         """The number of each row's window: it grows where the values are others than those of the row before."""
         table = KeyTable(self.store.shape.kinds)
         before = -1
@@ -155,6 +158,11 @@ class TumbleOperator(Holding):
             (table,) = self.store.tables.values()
             yield pa.RecordBatch.from_arrays(table.copy().results(), schema=self.output)
             self.timed_out = True
+
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        if self.buffered_rows:
+            for table in self.store.tables.values():
+                yield pa.RecordBatch.from_arrays(table.copy().results(), schema=self.output)
 
     def oldest(self) -> Held | None:
         if not self.buffered_rows:

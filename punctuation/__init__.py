@@ -9,7 +9,7 @@ from oop.punctuation.frontier import Frontier
 from oop.punctuation.group_promises import GroupPromises
 from oop.punctuation.interest import Gate, Interest
 from oop.punctuation.patterns import Below, Equal, NotIn, not_in
-from oop.punctuation.policies import Policy, at_end, exact, ordered, punctuated, slack, timer
+from oop.punctuation.policies import Policy, arrival, at_end, exact, ordered, punctuated, slack, timer
 from oop.punctuation.promise import END, Punctuation
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "NotIn",
     "Policy",
     "Punctuation",
+    "arrival",
     "at_end",
     "exact",
     "not_in",

@@ -150,6 +150,7 @@ class Gate:
         self.interests = None if interests is None else (*interests, THE_END)
         self.passed = Frontier()
         self.held = Frontier()  # what waits to be rolled up
+        self.offered = 0  # how often something came, whether it helped or not
         self._known = [Frontier() for _ in self.interests or ()]  # what each consumer made of what has passed
 
     def passes(self, promise: Punctuation) -> bool:
@@ -160,6 +161,7 @@ class Gate:
         """What leaves when these have come."""
         rising = False
         for promise in promises:
+            self.offered += 1
             if isinstance(promise, GroupPromises):
                 rising |= self._holds(promise)
                 new = self._take_groups(promise)

@@ -9,6 +9,7 @@ A policy is a value; `start` gives its running instance for one attribute. Each 
 - `timer(every, lull)`: by the wall clock; a silent input does not hold the others up.
 - `at_end()`: nothing is promised until the input ends.
 - `exact()`: the least value still to come, of data that can be read twice: for tests and experiments.
+- `arrival()`: rows are stamped when they come in; none is late, but the answer depends on when they came.
 
 >>> s = slack(5).start("ts")
 >>> s.observe([7, 3, 1])       # the bound that the rows before each row imply
@@ -190,6 +191,14 @@ class Exact(Policy):
         return f"exact{self._suffix()}"
 
 
+@dataclass(frozen=True)
+class Arrival(Policy):
+    """The attribute is made by the source: what the clock shows when a row comes in."""
+
+    def __str__(self) -> str:
+        return "arrival"
+
+
 def ordered(
     every: Duration | None = None,
     *,
@@ -270,10 +279,26 @@ def at_end() -> Policy:
 
 
 def exact(*, by: By | None = None) -> Policy:
-    """The low-water mark itself (papers/004, Eq. 1): after each batch, the least value still to come. For data that can
-    be read twice: files, tables, lists.
+    """The low-water mark itself (papers/004, Eq. 1): before each batch, the least value still to come. The data is read
+    twice, so it must be files, tables or lists.
 
     >>> str(exact(by="link"))
     'exact by link'
     """
     return Exact(by=named_by(by))
+
+
+def arrival() -> Policy:
+    """Rows are stamped with the engine's clock as they come in (papers/004, section 4.2: windows on arrival time).
+
+    It is declared for a column that the data does not have: that is where the stamp goes. Stamps never decrease, so
+    what the clock shows is promised about them, in a lull as well; no row is late.
+
+    >>> import pyarrow as pa, oop
+    >>> from oop.testing import ManualClock
+    >>> s = oop.source(pa.table({"v": [7, 8]}), time="at", punctuate=oop.arrival())
+    >>> counts = s.window(oop.tumbling("1s")).agg(n=oop.count())
+    >>> counts.run(oop.Embedded(clock=ManualClock(1_500_000))).to_table().to_pydict()
+    {'window_start': [datetime.datetime(1970, 1, 1, 0, 0, 1)], 'window_end': [...], 'n': [2]}
+    """
+    return Arrival()

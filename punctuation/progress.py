@@ -16,7 +16,7 @@ from typing import Any
 
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, Value
-from oop.punctuation.policies import AtEnd, Policy, Punctuated, Timer
+from oop.punctuation.policies import Arrival, AtEnd, Policy, Punctuated, Timer
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.trackers import no_time, number, start_tracker
 
@@ -149,11 +149,49 @@ class Clocked(Linear):
         self.ticked, self.last = state["ticked"], state["last"]
 
 
+class Arrived(Progress):
+    """arrival: the clock says how far it is, and rows are stamped by it as they come. It never goes back, also where
+    the clock does.
+
+    >>> arrived = Arrived(Arrival(), "at")
+    >>> arrived.stamp(7), arrived.stamp(5), list(arrived.promises())
+    (7, 7, [Punctuation(at < 7)])
+    """
+
+    ticks = True
+
+    def __init__(self, policy: Policy, attribute: str) -> None:
+        super().__init__(policy, attribute)
+        self.seen: Bound | None = None
+
+    def stamp(self, now: Bound) -> Bound:
+        """What a row gets that comes in now."""
+        self.seen = now if self.seen is None else max(self.seen, now)
+        return self.seen
+
+    def tick(self, now: Bound) -> None:
+        self.stamp(now)
+
+    def promises(self) -> Iterator[Punctuation]:
+        if self.due(self.seen, self.promised):
+            assert self.seen is not None
+            self.promised = self.seen
+            yield Punctuation({self.attribute: self.seen})
+
+    def state(self) -> Any:
+        return [self.promised, self.seen]
+
+    def restore(self, state: Any) -> None:
+        self.promised, self.seen = state
+
+
 def start(policy: Policy, attribute: str) -> Progress:
     """The running instance of a policy whose durations are numbers."""
     from oop.punctuation.clocked_groups import ClockedGroups  # which, and the next, are made of the classes above
     from oop.punctuation.progress_groups import Grouped
 
+    if isinstance(policy, Arrival):
+        return Arrived(policy, attribute)
     if isinstance(policy, AtEnd | Punctuated):
         return Progress(policy, attribute)
     if isinstance(policy, Timer):

@@ -11,6 +11,7 @@ from oop.operators import tumble
 from oop.operators.aggregates import ACCOUNTS
 from oop.operators.aggregates import Aggregate as Function
 from oop.operators.arrival import timeout_in
+from oop.operators.emit import ON_CHANGE, ON_CLOSE
 from oop.operators.expressions import Expr
 from oop.operators.order import named_columns
 from oop.punctuation.durations import Duration
@@ -28,19 +29,31 @@ class Tumble:
     has been open for longer, by the clock, comes out early, and rows that would still have belonged to it are ignored
     and counted (``late_unused`` in `Run.metrics`).
 
+    ``emit`` says when results are put out: if nothing is said, whenever a window is complete. A number shows the open
+    window after every so many of its rows, ``"on_change"`` after every batch that changed it, as `Stream.emit` does: a
+    column ``emit`` says "partial" or "final", and final rows are the same as without it.
+
     >>> import pyarrow as pa, oop
     >>> s = oop.source(pa.table({"A": [1, 1, 2, 1], "B": [2, 3, 2, 1]}), time="A", punctuate=None)
     >>> Tumble({"Result": oop.mean("B")}, "A")(s).run().to_table().to_pylist()
     [{'A': 1, 'Result': 2.5}, {'A': 2, 'Result': 2.0}, {'A': 1, 'Result': 1.0}]
+    >>> shown = Tumble({"Result": oop.mean("B")}, "A", emit=1)(s).run().to_table().to_pylist()
+    >>> [(row["A"], row["Result"], row["emit"]) for row in shown[:3]]
+    [(1, 2.0, 'partial'), (1, 2.5, 'partial'), (1, 2.5, 'final')]
     """
 
     def __init__(
-        self, F: Mapping[str, Function], group_by: str | Iterable[str] = (), timeout: Duration | None = None
+        self,
+        F: Mapping[str, Function],
+        group_by: str | Iterable[str] = (),
+        timeout: Duration | None = None,
+        emit: str | int | None = None,
     ) -> None:
         self.functions = named_functions(F)
         self.keys = named_columns(group_by)
         self.timeout = None if timeout is None else timeout_in(timeout)
         self._given = timeout
+        self.emit = _emission(emit)
 
     def __call__(self, stream: Stream) -> Stream:
         check_stream(stream)
@@ -53,7 +66,10 @@ class Tumble:
             raise error.located(user_line()) from None
         spec = tumble.Tumble(self.keys, functions, self.timeout)
         call = f"Tumble({', '.join(f'{n}={f.function}' for n, f in functions)})"
-        return stream._then(spec, call, time=stream.time if stream.time in self.keys else None)
+        found = stream._then(spec, call, time=stream.time if stream.time in self.keys else None)
+        if isinstance(self.emit, int):
+            return found.emit(rows=self.emit)
+        return found if self.emit is None else found.emit(self.emit)
 
     @staticmethod
     def _over(stream: Stream, function: Function) -> Function:
@@ -71,7 +87,7 @@ class Tumble:
         >>> Tumble({"cnt": oop.count(), "most": oop.max("B")}, "A").combined.functions
         {'cnt': Aggregate(function='sum', of=cnt, ...), 'most': Aggregate(function='max', of=most, ...)}
         """
-        return Tumble({n: f.combine(n) for n, f in self.functions.items()}, self.keys, self._given)
+        return Tumble({n: f.combine(n) for n, f in self.functions.items()}, self.keys, self._given, self.emit)
 
     def merge(self, *parts: Stream, sort: Sort | None = None) -> Stream:
         """The results of several such boxes, each for some of the rows, as if there had been one (figure 6).
@@ -102,9 +118,22 @@ class Tumble:
 
         def applied(stream: Stream) -> Stream:
             check_stream(stream)
-            return self.merge(*map(self, Filter(predicate)(stream)), sort=sort)
+            # only the last box shows results before they are complete
+            part = Tumble(self.functions, self.keys, self._given)
+            return self.merge(*map(part, Filter(predicate)(stream)), sort=sort)
 
         return applied
+
+
+def _emission(emit: object) -> str | int | None:
+    if emit is None or emit in (ON_CLOSE, ON_CHANGE):
+        return emit  # type: ignore[return-value]
+    if isinstance(emit, bool) or not isinstance(emit, int) or emit < 1:
+        raise wrong(
+            f"emit= says when results are put out, not {emit!r}",
+            f"write emit=10 (after every ten rows of a window), emit={ON_CHANGE!r} or emit={ON_CLOSE!r}",
+        )
+    return emit
 
 
 def _check_sort(sort: object) -> None:

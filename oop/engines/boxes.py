@@ -49,6 +49,14 @@ class Notes(Protocol):
     def note_groups(self, promises: GroupPromises) -> None: ...
 
 
+class Pulse(Protocol):
+    """Whoever is told of each promise that comes to a box, or leaves it (`pulses.py`)."""
+
+    def came(self) -> None: ...
+
+    def left(self, promise: Promise) -> None: ...
+
+
 @dataclass(eq=False)
 class Box:
     """A running operator with what it reads and feeds. ``check`` watches that it keeps its own promises.
@@ -79,6 +87,7 @@ class Box:
     held: int = 0
     failed: bool = False
     stamps: Notes | None = None  # of a source: when it promised
+    pulse: Pulse | None = None  # where someone asks: when it promised, and how long promises waited
     pending: Iterator[Element] | None = None
     unfinished: bool = False  # its last turn ended before what it had to do
     round: int = 0  # in which it had a turn
@@ -170,6 +179,8 @@ class Box:
         else:
             self.measure()  # a promise is about to free what has been taken: this is where a peak is
             self.promises_in += 1
+            if self.pulse is not None:
+                self.pulse.came()
             self._go_on(self.operator.process_punctuation(element, port))
 
     def process_train(self, elements: list[Element]) -> int:
@@ -188,6 +199,8 @@ class Box:
         assert self.trains is not None
         self.measure()
         self.promises_in += sum(map(count_promises, promises))
+        if self.pulse is not None:
+            self.pulse.came()
         train: Any = promises if self.couples else list(one_by_one(promises))
         self._go_on(self.trains.process_punctuations(train, port))
 
@@ -240,11 +253,15 @@ class Box:
             self.frontier.advance_groups(element)
             if self.stamps is not None:
                 self.stamps.note_groups(element)
+            if self.pulse is not None:
+                self.pulse.left(element)
         elif isinstance(element, Punctuation):
             self.promises_out += 1
             self.frontier.advance(element)
             if self.stamps is not None:
                 self.stamps.note(element)
+            if self.pulse is not None:
+                self.pulse.left(element)
         elif element.num_rows > self.batch_rows:
             for part in cut(element, self.batch_rows):
                 self._put(part)

@@ -21,15 +21,17 @@ from oop.engines.arcs import Arc
 from oop.engines.blame import Blame
 from oop.engines.boxes import Box, Gauge
 from oop.engines.feeds import DirectFeed, Done, Failed, Feed, RingFeed, ThreadFeed, Train
+from oop.engines.health import Health, Monitor, OnSilent, silent_span
 from oop.engines.late import Late
 from oop.engines.metrics import Metrics, gather
+from oop.engines.polling import Poll
 from oop.engines.pool import Pool
 from oop.engines.schedulers import MinCost, Scheduler
 from oop.engines.sharded import SLICES, Sharded, ledgers_of
 from oop.engines.sharded_boxes import SHARDED_TRAIN_ROWS, ShardedBox
 from oop.engines.stamps import Stamps
 from oop.engines.tracing import find_blame
-from oop.errors import OopError
+from oop.errors import OopError, WrongArgument
 from oop.operators.arrival import CLOCK, arrives_at
 from oop.operators.base import BATCH_ROWS, Asks, Element, Narrowing
 from oop.operators.input import InputOperator
@@ -38,7 +40,9 @@ from oop.operators.qos import ENTERED, ReadsClock
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
 from oop.preaggregating import notes, preaggregated
 from oop.punctuation import END, GroupPromises, Punctuation
+from oop.punctuation.durations import Duration
 from oop.sinks import open_sink
+from oop.site import user_line
 
 _MANY_ROWS = 1_000_000
 _MOST_THREADS = 4  # unless asked for: between kernels they wait for one interpreter
@@ -62,6 +66,10 @@ class Embedded:
     ``batch_rows`` is the most that any batch has, on the way and in the result. A window of very many groups leaves in
     such slices, and between two of them the engine looks after inputs that say that something waits: those with a
     reader, and iterables with an attribute ``waiting``. Smaller slices are shorter pauses.
+
+    ``silent_for="10s"`` watches for inputs that have promised nothing for so long by the clock, and for operators that
+    have not answered a promise for so long: ``Run.health`` tells of all of them, and ``on_silent`` is called with an
+    `oop.Silence` when one falls silent, and when that is over. Live inputs then have readers.
 
     ``queue_rows`` is how many rows may wait before an operator (default: half a million). A queue that is full pushes
     back on who feeds it, and at last on the source.
@@ -87,6 +95,8 @@ class Embedded:
         latency: bool = False,
         batch_rows: int = BATCH_ROWS,
         queue_rows: int | None = None,
+        silent_for: Duration | None = None,
+        on_silent: OnSilent | None = None,
     ) -> None:
         if threads is not None:
             _check_count("threads", threads)
@@ -95,6 +105,10 @@ class Embedded:
             _check_count("queue_rows", queue_rows)
         if scheduler is not None and not callable(getattr(scheduler, "turn", None)):
             raise ValueError(f"a scheduler has a method turn, as oop.RoundRobin() does; not {scheduler!r}")
+        if on_silent is not None and (silent_for is None or not callable(on_silent)):
+            raise ValueError(f"on_silent= is a callable, and goes with silent_for=; not {on_silent!r}")
+        self.silent_for = None if silent_for is None else silent_span(silent_for)
+        self.on_silent = on_silent
         self.threads = threads
         self.scheduler = scheduler or MinCost()
         self.clock = clock or WallClock()
@@ -178,6 +192,8 @@ class _Source:
         self.box = box
         self.feed = feed
         self.done = False
+        data = box.node.data
+        self.asked = None if data is None or data.progress is None else Poll(box.node, data)
 
     @property
     def operator(self) -> InputOperator:
@@ -193,6 +209,19 @@ class _Source:
         """Let timers look at the clock; not while rows that have arrived still wait, or it would make them late."""
         if self.operator.clocked and not self.done and not self.feed.waiting:
             self.box.emit(self.operator.tick(clock.now))
+
+    def poll(self) -> None:
+        """Ask the source how far it is; nothing of it waits to be read."""
+        thread = self.feed.thread if isinstance(self.feed, ThreadFeed) else None
+        said = None if self.asked is None else self.asked.ask(None if thread is None else thread.ident)
+        if said is None or self.asked is None:
+            return
+        try:
+            promise = self.operator.answer(said)
+        except (OopError, TypeError, ValueError) as wrong:
+            raise self.asked.refused(said, wrong).located(self.box.node.site) from wrong
+        self.done = promise.is_end
+        self.box.emit(self.operator.take_promise(promise))
 
 
 class Run:
@@ -228,6 +257,8 @@ class Run:
         # what crosses to threads together is not to be parted by turns
         self._turn_rows = max(SLICES * engine.batch_rows, 0 if self._pool is None else SHARDED_TRAIN_ROWS)
         self._boxes, self._sources = self._build(root, engine)
+        silent_for = engine.silent_for
+        self._monitor = None if silent_for is None else Monitor(self._boxes, self._clock, silent_for, engine.on_silent)
         self._there_and_back = self._boxes[::-1] + self._boxes
         self._train: int | None = getattr(self._scheduler, "train", None)
         self._rounds = 0
@@ -253,6 +284,7 @@ class Run:
                 operator.ask(wanted[id(node)])
             if isinstance(operator, InputOperator):
                 inputs.append(box)
+                operator.now = self._clock.now
                 box.stamps = Stamps(box, self._clock, node.schema.field(operator.spec.time).type)
                 for progress in operator.clocked:  # refuses a clock that cannot count in the column's unit
                     self._clock.now(node.schema.field(progress.attribute).type)
@@ -263,7 +295,7 @@ class Run:
                 self._clocked.append(box)
                 timers = True
         boxes[id(root)].outputs.append(self._result)
-        threaded = engine.readers or (timers and self._clock.live)
+        threaded = engine.readers or engine.silent_for is not None or (timers and self._clock.live)
         return list(boxes.values()), [self._source(box, threaded) for box in inputs]
 
     def _box(self, node: Node, check: bool) -> Box:
@@ -285,7 +317,7 @@ class Run:
         if data.ring is not None:
             self._pause = min(self._pause, data.ring.pause)
             return _Source(box, RingFeed(trains, data.ring))
-        live = threaded and data.kind == "live"
+        live = (threaded or data.progress is not None) and data.kind == "live"
         return _Source(box, ThreadFeed(trains, self._arrived) if live else DirectFeed(trains, data.waiting))
 
     def _drive(self) -> Iterator[Element | GroupPromises]:
@@ -331,6 +363,7 @@ class Run:
                     break
                 train = source.feed.next()
                 if train is None:
+                    self._guarded(source.box, source.poll)
                     break
                 any_read = True
                 rows += self._guarded(source.box, partial(self._take, source, train)) or 0
@@ -340,7 +373,16 @@ class Run:
                     break  # the next element may be long in coming
                 rows += _ELEMENT_ROWS if releasing else 0
             self._guarded(source.box, partial(source.tick, self._clock))
+        if self._monitor is not None:  # after reading: what waited while nobody drove the run is no silence
+            self._watch(self._monitor)
         return any_read
+
+    def _watch(self, monitor: Monitor) -> None:
+        """An error of who is told ends the run, once what came before it has left."""
+        try:
+            monitor.look()
+        except Exception as error:
+            self._failure = self._failure or error
 
     def _tick(self) -> None:
         """Let operators look at the clock; not while rows wait in front of them, which arrived before."""
@@ -502,6 +544,27 @@ class Run:
         for box in self._boxes:
             self._guarded(box, box.finish)
         return find_blame(self._boxes)
+
+    @property
+    def health(self) -> Health:
+        """For each input and operator what it last promised, when, and how long promises wait in it; where it is asked
+        for by ``oop.Embedded(silent_for=…)``.
+
+        >>> import oop
+        >>> from oop.testing import ManualClock
+        >>> s = oop.source(pa.table({"ts": [1, 12]}), time="ts", punctuate=oop.ordered(), name="north")
+        >>> run = s.filter(oop.col("ts") > 0).run(oop.Embedded(silent_for="10s", clock=ManualClock(0)))
+        >>> _ = run.to_table()
+        >>> run.health.box("Filter").pace.answers, run.health.silent
+        (2, ())
+        """
+        if self._monitor is None:
+            raise WrongArgument(
+                "nobody watches this run: when its inputs and operators promised was not noted",
+                at=user_line(),
+                hint="run it with oop.Embedded(silent_for='10s')",
+            )
+        return self._monitor.health()
 
     @property
     def metrics(self) -> Metrics:

@@ -237,7 +237,7 @@ def _attributes(spec: object) -> list[str]:
     """What a source promises about; one that promises nothing before its end, nothing."""
     assert isinstance(spec, Input)
     policies = [(a, p) for a, p in spec.policies if not isinstance(p, AtEnd)]
-    counted = [SEQ] if spec.numbers else []
+    counted = [*([SEQ] if spec.numbers else []), *([spec.time] if spec.polled else [])]
     return list(dict.fromkeys([*(n for a, p in policies for n in p.attributes or (a,)), *counted]))
 
 

@@ -244,6 +244,58 @@ def test_tumble():
     each(range(CASES // 2), case)
 
 
+def test_tumble_shows_its_window_after_so_many_rows():
+    """Its rows are counted from its first (papers/002, second footnote of section 2.2); batches do not matter."""
+
+    def case(rng, seed):
+        by, every = rng.choice([("link",), ("k",), ("link", "k")]), rng.choice([1, 2, 3])
+        batches = rows_alone(rng, some_time(rng))
+        expected: list[dict[str, Any]] = []
+        open_: list[Any] = []
+        before: tuple[Any, ...] | None = None
+        last = None
+
+        def result() -> dict[str, Any]:
+            rows = dict(zip(by, before or (), strict=True))
+            return rows | {"o": arrived(open_), "most": most([r["v"] for r in open_])}
+
+        for row in (row for batch in batches for row in batch.to_pylist()):
+            key = tuple(row[name] for name in by)
+            if key != before:
+                if open_:
+                    expected.append({**result(), "emit": "final"})
+                open_, before, last = [], key, None
+            open_.append(row)
+            if len(open_) % every == 0 and result() != last:  # what has not changed is not shown again
+                last = result()
+                expected.append({**last, "emit": "partial"})
+        if open_:
+            expected.append({**result(), "emit": "final"})
+        box = aurora.Tumble({"o": ARRIVED("k"), "most": oop.max("v")}, by, emit=every)
+        check_operator(box, batches, seed=seed, punctuate=oop.at_end(), expected=expected)
+        found = box(oop.source(batches, time="ts", punctuate=None, schema=batches[0].schema)).run().to_table()
+        assert found.to_pylist() == expected  # in this order, too
+
+    each(range(CASES // 4), case)
+
+
+@pytest.mark.parametrize("emit", [1, 2, "on_change", "on_close"])
+def test_final_rows_of_a_tumble_are_the_plain_answer(emit):
+    def case(rng, seed):
+        elements = fuzz.random_stream(rng, TIMES["int64"], late=False)
+        by = rng.choice([("ts",), ("link",), ("ts", "link"), ()])
+        functions = {"n": oop.count(), "most": oop.max("v")}
+        runs = []
+        for box in (aurora.Tumble(functions, by), aurora.Tumble(functions, by, emit=emit)):
+            harness = Harness(box, fuzz.schema_of(TIMES["int64"]))
+            harness.feed(*elements, oop.END)
+            runs.append(harness.rows())
+            assert harness.state_bytes == 0
+        assert [r for r in runs[1] if r["emit"] == "final"] == [{**r, "emit": "final"} for r in runs[0]]
+
+    each(range(CASES // 10), case)
+
+
 def test_tumble_is_over_when_it_is_promised():
     harness = Harness(aurora.Tumble({"n": oop.count()}, "ts"), {"ts": "int64", "v": "int64"})
     harness.push({"ts": [3, 3], "v": [1, 2]})

@@ -15,7 +15,7 @@ from tests.operators import fuzz
 from tests.operators.fuzz import CASES, TIMES
 from tests.operators.test_laws import each, some_threads, some_time
 
-EMITS = [{"when": "on_change"}, {"every": 3}, {"when": "on_close"}]
+EMITS = [{"when": "on_change"}, {"every": 3}, {"rows": 3}, {"when": "on_close"}]
 PLANS = {
     "tumbling": lambda s, wanted: s.window(oop.tumbling(5)).group_by("link").agg(**wanted),
     "sliding": lambda s, wanted: s.window(oop.sliding(9, every=4)).group_by("link", "k").agg(**wanted),
@@ -101,6 +101,22 @@ def test_every_is_a_step_of_stream_time():
     assert shown == [[], [], [(3, "partial")], [], [], [(6, "partial")], []]
     h.end()
     assert [(r["n"], r["emit"]) for r in h.rows()] == [(7, "final")]
+
+
+def test_after_so_many_rows_whatever_the_batches():
+    """Rows that break a promise are not among them."""
+
+    def shown(*batches):
+        h = Harness(lambda s: s.window(oop.tumbling(100)).agg(n=oop.count()).emit(rows=3), {"ts": "int64"})
+        h.promise(ts=1)
+        for batch in batches:
+            h.push({"ts": batch})
+        h.end()
+        return [(r["window_start"], r["n"], r["emit"]) for r in h.rows()]
+
+    partial = [(0, 3, "partial"), (0, 5, "partial"), (100, 1, "partial")]
+    for cut in ([[1, 2, 0, 3, 4, 105, 5, 6]], [[1], [2, 0, 3, 4], [105], [5, 6]], [[1, 2, 0, 3], [4, 105, 5], [6]]):
+        assert shown(*cut) == [*partial, (0, 6, "final"), (100, 1, "final")]
 
 
 def test_a_first_batch_that_reaches_a_step_is_shown():

@@ -41,8 +41,10 @@ from oop.engines.spark.stages import Stages, without_data
 from oop.engines.spark.types import as_spark, can_finish, spark_schema
 from oop.errors import OopError
 from oop.files import IPC_ENDINGS, PARQUET_ENDINGS, ending
+from oop.operators.input import Input
 from oop.plan import Node, check_emits, walk
 from oop.plan import sources as sources_of
+from oop.punctuation.policies import Arrival
 from oop.sound import reading
 
 
@@ -239,6 +241,18 @@ def check_clocks(root: Node) -> None:
                 f"{node.call} looks at the clock, and on Spark operators are given none",
                 at=node.site,
                 hint="leave the timeout out, or run it embedded",
+            )
+        if isinstance(node.spec, Input) and any(isinstance(policy, Arrival) for _, policy in node.spec.policies):
+            raise OopError(
+                f"{node.call} stamps rows as they come in; on Spark a task that is tried again would stamp them anew",
+                at=node.site,
+                hint="let Spark stamp them (current_timestamp(), before its rows are stored), or run it embedded",
+            )
+        if isinstance(node.spec, Input) and node.spec.polled:
+            raise OopError(
+                f"{node.call} is asked for its progress, and on Spark nobody waits for a source that could be asked",
+                at=node.site,
+                hint="let the data carry what it would say (punctuate=oop.punctuated()), or run it embedded",
             )
 
 

@@ -277,6 +277,41 @@ def test_tumble_times_out() -> None:
     assert harness.run.metrics.box("Tumble").late_unused == 2
 
 
+def test_a_tumble_that_shows_its_window_times_out() -> None:
+    """Both parameters together: when results are put out, and when a window times out (papers/002, footnote)."""
+    clock = ManualClock(0)
+    box = aurora.Tumble({"n": oop.count()}, "Sid", timeout=5, emit=2)
+    harness = Harness(box, REPORTS, time="Time", punctuate=oop.at_end(), clock=clock)
+
+    def at(now: int, *sids: str) -> list[tuple[str, int, str]]:
+        clock.advance(now - clock.now(pa.int64()))
+        harness.tick()
+        if sids:
+            harness.push({"Sid": list(sids), "Time": [0] * len(sids), "Pos": [0] * len(sids)})
+        return [(r["Sid"], r["n"], r["emit"]) for r in harness.rows()]
+
+    assert at(0, "a", "a", "a") == [("a", 2, "partial")]
+    assert at(6) == [("a", 3, "final")]
+    assert at(7, "a", "a") == [], "ignored"
+    assert at(8, "b", "b", "b", "a") == [("b", 2, "partial"), ("b", 3, "final")]
+    harness.end()
+    assert [(r["Sid"], r["n"], r["emit"]) for r in harness.rows()] == [("a", 1, "final")]
+    assert harness.buffered_rows == 0 and harness.state_bytes == 0
+
+
+def test_a_split_tumble_shows_results_of_all_rows_alone() -> None:
+    rows = pa.table({"A": [1, 1, 2, 2, 2, 4, 4], "B": [2, 3, 2, 1, 6, 5, 2]})
+    s = oop.source(rows, time="A", punctuate=oop.ordered())
+    box = aurora.Tumble({"result": oop.count()}, "A", emit="on_close")
+    assert box.split(oop.col("B") < 3)(s).run().to_table() == box(s).run().to_table()
+
+
+@pytest.mark.parametrize("emit", [0, -1, True, 2.5, "often"])
+def test_an_emission_that_is_none(emit: object) -> None:
+    with pytest.raises(oop.WrongArgument, match=r"emit= says when results are put out.*\n?.*emit=10"):
+        aurora.Tumble({"n": oop.count()}, "A", emit=emit)  # type: ignore[arg-type]
+
+
 def test_a_tumble_is_saved_with_its_time() -> None:
     """Since when its window is open, and whether it is out already."""
     clock = ManualClock(0)

@@ -30,12 +30,15 @@ PLANS = {
     "assume by groups": aurora.Assume(oop.Order("v", 1, ["link", "k"])),
     "assume of pairs": aurora.Assume(oop.Order("ts", 1, ["link", "k"]), groups=[("A", 1), ("B", None), (None, 2)]),
     "assume of all groups": aurora.Assume(BY_LINK, groups=["A", "B", "C", None]),
+    "slack by time": lambda s: s.assume(oop.slack(3)).window(oop.tumbling(5)).agg(n=oop.count()),
+    "slack by time and group": lambda s: s.assume(oop.slack(3, by="link", idle=9)),
     "numbers": aurora.Assume(oop.Order("Tup#", group_by="link")),
     "aggregate": aurora.Aggregate({"n": oop.count(), "v": oop.max("v")}, BY_LINK, 6, 3),
     "predicate": aurora.Aggregate({"n": oop.count()}, BY_LINK, 6, oop.col("k") == 1),
     "row windows": _row_windows,
     "across": aurora.XSection({"n": oop.count()}, BY_LINK, 5, 5, idle=9),
     "tumble": aurora.Tumble({"n": oop.count(), "v": oop.max("v")}, ["link"]),
+    "tumble shown": aurora.Tumble({"n": oop.count(), "v": oop.max("v")}, ["link"], emit=2),
     "join": lambda s: aurora.Join(oop.col("link") == oop.col("link_right"), 3, BY_LINK, oop.Order("ts"))(s, s),
     "static join": lambda s: aurora.Join(oop.col("k") == oop.col("k_right"), left=oop.Order("ts"))(s, NAMES),
 }
@@ -77,3 +80,9 @@ def test_spark_gives_operators_no_clock() -> None:
     timed = aurora.Aggregate({"n": oop.count()}, oop.Order("ts"), 1, 1, timeout="1s")(source)
     with pytest.raises(oop.OopError, match="looks at the clock"):
         check_clocks(timed._final())
+
+
+def test_spark_stamps_no_rows() -> None:
+    source = oop.source(pa.table({"v": [1]}), time="at", punctuate=oop.arrival())
+    with pytest.raises(oop.OopError, match=r"stamps rows .*test_simulated_aurora.py"):
+        check_clocks(source._final())
