@@ -34,7 +34,7 @@ class ShardedBox(Box):
 
     def run(self, rows: int | None) -> bool:
         """Hand on what waits, up to what may be on its way, and put out what has come back."""
-        taken = 0
+        taken, before = 0, self.rows_out
         while self.sharded.waiting_rows < self.capacity and (rows is None or taken < rows):
             ready = [arc for arc in self.inputs if arc.queue]
             if not ready:
@@ -49,7 +49,9 @@ class ShardedBox(Box):
                     taken += self._process_batches(train, arc.port)
                 for promise in promises if train else [arc.take()]:
                     self.process(promise, arc.port)
-        self._put_out(self.sharded.ready())
+        if self.rows_out == before or not self.is_full:  # something in every turn, or who takes results would wait
+            self._put_out(self.sharded.ready())
+        self.unfinished = self.is_full and self.sharded.has_output
         self.measure()
         return True
 
