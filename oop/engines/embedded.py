@@ -45,6 +45,7 @@ from oop.sinks import Sink, open_sink
 _MANY_ROWS = 1_000_000
 _MOST_THREADS = 4  # unless asked for: between kernels they wait for one interpreter
 _SOURCE_ROWS = 65_536  # rows that a source gives in one round, if it has them at hand
+LATE_ROWS = 1_000_000  # late rows that are kept of each source
 _ELEMENT_ROWS = 1_024  # what an element that waits counts beside its rows: many small ones are work, too
 
 
@@ -68,6 +69,10 @@ class Embedded:
     ``queue_rows`` is how many rows may wait before an operator (default: half a million). A queue that is full pushes
     back on who feeds it, and at last on the source.
 
+    ``late_rows`` is how many late rows (and rows without a time) are kept for ``Run.late``, of each source and of each
+    operator that sets rows aside (default: a million). Of those beyond it ``Run.late`` knows how many they are and how
+    late they were, and says that they were not kept. A run without an end drains them: ``run.late.drain()``.
+
     >>> import oop
     >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
     >>> s.run(engine=Embedded(scheduler=oop.RoundRobin())).to_table().num_rows
@@ -89,12 +94,14 @@ class Embedded:
         latency: bool = False,
         batch_rows: int = BATCH_ROWS,
         queue_rows: int | None = None,
+        late_rows: int = LATE_ROWS,
     ) -> None:
         if threads is not None:
             _check_count("threads", threads)
         _check_count("batch_rows", batch_rows)
         if queue_rows is not None:
             _check_count("queue_rows", queue_rows)
+        _check_count("late_rows", late_rows, least=0)
         if scheduler is not None and not callable(getattr(scheduler, "turn", None)):
             raise ValueError(f"a scheduler has a method turn, as oop.RoundRobin() does; not {scheduler!r}")
         self.threads = threads
@@ -105,6 +112,7 @@ class Embedded:
         self.latency = latency
         self.batch_rows = batch_rows
         self.queue_rows = queue_rows
+        self.late_rows = late_rows
 
     def run(self, root: Node, *, to: Any = None) -> Run:
         """What `Stream.run` calls, with the plan.
@@ -154,9 +162,9 @@ class Embedded:
         return notes(root, shuffles=False)
 
 
-def _check_count(name: str, given: object) -> None:
-    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
-        raise ValueError(f"{name} is a number of at least 1, not {given!r}")
+def _check_count(name: str, given: object, least: int = 1) -> None:
+    if not isinstance(given, int) or isinstance(given, bool) or given < least:
+        raise ValueError(f"{name} is a number of at least {least}, not {given!r}")
 
 
 def _free_name(name: str, taken: Container[str]) -> str:
@@ -252,6 +260,9 @@ class Run:
         for node in walk(root):
             box = boxes[id(node)] = self._box(node, engine.check)
             operator = box.operator
+            ledgers = ledgers_of(operator)
+            for number, ledger in enumerate(ledgers):  # of the rows that may be kept each shard has its share
+                ledger.most = (engine.late_rows + number) // len(ledgers)
             columns = needed[id(node)]
             if columns is not None and isinstance(operator, Narrowing):
                 operator.narrow(columns)
