@@ -116,7 +116,7 @@ class Trial:
         try:
             read_on(self._run, self.way, self.found)
             self.outcome = "whole"
-        except (Interrupt, Fault):
+        except (Interrupt, Fault, RuntimeError):  # of Python's own: "release unlocked lock", where it starts a thread
             sys.setprofile(None)
             self._read_again()
         finally:
@@ -126,7 +126,7 @@ class Trial:
         try:
             read_on(self._run, "batches", self.found)
             self.outcome = "whole"
-        except (oop.RunInterrupted, Fault):
+        except (oop.RunInterrupted, Fault, RuntimeError):
             self.outcome = "refused"
 
     def _look(self, frame: FrameType, event: str, function: Any) -> None:
