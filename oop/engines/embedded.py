@@ -45,7 +45,7 @@ from oop.sinks import Sink, open_sink
 _MANY_ROWS = 1_000_000
 _MOST_THREADS = 4  # unless asked for: between kernels they wait for one interpreter
 _SOURCE_ROWS = 65_536  # rows that a source gives in one round, if it has them at hand
-LATE_ROWS = 1_000_000  # late rows that are kept of each source
+_LATE_ROWS = 1_000_000  # late rows that are kept of each source
 _ELEMENT_ROWS = 1_024  # what an element that waits counts beside its rows: many small ones are work, too
 
 
@@ -94,7 +94,7 @@ class Embedded:
         latency: bool = False,
         batch_rows: int = BATCH_ROWS,
         queue_rows: int | None = None,
-        late_rows: int = LATE_ROWS,
+        late_rows: int = _LATE_ROWS,
     ) -> None:
         if threads is not None:
             _check_count("threads", threads)
