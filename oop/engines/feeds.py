@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
 from oop.engines.bell import Bell
+from oop.engines.starting import start_threads
 from oop.operators.base import Element
 from oop.ring import Ring
 
@@ -88,9 +89,14 @@ class ThreadFeed:
             last = self._read_ahead()
             self.direct.close()  # here: a generator can be closed only by the thread that runs it
         except BaseException as error:
-            last = Failed(error)
+            self._fail(error)
+            return
         if last is not None:
             self.queue.put(last)
+        self.arrived.ring()
+
+    def _fail(self, error: BaseException) -> None:
+        self.queue.put(Failed(error))
         self.arrived.ring()
 
     def _read_ahead(self) -> Failed | Done | None:
@@ -119,7 +125,7 @@ class ThreadFeed:
     def next(self) -> Next:
         if self.thread is None:
             self.thread = threading.Thread(target=self._read, name="oop-feed", daemon=True)
-            self.thread.start()
+            start_threads([self.thread], self._fail)
         try:
             train = self.queue.get_nowait()
         except Empty:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 
 from oop.engines.bell import Bell
+from oop.engines.starting import start_threads
 from oop.errors import OopError
 
 Task = Callable[[], None]
@@ -46,8 +47,11 @@ class Pool:
         self._threads = [
             threading.Thread(target=self._work, name=f"oop-worker-{i}", daemon=True) for i in range(1, self.threads)
         ]
-        for thread in self._threads:
-            thread.start()
+        start_threads(self._threads, self._fail)
+
+    def _fail(self, error: BaseException) -> None:
+        self.failure = self.failure or error
+        self._bell.ring()
 
     def help(self) -> None:
         """Run a task here; if there is none but one is running elsewhere, wait for a change first."""
@@ -108,12 +112,11 @@ class Pool:
                 if not self._closed:
                     self._run(task)
         except BaseException as error:  # between two tasks: somebody has thrown it into this thread
-            self.failure = self.failure or error
-        self._bell.ring()
+            self._fail(error)
 
     def _look_after_threads(self) -> None:
         """A thread that was ended from outside must not be waited for."""
-        if not self._closed and self._threads and not all(thread.is_alive() for thread in self._threads):
+        if not self._closed and any(t.ident is not None and not t.is_alive() for t in self._threads):
             self.failure = self.failure or OopError(
                 "a thread of the run has ended before its work", hint="run it again"
             )

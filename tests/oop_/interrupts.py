@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -116,7 +116,7 @@ class Trial:
         try:
             read_on(self._run, self.way, self.found)
             self.outcome = "whole"
-        except (Interrupt, Fault, RuntimeError):  # of Python's own: "release unlocked lock", where it starts a thread
+        except (Interrupt, Fault):
             sys.setprofile(None)
             self._read_again()
         finally:
@@ -126,7 +126,7 @@ class Trial:
         try:
             read_on(self._run, "batches", self.found)
             self.outcome = "whole"
-        except (oop.RunInterrupted, Fault, RuntimeError):
+        except (oop.RunInterrupted, Fault):
             self.outcome = "refused"
 
     def _look(self, frame: FrameType, event: str, function: Any) -> None:
@@ -148,9 +148,13 @@ def _is_ours(frame: FrameType | None, event: str) -> bool:
     return False
 
 
-def threads_left(seconds: float = 10.0) -> list[str]:
-    """The threads of runs that do not end; they were told to, but nobody waits for them."""
-    until = time.monotonic() + seconds
-    while (left := [t.name for t in threading.enumerate() if t.name.startswith("oop-")]) and time.monotonic() < until:
+def threads_of_runs() -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if thread.name.startswith("oop-")}
+
+
+def threads_left(others: Set[threading.Thread] = frozenset()) -> list[str]:
+    """The threads of runs, beside ``others``, that do not end; they were told to, but nobody waits for them."""
+    until = time.monotonic() + 10
+    while (left := threads_of_runs() - others) and time.monotonic() < until:
         time.sleep(0.002)
-    return left
+    return [thread.name for thread in left]

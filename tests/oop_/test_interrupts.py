@@ -16,17 +16,31 @@ import pyarrow as pa
 import pytest
 
 import oop
+from oop.engines.pool import Pool
 from oop.operators.aggregate import AggregateOperator
 from tests.kernels.processes import run_python
 from tests.oop_ import interrupts
-from tests.oop_.interrupts import ENGINES, PLANS, WAYS, Fault, Interrupt, Trial, read_on, rows_of, threads_left
+from tests.oop_.interrupts import (
+    ENGINES,
+    PLANS,
+    WAYS,
+    Fault,
+    Interrupt,
+    Trial,
+    read_on,
+    rows_of,
+    threads_left,
+    threads_of_runs,
+)
 
 
 @pytest.fixture(autouse=True)
-def no_thread_is_left():
-    yield
+def others():
+    """The threads of other tests, whose inputs may be silent for ever; none comes to them."""
+    before = threads_of_runs()
+    yield before
     gc.collect()
-    assert threads_left() == []
+    assert threads_left(before) == []
 
 
 # An interrupt in a finalizer, or when a thread has done all but end, is swallowed by Python: the run goes on, rightly.
@@ -38,17 +52,17 @@ swallowed = pytest.mark.filterwarnings(
 @swallowed
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("plan", PLANS)
-def test_the_law_of_interrupts(plan, engine):
+def test_the_law_of_interrupts(plan, engine, others):
     new = os.environ.get("OOP_NEW_EXAMPLES")
     chosen = random.Random(None if new else f"{plan} {engine}")
     expected = rows_of(PLANS[plan](False).run().to_table().to_batches())
-    for others in (False, True) if engine != "one thread" else (False,):
-        points = Trial(plan, engine, "batches", 0, others).run().points
+    for elsewhere in (False, True) if engine != "one thread" else (False,):
+        points = Trial(plan, engine, "batches", 0, elsewhere).run().points
         for kind in (Interrupt, Fault, Interrupt) * (20 if new else 1):
-            trial = Trial(plan, engine, chosen.choice(WAYS), chosen.randint(1, points), others, kind).run()
+            trial = Trial(plan, engine, chosen.choice(WAYS), chosen.randint(1, points), elsewhere, kind).run()
             assert trial.outcome != "hangs", trial
             assert trial.outcome == "refused" or rows_of(trial.found) == expected, (trial, trial.where)
-            assert threads_left() == [], (trial, trial.where)  # while the run itself is still there
+            assert threads_left(others) == [], (trial, trial.where)  # while the run itself is still there
 
 
 @swallowed
@@ -152,6 +166,21 @@ def test_what_an_operator_raises_in_a_thread_ends_the_run(monkeypatch, raised):
         next(iter(run))
 
 
+def test_a_thread_that_cannot_be_started_ends_the_run(monkeypatch):
+    def refused(self):
+        raise MemoryError("no more threads")
+
+    run, pool = interrupts.aggregated(live=True).run(oop.Embedded(readers=True)), Pool(2)
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with pytest.raises(MemoryError, match="no more threads"):
+        run.to_table()
+    until = time.monotonic() + 10
+    with pytest.raises(MemoryError, match="no more threads"):
+        while time.monotonic() < until:
+            pool.submit(lambda: None)
+            pool.help()
+
+
 def test_an_interrupt_in_blame_is_remembered_too(monkeypatch):
     stream = interrupts.aggregated(False)
     run = stream.run(oop.Embedded(batch_rows=5))
@@ -165,7 +194,7 @@ def test_an_interrupt_in_blame_is_remembered_too(monkeypatch):
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, Fault])
 @pytest.mark.parametrize("engine", ["one thread", "both"])
-def test_a_sink_that_raises_ends_the_threads_of_its_run(engine, raised):
+def test_a_sink_that_raises_ends_the_threads_of_its_run(engine, raised, others):
     closed = []
 
     def batches():
@@ -181,12 +210,12 @@ def test_a_sink_that_raises_ends_the_threads_of_its_run(engine, raised):
     stream = oop.source(batches, time="ts", punctuate=oop.ordered()).window(oop.tumbling(10))
     with pytest.raises(raised) as error:
         stream.group_by("k").agg(n=oop.count()).run(oop.Embedded(**ENGINES[engine]), to=write)
-    assert threads_left() == []  # though the traceback still holds the run
+    assert threads_left(others) == []  # though the traceback still holds the run
     assert closed == [True] and error.tb is not None
 
 
 @pytest.mark.parametrize("engine", ["one thread", "threads", "readers", "both"])
-def test_a_run_that_is_abandoned_is_gone_at_once(engine):
+def test_a_run_that_is_abandoned_is_gone_at_once(engine, others):
     """Without the collector: a thread, or a source's open file, should not have to wait for it."""
     closed = threading.Event()
 
@@ -206,13 +235,13 @@ def test_a_run_that_is_abandoned_is_gone_at_once(engine):
         gone = weakref.ref(run)
         del run, reader
         assert gone() is None
-        assert closed.wait(10) and threads_left() == []
+        assert closed.wait(10) and threads_left(others) == []
     finally:
         gc.enable()
 
 
 @pytest.mark.parametrize("engine", ["one thread", "threads", "readers", "both"])
-def test_stop_from_another_thread(engine):
+def test_stop_from_another_thread(engine, others):
     """Of one-row batches that never cease."""
 
     def batches():
@@ -229,7 +258,7 @@ def test_stop_from_another_thread(engine):
     run.stop()
     reader.join(10)
     assert taken and not reader.is_alive()
-    assert threads_left() == []
+    assert threads_left(others) == []
 
 
 def test_two_threads_that_read_one_run():
