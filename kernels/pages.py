@@ -35,7 +35,12 @@ KEPT = 1 << 26
 
 class Lender(ABC):
     """Lends memory, and takes it back. It may be a collector that gives it back, at any moment, also while the lock is
-    held: so it comes through a queue, which whoever can have the lock at once works off."""
+    held: so it comes through a queue, which whoever finds the lock free works off.
+
+    The lock is only ever taken by ``with``: an interrupt between a call of ``acquire`` and what follows it would leave
+    it held, and every later array would wait for it. In a child process other lenders take the place of these
+    (`_begin_anew`): a thread that the fork has left behind may have been in the middle of one.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -44,11 +49,9 @@ class Lender(ABC):
     def give_back(self, what: Any) -> None:
         """Nobody uses this any more."""
         self.returned.append(what)
-        while self.returned and self.lock.acquire(blocking=False):
-            try:
+        while self.returned and not self.lock.locked():
+            with self.lock:  # another thread may have come first: it is not held for long
                 self.settle()
-            finally:
-                self.lock.release()
 
     def settle(self) -> None:
         """Work off what has come back; the lock is held."""
@@ -98,6 +101,15 @@ class Pages(Lender):
 
 
 _pages = Pages()
+
+
+def _begin_anew() -> None:
+    """In a child process: arrays that it has from its parent keep the memory, and the lender, that they have."""
+    global _pages
+    _pages = Pages()
+
+
+os.register_at_fork(after_in_child=_begin_anew)
 
 
 def huge_array(nbytes: int, keep: bool = True) -> Array:

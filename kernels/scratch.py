@@ -14,6 +14,7 @@ True
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,15 @@ class _Slabs(Lender):
 
 _region = _Region()
 _slabs = _Slabs()
+
+
+def _begin_anew() -> None:
+    """In a child process, as in `pages`."""
+    global _region, _slabs
+    _region, _slabs = _Region(), _Slabs()
+
+
+os.register_at_fork(after_in_child=_begin_anew)
 
 
 def _rounded(nbytes: int) -> int:

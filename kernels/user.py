@@ -11,7 +11,6 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from oop.errors import SchemaMismatch
 from oop.kernels import dispatch
 from oop.kernels.checks import Array, Bools, Ints, KernelError, check_array, check_ids, check_valid
+from oop.kernels.once import once
 from oop.kernels.user_code import fingerprint
 
 KINDS: dict[str, Any] = {"int": np.int64, "float": np.float64, "bool": np.bool_}
@@ -34,12 +34,12 @@ class Functions:
     merge: Callable[..., Any] | None = None
     final: Callable[..., Any] | None = None
 
-    @cached_property
+    @once
     def code(self) -> str:
         """The same in every process for the same functions (see `fingerprint`)."""
         return fingerprint(self.init, type(self.init), self.incr, self.merge, self.final)
 
-    @cached_property
+    @once
     def states(self) -> tuple[str, ...]:
         """The kinds of the state's components."""
         return tuple(type(part).__name__ for part in self.parts)

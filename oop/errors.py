@@ -120,6 +120,25 @@ class SinkError(OopError, OSError):
     """
 
 
+class RunInterrupted(OopError):
+    """A run that was interrupted (Ctrl-C, ``sys.exit``) in the middle of its work is read on. What it had read and not
+    yet put out is lost, so it has no right answer any more.
+
+    >>> import oop, pyarrow as pa
+    >>> def batches():
+    ...     yield pa.record_batch({"ts": [1]})
+    ...     raise KeyboardInterrupt
+    >>> run = oop.source(batches, time="ts", punctuate=oop.ordered()).run()
+    >>> try:
+    ...     run.to_table()
+    ... except KeyboardInterrupt:
+    ...     run.to_table()
+    Traceback (most recent call last):
+        ...
+    oop.errors.RunInterrupted: this run was interrupted by KeyboardInterrupt in the middle of its work...
+    """
+
+
 class TimeError(OopError):
     """A time value that cannot be placed: null, NaN, infinite, or too close to the type's limit.
 

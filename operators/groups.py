@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
+from oop.kernels.once import once
 from oop.kernels.views import Column
 from oop.operators.accounts import Accounts
 from oop.operators.accumulators import Accumulator, Prepared, take
@@ -42,23 +42,23 @@ class Shape:
     keys: tuple[str, ...]
     aggregates: tuple[tuple[str, Aggregate], ...]
 
-    @cached_property
+    @once
     def key_types(self) -> list[pa.DataType]:
         return [self.schema.field(k).type for k in self.keys]
 
-    @cached_property
+    @once
     def kernels(self) -> dispatch.Kernels:
         return dispatch.kernels()
 
-    @cached_property
+    @once
     def kinds(self) -> list[str]:
         return [views.key_kind(t) for t in self.key_types]
 
-    @cached_property
+    @once
     def _prototypes(self) -> list[Accumulator]:
         return [a.start(self.schema) for _, a in self.aggregates]
 
-    @cached_property
+    @once
     def _shared(self) -> tuple[list[tuple[str, Aggregate, Accumulator]], list[int]]:
         """What is kept, and for each aggregate which of it it reads: functions of one column share what they can."""
         named = [
@@ -78,7 +78,7 @@ class Shape:
             places.append(found[key])
         return kept, places
 
-    @cached_property
+    @once
     def varies(self) -> bool:
         """Does the size of a table change while its groups stay the same?"""
         return any(accumulator.varies for _, _, accumulator in self._shared[0])

@@ -2,7 +2,8 @@
 rows without a time.
 
 Nothing is dropped in silence. Entries keep the rows as they came; the table with promises as text is made on demand.
-Rows that are drained leave their lateness in buckets (`late_buckets`): counts and histograms stay.
+Rows that are drained, and those beyond the most that are kept, leave their lateness in buckets (`late_buckets`): counts
+and histograms stay.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.operators.base import Part, read_text, text_part
 from oop.operators.late_buckets import Buckets, count_buckets
+from oop.operators.late_coupling import LOOSE, SMALL, coupled
 
 BROKE, LATE_BY = "broke", "late_by"
 WITHOUT_TIME = "a row without a time"
@@ -26,6 +28,7 @@ TIME, AT_LEAST, AT_MOST = "time", "rows at least", "rows at most"
 Measure = tuple[str | None, str]
 """How late, on an attribute: in its unit, or in rows of slack. An attribute of None: on no single bound."""
 _UNKNOWN: Measure = (None, TIME)
+_ENTRY_BYTES = 1_024  # about what an entry takes beside its rows
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Entry:
     all of them broke, where it says more than a bound.
 
     ``booked`` is how late they were by other measures: on further attributes whose promises they broke, and in rows;
-    NaN for a row that was not. An entry that was saved and loaded has its columns ``said`` already.
+    NaN for a row that was not. One that was saved and loaded, or is made of several, has its columns ``said`` already.
     """
 
     rows: pa.RecordBatch
@@ -44,13 +47,28 @@ class Entry:
     said: tuple[pa.Array, pa.Array] | None = None
     booked: Mapping[Measure, np.ndarray] = field(default_factory=dict)
 
+    @property
+    def nbytes(self) -> int:
+        arrays = [*self.booked.values(), *([] if self.bounds is None else [self.bounds]), *(self.said or ())]
+        return int(self.rows.nbytes) + sum(array.nbytes for array in arrays) + _ENTRY_BYTES
+
+    def part(self, start: int, stop: int) -> Entry:
+        """Some of its rows, one after the other."""
+        said = None if self.said is None else (self.said[0][start:stop], self.said[1][start:stop])
+        bounds = None if self.bounds is None else self.bounds[start:stop]
+        booked = {measure: array[start:stop] for measure, array in self.booked.items()}
+        return Entry(self.rows.slice(start, stop - start), self.attribute, bounds, self.text, said, booked)
+
     def table(self) -> pa.Table:
         table = pa.Table.from_batches([self.rows.replace_schema_metadata(None)])
-        broke, late_by = self.said or self._say()
+        broke, late_by = self.say()
         names = free_names(self.rows.schema)
         return table.append_column(names[0], broke).append_column(names[1], late_by)
 
-    def _say(self) -> tuple[pa.Array, pa.Array]:
+    def say(self) -> tuple[pa.Array, pa.Array]:
+        """The columns ``broke`` and ``late_by``."""
+        if self.said is not None:
+            return self.said
         if self.text is not None or self.bounds is None:
             broke = pa.array([self.text] * self.rows.num_rows, pa.string())
         else:
@@ -154,13 +172,19 @@ class Ledger:
     """Rows set aside, in the order in which they came.
 
     ``late`` counts rows that broke a promise (whether dropped or admitted), ``without_time`` those that have no time.
+    At most ``most`` rows are kept at a time, the first that come (None: all of them); ``not_kept`` counts the others,
+    of which only how late they were is known.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
         self.entries: list[Entry] = []
+        self.most: int | None = None
         self.late = 0
         self.without_time = 0
+        self.not_kept = 0
+        self._rows = 0  # that are kept
+        self._loose = 0  # small entries that have not been put together
         self.nbytes = 0  # kept as a total: it is asked for after every round
         self.drained: dict[Measure, Buckets] = {}
         self._saved = 0  # entries that are saved, the next number, and numbers of saved ones that are drained
@@ -168,13 +192,28 @@ class Ledger:
         self._gone: list[int] = []
 
     def add(self, entry: Entry) -> None:
+        rows, timeless = entry.rows.num_rows, entry.text == WITHOUT_TIME
+        self.late += 0 if timeless else rows
+        self.without_time += rows if timeless else 0
+        room = rows if self.most is None else max(0, self.most - self._rows)
+        if room < rows:
+            self.not_kept += rows - room
+            self._count([entry.part(room, rows)])
+            entry = entry.part(0, room)
+        if room:
+            self._keep(entry)
+            self._loose += rows < SMALL
+        if self._loose >= LOOSE:
+            first = max(self._saved, len(self.entries) - LOOSE)  # parts that are saved stay as they are
+            loose = self.entries[first:]
+            self.entries[first:] = together = list(coupled(loose, WITHOUT_TIME))
+            self.nbytes += sum(e.nbytes for e in together) - sum(e.nbytes for e in loose)
+            self._loose = 0
+
+    def _keep(self, entry: Entry) -> None:
         self.entries.append(entry)
-        self.nbytes += entry.rows.nbytes + (0 if entry.bounds is None else entry.bounds.nbytes)
-        self.nbytes += sum(array.nbytes for array in entry.booked.values())
-        if entry.text == WITHOUT_TIME:
-            self.without_time += entry.rows.num_rows
-        else:
-            self.late += entry.rows.num_rows
+        self.nbytes += entry.nbytes
+        self._rows += entry.rows.num_rows
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.entries)
@@ -192,29 +231,31 @@ class Ledger:
         """How late the rows are that broke a promise on an attribute and are still here; and how many others broke a
         promise that was not about one bound."""
         found, unknown = [np.zeros(0)], self.drained.get(_UNKNOWN, Buckets()).total()
-        for measure, late in self._measured():
+        for measure, late in _measured(self.entries):
             if measure == (attribute, unit):
                 found.append(late)
             elif measure == _UNKNOWN:
                 unknown += len(late)
         return np.concatenate(found), unknown
 
-    def _measured(self) -> Iterator[tuple[Measure, np.ndarray]]:
-        return (pair for e in self.entries if e.text != WITHOUT_TIME for pair in e.measured())
+    def _count(self, entries: Iterable[Entry]) -> None:
+        """What is left of entries that are not kept: how late their rows were."""
+        for measure, late in _measured(entries):
+            self.drained[measure] = self.drained.get(measure, Buckets()) + count_buckets(late)
 
     def drain(self) -> pa.Table:
         """The rows so far, which it then forgets; the counts stay, also of how late they were."""
         table = self.table()
-        for measure, late in self._measured():
-            self.drained[measure] = self.drained.get(measure, Buckets()) + count_buckets(late)
+        self._count(self.entries)
         self._gone += range(self._next - self._saved, self._next)
-        self.entries, self.nbytes, self._saved = [], 0, 0
+        self.entries, self.nbytes, self._saved, self._rows, self._loose = [], 0, 0, 0, 0
         return table
 
     def save(self) -> Iterator[Part]:
         """The entries since the last save, each as a part, and the counts."""
         drained = [[*measure, *pair] for measure, counts in self.drained.items() for pair in counts.items()]
-        yield text_part("late", {"late": self.late, "without_time": self.without_time, "drained": drained})
+        counts = {"late": self.late, "without_time": self.without_time, "not_kept": self.not_kept, "drained": drained}
+        yield text_part("late", counts)
         for number in self._gone:
             yield f"late/{number}", None
         self._gone = []
@@ -232,7 +273,7 @@ class Ledger:
         found = {k: p for k, p in parts if p is not None}
         if "late" not in found:
             return
-        self.entries, self.nbytes = [], 0
+        self.entries, self.nbytes, self._saved, self._rows, self._loose = [], 0, 0, 0, 0
         numbers = sorted(int(k.removeprefix("late/")) for k in found if k.startswith("late/"))
         for number in numbers:
             part = found[f"late/{number}"]
@@ -242,12 +283,17 @@ class Ledger:
             text = WITHOUT_TIME if part.num_rows and said[0][0].as_py() == WITHOUT_TIME else None
             arrays = [array.to_numpy() for array in part.columns[known + 2 :]]
             booked = dict(zip(map(tuple, json.loads(part.schema.metadata[_BOOKED])), arrays, strict=True))
-            self.add(Entry(part.select(list(range(known))), attribute, None, text, said, booked))
+            self._keep(Entry(part.select(list(range(known))), attribute, None, text, said, booked))
         counts = read_text(found["late"])
         assert isinstance(counts, Mapping)
         self.late, self.without_time = counts["late"], counts["without_time"]
+        self.not_kept = counts.get("not_kept", 0)
         self.drained = {}
         for attribute, unit, bucket, count in counts["drained"]:
             self.drained.setdefault((attribute, unit), Buckets())[bucket] = count
         self._saved = len(self.entries)
         self._next = numbers[-1] + 1 if numbers else 0
+
+
+def _measured(entries: Iterable[Entry]) -> Iterator[tuple[Measure, np.ndarray]]:
+    return (pair for entry in entries if entry.text != WITHOUT_TIME for pair in entry.measured())

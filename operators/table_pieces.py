@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
+from oop.kernels.once import once
 from oop.operators.accumulators import Accumulator
 from oop.operators.batches import together
 from oop.operators.groups import Edges, Shape, Table
@@ -45,7 +45,7 @@ class Piece:
             return np.full(len(self), self.slot, np.int64)
         return self.table.slots()[self.start : self.stop]
 
-    @cached_property
+    @once
     def accumulators(self) -> list[Accumulator]:
         return [a.part(self.start, self.stop) for a in self.table.accumulators]
 

@@ -7,9 +7,9 @@ the boxes that feed it wait, up to the sources, which are not read.
 from __future__ import annotations
 
 import os
-import threading
 import weakref
 from collections.abc import Callable, Container, Iterator
+from contextlib import ExitStack
 from copy import copy
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from oop.clocks import Clock, WallClock
 from oop.engines.arcs import Arc
+from oop.engines.bell import Bell
 from oop.engines.blame import Blame
 from oop.engines.boxes import Box, Gauge
 from oop.engines.feeds import DirectFeed, Done, Failed, Feed, RingFeed, ThreadFeed, Train
@@ -26,6 +27,7 @@ from oop.engines.late import Late
 from oop.engines.metrics import Metrics, gather
 from oop.engines.polling import Poll
 from oop.engines.pool import Pool
+from oop.engines.reading import Reader, Reading
 from oop.engines.schedulers import MinCost, Scheduler
 from oop.engines.sharded import SLICES, Sharded, ledgers_of
 from oop.engines.sharded_boxes import SHARDED_TRAIN_ROWS, ShardedBox
@@ -41,12 +43,13 @@ from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
 from oop.preaggregating import notes, preaggregated
 from oop.punctuation import END, GroupPromises, Punctuation
 from oop.punctuation.durations import Duration
-from oop.sinks import open_sink
+from oop.sinks import Sink, open_sink
 from oop.site import user_line
 
 _MANY_ROWS = 1_000_000
 _MOST_THREADS = 4  # unless asked for: between kernels they wait for one interpreter
 _SOURCE_ROWS = 65_536  # rows that a source gives in one round, if it has them at hand
+_LATE_ROWS = 1_000_000  # late rows that are kept of each source
 _ELEMENT_ROWS = 1_024  # what an element that waits counts beside its rows: many small ones are work, too
 
 
@@ -74,6 +77,10 @@ class Embedded:
     ``queue_rows`` is how many rows may wait before an operator (default: half a million). A queue that is full pushes
     back on who feeds it, and at last on the source.
 
+    ``late_rows`` is how many late rows (and rows without a time) are kept for ``Run.late``, of each source and of each
+    operator that sets rows aside (default: a million). Of those beyond it ``Run.late`` knows how many they are and how
+    late they were, and says that they were not kept. A run without an end drains them: ``run.late.drain()``.
+
     >>> import oop
     >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
     >>> s.run(engine=Embedded(scheduler=oop.RoundRobin())).to_table().num_rows
@@ -97,12 +104,14 @@ class Embedded:
         queue_rows: int | None = None,
         silent_for: Duration | None = None,
         on_silent: OnSilent | None = None,
+        late_rows: int = _LATE_ROWS,
     ) -> None:
         if threads is not None:
             _check_count("threads", threads)
         _check_count("batch_rows", batch_rows)
         if queue_rows is not None:
             _check_count("queue_rows", queue_rows)
+        _check_count("late_rows", late_rows, least=0)
         if scheduler is not None and not callable(getattr(scheduler, "turn", None)):
             raise ValueError(f"a scheduler has a method turn, as oop.RoundRobin() does; not {scheduler!r}")
         if on_silent is not None and (silent_for is None or not callable(on_silent)):
@@ -117,6 +126,7 @@ class Embedded:
         self.latency = latency
         self.batch_rows = batch_rows
         self.queue_rows = queue_rows
+        self.late_rows = late_rows
 
     def run(self, root: Node, *, to: Any = None) -> Run:
         """What `Stream.run` calls, with the plan.
@@ -136,7 +146,7 @@ class Embedded:
                 sink.abort()
             raise
         if sink is not None:
-            run._write(sink)
+            run._reading.do(partial(run._write, sink))
         return run
 
     def plan(self, root: Node) -> Node:
@@ -166,9 +176,9 @@ class Embedded:
         return notes(root, shuffles=False)
 
 
-def _check_count(name: str, given: object) -> None:
-    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
-        raise ValueError(f"{name} is a number of at least 1, not {given!r}")
+def _check_count(name: str, given: object, least: int = 1) -> None:
+    if not isinstance(given, int) or isinstance(given, bool) or given < least:
+        raise ValueError(f"{name} is a number of at least {least}, not {given!r}")
 
 
 def _free_name(name: str, taken: Container[str]) -> str:
@@ -238,18 +248,17 @@ class Run:
         self._scheduler = copy(engine.scheduler)  # it may count turns: those of this run
         self._clock = engine.clock
         self._hidden = ENTERED if engine.latency else None
-        self._arrived = threading.Event()
+        self._arrived = Bell()
         self._pause = 0.01  # how long to wait for something
         self._batch_rows, self._queue_rows = engine.batch_rows, engine.queue_rows
         self._result = Arc(None, 0, None, engine.batch_rows)
         self._stopped = False
-        self._failure: Exception | None = None
+        self._failure: BaseException | None = None
         self._gauge = Gauge()
         self._clocked: list[Box] = []  # boxes that look at the clock
         threads = engine.threads or _threads_for(root)
-        self._pool = Pool(threads) if threads > 1 else None
+        self._pool = Pool(threads, self._arrived) if threads > 1 else None
         if self._pool is not None:
-            weakref.finalize(self, self._pool.close)  # a run that nobody reads to its end
             # Arrow loads pandas, where there is one, at its first conversion. Not in a thread: an interrupt in the
             # middle of it would leave the import locked for all.
             pa.array([0])
@@ -262,8 +271,17 @@ class Run:
         self._there_and_back = self._boxes[::-1] + self._boxes
         self._train: int | None = getattr(self._scheduler, "train", None)
         self._rounds = 0
-        self._elements = self._drive()
+        self._has_read = self._has_run = True  # in the last round: was there anything to read, and to do?
         self._left: Iterator[Punctuation] = iter(())  # of promises that came as one, those that are still to be read
+        feeds = [source.feed for source in self._sources]
+        # A run that nobody reads to its end is closed when it is gone. When the process ends, inputs are left alone:
+        # another thread may be reading one.
+        weakref.finalize(self, _close, feeds, None).atexit = False
+        if self._pool is not None:
+            weakref.finalize(self, self._pool.close)
+        self._close = partial(_close, feeds, self._pool)
+        threaded = self._pool is not None or any(isinstance(s.feed, ThreadFeed) for s in self._sources)
+        self._reading = Reading(self._close, threaded)
 
     def _build(self, root: Node, engine: Embedded) -> tuple[list[Box], list[_Source]]:
         wanted, needed = interests(root), needed_columns(root)
@@ -273,6 +291,9 @@ class Run:
         for node in walk(root):
             box = boxes[id(node)] = self._box(node, engine.check)
             operator = box.operator
+            ledgers = ledgers_of(operator)
+            for number, ledger in enumerate(ledgers):  # of the rows that may be kept each shard has its share
+                ledger.most = (engine.late_rows + number) // len(ledgers)
             columns = needed[id(node)]
             if columns is not None and isinstance(operator, Narrowing):
                 operator.narrow(columns)
@@ -320,29 +341,45 @@ class Run:
         live = (threaded or data.progress is not None) and data.kind == "live"
         return _Source(box, ThreadFeed(trains, self._arrived) if live else DirectFeed(trains, data.waiting))
 
-    def _drive(self) -> Iterator[Element | GroupPromises]:
-        """Rounds of reading and running until all sources have ended; results leave after every round."""
-        try:
-            while not self._stopped:
-                read = self._failure is None and self._read()
-                ran = self._step()
-                yield from self._whole_results()
-                if self._failure is not None and not ran:
+    def _next(self) -> Element | GroupPromises | None:
+        """The next element of the result, after as many rounds of reading and running as it takes; None at the end,
+        when all sources have ended or it was stopped."""
+        while not self._stopped:
+            if self._result.queue:
+                return self._result.take_whole()
+            if not self._has_run:
+                if self._failure is not None:
                     raise self._failure  # what came before it has left
-                if not read and not ran:
+                if not self._has_read:
                     if all(s.done for s in self._sources):
-                        return
+                        break
                     self._wait()
-        finally:
-            for source in self._sources:
-                source.feed.close()
-            if self._pool is not None:
-                self._pool.close()
+            self._has_read = self._failure is None and self._read()
+            self._has_run = self._step()
+        self._close()
+        return None
+
+    def _next_batch(self) -> pa.RecordBatch | None:
+        self._left = iter(())
+        while not isinstance(element := self._next(), pa.RecordBatch | None):
+            pass
+        return element
+
+    def _next_element(self) -> Element | None:
+        for promise in () if self._stopped else self._left:
+            return promise
+        element = self._next()
+        if not isinstance(element, GroupPromises):
+            return element
+        self._left = iter(element)
+        return next(self._left)
 
     def _step(self) -> bool:
         """A round; where there is nothing to do in it, lend the threads a hand. False if all has come to rest."""
         # asked before the round: what threads put out before they went idle is then seen by it
         busy = self._pool is not None and not self._pool.is_idle
+        if self._pool is not None:
+            self._pool.check()
         ran = self._round()
         if busy and not ran and self._pool is not None:
             self._pool.help()
@@ -446,14 +483,9 @@ class Run:
         while self._result.queue and not self._stopped:
             yield self._result.take()
 
-    def _whole_results(self) -> Iterator[Element | GroupPromises]:
-        while self._result.queue and not self._stopped:
-            yield self._result.take_whole()
-
     def _wait(self) -> None:
         """Nothing to do until a reader has something or the clock has moved."""
         self._arrived.wait(self._pause)
-        self._arrived.clear()
 
     def elements(self) -> Iterator[Element]:
         """The result's batches and promises, in an order in which no promise overtakes a row.
@@ -463,10 +495,10 @@ class Run:
         >>> [e if isinstance(e, oop.Punctuation) else e.num_rows for e in s.run().elements()]
         [2, Punctuation(ts < 5), END]
         """
-        return _Elements(self)
+        return Reader(self._reading, self._next_element)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        return (e for e in _Whole(self) if isinstance(e, pa.RecordBatch))
+        return Reader(self._reading, self._next_batch)
 
     def to_table(self) -> pa.Table:
         """Everything that is still to come, as one table.
@@ -476,7 +508,12 @@ class Run:
         >>> s.run().to_table().to_pydict()
         {'ts': [1, 2]}
         """
-        batches = [b.replace_schema_metadata(None) for b in self]
+        return self._reading.do(self._table)  # as a whole: rows that an interrupted one has taken are nowhere else
+
+    def _table(self) -> pa.Table:
+        batches = []
+        while (batch := self._next_batch()) is not None:
+            batches.append(batch.replace_schema_metadata(None))
         return pa.Table.from_batches(batches, schema=self._root.schema.remove_metadata())
 
     def stop(self) -> None:
@@ -492,10 +529,11 @@ class Run:
         [{'ts': 3}]
         """
         self._stopped = True
+        self._arrived.ring()  # another thread may be reading, and waiting for something to come
 
-    def _write(self, sink: Any) -> None:
+    def _write(self, sink: Sink) -> None:
         try:
-            for element in self.elements():
+            while (element := self._next_element()) is not None:
                 if isinstance(element, Punctuation):
                     sink.promise(element)
                 else:
@@ -541,9 +579,16 @@ class Run:
           it is held back by source 'north': promised ts < 12, ... s ago (0 rows ago)
           released when 'north' promises ts < 20
         """
+        if self._reading.is_over:
+            self._finish()
+        else:
+            self._reading.do(self._finish)
+        return find_blame(self._boxes)
+
+    def _finish(self) -> None:
+        """Put out what boxes are in the middle of: what they hold is then all that is open."""
         for box in self._boxes:
             self._guarded(box, box.finish)
-        return find_blame(self._boxes)
 
     @property
     def health(self) -> Health:
@@ -580,40 +625,10 @@ class Run:
         return gather(self._boxes, self._gauge.peak)
 
 
-class _Elements:
-    """A reader of a run; dropping one does not end the run, another goes on where it stopped."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-        self.whole = _Whole(run)
-
-    def __iter__(self) -> Iterator[Element]:
-        return self
-
-    def __next__(self) -> Element:
-        for promise in () if self.run._stopped else self.run._left:
-            return promise
-        element = next(self.whole)
-        if not isinstance(element, GroupPromises):
-            return element
-        self.run._left = iter(element)
-        return next(self.run._left)
-
-
-class _Whole:
-    """The same for who takes promises about many groups as one, or none at all."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-
-    def __iter__(self) -> Iterator[Element | GroupPromises]:
-        return self
-
-    def __next__(self) -> Element | GroupPromises:
-        self.run._left = iter(())
-        try:
-            return next(self.run._elements)
-        except StopIteration:
-            if self.run._failure is not None:  # read on after a failure: it still is one
-                raise self.run._failure from None
-            raise
+def _close(feeds: list[Feed], pool: Pool | None) -> None:
+    """The end of a run: threads end, and inputs are closed, all of them also if one will not."""
+    if pool is not None:
+        pool.close()
+    with ExitStack() as stack:
+        for feed in feeds:
+            stack.callback(feed.close)

@@ -6,22 +6,25 @@ other input is read in the engine's own thread, when there is room for it. So is
 
 from __future__ import annotations
 
-import queue
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from queue import Empty, SimpleQueue
 
+from oop.engines.bell import Bell
+from oop.engines.starting import start_threads
 from oop.operators.base import Element
 from oop.ring import Ring
 
 _ROOM = 16  # trains that a reader may be ahead
+_PATIENCE = 0.1  # seconds after which a reader that has no room looks whether anybody still wants something
 
 
 @dataclass(frozen=True)
 class Failed:
     """What reading raised; it is raised again in the engine's thread."""
 
-    error: Exception
+    error: BaseException
 
 
 class Done:
@@ -45,6 +48,7 @@ class DirectFeed:
         return self.waits is not None and self.waits()
 
     def next(self) -> Next:
+        """What is not an `Exception`, such as an interrupt, is the caller's: it ends the run at once."""
         try:
             return next(self.trains)
         except StopIteration:
@@ -59,13 +63,20 @@ class DirectFeed:
 
 
 class ThreadFeed:
-    """A thread reads ahead, from the first time that it is asked; ``arrived`` is set when there is something."""
+    """A thread reads ahead, from the first time that it is asked; ``arrived`` rings when there is something.
 
-    def __init__(self, trains: Iterator[Train], arrived: threading.Event) -> None:
+    Whatever ends the thread is handed over, also what is no `Exception` (``sys.exit()``, a task of asyncio that is
+    cancelled): nobody else would notice, and the engine would wait for ever.
+    """
+
+    def __init__(self, trains: Iterator[Train], arrived: Bell) -> None:
         self.direct = DirectFeed(trains)
         self.arrived = arrived
-        self.queue: queue.Queue[Train | Failed | Done] = queue.Queue(_ROOM)
-        self.stopped = threading.Event()
+        self.queue: SimpleQueue[Train | Failed | Done] = SimpleQueue()
+        self.room: SimpleQueue[None] = SimpleQueue()  # as many as trains may still be put into the queue
+        for _ in range(_ROOM):
+            self.room.put(None)
+        self.stopped = False
         self.thread: threading.Thread | None = None
 
     @property
@@ -74,31 +85,57 @@ class ThreadFeed:
         return not self.queue.empty()
 
     def _read(self) -> None:
-        while not self.stopped.is_set():
+        try:
+            last = self._read_ahead()
+            self.direct.close()  # here: a generator can be closed only by the thread that runs it
+        except BaseException as error:
+            self._fail(error)
+            return
+        if last is not None:
+            self.queue.put(last)
+        self.arrived.ring()
+
+    def _fail(self, error: BaseException) -> None:
+        self.queue.put(Failed(error))
+        self.arrived.ring()
+
+    def _read_ahead(self) -> Failed | Done | None:
+        """How the input ended; None if it was stopped."""
+        while not self.stopped:
             train = self.direct.next()
             assert train is not None
-            while not self.stopped.is_set():
-                try:
-                    self.queue.put(train, timeout=0.1)
-                    break
-                except queue.Full:
-                    continue
-            self.arrived.set()
             if isinstance(train, Failed | Done):
+                return train
+            if not self._has_room():
                 break
-        self.direct.close()  # here: a generator can be closed only by the thread that runs it
+            self.queue.put(train)
+            self.arrived.ring()
+        return None
+
+    def _has_room(self) -> bool:
+        """Wait for it; False if nobody wants anything any more."""
+        while not self.stopped:
+            try:
+                self.room.get(timeout=_PATIENCE)
+                return True
+            except Empty:
+                continue
+        return False
 
     def next(self) -> Next:
         if self.thread is None:
             self.thread = threading.Thread(target=self._read, name="oop-feed", daemon=True)
-            self.thread.start()
+            start_threads([self.thread], self._fail)
         try:
-            return self.queue.get_nowait()
-        except queue.Empty:
+            train = self.queue.get_nowait()
+        except Empty:
             return None
+        self.room.put(None)
+        return train
 
     def close(self) -> None:
-        self.stopped.set()
+        self.stopped = True
+        self.room.put(None)  # it may be waiting for some
 
 
 class RingFeed:

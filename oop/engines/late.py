@@ -32,6 +32,10 @@ class Shards:
     def without_time(self) -> int:
         return sum(ledger.without_time for ledger in self.ledgers)
 
+    @property
+    def not_kept(self) -> int:
+        return sum(ledger.not_kept for ledger in self.ledgers)
+
     def table(self) -> pa.Table:
         return self._shown([ledger.table() for ledger in self.ledgers])
 
@@ -74,6 +78,20 @@ class Late:
     def __len__(self) -> int:
         """How many rows were set aside (with ``late="admit"``: found late)."""
         return sum(ledger.late + ledger.without_time for ledger in self._all.values())
+
+    @property
+    def not_kept(self) -> dict[str, int]:
+        """How many of these rows are not here, by source and operator: more came than ``Embedded(late_rows=)`` keeps.
+        They count in all else, in `histogram` and `needed_slack` by a sixteenth of their lateness, as drained ones do.
+
+        >>> import oop
+        >>> s = oop.source(pa.table({"ts": [9, 1, 2, 3]}), time="ts", punctuate=oop.ordered(), name="north")
+        >>> run = s.run(oop.Embedded(late_rows=2))
+        >>> _ = run.to_table()
+        >>> len(run.late), run.late["north"]["ts"].to_pylist(), run.late.not_kept
+        (3, [1, 2], {'north': 1})
+        """
+        return {name: ledger.not_kept for name, ledger in self._all.items() if ledger.not_kept}
 
     def __contains__(self, source: object) -> bool:
         return source in self._all
@@ -185,7 +203,13 @@ class Late:
         return source, operator, attribute
 
     def __repr__(self) -> str:
-        return f"<Late {', '.join(f'{n}: {x.late + x.without_time}' for n, x in self._all.items())}>"
+        missing = self.not_kept
+        shown = [
+            f"{name}: {ledger.late + ledger.without_time}"
+            + (f" ({missing[name]} of them not kept)" if name in missing else "")
+            for name, ledger in self._all.items()
+        ]
+        return f"<Late {', '.join(shown)}>"
 
 
 def _shares(shares: Any) -> list[float]:

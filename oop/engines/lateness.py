@@ -36,7 +36,7 @@ class Need:
 
     ``slack`` is then the slack to declare, if the source has one; with slack by rows, ``rows`` is the number of them.
     It is ``exact``, the smallest there is, unless rows on time decide it (then less may do), promises by group depend
-    on each other, rows were drained, or more rows came before a late one than are remembered.
+    on each other, rows were drained or not kept, or more rows came before a late one than are remembered.
 
     >>> import oop
     >>> run = oop.source(pa.table({"ts": [9, 8, 2]}), time="ts", punctuate=oop.slack(rows=1)).run()

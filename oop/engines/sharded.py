@@ -96,7 +96,8 @@ class Shard:
 class Sharded:
     """``columns`` are, for each port, those whose values decide the shard. ``pool`` runs what is to be done.
 
-    ``waiting_rows`` are on their way through the shards; a promise counts as a row for each.
+    ``waiting_rows`` are on their way through the shards; a promise counts as a row for each. Results of about
+    ``room`` rows wait to be asked for; shards that would put out more pause in the middle of what they are at.
     """
 
     def __init__(
@@ -111,15 +112,19 @@ class Sharded:
         output = spec.schema(inputs)
         self.ports = Ports(Union(shards), [output] * shards)
         self.waiting_rows = 0
+        self.room = sys.maxsize
         self.seconds = 0.0
         self.peak_rows = 0
         self.peak_bytes = 0
         self._lock = threading.Lock()
         self._out: deque[Element] = deque()
+        self._out_rows = 0
+        self._paused = False  # is there a shard that waits until results are taken?
+        self._settling = False  # whoever waits for all of it takes no results meanwhile
         self._numbers = itertools.count()
         self._unfinished = 0
         self._behind = False  # has a shard made promises that others have yet to make?
-        self._failure: BaseException | None = None
+        self._failure: Exception | None = None
         self._failed_at = sys.maxsize  # the number of the item that went wrong, of several the first
 
     @property
@@ -189,6 +194,10 @@ class Sharded:
                     failure = self._failure if self.is_idle else None
                     break
                 element = self._out.popleft()
+                self._out_rows -= _rows_of(element)
+                if self._paused and not self._is_full:
+                    self._paused = False
+                    self._wake(self.shards)
             yield element
         if failure is not None:
             raise failure
@@ -202,11 +211,21 @@ class Sharded:
         return not self._unfinished
 
     def settle(self) -> None:
-        """Wait until all that was taken in has been worked off."""
-        while not self.is_idle:
-            if self.pool.is_closed:
-                raise OopError("the run has ended, with rows still on their way", hint="save before stop()")
-            self.pool.help()
+        """Wait until all that was taken in has been worked off, however many results that gives."""
+        self._settling = True
+        try:
+            with self._lock:
+                self._wake(self.shards)
+            while not self.is_idle:
+                if self.pool.is_closed:
+                    raise OopError("the run has ended, with rows still on their way", hint="save before stop()")
+                self.pool.help()
+        finally:
+            self._settling = False
+
+    @property
+    def _is_full(self) -> bool:
+        return self._out_rows >= self.room and not self._settling
 
     def _append(self, item: Item, weight: int) -> None:
         self.waiting_rows += weight
@@ -216,6 +235,9 @@ class Sharded:
 
     def _wake(self, shards: Iterable[Shard]) -> None:
         """Have a thread look after each shard that can go on; the lock is held."""
+        if self._is_full:
+            self._paused = True
+            return
         for shard in shards:
             if not shard.busy and _can_go_on(shard):
                 shard.busy = True
@@ -227,7 +249,7 @@ class Sharded:
         try:
             rows = [b if is_partial(b) else b.select(self.needed[ticket.port]) for b in ticket.batches]
             parts = part_batches(rows, self.columns[ticket.port], len(self.shards))
-        except BaseException as error:
+        except Exception as error:
             self._fail(error, ticket.number)
         with self._lock:
             ticket.parts, ticket.batches = parts, ()
@@ -248,7 +270,7 @@ class Sharded:
                 if shard.pending is None:
                     shard.pending = self._process(shard, item)
                 done = self._emit(shard, shard.pending, item)
-        except BaseException as error:
+        except Exception as error:  # what else there is, such as an interrupt, is the pool's: it ends the run at once
             self._fail(error, item.number)
         with self._lock:
             if done:
@@ -294,8 +316,9 @@ class Sharded:
                         self._out.extend(self.ports.promises(element, [element] if alone else self._of_all(element)))
                 else:
                     self._out.append(element)
+                    self._out_rows += element.num_rows
                     rows += element.num_rows
-            if rows >= SLICES * self._batch_rows:
+            if rows >= SLICES * self._batch_rows or self._is_full:
                 return False
         return True
 
@@ -321,7 +344,7 @@ class Sharded:
         if any(first != other for other in others):
             self._out.extend(self.ports.out.advance_to(self.ports.translate(self.ports.frontiers)))
 
-    def _fail(self, error: BaseException, number: int) -> None:
+    def _fail(self, error: Exception, number: int) -> None:
         with self._lock:
             if number < self._failed_at:
                 self._failure, self._failed_at = error, number
@@ -380,6 +403,10 @@ def _can_go_on(shard: Shard) -> bool:
         return False
     first = shard.queue[0]
     return not isinstance(first, Ticket) or first.parts is not None
+
+
+def _rows_of(element: Element) -> int:
+    return element.num_rows if isinstance(element, pa.RecordBatch) else 0
 
 
 def _weight(item: Item, shard: Shard) -> int:

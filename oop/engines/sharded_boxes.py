@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ class ShardedBox(Box):
         super().__post_init__()
         assert isinstance(self.operator, Sharded)
         self.sharded = self.operator
+        self.sharded.room = self.capacity
 
     @property
     def has_work(self) -> bool:
@@ -32,7 +34,7 @@ class ShardedBox(Box):
 
     def run(self, rows: int | None) -> bool:
         """Hand on what waits, up to what may be on its way, and put out what has come back."""
-        taken = 0
+        taken, before = 0, self.rows_out
         while self.sharded.waiting_rows < self.capacity and (rows is None or taken < rows):
             ready = [arc for arc in self.inputs if arc.queue]
             if not ready:
@@ -42,17 +44,27 @@ class ShardedBox(Box):
                 if together:
                     self._process_promises(together, arc.port)
                     continue
-                train, promises = arc.take_past_promises(SHARDED_TRAIN_ROWS)
+                train, promises = arc.take_past_promises(min(SHARDED_TRAIN_ROWS, self.capacity))
                 if train:
                     taken += self._process_batches(train, arc.port)
                 for promise in promises if train else [arc.take()]:
                     self.process(promise, arc.port)
-        self.emit(self.sharded.ready())
+        if self.rows_out == before or not self.is_full:  # something in every turn, or who takes results would wait
+            self._put_out(self.sharded.ready())
+        self.unfinished = self.is_full and self.sharded.has_output
         self.measure()
         return True
 
     def _go_on(self, elements: Iterator[Element]) -> None:
-        self.emit(elements)  # it comes from threads, which do not wait
+        if not self.is_full:
+            self._put_out(elements)
+
+    def _put_out(self, elements: Iterator[Element]) -> None:
+        """Put out what has come back, until a queue behind it is full. What is left stays with the shards, which pause
+        when that is too much: nothing is pending here."""
+        self._turn_ends = sys.maxsize
+        self.emit(elements, pausing=True)
+        self.pending = None
 
     def _process_batches(self, train: list[pa.RecordBatch], port: int) -> int:
         rows = sum(batch.num_rows for batch in train)
@@ -61,7 +73,7 @@ class ShardedBox(Box):
         if rows < len(train) * TRAIN_ROWS:  # small ones cost more apart than to copy
             whole = concat(train)
             train = train if whole is None else [whole]
-        self.emit(self.sharded.process_batches(train, port))
+        self._go_on(self.sharded.process_batches(train, port))
         return rows
 
     def measure(self) -> None:

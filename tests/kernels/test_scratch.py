@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import mmap
 import os
+import sys
 import threading
 from typing import Any
 
@@ -57,6 +59,49 @@ def test_a_collection_in_the_middle_of_taking_gives_no_block_twice(monkeypatch: 
     found = [scratch.new_array(10_000, np.int64) for _ in range(5)]
     assert len({address_of(array) for array in found}) == 5
     assert region.live == 5
+
+
+class Interrupt(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("lender", ["_region", "_slabs", "_pages"])
+def test_an_interrupt_while_memory_is_given_back_leaves_no_lock_held(lender: str) -> None:
+    """At each point where one may come: when a function begins, and behind a call into C."""
+    owner = getattr(pages if lender == "_pages" else scratch, lender)
+
+    def take() -> Any:
+        lengths = {"_region": 10_000, "_slabs": 100_000, "_pages": 1_000_000}
+        make = scratch.new_array if lender == "_region" else scratch.lasting_array
+        return make(lengths[lender], np.int64)
+
+    for last in itertools.count():
+        points = 0
+
+        def interrupt(frame: Any, event: str, _: Any, last: int = last) -> None:
+            nonlocal points
+            points += event in ("call", "c_return") and frame.f_code.co_name != "take"
+            if points > last:
+                raise Interrupt
+
+        array = take()
+        lent = array.base if isinstance(array.base, pages.Lent) else array.base.base
+        given, lent.what = lent.what, None
+        lent.lender = Void()
+        try:
+            sys.setprofile(interrupt)
+            owner.give_back(given)
+            sys.setprofile(None)
+            break
+        except Interrupt:
+            assert not owner.lock.locked()
+            take()[:] = 1
+    assert last > 3
+
+
+class Void:
+    def give_back(self, what: Any) -> None:
+        """The array is gone, and what it had has been given back."""
 
 
 def test_many_threads_take_and_give() -> None:

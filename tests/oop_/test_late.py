@@ -312,6 +312,84 @@ def test_the_ledger_loaded_again_says_the_same() -> None:
     assert oop.Late({"north": second}).histogram().counts == (2,), "a row without a time is not late"
 
 
+@pytest.mark.parametrize(("size", "most"), [(1, 0), (1, 300), (7, 300), (7, 10_000), (100, 1)])
+def test_the_law_of_late_rows_that_are_not_kept(size: int, most: int) -> None:
+    """The first ones are kept, as they are without a cap, however small the batches; of all it is known how many they
+    are and how late. They are counted as state, and take no more of it than the cap."""
+    rng = np.random.default_rng(3)
+    times = [None if rng.random() < 0.05 else int(t) for t in np.arange(1_500) - rng.integers(0, 300, 1_500)]
+    table = pa.table({"ts": pa.array(times, pa.int64()), "link": [f"link {i % 7}" for i in range(1_500)]})
+
+    def late(late_rows: int, size: int) -> tuple[oop.Late, int]:
+        batches = table.to_batches(max_chunksize=size)
+        stream = oop.source(
+            batches, time="ts", punctuate=oop.slack(20, by="link", idle=10), name="north", nulls="aside"
+        )
+        run = stream.run(oop.Embedded(late_rows=late_rows))
+        run.to_table()
+        return run.late, run.metrics.boxes[0].state_bytes
+
+    whole, _ = late(100_000, size)
+    found, nbytes = late(most, size)
+    kept = min(most, len(whole))
+    assert len(found) == len(whole) > 1_000 and found["north"] == whole["north"][:kept]
+    assert found.not_kept == ({"north": len(whole) - kept} if kept < len(whole) else {})
+    assert ("not kept" in repr(found)) == (kept < len(whole))
+    assert found.histogram() == whole.histogram()
+    for exact, rough in zip(whole.needed_slack().needs, found.needed_slack().needs, strict=True):
+        assert exact.more <= rough.more <= exact.more * (1 + 1 / 16)
+    assert nbytes == found.sources["north"].nbytes <= kept * 100 + 256 * 2_000
+    assert len(found.sources["north"].entries) <= 256 + kept // 16  # small ones are put together
+    found.drain()
+    assert found.histogram() == whole.histogram() and not found["north"].num_rows
+    assert found.not_kept == ({"north": len(whole) - kept} if kept < len(whole) else {})
+
+
+def test_what_is_not_kept_is_saved_as_a_count() -> None:
+    spec = Input("north", "ts", (("ts", oop.ordered()),))
+    operators = [InputOperator(spec, [pa.schema({"ts": pa.int64()})]) for _ in range(2)]
+    operators[0].ledger.most = 400
+    parts: dict[str, Any] = {}
+    for number in range(3):  # saved in between: what is saved stays as it is, though it is small
+        list(operators[0].process_batch(pa.record_batch({"ts": [1_000 + number]})))
+        for time in range(200):
+            list(operators[0].process_batch(pa.record_batch({"ts": [time]})))
+        parts.update(operators[0].save())
+    operators[1].load(parts.items())
+    first, second = (operator.ledger for operator in operators)
+    assert first.table() == second.table() and first.table().num_rows == 400
+    assert (
+        (second.late, second.not_kept, second.drained)
+        == (first.late, first.not_kept, first.drained)
+        == (
+            600,
+            200,
+            first.drained,
+        )
+    )
+    second.drain()
+    parts.update(second.save())
+    operators[0].load((key, part) for key, part in parts.items() if part is not None)
+    assert not operators[0].ledger.entries, "nothing that was drained comes back"
+
+
+def test_each_shard_keeps_its_part_of_late_rows() -> None:
+    values, keys = np.r_[[5_000] * 50, np.arange(900)], np.r_[np.arange(50), np.arange(900) % 50]
+    table = pa.table({"ts": np.arange(950), "v": values, "k": keys})
+    stream = oop.source(table, time="ts", punctuate=oop.ordered(), name="north")
+    assumed = oop.aurora.Assume(oop.Order("v", group_by="k"))(stream)
+    for threads in (1, 2):
+        run = assumed.run(oop.Embedded(threads=threads, late_rows=51))
+        assert run.to_table().num_rows == 50
+        assert (len(run.late), run.late["Assume"].num_rows, run.late.not_kept) == (900, 51, {"Assume": 849})
+
+
+@pytest.mark.parametrize("wrong", [-1, 1.5, None, True])
+def test_late_rows_is_a_number(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="late_rows is a number of at least 0"):
+        oop.Embedded(late_rows=wrong)
+
+
 def test_errors() -> None:
     one = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.ordered(), name="one")
     two = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.ordered(), name="two")

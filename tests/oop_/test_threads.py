@@ -289,6 +289,40 @@ def test_what_is_on_its_way_is_bounded(monkeypatch):
     assert sharded.waiting_rows == 0
 
 
+@pytest.mark.parametrize("behind", [False, True])
+def test_results_that_nobody_has_taken_are_bounded(monkeypatch, behind):
+    """Of a join that makes much of few rows: shards pause when `queue_rows` wait, and go on when they are taken."""
+    table = pa.table({"ts": np.arange(3_000), "k": np.arange(3_000) % 4})
+    left, right = (oop.source(table, time="ts", punctuate=oop.ordered()) for _ in range(2))
+    joined = left.join(right, on="k", within=(-200, 200))
+    stream = joined.filter(oop.col("ts") >= 0) if behind else joined
+    waited = []
+    right_emit = Sharded._emit
+
+    def watched(self, shard, elements, item):
+        done = right_emit(self, shard, elements, item)
+        waited.append(sum(e.num_rows for e in list(self._out) if isinstance(e, pa.RecordBatch)))
+        return done
+
+    monkeypatch.setattr(Sharded, "_emit", watched)
+    run = stream.run(oop.Embedded(threads=3, queue_rows=2_000, batch_rows=500))
+    rows = sum(batch.num_rows for batch in run)
+    assert rows == stream.run(oop.Embedded(threads=1)).to_table().num_rows > 100_000
+    assert max(waited) <= 2_000 + 3 * 500
+    assert max(arc.peak_queued_rows for arc in run.metrics.arcs if "Join" in arc.source) <= 2_000 + 500
+
+
+def test_what_is_bounded_can_be_settled():
+    """Whoever waits for all that is on its way takes no results meanwhile."""
+    batches = [pa.record_batch({"ts": np.arange(10 * i, 10 * i + 10), "k": np.arange(10) % 3}) for i in range(30)]
+    stream = oop.source(batches, time="ts", punctuate=oop.ordered()).window(oop.tumbling(10, offset=5)).group_by("k")
+    run = stream.agg(n=oop.count()).run(oop.Embedded(threads=2, queue_rows=1, batch_rows=1))
+    found = [next(iter(run)).num_rows]
+    assert run.blame() is not None
+    found += [batch.num_rows for batch in run]
+    assert sum(found) == 31 * 3
+
+
 def test_metrics_of_all_shards_together():
     run = per_pair(packets()).run(oop.Embedded(threads=2))
     table = run.to_table()

@@ -87,7 +87,7 @@ class Spool:
         self.folder = folder
         self.spooled = Spooled(str(folder), data.kind != "live")
         self.stopped = threading.Event()
-        self.queue: queue.Queue[Element | Exception | None] = queue.Queue(_ROOM)
+        self.queue: queue.Queue[Element | BaseException | None] = queue.Queue(_ROOM)
         self.number = self.skipped = self.rows = 0
         if not self._is_done():
             for target in (self._read, self._write):
@@ -130,10 +130,10 @@ class Spool:
                 if not self._put(element):
                     return
             self._put(None)
-        except Exception as error:  # it is said where the query reads it
+        except BaseException as error:  # also sys.exit(): it is said where the query reads it, which else would wait
             self._put(error)
 
-    def _put(self, item: Element | Exception | None) -> bool:
+    def _put(self, item: Element | BaseException | None) -> bool:
         while not self.stopped.is_set():
             try:
                 self.queue.put(item, timeout=0.1)
@@ -143,21 +143,21 @@ class Spool:
         return False
 
     def _write(self) -> None:
-        ended: list[Exception | None] = []
-        while not ended and not (self.stopped.is_set() and self.queue.empty()):
-            elements, ended = self._gather()
-            if elements:
-                try:
+        ended: list[BaseException | None] = []
+        try:
+            while not ended and not (self.stopped.is_set() and self.queue.empty()):
+                elements, ended = self._gather()
+                if elements:
                     self._file(elements)
-                except Exception as error:  # whoever waits for the end must not wait forever
-                    ended = [error]
+        except BaseException as error:  # whoever waits for the end must not wait forever
+            ended = [error]
         if ended:
             why = ended[0]
             what = why.what if isinstance(why, OopError) else f"{type(why).__name__}: {why}"
             failure = "" if why is None else what
             _publish(self.folder / _CLOSED, dumps({"rows": self.rows, "failure": failure}).encode())
 
-    def _gather(self) -> tuple[list[Element], list[Exception | None]]:
+    def _gather(self) -> tuple[list[Element], list[BaseException | None]]:
         """Elements for one file, and how the input ended if it did."""
         found: list[Element] = []
         rows = 0
@@ -169,7 +169,7 @@ class Spool:
                 item = self.queue.get(timeout=_PATIENCE)
             except queue.Empty:
                 continue
-            if item is None or isinstance(item, Exception):
+            if item is None or isinstance(item, BaseException):
                 return found, [item]
             if not found and not self.spooled.bounded:
                 deadline = time.monotonic() + _PATIENCE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 import threading
@@ -219,6 +220,26 @@ def test_an_iterable_that_fails_gives_its_rows_first(tmp_path: Path) -> None:
     assert first["at"]["blocks"] == 1
     with pytest.raises(SourceError, match="ConnectionResetError: gone"):
         plan.latest(first)
+
+
+@pytest.mark.parametrize("raised", [SystemExit, asyncio.CancelledError, KeyboardInterrupt, ZeroDivisionError])
+@pytest.mark.parametrize("where", ["reading", "writing"])
+def test_whatever_ends_a_spool_is_said(
+    raised: type[BaseException], where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: Any) -> Any:
+        raise raised("in a thread")
+
+    if where == "writing":
+        monkeypatch.setattr(Spool, "_file", failing)
+    data = open_input([pa.record_batch({"ts": [1]})])
+    if where == "reading":
+        data = replace(data, start=failing, plain=None, peeked=None)
+    spool = Spool(data, tmp_path / "spool")
+    until = time.monotonic() + 10
+    while spool.spooled.listing().failure is None and time.monotonic() < until:
+        time.sleep(0.001)
+    assert spool.spooled.complete().failure == f"{raised.__name__}: in a thread"
 
 
 def wait(spool: Spool) -> list[Any]:
