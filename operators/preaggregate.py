@@ -111,12 +111,13 @@ class PreaggregateOperator:
             yield from self.reducing.flush(self._slot_of(bound - self.m))  # section 6: at most m windows late
             if self.m and not self.spec.in_order:  # what the next window's promise will flush
                 self.reducing.due(self._slot_of(bound - self.m + 1))
+            yield from self.reducing.settle()
         yield from self._promises()
 
     def _slot_of(self, bound: int) -> int:
         """A bound on windows as one on slots of time, which are panes where windows slide: what is held below it has a
         part in a window below the bound."""
-        held = () if self.reducing.table is None else self.reducing.table.held
+        held = () if self.reducing.table is None else self.reducing.table.times
         return max((slot + 1 for slot in held if self.partials.first_wid(slot) < bound), default=INT64_MIN)
 
     def _promises(self) -> Iterator[Punctuation]:
@@ -134,7 +135,7 @@ class PreaggregateOperator:
     def open_results(self) -> Iterator[pa.RecordBatch]:
         """The windows that something is held of."""
         if self.reducing.table is not None:
-            held = [self.partials.first_wid(slot) for slot in self.reducing.table.held]
+            held = [self.partials.first_wid(slot) for slot in sorted(self.reducing.table.times)]
             yield pa.record_batch({WID_START: pa.array(held, pa.int64())})
 
     def oldest(self) -> Held | None:
