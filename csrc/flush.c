@@ -183,6 +183,25 @@ int oop_push_flush(oop_flush *table, const int32_t *slots, const uint64_t *words
     return OOP_OK;
 }
 
+/* Only what is below nodes that are old enough; a node whose slots are all seen says what is left there. */
+static void flush_nodes(working *at, int64_t below, int32_t all, int64_t first, int64_t last) {
+    const oop_flush *table = at->self;
+    for (int64_t i = first, end; i < last; i = end) {
+        int64_t *least = &table->least[i / CHILDREN], begin = i - i % CHILDREN, later = INT64_MAX;
+        int64_t next = begin + CHILDREN < table->size ? begin + CHILDREN : table->size;
+        end = next < last ? next : last;
+        if (!all && *least >= below) continue;
+        for (int64_t j = i; j < end; j++) {
+            oop_slot *slot = &table->slots[j];
+            if (all || slot->wid < below)
+                let_go(at, slot);
+            else if (slot->place != EMPTY && slot->wid < later)
+                later = slot->wid;
+        }
+        if (i == begin && end == next) *least = later;
+    }
+}
+
 int oop_flush_below(oop_flush *table, int64_t below, int32_t all, int64_t first, int64_t last, int64_t *out,
                     int64_t *gone) {
     working at = start_work(table, out);
@@ -192,8 +211,11 @@ int oop_flush_below(oop_flush *table, int64_t below, int32_t all, int64_t first,
         for (int64_t i = first; i < last; i++)
             if (is_old(&table->slots[i], table->current) && (all || table->slots[i].wid < below))
                 let_go(&at, &table->slots[i]);
-    for (int64_t i = first; i < last; i++)
-        if (all || table->slots[i].wid < below) let_go(&at, &table->slots[i]);
+    if (at.notes)
+        flush_nodes(&at, below, all, first, last);
+    else
+        for (int64_t i = first; i < last; i++)
+            if (all || table->slots[i].wid < below) let_go(&at, &table->slots[i]);
     *gone = at.gone;
     return OOP_OK;
 }

@@ -20,7 +20,7 @@ typedef struct {
     uint64_t *words; /* by place: width words of the key */
     int64_t *wids;   /* by place */
     int64_t *unused; /* places that are free; the last is taken first */
-    int64_t *least;  /* see oldest.h: the nodes, level by level from the slots up; NULL unless `every` needs them */
+    int64_t *least;  /* see oldest.h: nodes, level by level from the slots up; NULL unless `every` needs them */
     const int64_t *starts; /* where each level begins in it, and its end */
     int64_t levels;
     int64_t size;

@@ -66,7 +66,7 @@ class FlushTable(SlotTable):
         table.size, table.width, table.places, table.free = size, width, places, places
         table.bound = table.current = INT64_MIN
         table.every, table.in_order, table.next_slot = discipline.every, discipline.in_order, discipline.next_slot
-        if discipline.every:
+        if discipline.every and not discipline.in_order:
             self._note_windows()
         self._gone = ffi.new("int64_t *")
 

@@ -530,6 +530,7 @@ def _word_cases() -> Iterator[Case]:
 DISCIPLINES = {
     "in_order": Discipline(in_order=True),
     "in_order-next": Discipline(in_order=True, next_slot=True),
+    "in_order-every": Discipline(in_order=True, every=2),
     "lazy": Discipline(),
     "lazy-next": Discipline(next_slot=True),
     "every_1": Discipline(every=1),
