@@ -10,6 +10,7 @@ took a hundred times as long. Batches of few rows are left to Arrow, whatever is
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -52,6 +53,34 @@ def encode_as(values: pa.Array, type: pa.DictionaryType) -> pa.DictionaryArray:
         # Arrow cannot hash this type; a dictionary may repeat values.
         indices, dictionary = pa.array(np.arange(len(values), dtype=np.int64)), values
     return pa.DictionaryArray.from_arrays(indices.cast(type.index_type), dictionary, ordered=type.ordered)
+
+
+def concat_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Batches of one schema, at least one, as one; dictionaries may differ, and may hold nulls.
+
+    >>> one, other = (pa.record_batch({"k": pa.array(k).dictionary_encode()}) for k in (["a", "b"], ["c", "b"]))
+    >>> concat_batches([one, other]).column("k").to_pylist()
+    ['a', 'b', 'c', 'b']
+    """
+    schema = batches[0].schema
+    if len(batches) == 1:
+        return batches[0]
+    if not any(pt.is_dictionary(type) for type in schema.types):
+        return pa.concat_batches(batches)
+    columns = [concat_arrays([batch.column(i) for batch in batches]) for i in range(len(schema))]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def concat_arrays(arrays: Sequence[pa.Array]) -> pa.Array:
+    """Arrays of one type as one; see `concat_batches`."""
+    first = arrays[0]
+    if not pt.is_dictionary(first.type) or all(a.dictionary.equals(first.dictionary) for a in arrays[1:]):
+        return pa.concat_arrays(arrays)
+    known = encode(pa.concat_arrays([a.dictionary for a in arrays]))
+    starts = np.cumsum([0, *(len(a.dictionary) for a in arrays)]).tolist()
+    pieces = [known.indices.slice(at).take(a.indices) for at, a in zip(starts, arrays, strict=False)]
+    indices = pa.concat_arrays(pieces).cast(first.type.index_type)
+    return pa.DictionaryArray.from_arrays(indices, known.dictionary, ordered=first.type.ordered)
 
 
 def _bits(values: pa.Array) -> Column:

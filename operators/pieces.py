@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 import numpy as np
-import pyarrow as pa
+
+from oop.kernels.dictionaries import concat_batches
 
 Piece = TypeVar("Piece")
 Beside = TypeVar("Beside", bound=tuple[Any, ...])
@@ -47,7 +48,7 @@ def one_piece(pieces: Sequence[Beside]) -> Beside:
     if len(pieces) == 1:
         return pieces[0]
     batches, *arrays = zip(*pieces, strict=True)
-    return cast(Beside, (pa.concat_batches(batches), *map(np.concatenate, arrays)))
+    return cast(Beside, (concat_batches(batches), *map(np.concatenate, arrays)))
 
 
 def _rows_of(piece: tuple[Any, ...]) -> int:
