@@ -106,7 +106,7 @@ def column_of(type_: pa.DataType, rows: int, first: int = 0) -> pa.Array:
 
 
 TYPES = [pa.int8(), pa.uint16(), pa.int64(), pa.uint64(), pa.float32(), pa.float64(), pa.bool_(), pa.string()]
-TYPES += [pa.large_string(), pa.string_view(), pa.binary(), pa.binary(3), pa.decimal128(20, 2), pa.date32()]
+TYPES += [pa.large_string(), pa.string_view(), pa.binary(), pa.binary(3), pa.decimal128(30, 2), pa.date32()]
 TYPES += [pa.timestamp("ns"), pa.timestamp("us", "UTC"), pa.time32("s"), pa.duration("ms")]
 
 
@@ -138,7 +138,7 @@ def test_dictionaries_are_joined_whatever_they_hold():
         pa.DictionaryArray.from_arrays(pa.array([], pa.int8()), pa.array([], pa.string())),
     ]
     for order in ([0, 1, 2], [2, 1, 0], [1, 1], [1, 0, 1]):
-        batches = [pa.record_batch({"k": parts[i], "n": pa.array(range(len(parts[i])))}) for i in order]
+        batches = [pa.record_batch({"k": parts[i], "n": pa.array(range(len(parts[i])), pa.int64())}) for i in order]
         found = dictionaries.concat_batches(batches)
         found.validate(full=True)
         assert found.schema == batches[0].schema
