@@ -28,6 +28,7 @@ class GroupTable:
     """Gives every distinct key a dense id, in order of first appearance.
 
     >>> table = GroupTable(["int", "bytes"])
+    >>> import pyarrow as pa
     >>> from oop.kernels.views import column
     >>> table.map([column(pa.array([7, 7, None])), column(pa.array(["a", "b", "a"]))])
     array([0, 1, 2])

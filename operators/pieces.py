@@ -40,6 +40,7 @@ def append_beside(pieces: list[Beside], piece: Beside) -> None:
 def one_piece(pieces: Sequence[Beside]) -> Beside:
     """Pieces, at least one, as one.
 
+    >>> import pyarrow as pa
     >>> batch = pa.record_batch({"ts": [5, 9]})
     >>> rows, stamps = one_piece([(batch, np.array([1, 1])), (batch.slice(1), np.array([2]))])
     >>> rows.column(0).to_pylist(), stamps.tolist()

@@ -4,7 +4,8 @@ It stands before an aggregate, the high-level half, and reduces rows to partial 
 What is in the way of another goes out, and the aggregate rolls it up; so the answer is the same whatever the size. In
 order, an aggregate of the new window may go out only behind all that is old: a burst (figure 7). Out of order nothing
 waits for anything: old aggregates leave when others need their slots (lazy-flush), or the oldest one every i rows
-(slow-flush), and at the latest when they are m windows old. What is held lowers the bound: ``wid < min(W, least held)``.
+(slow-flush), and at the latest when they are m windows old. What is held lowers the bound:
+``wid < min(W, least held)``.
 """
 
 from __future__ import annotations
