@@ -28,8 +28,8 @@ _LEAVES = -1
 _SWEPT = 4  # slots that are looked at for each row, in search of what will be due
 _MANY_TEXTS = 4  # texts that are known for each place, beyond which all are forgotten
 
-
 Counted = dict[int, int]
+"""How many partials there are of each slot of time; none that has no partials."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,8 @@ class PartialTable:
 
     def _push_out(self, places: np.ndarray) -> None:
         """They are in no slot any more, and wait to be read."""
+        if not len(places):  # rows may come one by one, and nothing leave for long
+            return
         self._gone.append(places)
         times = self.table.wids(places)
         _count(self.held, times, -1)
@@ -132,7 +134,7 @@ class PartialTable:
         if not self.leaving:
             return
         old, *_ = self.table.state
-        if min(self.leaving) < min([old, *self.held]) or sum(map(len, self._gone)) >= ENOUGH:
+        if min(self.leaving) < min([old, *self.held]) or sum(self.leaving.values()) >= ENOUGH:
             yield from self._leave(most)
 
     def _coded(self, number: int, key: Key) -> Column:

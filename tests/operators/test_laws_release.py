@@ -138,3 +138,11 @@ def test_a_small_table_holds_few_bytes():
     sizes = {slots: started(oop.lazy_flush(slots=slots))[1].state_bytes for slots in (1, 16, 256, 4096, 65_536)}
     assert sizes[1] <= sizes[16] < 50_000
     assert sizes[256] < 100_000 and sizes[4096] < 1_000_000 < sizes[65_536]
+
+
+def test_rows_that_come_one_by_one_leave_nothing_behind():
+    """What is kept for partials that wait to leave does not grow with the batches that pushed none out."""
+    h, operator = started(oop.lazy_flush(slots=16, m=2))
+    for _ in range(50):
+        h.push({"ts": [5], "k": [1]})
+    assert operator.reducing.table._gone == [] and operator.buffered_rows == 1
