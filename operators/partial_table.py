@@ -114,7 +114,7 @@ class PartialTable:
             if values is not NOTHING:
                 accumulator.update(ids, values)
         self.made += len(self.table.installed)
-        _count(self.held, self.table.wids(self.table.installed), 1)
+        _add(self.held, _count(self.table.wids(self.table.installed)))
         self._push_out(out)
         self._sweep(_SWEPT * max(rows.num_rows - len(out), rows.num_rows // 16))  # less while much leaves anyway
         yield from self.settle(most)
@@ -124,9 +124,9 @@ class PartialTable:
         if not len(places):  # rows may come one by one, and nothing leave for long
             return
         self._gone.append(places)
-        times = self.table.wids(places)
-        _count(self.held, times, -1)
-        _count(self.leaving, times, 1)
+        counts = _count(self.table.wids(places))
+        _add(self.held, counts, -1)
+        _add(self.leaving, counts)
 
     def settle(self, most: int = ROOM) -> Iterator[pa.RecordBatch]:
         """What was pushed out leaves when there is enough of it; and when a promise would go further without it, which
@@ -222,9 +222,8 @@ class PartialTable:
         batch = batch.select(range(batch.num_columns - 1))
         leaving = int((numbers == _LEAVES).sum())
         self._loaded = [batch.slice(0, leaving)] if leaving else []
-        self.held, self.leaving = {}, {}
-        _count(self.leaving, views.column(batch.column(0)).data[:leaving], 1)
-        _count(self.held, views.column(batch.column(0)).data[leaving:], 1)
+        slots = views.column(batch.column(0)).data
+        self.leaving, self.held = _count(slots[:leaving]), _count(slots[leaving:])
         batch = batch.slice(leaving)
         times, keys = self.shape.read_groups(batch)
         self.nulls = _have_nulls(keys)
@@ -237,23 +236,24 @@ class PartialTable:
             ours.merge(places, theirs)
 
 
-def _count(into: Counted, slots: np.ndarray, by: int) -> None:
+def _count(slots: np.ndarray) -> Counted:
     if not len(slots):
-        return
-    least = int(slots.min())
-    if least == int(slots.max()):
-        _change(into, least, by * len(slots))
-    else:
-        for slot, count in zip(*np.unique(slots, return_counts=True), strict=True):
-            _change(into, int(slot), by * int(count))
+        return {}
+    least, most = int(slots.min()), int(slots.max())
+    if most - least < len(slots):  # nearly always: without a sort
+        counts = np.bincount(slots - least)
+        return {least + i: int(counts[i]) for i in np.flatnonzero(counts).tolist()}
+    found, times = np.unique(slots, return_counts=True)
+    return dict(zip(found.tolist(), times.tolist(), strict=True))
 
 
-def _change(into: Counted, slot: int, by: int) -> None:
-    left = into.get(slot, 0) + by
-    if left:
-        into[slot] = left
-    else:
-        del into[slot]
+def _add(into: Counted, counts: Counted, sign: int = 1) -> None:
+    for slot, count in counts.items():
+        left = into.get(slot, 0) + sign * count
+        if left:
+            into[slot] = left
+        else:
+            del into[slot]
 
 
 def _have_nulls(keys: Sequence[Key]) -> bool:
