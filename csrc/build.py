@@ -22,7 +22,7 @@ HEADERS_ONLY = ("status",)
 STEMS = ("window", "late", "groups", "aggregates", "partition", "joins", "repeats", "sessions")
 STEMS += ("buffers", "sorting", "runs", "flush", "ring")
 # included by sources, of no interest to Python
-INLINE = ("hash", "column", "fetch", "heap", "keys", "lines", "radix", "wide")
+INLINE = ("hash", "column", "fetch", "heap", "keys", "lines", "oldest", "radix", "wide")
 # No contraction: a fused multiply-add rounds a window's start otherwise than the other kernels do. Nothing for one
 # machine alone (-march), and no -Werror: a newer compiler's warning is for the tests to find, not for who installs.
 FLAGS = ("-O3", "-Wall", "-Wextra", "-ffp-contract=off", "-pthread")

@@ -3,18 +3,26 @@
 #include "column.h"
 #include "fetch.h"
 #include "hash.h"
+#include "oldest.h"
 
 #define CHUNK 128 /* rows whose slots are fetched ahead */
 #define EMPTY (-1)
 /* All that a row needs stands in the loop: only there is the discipline a constant. */
 #define INLINED static inline __attribute__((always_inline))
 
-/* A table at work: a copy of it, whose numbers stay in registers whatever is written elsewhere; and what leaves. */
+/* A table at work: a copy of it, whose numbers stay in registers whatever is written elsewhere; and what leaves.
+   Functions that are called are shown the table itself, of which they read what does not change as rows come. */
 typedef struct {
     oop_flush table;
+    const oop_flush *self;
+    int32_t notes; /* does it note windows, for slow-flush? */
     int64_t *out;
     int64_t gone;
 } working;
+
+INLINED working start_work(const oop_flush *table, int64_t *out) {
+    return (working){*table, table, table->least != NULL, out, 0};
+}
 
 INLINED uint64_t tag_of(const uint64_t *key, int64_t width) {
     uint64_t tag = key[0];
@@ -41,11 +49,13 @@ INLINED void let_go(working *at, oop_slot *slot) {
     slot->place = EMPTY;
 }
 
-INLINED int64_t install(oop_flush *table, oop_slot *slot, uint64_t tag, const uint64_t *key, int64_t wid) {
+INLINED int64_t install(working *at, oop_slot *slot, uint64_t tag, const uint64_t *key, int64_t wid) {
+    oop_flush *table = &at->table;
     int64_t place = table->unused[--table->free];
     *slot = (oop_slot){tag, wid, place};
     for (int64_t i = 0; i < table->width; i++) table->words[place * table->width + i] = key[i];
     table->wids[place] = wid;
+    if (at->notes) note_window(at->self, slot - table->slots, wid);
     return place;
 }
 
@@ -61,21 +71,15 @@ INLINED void flush_old(working *at) {
     while (at->table.to_visit) slow_flush(at);
 }
 
-/* Slow-flush out of order (section 6): one old aggregate with every i rows. At most i slots are visited for it. */
+/* Slow-flush out of order (section 6): with every i rows one old aggregate, the oldest, so that one window after the
+   other is complete. */
 INLINED void slow_flush_every(working *at) {
     oop_flush *table = &at->table;
     if (++table->since < table->every) return;
     table->since = 0;
-    int64_t most = table->every < table->to_visit ? table->every : table->to_visit;
-    for (int64_t i = 0; i < most; i++) {
-        oop_slot *slot = &table->slots[table->hand++];
-        if (table->hand == table->size) table->hand = 0;
-        table->to_visit--;
-        if (is_old(slot, table->bound)) {
-            let_go(at, slot);
-            return;
-        }
-    }
+    if (!may_be_old(at->self)) return;
+    int64_t oldest = find_oldest(at->self);
+    if (oldest >= 0) let_go(at, &table->slots[oldest]);
 }
 
 /* Where a row goes whose aggregate is not there: into its slot or, with next_slot, into the one behind it. */
@@ -97,7 +101,7 @@ INLINED int64_t push_row(working *at, oop_slot *slot, const uint64_t *key, int64
             table->to_visit = table->size;
         }
         if (table->to_visit) slow_flush(at);
-    } else if (table->every) {
+    } else if (at->notes) {
         slow_flush_every(at);
     }
     uint64_t tag = tag_of(key, table->width);
@@ -111,7 +115,7 @@ INLINED int64_t push_row(working *at, oop_slot *slot, const uint64_t *key, int64
     table->collided += collided;
     if (table->in_order && table->to_visit && collided) flush_old(at); /* order is kept: what is old goes first */
     let_go(at, slot);
-    return install(table, slot, tag, key, wid);
+    return install(at, slot, tag, key, wid);
 }
 
 /* Rows, and where the place of each goes. */
@@ -123,10 +127,12 @@ typedef struct {
     int64_t *ids;
 } arriving;
 
-INLINED void push_rows(working *at, const arriving *rows, int32_t in_order, int32_t next_slot, int64_t width) {
+INLINED void push_rows(working *at, const arriving *rows, int32_t in_order, int32_t next_slot, int32_t notes,
+                       int64_t width) {
     oop_flush *table = &at->table;
     table->in_order = in_order;
     table->next_slot = next_slot;
+    at->notes = notes;
     table->width = width;
     for (int64_t from = 0; from < rows->n; from += CHUNK) {
         int64_t end = rows->n - from < CHUNK ? rows->n : from + CHUNK;
@@ -138,13 +144,17 @@ INLINED void push_rows(working *at, const arriving *rows, int32_t in_order, int3
 
 INLINED void push_width(working *at, const arriving *rows, int64_t width) {
     if (at->table.in_order && at->table.next_slot)
-        push_rows(at, rows, 1, 1, width);
+        push_rows(at, rows, 1, 1, 0, width);
     else if (at->table.in_order)
-        push_rows(at, rows, 1, 0, width);
+        push_rows(at, rows, 1, 0, 0, width);
+    else if (at->notes && at->table.next_slot)
+        push_rows(at, rows, 0, 1, 1, width);
+    else if (at->notes)
+        push_rows(at, rows, 0, 0, 1, width);
     else if (at->table.next_slot)
-        push_rows(at, rows, 0, 1, width);
+        push_rows(at, rows, 0, 1, 0, width);
     else
-        push_rows(at, rows, 0, 0, width);
+        push_rows(at, rows, 0, 0, 0, width);
 }
 
 static int check_rows(const oop_flush *table, const int32_t *slots, const int64_t *wids, int64_t n) {
@@ -163,7 +173,7 @@ int oop_push_flush(oop_flush *table, const int32_t *slots, const uint64_t *words
     int code = check_rows(table, slots, wids, n);
     if (code != OOP_OK) return code;
     const arriving rows = {slots, words, wids, n, ids};
-    working at = {*table, out, 0};
+    working at = start_work(table, out);
     if (table->width == 1)
         push_width(&at, &rows, 1);
     else
@@ -173,17 +183,39 @@ int oop_push_flush(oop_flush *table, const int32_t *slots, const uint64_t *words
     return OOP_OK;
 }
 
+/* Only what is below nodes that are old enough; a node whose slots are all seen says what is left there. */
+static void flush_nodes(working *at, int64_t below, int32_t all, int64_t first, int64_t last) {
+    const oop_flush *table = at->self;
+    for (int64_t i = first, end; i < last; i = end) {
+        int64_t *least = &table->least[i / CHILDREN], begin = i - i % CHILDREN, later = INT64_MAX;
+        int64_t next = begin + CHILDREN < table->size ? begin + CHILDREN : table->size;
+        end = next < last ? next : last;
+        if (!all && *least >= below) continue;
+        for (int64_t j = i; j < end; j++) {
+            oop_slot *slot = &table->slots[j];
+            if (all || slot->wid < below)
+                let_go(at, slot);
+            else if (slot->place != EMPTY && slot->wid < later)
+                later = slot->wid;
+        }
+        if (i == begin && end == next) *least = later;
+    }
+}
+
 int oop_flush_below(oop_flush *table, int64_t below, int32_t all, int64_t first, int64_t last, int64_t *out,
                     int64_t *gone) {
-    working at = {*table, out, 0};
+    working at = start_work(table, out);
     *gone = 0;
     if (first < 0 || first > last || last > table->size) return OOP_ID_OUTSIDE;
     if (table->in_order)
         for (int64_t i = first; i < last; i++)
             if (is_old(&table->slots[i], table->current) && (all || table->slots[i].wid < below))
                 let_go(&at, &table->slots[i]);
-    for (int64_t i = first; i < last; i++)
-        if (all || table->slots[i].wid < below) let_go(&at, &table->slots[i]);
+    if (at.notes)
+        flush_nodes(&at, below, all, first, last);
+    else
+        for (int64_t i = first; i < last; i++)
+            if (all || table->slots[i].wid < below) let_go(&at, &table->slots[i]);
     *gone = at.gone;
     return OOP_OK;
 }
@@ -201,10 +233,12 @@ int oop_restore_slots(oop_flush *table, const int32_t *slots, const uint64_t *wo
     for (int64_t i = 0; i < n; i++)
         if ((uint64_t)(int64_t)slots[i] >= (uint64_t)table->size) return OOP_ID_OUTSIDE;
     if (table->free < n) return OOP_FULL;
+    working at = start_work(table, NULL);
     for (int64_t i = 0; i < n; i++) {
         const uint64_t *key = words + i * table->width;
-        ids[i] = install(table, &table->slots[slots[i]], tag_of(key, table->width), key, wids[i]);
+        ids[i] = install(&at, &table->slots[slots[i]], tag_of(key, table->width), key, wids[i]);
     }
+    *table = at.table;
     return OOP_OK;
 }
 

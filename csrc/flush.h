@@ -20,14 +20,17 @@ typedef struct {
     uint64_t *words; /* by place: width words of the key */
     int64_t *wids;   /* by place */
     int64_t *unused; /* places that are free; the last is taken first */
+    int64_t *least;  /* see oldest.h: nodes, level by level from the slots up; NULL unless `every` needs them */
+    const int64_t *starts; /* where each level begins in it, and its end */
+    int64_t levels;
     int64_t size;
     int64_t width;
     int64_t places; /* room of words, wids and unused */
     int64_t free;   /* how many are unused */
     int64_t bound;     /* out of order: what is of windows below it is old */
     int64_t current;   /* in order: the window of the last row, before which all is old */
-    int64_t hand;      /* figure 7's flush_pos: the next slot to be visited */
-    int64_t to_visit;  /* slots that may still hold something old; 0: flush_finished */
+    int64_t hand;      /* in order, figure 7's flush_pos: the next slot to be visited */
+    int64_t to_visit;  /* in order: slots that may still hold something old; 0: flush_finished */
     int64_t since;     /* rows since one was last let go, out of order */
     int64_t collided;  /* how many left for one of their own window */
     int64_t every;     /* out of order: one that is old leaves with every so many rows (i); 0: lazy-flush */

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oop.kernels.checks import INT64_MIN, Array, Ints
+from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Ints
 from oop.kernels.jit_compiler import NO_ROWS, as_input, as_mask, compile_loop
 from oop.kernels.jit_tables import pack_bits
 from oop.kernels.reference_groups import Words
-from oop.kernels.slot_table import Discipline, SlotTable, check_below
+from oop.kernels.slot_table import CHILDREN, Discipline, SlotTable, check_below, lay_levels
 from oop.kernels.views import Column
 from oop.kernels.words import check_pack, count_words, lay_out
 
@@ -42,6 +42,8 @@ class FlushTable(SlotTable):
         self._words = np.zeros((size + room, width), np.uint64)
         self._wids = np.zeros(size + room, np.int64)
         self._unused = np.arange(size + room)[::-1].copy()
+        self._starts = lay_levels(size if discipline.every else 0)
+        self._least = np.full(self._starts[-1], INT64_MAX)
         self._state = np.zeros(11, np.int64)
         self._state[[BOUND, CURRENT]] = INT64_MIN
         self._state[[FREE, IN_ORDER, EVERY, NEXT_SLOT]] = (
@@ -57,7 +59,7 @@ class FlushTable(SlotTable):
     @property
     def nbytes(self) -> int:
         """Bytes that slots and keys hold."""
-        return sum(array.nbytes for array in (self._at, self._words, self._wids, self._unused))
+        return sum(array.nbytes for array in (self._at, self._words, self._wids, self._unused, self._least))
 
     @property
     def state(self) -> tuple[int, ...]:
@@ -75,7 +77,7 @@ class FlushTable(SlotTable):
         ids, out = np.empty(len(slots), np.int64), np.empty(self.size + self.room, np.int64)
         self._state[GONE] = 0
         free = int(self._state[FREE])
-        kept = self._at, self._words, self._wids, self._unused, self._state
+        kept = self._at, self._words, self._wids, self._unused, self._state, self._least, self._starts
         _push(as_input(slots), as_input(words), as_input(wids), *kept, ids, out)
         self.installed = self._unused[self._state[FREE] : free][::-1].copy()  # what was taken off the end
         return ids, out[: self._state[GONE]].copy()
@@ -107,6 +109,9 @@ class FlushTable(SlotTable):
         places = self._unused[free - len(slots) : free][::-1].copy()
         self._at[slots], self._words[places], self._wids[places] = places, words, wids
         self._state[FREE] -= len(slots)
+        if self.discipline.every:
+            for slot, wid in zip(slots.tolist(), wids.tolist(), strict=True):
+                _note_window(slot, wid, self._least, self._starts)
         return places
 
 
@@ -144,19 +149,55 @@ def _slow_flush(places: Ints, wids: Ints, state: Ints, out: Ints) -> None:
 
 
 @compile_loop
-def _slow_flush_every(places: Ints, wids: Ints, state: Ints, out: Ints) -> None:
-    """Slow-flush out of order (section 6): one old aggregate with every i rows. At most i slots are visited for it."""
+def _note_window(slot: int, wid: int, least: Ints, starts: Ints) -> None:
+    """An aggregate of this window is in the slot: the nodes above it are lowered (`csrc/oldest.h`)."""
+    for level in range(len(starts) - 1):
+        slot //= CHILDREN
+        if least[starts[level] + slot] <= wid:
+            return
+        least[starts[level] + slot] = wid
+
+
+@compile_loop
+def _find_oldest(places: Ints, wids: Ints, bound: int, least: Ints, starts: Ints) -> int:
+    """The slot of the oldest aggregate, of several the first; -1: none is of a window below the bound."""
+    top = len(starts) - 2
+    level, node = top, 0
+    while True:
+        wid = least[starts[level] + node]
+        if wid >= bound:
+            return -1
+        count = starts[level] - starts[level - 1] if level else len(places)
+        found, later = -1, INT64_MAX
+        for child in range(CHILDREN * node, min(CHILDREN * (node + 1), count)):
+            if level:
+                other = least[starts[level - 1] + child]
+            else:
+                other = INT64_MAX if places[child] == EMPTY else wids[places[child]]
+            if other == wid:
+                found = child
+                break
+            later = min(later, other)
+        if found < 0:  # it has left: the node above has another child, or is raised as well
+            least[starts[level] + node] = later
+            if level < top:
+                level, node = level + 1, node // CHILDREN
+        elif level:
+            level, node = level - 1, found
+        else:
+            return found
+
+
+@compile_loop
+def _slow_flush_every(places: Ints, wids: Ints, state: Ints, least: Ints, starts: Ints, out: Ints) -> None:
+    """Slow-flush out of order (section 6): with every i rows one old aggregate, the oldest."""
     state[SINCE] += 1
     if state[SINCE] < state[EVERY]:
         return
     state[SINCE] = 0
-    for _ in range(min(state[EVERY], state[TO_VISIT])):
-        slot = state[HAND]
-        state[HAND] = slot + 1 if slot + 1 < len(places) else 0
-        state[TO_VISIT] -= 1
-        if _is_old(places[slot], wids, state[BOUND]):
-            _let_go(slot, places, state, out)
-            return
+    oldest = _find_oldest(places, wids, state[BOUND], least, starts)
+    if oldest >= 0:
+        _let_go(oldest, places, state, out)
 
 
 @compile_loop
@@ -187,6 +228,8 @@ def _push(
     wids: Ints,
     unused: Ints,
     state: Ints,
+    least: Ints,
+    starts: Ints,
     ids: Ints,
     out: Ints,
 ) -> None:
@@ -200,7 +243,7 @@ def _push(
             if state[TO_VISIT]:
                 _slow_flush(places, wids, state, out)
         elif state[EVERY]:
-            _slow_flush_every(places, wids, state, out)
+            _slow_flush_every(places, wids, state, least, starts, out)
         slot = _find(slots[i], places, kept, wids, state, i, words, wid)
         at = places[slot]
         if _is_same(at, kept, wids, i, words, wid):
@@ -216,6 +259,8 @@ def _push(
         place = unused[state[FREE]]
         places[slot] = ids[i] = place
         wids[place] = wid
+        if state[EVERY]:
+            _note_window(slot, wid, least, starts)
         for j in range(words.shape[1]):
             kept[place, j] = words[i, j]
 

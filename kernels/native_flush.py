@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from oop.kernels.checks import INT64_MIN, Array, Ints
+from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Ints
 from oop.kernels.native_groups import make_columns
 from oop.kernels.native_library import check_code, contiguous, ffi, lib, point
 from oop.kernels.pages import huge_array
 from oop.kernels.reference_groups import Words
 from oop.kernels.scratch import new_array
-from oop.kernels.slot_table import Discipline, SlotTable, check_below
+from oop.kernels.slot_table import Discipline, SlotTable, check_below, lay_levels
 from oop.kernels.views import Column
 from oop.kernels.words import check_pack, count_words, lay_out
 
@@ -66,7 +66,18 @@ class FlushTable(SlotTable):
         table.size, table.width, table.places, table.free = size, width, places, places
         table.bound = table.current = INT64_MIN
         table.every, table.in_order, table.next_slot = discipline.every, discipline.in_order, discipline.next_slot
+        if discipline.every and not discipline.in_order:
+            self._note_windows()
         self._gone = ffi.new("int64_t *")
+
+    def _note_windows(self) -> None:
+        """The tree of `csrc/oldest.h`; without slow-flush nobody asks it."""
+        starts = lay_levels(self.size)
+        least = huge_array(8 * int(starts[-1])).view(np.int64)
+        least.fill(INT64_MAX)
+        self._table.least, self._table.starts = point(least), point(starts)
+        self._table.levels = len(starts) - 1
+        self._memory += [least, starts]
 
     def __len__(self) -> int:
         return int(self._table.places - self._table.free)

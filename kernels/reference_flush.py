@@ -36,8 +36,8 @@ class FlushTable(SlotTable):
         super().__init__(size, width, room, discipline)
         self.bound = INT64_MIN
         self.current = INT64_MIN  # in order: the window of the last row
-        self.hand = 0  # figure 7's flush_pos: the next slot to be visited
-        self.to_visit = 0  # slots that may still hold something old; 0: flush_finished
+        self.hand = 0  # in order, figure 7's flush_pos: the next slot to be visited
+        self.to_visit = 0  # in order: slots that may still hold something old; 0: flush_finished
         self.since = 0  # rows since the last that was let go, out of order
         self._collided = 0
         self._at = [NOTHING] * size
@@ -145,18 +145,16 @@ class FlushTable(SlotTable):
         return self._install(at, key, wid)
 
     def _slow_flush_every(self, out: list[int]) -> None:
-        """Slow-flush out of order (section 6): one old aggregate with every i rows. At most i slots are visited for
-        it: one for each row."""
+        """Slow-flush out of order (section 6): with every i rows one old aggregate, the oldest, so that one window
+        after the other is complete; of several the one in the first slot."""
         self.since += 1
         if self.since < self.discipline.every:
             return
         self.since = 0
-        for _ in range(min(self.discipline.every, self.to_visit)):
-            slot, self.hand = self.hand, (self.hand + 1) % self.size
-            self.to_visit -= 1
-            if self._is_old(slot, self.bound):
-                self._let_go(slot, out)
-                return
+        taken = ((int(self._wids[at]), slot) for slot, at in enumerate(self._at) if at != NOTHING)
+        wid, slot = min(taken, default=(self.bound, 0))
+        if wid < self.bound:
+            self._let_go(slot, out)
 
     def _find(self, slot: int, key: tuple[int, ...], wid: int) -> int:
         """Where the aggregate of a row is, or is to be: its slot or, with `next_slot`, the one behind it."""

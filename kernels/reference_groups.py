@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from oop.kernels.checks import Array, Ints, KernelError, ShardFull, check_array, check_ids, check_out
 from oop.kernels.views import DTYPES, Column, change_width, concat_columns, take_rows, wide_kind
-from oop.kernels.views import column as column_of
 
 # Codes of two columns are combined as code * cardinality + code; beyond this int64 would overflow.
 CODE_LIMIT = 2**62
@@ -30,6 +28,7 @@ class GroupTable:
     """Gives every distinct key a dense id, in order of first appearance.
 
     >>> table = GroupTable(["int", "bytes"])
+    >>> import pyarrow as pa
     >>> from oop.kernels.views import column
     >>> table.map([column(pa.array([7, 7, None])), column(pa.array(["a", "b", "a"]))])
     array([0, 1, 2])
@@ -309,10 +308,10 @@ def _compress_codes(codes: Array) -> tuple[Ints, int]:
 
 
 def _encode_bytes(column: Column) -> tuple[Ints, int]:
-    assert column.offsets is not None
-    buffers = [None, pa.py_buffer(np.ascontiguousarray(column.offsets)), pa.py_buffer(column.data)]
-    encoded = pa.Array.from_buffers(pa.large_binary(), len(column), buffers).dictionary_encode()
-    return column_of(encoded.indices).data, max(len(encoded.dictionary), 1)
+    """By Python's hash, which is seeded for each process as Arrow's is not."""
+    numbers: dict[bytes | None, int] = {}
+    codes = [numbers.setdefault(value, len(numbers)) for value in list_values(column)]
+    return np.array(codes, np.int64), max(len(numbers), 1)
 
 
 def _word_column(column: Column) -> Words:

@@ -11,6 +11,8 @@ from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Ints, KernelError, c
 from oop.kernels.reference_groups import Words
 
 MOST_SLOTS = 2**31 - 1
+CHILDREN = 16
+"""Of each node in the tree over a table's slots; `csrc/oldest.h` says what it is for."""
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,8 @@ class Discipline:
 
 class SlotTable:
     """The base of every `FlushTable`. ``state`` is what a table that goes on elsewhere must be given beside what it
-    holds: the bound, the window of the last row (in order), the hand, how many slots it still has to visit, the rows
-    since one was last let go (out of order), and how many collided."""
+    holds: the bound, the window of the last row, the hand and how many slots it still has to visit (all three in order
+    only), the rows since one was last let go (out of order), and how many collided."""
 
     state: tuple[int, ...]
     _words: Words
@@ -63,9 +65,9 @@ class SlotTable:
 
     def advance(self, bound: int) -> None:
         """Windows below the bound are complete."""
-        before, current, hand, to_visit, *others = self.state
+        before, *others = self.state
         if bound > before:
-            self.state = bound, current, hand, to_visit if self.discipline.in_order else self.size, *others
+            self.state = bound, *others
 
     def _check_push(self, slots: Array, words: Words, wids: Ints) -> None:
         self._check_shapes(slots, words, wids)
@@ -118,6 +120,19 @@ class SlotTable:
         if not fits:
             raise KernelError(f"no table of {self.size} slots has the state {tuple(state)}")
         return tuple(state)
+
+
+def lay_levels(size: int) -> Ints:
+    """Where each level of the tree over so many slots begins, from the slots up to the root; and where the last ends.
+
+    >>> lay_levels(5000)  # 313 nodes, 20, 2 and the root
+    array([  0, 313, 333, 335, 336])
+    """
+    starts, nodes = [0], size
+    while nodes > 1 or len(starts) == 1:
+        nodes = -(-nodes // CHILDREN)
+        starts.append(starts[-1] + nodes)
+    return np.array(starts, np.int64)
 
 
 def check_below(below: int | None) -> int:

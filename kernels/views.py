@@ -265,7 +265,9 @@ def to_arrow(view: Column, type: pa.DataType) -> pa.Array:
     if isinstance(type, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(type, to_arrow(view, type.storage_type))
     if pt.is_dictionary(type):
-        return encode_dictionary(to_arrow(view, type.value_type), type)
+        from oop.kernels.dictionaries import encode_as  # here, as its tables are made of these columns
+
+        return encode_as(to_arrow(view, type.value_type), type)
     if pt.is_null(type):
         return pa.nulls(len(view))
     validity = None if view.valid is None else pa.py_buffer(np.packbits(view.valid, bitorder="little"))
@@ -454,14 +456,3 @@ def _pad_rows(view: Column, width: int, type: pa.DataType) -> Array:
     keep = np.flatnonzero(~wrong)
     rows[keep] = view.data[view.offsets[keep][:, None] + np.arange(width)]
     return rows.reshape(-1)
-
-
-def encode_dictionary(values: pa.Array, type: pa.DictionaryType) -> pa.Array:
-    """The values as a dictionary column of this type."""
-    try:
-        encoded = values.dictionary_encode()
-        indices, dictionary = encoded.indices, encoded.dictionary
-    except pa.ArrowNotImplementedError:
-        # Arrow cannot hash this type; a dictionary may repeat values.
-        indices, dictionary = pa.array(np.arange(len(values), dtype=np.int64)), values
-    return pa.DictionaryArray.from_arrays(indices.cast(type.index_type), dictionary, ordered=type.ordered)

@@ -11,6 +11,7 @@ import pyarrow.types as pt
 
 from oop.errors import NeverEmits, SchemaMismatch, UnknownColumn
 from oop.inputs import open_input
+from oop.kernels.dictionaries import concat_arrays
 from oop.operators.band import Band, SameWindow
 from oop.operators.compute import compute as pc
 from oop.operators.expressions import Expr
@@ -79,7 +80,10 @@ def read_table(data: Any) -> pa.Table:
         data = data.set_column(i, data.schema.names[i], pc.run_end_decode(data.column(i)))
     plain = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
     data = data.cast(pa.schema([f.with_type(plain.get(f.type, f.type)) for f in data.schema]))
-    return data.unify_dictionaries().combine_chunks()  # in one piece: operators share it
+    for i, column in enumerate(data.columns):
+        if pa.types.is_dictionary(column.type) and column.num_chunks > 1:
+            data = data.set_column(i, data.schema.field(i), concat_arrays(column.chunks))
+    return data.combine_chunks()  # in one piece: operators share it
 
 
 def read_keys(on: On, left: pa.Schema, right: pa.Schema) -> tuple[tuple[str, str], ...]:

@@ -7,6 +7,8 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from oop.kernels.dictionaries import concat_batches
+
 
 def cut(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
     """The rows of a batch, at most so many at a time; nothing is copied.
@@ -54,4 +56,4 @@ def together(parts: Iterable[T], most: int) -> Iterator[list[T]]:
 
 def couple(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     """Some as one."""
-    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+    return concat_batches(batches)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import views
+from oop.kernels import dictionaries, views
 from oop.operators.compute import compute as pc
 from oop.operators.group_values import of_column
 from oop.punctuation import Frontier, Punctuation
@@ -76,10 +76,10 @@ def group_columns(frontier: Frontier) -> list[str]:
 
 def encode(array: pa.Array) -> tuple[np.ndarray, list[Value]]:
     """Dense codes for the rows, and the value of each code; null and NaN are values like others."""
-    encoded = array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array, null_encoding="encode")
+    encoded = array if pa.types.is_dictionary(array.type) else dictionaries.encode(array)
     values = of_column(encoded.dictionary)
     codes = encoded.indices
-    if codes.null_count:  # a dictionary column whose nulls are in its indices
+    if codes.null_count:
         codes = pc.fill_null(codes, len(values))
         values = [*values, None]
     return views.column(codes).data, values

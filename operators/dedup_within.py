@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
+from oop.kernels.dictionaries import concat_batches
 from oop.kernels.reference_joins import Reach
 from oop.operators.band import LEFT, Band
 from oop.operators.base import Held, Part
@@ -155,7 +156,7 @@ class KeepInSpan(Within):
 
     def _decide(self, together: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Rows that no earlier one can come before, into spans."""
-        rows = together[0] if len(together) == 1 else pa.Table.from_batches(together).combine_chunks().to_batches()[0]
+        rows = concat_batches(together)
         numbers, times = self.times.numbers(rows), views.times(rows.column(self.time))
         open_ = np.unique(self.times.near(numbers, times, _ANYWHERE)[1])  # the spans of their keys, one at most of each
         theirs, starts = self.times.read(open_)

@@ -48,8 +48,8 @@ def lazy_flush(*, m: int = _FIGURE_9[1], slots: int | None = None, next_slot: bo
 def slow_flush(
     *, i: int = _FIGURE_9[0], m: int = _FIGURE_9[1], slots: int | None = None, next_slot: bool = False
 ) -> Flush:
-    """An old aggregate leaves every ``i`` rows, each at most ``m`` windows late: the burst at the end of a window is
-    spread over the next ones.
+    """The oldest aggregate leaves every ``i`` rows, each at most ``m`` windows late: the burst at the end of a window
+    is spread over the next ones, and one window after the other is complete.
 
     In order (``run(order="iop")``) it is the slow-flush of figure 7, which visits a slot with each row, whatever ``i``
     and ``m`` are. Else as `lazy_flush`.

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
-from oop.kernels import dispatch, views
+from oop.kernels import dictionaries, dispatch, views
 
 
 def plain_type(type_: pa.DataType) -> pa.DataType:
@@ -53,7 +53,7 @@ def as_type(array: pa.Array, type_: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pa.types.is_dictionary(type_):
-        return views.encode_dictionary(array.cast(type_.value_type), type_)
+        return dictionaries.encode_as(array.cast(type_.value_type), type_)
     return array.cast(type_)
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oop.kernels import views
+from oop.kernels.dictionaries import concat_batches
 from oop.operators.band import SameWindow
 from oop.operators.base import Columns, Element, Held, Part, load_common
 from oop.operators.batches import cut
@@ -126,7 +127,7 @@ class InOrderJoinOperator(JoinOperator):
             pieces.append(self.output.alone(rows.columns, single, self.lead))
             order.append(single)
         if pieces:
-            whole, by = pa.concat_batches(pieces), np.concatenate(order)
+            whole, by = concat_batches(pieces), np.concatenate(order)
             in_order = (by[1:] >= by[:-1]).all()
             whole = whole if in_order else whole.take(pa.array(np.argsort(by, kind="stable")))
             yield from cut(whole, self.batch_rows)

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from oop.errors import TimeError
 from oop.kernels import views
+from oop.kernels.dictionaries import concat_batches
 from oop.operators.base import LATE_UNUSED, Element, Part, Ports, load_common, text_part
 from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, bounds_of_rows
 from oop.operators.groups import Shape, Table
@@ -89,7 +90,7 @@ class OpenedOperator:
         if not new:
             return
         if self.rows:
-            yield from self._close(pa.concat_batches(self.rows))
+            yield from self._close(concat_batches(self.rows))
         for punct in new:
             yield from self.ports.promises(punct)
 
@@ -152,7 +153,7 @@ class OpenedOperator:
         yield self.ports.save()
         yield text_part(LATE_UNUSED, self.late_unused)
         if self._unsaved and (self.rows or self._saved):
-            self.rows = [pa.concat_batches(self.rows)] if self.rows else []
+            self.rows = [concat_batches(self.rows)] if self.rows else []
             yield _ROWS, self.rows[0] if self.rows else None
             self._saved = bool(self.rows)
         self._unsaved = False

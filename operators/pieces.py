@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast
 
 import numpy as np
-import pyarrow as pa
+
+from oop.kernels.dictionaries import concat_batches
 
 Piece = TypeVar("Piece")
 Beside = TypeVar("Beside", bound=tuple[Any, ...])
@@ -39,6 +40,7 @@ def append_beside(pieces: list[Beside], piece: Beside) -> None:
 def one_piece(pieces: Sequence[Beside]) -> Beside:
     """Pieces, at least one, as one.
 
+    >>> import pyarrow as pa
     >>> batch = pa.record_batch({"ts": [5, 9]})
     >>> rows, stamps = one_piece([(batch, np.array([1, 1])), (batch.slice(1), np.array([2]))])
     >>> rows.column(0).to_pylist(), stamps.tolist()
@@ -47,7 +49,7 @@ def one_piece(pieces: Sequence[Beside]) -> Beside:
     if len(pieces) == 1:
         return pieces[0]
     batches, *arrays = zip(*pieces, strict=True)
-    return cast(Beside, (pa.concat_batches(batches), *map(np.concatenate, arrays)))
+    return cast(Beside, (concat_batches(batches), *map(np.concatenate, arrays)))
 
 
 def _rows_of(piece: tuple[Any, ...]) -> int:

@@ -3,8 +3,9 @@
 It stands before an aggregate, the high-level half, and reduces rows to partial aggregates in a table of a fixed size.
 What is in the way of another goes out, and the aggregate rolls it up; so the answer is the same whatever the size. In
 order, an aggregate of the new window may go out only behind all that is old: a burst (figure 7). Out of order nothing
-waits for anything: old aggregates leave when others need their slots (lazy-flush), or one every i rows (slow-flush),
-and at the latest when they are m windows old. What is held lowers the bound: ``wid < min(W, least held)``.
+waits for anything: old aggregates leave when others need their slots (lazy-flush), or the oldest one every i rows
+(slow-flush), and at the latest when they are m windows old. What is held lowers the bound:
+``wid < min(W, least held)``.
 """
 
 from __future__ import annotations
@@ -111,12 +112,13 @@ class PreaggregateOperator:
             yield from self.reducing.flush(self._slot_of(bound - self.m))  # section 6: at most m windows late
             if self.m and not self.spec.in_order:  # what the next window's promise will flush
                 self.reducing.due(self._slot_of(bound - self.m + 1))
+            yield from self.reducing.settle()
         yield from self._promises()
 
     def _slot_of(self, bound: int) -> int:
         """A bound on windows as one on slots of time, which are panes where windows slide: what is held below it has a
         part in a window below the bound."""
-        held = () if self.reducing.table is None else self.reducing.table.held
+        held = () if self.reducing.table is None else self.reducing.table.times
         return max((slot + 1 for slot in held if self.partials.first_wid(slot) < bound), default=INT64_MIN)
 
     def _promises(self) -> Iterator[Punctuation]:
@@ -134,7 +136,7 @@ class PreaggregateOperator:
     def open_results(self) -> Iterator[pa.RecordBatch]:
         """The windows that something is held of."""
         if self.reducing.table is not None:
-            held = [self.partials.first_wid(slot) for slot in self.reducing.table.held]
+            held = [self.partials.first_wid(slot) for slot in sorted(self.reducing.table.times)]
             yield pa.record_batch({WID_START: pa.array(held, pa.int64())})
 
     def oldest(self) -> Held | None:

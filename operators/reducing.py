@@ -132,6 +132,11 @@ class Reducing:
         if self.table is not None:
             yield from self.table.flush(below, self.batch_rows)
 
+    def settle(self) -> Iterator[pa.RecordBatch]:
+        """What only a promise waits for leaves."""
+        if self.table is not None:
+            yield from self.table.settle(self.batch_rows)
+
     def drain(self) -> Iterator[pa.RecordBatch]:
         """All leaves, and the memory with it."""
         if self.table is not None:

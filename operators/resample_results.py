@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
+from oop.kernels.dictionaries import concat_batches
 from oop.operators.band import LEFT, RIGHT
 from oop.operators.base import BATCH_ROWS
 from oop.operators.groups import Shape
@@ -66,7 +67,7 @@ class NearResults:
     def _by_time(self, parts: list[pa.RecordBatch]) -> pa.RecordBatch:
         if not parts[1].num_rows:
             return parts[0]
-        found = pa.concat_batches(parts)
+        found = concat_batches(parts)
         return found.take(pa.array(np.argsort(views.times(found.column(0)), kind="stable")))
 
     def _of_none(self, lefts: LeftRows, numbers: np.ndarray) -> pa.RecordBatch:

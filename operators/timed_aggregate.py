@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from oop.kernels.dictionaries import concat_batches
 from oop.operators.accumulators import Min
 from oop.operators.aggregate import Aggregate
 from oop.operators.aggregates import min as least
@@ -115,7 +116,7 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
         self, windows: Sequence[pa.RecordBatch], began: Sequence[np.ndarray], wids: Sequence[np.ndarray]
     ) -> Iterator[pa.RecordBatch]:
         order = pa.array(np.lexsort((np.concatenate(wids), np.concatenate(began))))
-        rows = pa.concat_batches(windows)
+        rows = concat_batches(windows)
         for at in range(0, len(order), self.batch_rows):
             yield rows.take(order.slice(at, self.batch_rows))
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
+from oop.kernels.dictionaries import concat_batches
 from oop.operators.arrival import ARRIVAL, without_ticks
 from oop.operators.base import Element, Operator, Part
 from oop.operators.coverage import INT64_MAX, INT64_MIN
@@ -73,7 +74,7 @@ class TimedOpenedOperator(OpenedOperator):
         others, self.now = without_ticks(train, self.now)
         yield from super().process_punctuations(others, port)
         if self.rows and self.now != _UNKNOWN and self.now > self.due:
-            yield from self._time_out(pa.concat_batches(self.rows))
+            yield from self._time_out(concat_batches(self.rows))
 
     def _time_out(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Windows that have been open for too long; that which began first is first, then the lesser."""

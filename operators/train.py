@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from oop.kernels.dictionaries import concat_batches
 from oop.operators.base import Element
 from oop.operators.times import is_whole
 from oop.punctuation import Punctuation
@@ -116,10 +117,10 @@ def couple(elements: Sequence[Element], schema: pa.Schema) -> Train | None:
 
 
 def concat(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch | None:
-    """The batches as one, or None where Arrow cannot: it has no way yet to join dictionaries that hold nulls."""
+    """The batches as one, or None where Arrow cannot: dictionaries together may have more values than indices reach."""
     if len(batches) == 1:
         return batches[0]
     try:
-        return pa.concat_batches(batches)
+        return concat_batches(batches)
     except pa.ArrowInvalid:
         return None

@@ -533,6 +533,7 @@ def _word_cases() -> Iterator[Case]:
 DISCIPLINES = {
     "in_order": Discipline(in_order=True),
     "in_order-next": Discipline(in_order=True, next_slot=True),
+    "in_order-every": Discipline(in_order=True, every=2),
     "lazy": Discipline(),
     "lazy-next": Discipline(next_slot=True),
     "every_1": Discipline(every=1),
@@ -578,6 +579,8 @@ def _flush_cases() -> Iterator[Case]:
         many = _flush_rows(12_000, 5000, 1, 4000, ordered)
         parts = [4000, 100, 3900, 4000]
         yield _flush_case(f"large-{label}", _flush_steps(many, parts, ordered), (5000, 1, 8000, discipline))
+        sparse = _flush_rows(400, 5000, 1, 60, ordered, windows=40)
+        yield _flush_case(f"sparse-{label}", _flush_steps(sparse, [20] * 20, ordered), (5000, 1, 100, discipline))
         most = _flush_rows(700, 7, 1, 9, ordered)
         for given in most:
             given.flags.writeable = False
@@ -652,7 +655,7 @@ def _wrong_flush_cases() -> Iterator[Case]:
     full = ("refused", "push", *(np.concatenate((given, given[-1:])) for given in (slots, words, wids + 9)))
     for number, step in enumerate(back):
         yield _flush_case(f"refused-back_{number}", [push, ("refused", *step), ("free",), later], (2, 1, 4, ordered))
-    # One hand goes up to the last slot once; the other goes round.
+    # The hand goes up to the last slot once. Out of order there is none, and what is said of it does not matter.
     uneven = ("state", (0, 0, 1, 2, 0, 0))
     yield _flush_case("refused-uneven", [("refused", *uneven), push], (2, 1, 4, ordered))
     yield _flush_case("uneven", [push, uneven, ("free",), later], (2, 1, 4, Discipline(every=1)))

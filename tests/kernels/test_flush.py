@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import accumulate
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -175,31 +176,72 @@ def test_out_of_order_every_row_counts_once(rows: list[Row], size: int, data: An
     assert _total(left) == Counter(rows)
 
 
+@pytest.mark.parametrize("name", NAMES)
 @quick
-@given(before=ROWS, rows=ROWS, size=SIZES, every=st.sampled_from([1, 2, 5]), next_slot=st.booleans())
-def test_slow_flush_lets_one_old_aggregate_go_every_so_many_rows(
-    before: list[Row], rows: list[Row], size: int, every: int, next_slot: bool
+@given(
+    before=ROWS,
+    rows=ROWS,
+    size=st.sampled_from([1, 2, 7, 40, 5000]),
+    every=st.sampled_from([1, 2, 5]),
+    next_slot=st.booleans(),
+    bounds=st.lists(st.integers(-2, 4), max_size=3),
+)
+def test_slow_flush_lets_the_oldest_aggregate_go_every_so_many_rows(
+    before: list[Row], rows: list[Row], size: int, every: int, next_slot: bool, bounds: list[int], name: str
 ) -> None:
-    """Of the old ones, beside those that are in the way; and it looks at one slot for each row at most."""
-    ours, bound = Counts(size, Discipline(every=every, next_slot=next_slot)), 4
-    ours.push(before)
-    ours.table.advance(bound)
-    let_go, to_visit = [], ours.table.state[3]
-    assert to_visit == size
+    """Always, if one is old, also where few of many slots are taken; beside it what is in the way leaves."""
+    ours = Counts(size, Discipline(every=every, next_slot=next_slot), name=name)
+    keys = [key * 251 for key, _ in before]  # far from each other, where there is room
+    ours.push([(key, wid) for key, (_, wid) in zip(keys, before, strict=True)])
+    waits, bound = len(before) % every, -3
     for number, (key, wid) in enumerate(rows, start=1):
-        held, row = ours.held(), (key, wid + 6)
+        if number % 7 == 1 and bounds:
+            bound = max(bound, bounds.pop())
+            ours.table.advance(bound)
+        waits = (waits + 1) % every
+        held, row = ours.held(), (key * 251, wid + 2)
+        old = sorted((found[1], slot) for slot, found in held.items() if found[1] < bound)
         gone = [(key, wid) for key, wid, _ in ours.push([row])]
+        if not waits and old:
+            slot = old[0][1]
+            assert gone[0] == held.pop(slot)
+            gone.pop(0)
         [slot] = [slot for slot, found in ours.held().items() if found == row]
-        if gone and held.get(slot) == gone[-1] and held[slot] != row:
-            gone.pop()  # it was in the way
-        assert len(gone) <= 1 and all(wid < bound for _, wid in gone)
-        let_go.append(len(gone))
-        visited = to_visit - ours.table.state[3]
-        assert visited <= number + every - 1
-    together = [sum(let_go[i : i + every]) for i in range(len(let_go))]
-    assert all(found <= 1 for found in together)
-    old = [wid for _, wid in ours.held().values() if wid < bound]
-    assert not old or len(rows) < size * every
+        assert gone == ([held[slot]] if held.get(slot, row) != row else [])
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("every", [1, 10])
+def test_all_that_is_old_is_gone_after_every_so_many_rows_for_each(name: str, every: int) -> None:
+    """Whatever the size of the table, and one window after the other."""
+    ours, old = Counts(2000, Discipline(every=every), name=name), 16
+    ours.push([(key * 125, 0) for key in range(old // 2)])
+    ours.push([(key * 125 + 60, 1) for key in range(old // 2)])
+    ours.table.advance(2)
+    left = [wid for number in range(every * old) for _, wid, _ in ours.push([(3, 5 + number // 1000)])]
+    assert left == [0] * (old // 2) + [1] * (old // 2)
+
+
+@pytest.mark.parametrize("name", ["jit", "native"])
+def test_what_is_old_is_found_in_a_large_table_as_in_a_small_one(name: str) -> None:
+    """By the time that rows take, with an old aggregate to be found by each: a visit to every slot would be seen."""
+
+    def seconds(size: int) -> float:
+        table, rows = kernels(name).FlushTable(size, 1, 4096, Discipline(every=1)), 2000
+        slots = np.arange(rows, dtype=np.int32) * np.int32(size // rows)
+        words = np.arange(rows, dtype=np.uint64).reshape(-1, 1)
+        best = float("inf")
+        for turn in range(5):
+            table.push(slots, words, np.full(rows, 2 * turn))
+            table.advance(2 * turn + 1)
+            begin = perf_counter()
+            _, out = table.push(np.zeros(rows, np.int32), words[:1].repeat(rows, axis=0), np.full(rows, 2 * turn + 1))
+            best = min(best, perf_counter() - begin)
+            assert len(out) == rows
+            table.free(np.concatenate([out, table.flush(None)]))
+        return best
+
+    assert seconds(2_000_000) < 30 * seconds(2_000)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 8])

@@ -175,8 +175,7 @@ def held(flush: Any) -> Harness:
     return Harness(plan, {"ts": "int64", "k": "string"})
 
 
-def test_what_is_held_lowers_the_bound_and_is_named_by_blame(monkeypatch):
-    monkeypatch.setattr(partial_table, "ENOUGH", 1)
+def test_what_is_held_lowers_the_bound_and_is_named_by_blame():
     h = held(oop.lazy_flush(slots=64, m=2))
     h.push({"ts": [1, 12], "k": ["a", "b"]})
     h.promise(ts=20)

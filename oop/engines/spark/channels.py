@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from oop.engines.spark.cells import FRONTIER, LATE, ROWS, TICK, WITHOUT_TIME, Cell
@@ -21,6 +22,7 @@ from oop.engines.spark.passage import Passage
 from oop.engines.spark.runner import main_bound, trains
 from oop.engines.spark.scout import dump, restore
 from oop.engines.spark.stages import Stages
+from oop.kernels import dictionaries, views
 from oop.operators.base import Element, Part, read_text, text_part
 from oop.operators.input import Input, InputOperator
 from oop.operators.ledger import Ledger
@@ -165,6 +167,13 @@ def by_channel(batch: pa.RecordBatch, column: str | None) -> Iterator[pa.RecordB
         yield batch.replace_schema_metadata(None)
         return
     values = batch.column(column)
-    for value in values.unique():
-        mine = batch.filter(values.is_null() if not value.is_valid else pa.compute.equal(values, value))
-        yield mine.replace_schema_metadata({CHANNEL: dumps(value.as_py()).encode()})
+    if pa.types.is_dictionary(values.type):  # it may have a value twice
+        values = values.dictionary_decode()
+    encoded = dictionaries.encode(values)
+    codes = views.column(encoded.indices.fill_null(len(encoded.dictionary))).data
+    rows = batch.take(pa.array(np.argsort(codes, kind="stable")))
+    names, start = [*encoded.dictionary.to_pylist(), None], 0
+    for name, count in zip(names, np.bincount(codes, minlength=len(names)).tolist(), strict=True):
+        if count:
+            yield rows.slice(start, count).replace_schema_metadata({CHANNEL: dumps(name).encode()})
+        start += count

@@ -403,6 +403,14 @@ static oop_flush new_flush(int64_t width, int32_t in_order, int64_t every, int32
     for (int64_t i = 0; i < made.size; i++) made.slots[i].place = -1;
     made.words = room(made.places * width, 8), made.wids = room(made.places, 8), made.unused = room(made.places, 8);
     for (int64_t i = 0; i < made.places; i++) made.unused[i] = made.places - 1 - i;
+    if (!every) return made;
+    int64_t *starts = room(10, 8);
+    for (int64_t nodes = made.size; nodes > 1 || !made.levels; made.levels++) {
+        nodes = (nodes + 15) / 16;
+        starts[made.levels + 1] = starts[made.levels] + nodes;
+    }
+    made.starts = starts, made.least = room(starts[made.levels], 8);
+    for (int64_t i = 0; i < starts[made.levels]; i++) made.least[i] = INT64_MAX;
     return made;
 }
 
@@ -437,9 +445,12 @@ static void run_flush(void) {
     end_call("push_flush lazy next", oop_push_flush(&made, slots, narrow, wids, ROWS, ids, out, &gone));
     made = new_flush(2, 0, 0, 0);
     end_call("push_flush wide", oop_push_flush(&made, slots, wide, wids, ROWS, ids, out, &gone));
-    made.bound = 4, made.to_visit = made.size, made.every = 2;
-    for (int64_t i = 0; i < ROWS; i++) wids[i] += 4;
     end_call("free_places wide", oop_free_places(&made, out, gone));
+    made = new_flush(2, 0, 2, 0);
+    end_call("push_flush none old", oop_push_flush(&made, slots, wide, wids, ROWS, ids, out, &gone));
+    end_call("free_places none old", oop_free_places(&made, out, gone));
+    made.bound = 4;
+    for (int64_t i = 0; i < ROWS; i++) wids[i] += 4;
     end_call("push_flush every", oop_push_flush(&made, slots, wide, wids, ROWS, ids, out, &gone));
     made = new_flush(1, 0, 0, 0);
     for (int32_t i = 0; i < PLACES / 2; i++) all_slots[i] = PLACES / 2 - 1 - i;
