@@ -31,7 +31,7 @@ from oop.operators.keys import read_key
 from oop.operators.marks import is_late, is_partial
 from oop.operators.oldest import oldest_window
 from oop.operators.pane_windows import Due, windows_of
-from oop.operators.panes import PaneCode, PaneTree
+from oop.operators.panes import PaneCode, PaneTree, has_panes
 from oop.operators.partial_table import Partials
 from oop.operators.stretches import numbers_in
 from oop.operators.table_pieces import Piece, sliced
@@ -104,7 +104,7 @@ class Aggregate(Spec):
         return AggregateOperator(self, inputs) if not may_switch(self) else HybridOperator(self, inputs)
 
     def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
-        if not can_merge(self.aggregates):
+        if not can_merge(self.aggregates) or (self.grid.overlaps and not has_panes(self.grid)):
             return None
         shape, code = Shape(inputs[0], self.keys, self.aggregates), PaneCode(self.grid)
         if not self.grid.overlaps:
@@ -132,7 +132,7 @@ class AggregateOperator(Holding):
     ) -> None:
         aggregates = spec.aggregates if aggregates is None else aggregates
         # panes are merged; where that cannot be, each row goes into each of its windows, as into tumbling ones
-        self.sliding = spec.grid.overlaps and panes and can_merge(aggregates)
+        self.sliding = has_panes(spec.grid) and panes and can_merge(aggregates)
         self.repeats = spec.grid.overlaps and not self.sliding
         self.code = PaneCode(spec.grid)
         super().__init__(spec, inputs, spec.keys, aggregates, self.code.thin if self.sliding else None)
