@@ -92,10 +92,10 @@ class _Trace:
                 attribute = name
                 break
         promised = _bound(own, attribute, where)
-        group = None if column is None else (column, pattern.value) if isinstance(pattern, Equal) else None
+        group = None if column is None or pattern is None else (column, pattern)
         stamps = box.stamps
         assert isinstance(stamps, Stamps)
-        ago, rows = stamps.since(group)
+        ago, rows = stamps.since(attribute, promised, group)
         type_ = source.schema.field(attribute).type
         return Holder(
             spec.source,
