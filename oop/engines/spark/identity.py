@@ -12,7 +12,7 @@ from oop.engines.spark.stages import Stages
 from oop.errors import OopError
 from oop.operators.input import Input
 
-FORMAT = 2
+FORMAT = 3
 """Of offsets, cells and state; it changes when they do."""
 
 

@@ -205,7 +205,7 @@ def test_names_of_parts_may_hold_any_character() -> None:
     [
         ("plan", r"another plan: - Bucket tumbling 10 .*; \+ Bucket tumbling 20"),
         ("shards", "shards=1, and there are 2 now"),
-        ("format", "written in format 0, this version reads 2"),
+        ("format", "written in format 0, this version reads 3"),
     ],
 )
 def test_state_of_another_plan_is_refused(
