@@ -15,6 +15,8 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.operators.accumulators import Accumulator, Ids, Prepared
 
+_FAR = 2**50  # floats hold whole numbers up to here, and have digits to spare
+
 
 class Moments(Accumulator):
     """Of floats, and of decimals as floats."""
@@ -42,7 +44,8 @@ class PopulationMoments(Moments):
 
 
 class WholeMoments(Moments):
-    """Of whole numbers: ``means`` are distances from ``base``, a number of the group."""
+    """Of whole numbers: ``means`` are distances from ``base``, a number of the group; from 0 if it began with numbers
+    that floats hold."""
 
     fields = (*Moments.fields, ("base", None))
 
@@ -51,8 +54,11 @@ class WholeMoments(Moments):
 
     def update(self, ids: Ids, values: Any) -> None:
         data, valid = values.data, values.valid
-        self._begin(ids, data, np.ones(len(ids), np.bool_) if valid is None else valid)
-        self.kernels.add_moments(ids, _apart(data, self.base[ids]), valid, self.counts, self.means, self.m2)
+        if len(data) and (data.max() > _FAR or data.min() < -_FAR):
+            self._begin(ids, data, np.ones(len(ids), np.bool_) if valid is None else valid)
+        bases = self.kernels.take_fixed(self.base, ids)
+        distances = _apart(data, bases) if bases.any() else data
+        self.kernels.add_moments(ids, distances, valid, self.counts, self.means, self.m2)
 
     def merge(self, ids: Ids, other: Accumulator) -> None:
         self._begin(ids, other.base, other.counts > 0)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.operators.base import Part
 from oop.operators.bucket import WID_END, WID_START
-from oop.operators.coverage import INT64_MAX, as_int64, bounds_of_rows, group_columns, int_bounds
+from oop.operators.coverage import INT64_MAX, as_int64, bounds_of_rows, group_columns
 from oop.operators.group_values import of_column
 from oop.operators.held_rows import held_as, plain_schema
 from oop.operators.times import is_whole
@@ -29,7 +29,8 @@ _FEW = 4_096  # rows that are left waiting rather than looked at for every promi
 
 
 class RowsInTurn:
-    """Rows as they arrived, with the numbers of their windows. ``on`` decides whose turn it is, within the groups of
+    """Rows as they arrived, with the numbers of their windows. A promise about ``on`` must come before what it says of
+    windows, as `Bucket` has it. ``on`` decides whose turn it is, within the groups of
     ``keys``; of other columns those in ``needed`` are kept."""
 
     def __init__(self, schema: pa.Schema, on: str, keys: Sequence[str], needed: frozenset[str]) -> None:
@@ -73,11 +74,11 @@ class RowsInTurn:
     def take_covered(self, frontier: Frontier) -> pa.RecordBatch:
         """Rows that no lesser one of their group can follow, in order."""
         rows = self.rows()
+        if frontier.ended:
+            return self.take(np.ones(rows.num_rows, np.bool_))
         keys = {k: rows.column(k) for k in self.keys}
         bounds = bounds_of_rows(frontier, self.on, keys, as_int64 if self.whole else _as_float)
-        covered = views.times(rows.column(self.on)) < bounds
-        # the end of all numbers is below no bound; and a promise about windows may come before that about the attribute
-        return self.take(covered | (_wids(rows) < int_bounds(frontier, WID_START, keys)))
+        return self.take(views.times(rows.column(self.on)) < bounds)
 
     def take(self, chosen: np.ndarray) -> pa.RecordBatch:
         """Remove and give some of the rows, in order."""
