@@ -138,7 +138,8 @@ class _Plan:
         if is_grouping(spec):
             return grouped_step(spec, node, given[0], self.possible)
         if isinstance(spec, Bucket) and any(is_grouping(reader.spec) for reader, _ in self.readers.get(id(node), ())):
-            return Step(spec, [spec.on], given[0].time, given[0].ordered | {spec.on})
+            kept = given[0].ordered if spec.on in given[0].ordered else frozenset({spec.on})  # a sort ends other orders
+            return Step(spec, [spec.on], given[0].time, kept)
         return passing_step(node, given)
 
     def _made_of(self, node: Node, order: str | None, given: Sequence[Step]) -> Step:

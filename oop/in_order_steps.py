@@ -89,7 +89,11 @@ def grouped_step(spec: _Grouping, node: Node, above: Step, possible: Possible) -
     if isinstance(of, Session):
         return _driven(spec, of.on, out=WINDOW_END, time=WINDOW_START, note="holds one session of each key")
     assert isinstance(of, (GroupBy, Dedup))
-    on = of.time if isinstance(of, Dedup) and of.within is not None else _goes_by(of, node, above, possible)
+    if isinstance(of, Dedup) and of.within is not None:
+        # the last row of a span leaves when the span is over, behind later rows of spans that began before it
+        out = None if of.keep == "last" else of.time
+        return _driven(spec, str(of.time), out=out, time=of.time, note=f"holds one span of {of.within} of each key")
+    on = _goes_by(of, node, above, possible)
     if not on:
         return Step(spec, [on], None)
     return _driven(spec, on, out=on, time=on, note=f"holds what has the last {on}")

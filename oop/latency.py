@@ -63,8 +63,10 @@ def _carrying(spec: Spec) -> Any:
 
 
 def _joined(node: Node, inputs: tuple[Edge, ...]) -> Node:
-    """Both sides bring one; of a row that goes out alone the other is null."""
-    found = make_node(node.spec, inputs, node.site, node.call)
+    """Both sides bring one; of a row that goes out alone the other is null. That of a semi join, too, comes from the
+    right rows that let it go."""
+    spec: Any = node.spec
+    found = make_node(replace(spec, least_of=ENTERED) if spec.how == "semi" else spec, inputs, node.site, node.call)
     ours, theirs = col(ENTERED), col(ENTERED + SUFFIX)
     if theirs.name not in found.schema.names:
         return found

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from oop.errors import SchemaMismatch, UnknownColumn
+from oop.errors import SchemaMismatch, UnknownColumn, WrongArgument
 from oop.operators.dedup import KEEP, Dedup
 from oop.operators.sort import Sort
-from oop.operators.times import check_time_type, duration_in
+from oop.operators.times import check_time_type, duration_in, is_whole
 from oop.punctuation.durations import Duration
 from oop.windowed import promised_keys
 
@@ -36,6 +36,8 @@ def make_dedup(stream: Stream, keys: Sequence[str], keep: str, within: Duration 
     span = duration_in(within, stream.schema.field(time).type)
     if not 0 <= span < math.inf:
         raise ValueError(f"within is a span of time, not {within!r}")
+    if is_whole(stream.schema.field(time).type) and span >= 2**63:
+        raise WrongArgument(f"within={within!r} does not fit 64-bit times", hint="give a smaller one")
     chosen = tuple(keys or (name for name in stream.schema.names if name != time))
     return Dedup(chosen, keep, (time,), time, span)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -218,7 +219,8 @@ def objects(values: pa.Array | None) -> np.ndarray:
     return out
 
 
-def _nullable(values: np.ndarray, counts: np.ndarray) -> pa.Array:
+def nullable(values: np.ndarray, counts: np.ndarray) -> pa.Array:
+    """Values of groups; null where no value was counted."""
     return pa.array(values, mask=counts == 0)
 
 
@@ -255,7 +257,7 @@ class SumInt(Accumulator):
 
     def result(self) -> pa.Array:
         kind = pa.uint64() if pa.types.is_uint64(self.type) else pa.int64()
-        sums = _nullable(self.kernels.sum_int_result(self.hi, self.lo, kind), self.counts)
+        sums = nullable(self.kernels.sum_int_result(self.hi, self.lo, kind), self.counts)
         return sums if sums.type == self.type else sums.view(self.type)
 
 
@@ -265,25 +267,7 @@ class MeanInt(SumInt):
         fits = np.abs(self.hi) < 2**30
         small = np.where(fits, (np.where(fits, self.hi, 0) << 32) + self.lo, 0)
         total = np.where(fits, small, self.hi * 2.0**32 + self.lo)
-        return _nullable(total / np.maximum(self.counts, 1), self.counts)
-
-
-class SumFloat(Accumulator):
-    fields = (("sums", np.float64), ("counts", np.int64))
-
-    def update(self, ids: Ids, values: Any) -> None:
-        self.kernels.add_sum_float(ids, values.data, values.valid, self.sums, self.counts)
-
-    def merge(self, ids: Ids, other: Accumulator) -> None:
-        self.kernels.merge_sum_float(ids, other.sums, other.counts, self.sums, self.counts)
-
-    def result(self) -> pa.Array:
-        return _nullable(self.sums, self.counts)
-
-
-class MeanFloat(SumFloat):
-    def result(self) -> pa.Array:
-        return _nullable(self.sums / np.maximum(self.counts, 1), self.counts)
+        return nullable(total / np.maximum(self.counts, 1), self.counts)
 
 
 class SumObject(Accumulator):
@@ -315,33 +299,9 @@ class SumObject(Accumulator):
 
 class MeanObject(SumObject):
     def result(self) -> pa.Array:
+        # in fractions: a division of decimals would be rounded as the caller's context says
         pairs = zip(self.sums, self.counts, strict=True)
-        return pa.array([float(s / int(n)) if n else None for s, n in pairs], self.type)
-
-
-class Moments(Accumulator):
-    """Variance by counts, means and squared deviations (Chan), which merge without cancellation."""
-
-    fields = (("counts", np.int64), ("means", np.float64), ("m2", np.float64))
-    ddof = 1
-
-    def prepare(self, values: pa.Array | None) -> Prepared:
-        assert values is not None
-        return views.column(values if pa.types.is_float64(values.type) else values.cast(pa.float64(), safe=False))
-
-    def update(self, ids: Ids, values: Any) -> None:
-        self.kernels.add_moments(ids, values.data, values.valid, self.counts, self.means, self.m2)
-
-    def merge(self, ids: Ids, other: Accumulator) -> None:
-        self.kernels.merge_moments(ids, other.counts, other.means, other.m2, self.counts, self.means, self.m2)
-
-    def result(self) -> pa.Array:
-        divisor = self.counts - self.ddof
-        return pa.array(self.m2 / np.maximum(divisor, 1), mask=divisor <= 0)
-
-
-class PopulationMoments(Moments):
-    ddof = 0
+        return pa.array([float(Fraction(s) / int(n)) if n else None for s, n in pairs], self.type)
 
 
 class Min(Accumulator):

@@ -31,7 +31,7 @@ from oop.operators.keys import read_key
 from oop.operators.marks import is_late, is_partial
 from oop.operators.oldest import oldest_window
 from oop.operators.pane_windows import Due, windows_of
-from oop.operators.panes import PaneCode, PaneTree
+from oop.operators.panes import PaneCode, PaneTree, has_panes
 from oop.operators.partial_table import Partials
 from oop.operators.stretches import numbers_in
 from oop.operators.table_pieces import Piece, sliced
@@ -104,14 +104,14 @@ class Aggregate(Spec):
         return AggregateOperator(self, inputs) if not may_switch(self) else HybridOperator(self, inputs)
 
     def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
-        if not can_merge(self.aggregates):
+        if not can_merge(self.aggregates) or (self.grid.overlaps and not has_panes(self.grid)):
             return None
         shape, code = Shape(inputs[0], self.keys, self.aggregates), PaneCode(self.grid)
         if not self.grid.overlaps:
-            return Partials(shape, partial(_wids, name=WID_START), slot_name=WID_START)
+            return Partials(shape, partial(wids_of, name=WID_START), slot_name=WID_START)
         return Partials(
             shape,
-            lambda batch: code.encode(_wids(batch, WID_START), _wids(batch, WID_END)),
+            lambda batch: code.encode(wids_of(batch, WID_START), wids_of(batch, WID_END)),
             lambda slot: code.decode(slot)[0],
         )
 
@@ -132,7 +132,7 @@ class AggregateOperator(Holding):
     ) -> None:
         aggregates = spec.aggregates if aggregates is None else aggregates
         # panes are merged; where that cannot be, each row goes into each of its windows, as into tumbling ones
-        self.sliding = spec.grid.overlaps and panes and can_merge(aggregates)
+        self.sliding = has_panes(spec.grid) and panes and can_merge(aggregates)
         self.repeats = spec.grid.overlaps and not self.sliding
         self.code = PaneCode(spec.grid)
         super().__init__(spec, inputs, spec.keys, aggregates, self.code.thin if self.sliding else None)
@@ -157,11 +157,11 @@ class AggregateOperator(Holding):
         if is_late(batch):  # taken for windows that have not gone out (DESIGN section 3, late rows)
             keys = {k: batch.column(k) for k in self.keys}
             bounds = int_bounds(self.ports.frontiers[port], WID_START, keys)
-            usable = _wids(batch, WID_START if self.grid.tumbles else WID_END) >= bounds
+            usable = wids_of(batch, WID_START if self.grid.tumbles else WID_END) >= bounds
             batch, least = self.keep_usable(batch, usable), np.broadcast_to(bounds, len(usable))[usable]
         if batch.num_rows:
-            first = _wids(batch, WID_START)
-            last = _wids(batch, WID_END) if self.grid.overlaps else first
+            first = wids_of(batch, WID_START)
+            last = wids_of(batch, WID_END) if self.grid.overlaps else first
             self.take_in_windows(first if least is None or not self.repeats else np.maximum(first, least), last, batch)
         yield from ()
 
@@ -203,9 +203,10 @@ class AggregateOperator(Holding):
         if not new:
             return
         self.reach.follow(new)
+        self.advanced(new)
         # what went out before may be uneven too, even when the promise now is the same for all groups
         if uneven or self._is_uneven(frontier):
-            most = max(map(_wid_bound, new))
+            most = max(map(wid_bound, new))
             closed = self._close_groups(least, most, before or _constant_reach(least), self.reach.now(frontier))
         elif self.sliding:
             closed = self._close_sliding(least, as_int64(frontier.bound(WID_START)))
@@ -214,6 +215,9 @@ class AggregateOperator(Holding):
         yield from self._batches(closed)
         for promise in new:
             yield from self.ports.promises_of(promise)
+
+    def advanced(self, new: Sequence[Promise]) -> None:
+        """Promises have been taken in, and what they complete is about to leave: for rows that are not in yet."""
 
     def _is_uneven(self, frontier: Frontier) -> bool:
         """Are groups told apart by promises?"""
@@ -356,7 +360,7 @@ def _constant_reach(bound: int) -> Reach:
     return lambda table: np.full(len(table), bound)
 
 
-def _wid_bound(punct: Promise) -> int:
+def wid_bound(punct: Promise) -> int:
     """How far one promise may reach; the end of a group reaches everywhere, a bound on something else nowhere."""
     if isinstance(punct, GroupPromises):
         return as_int64(max(punct.bounds.values())) if punct.attribute == WID_START else INT64_MIN
@@ -371,7 +375,7 @@ def _constant(value: np.ndarray, length: int) -> np.ndarray:
     return out
 
 
-def _wids(batch: pa.RecordBatch, name: str) -> np.ndarray:
+def wids_of(batch: pa.RecordBatch, name: str) -> np.ndarray:
     wids = views.fixed_values(batch.column(name))
     assert wids is not None  # Bucket puts them there for every row
     return wids

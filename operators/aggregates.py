@@ -20,6 +20,8 @@ from oop.operators.accounts import Accounts, AsideAccounts, LateAccounts, accoun
 from oop.operators.by_time import First, Last
 from oop.operators.distinct import CountDistinct
 from oop.operators.expressions import Expr, col
+from oop.operators.float_sums import MeanFloat, SumFloat
+from oop.operators.moments import Moments, PopulationMoments, WholeMoments, WholePopulationMoments
 from oop.operators.quantiles import Quantile
 from oop.operators.ranked import first_of, list_of
 from oop.operators.words import has_words
@@ -164,7 +166,7 @@ def _start_sum(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
     if t.is_duration(source):
         return acc.SumInt(source, source)
     if t.is_floating(source):
-        return acc.SumFloat(source, pa.float64())
+        return SumFloat(source, pa.float64())
     if t.is_decimal(source):
         wide = pa.decimal256(76, source.scale) if t.is_decimal256(source) else pa.decimal128(38, source.scale)
         return acc.SumObject(source, wide)
@@ -176,7 +178,7 @@ def _start_mean(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
     if t.is_boolean(source) or t.is_integer(source) or t.is_null(source):
         return acc.MeanInt(source, pa.float64())
     if t.is_floating(source):
-        return acc.MeanFloat(source, pa.float64())
+        return MeanFloat(source, pa.float64())
     if t.is_decimal(source):
         return acc.MeanObject(source, pa.float64())
     return None
@@ -184,14 +186,10 @@ def _start_mean(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
 
 def _start_var(source: pa.DataType, spec: Aggregate) -> acc.Accumulator | None:
     t = pa.types
-    if (
-        t.is_boolean(source)
-        or t.is_integer(source)
-        or t.is_floating(source)
-        or t.is_decimal(source)
-        or t.is_null(source)
-    ):
-        return (acc.Moments if spec.ddof else acc.PopulationMoments)(source, pa.float64())
+    if t.is_integer(source):
+        return (WholeMoments if spec.ddof else WholePopulationMoments)(source, pa.float64())
+    if t.is_boolean(source) or t.is_floating(source) or t.is_decimal(source) or t.is_null(source):
+        return (Moments if spec.ddof else PopulationMoments)(source, pa.float64())
     return None
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from oop.errors import SchemaMismatch, TimeError
+from oop.errors import SchemaMismatch
 from oop.kernels import dispatch, views
 from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.marks import keep_late
@@ -48,10 +48,7 @@ class Grid:
     def wid_bound(self, bound: Bound) -> int:
         if type(bound) is int and type(self.slide) is int and type(self.range) is int and type(self.offset) is int:
             return (bound - self.offset - self.range) // self.slide + 1  # as below: most times are whole numbers
-        try:
-            return wid_bound(bound, self.range, self.slide, self.offset)
-        except OverflowError as wrong:
-            raise TimeError(str(wrong), hint="to promise the end of the stream, send oop.END") from wrong
+        return wid_bound(bound, self.range, self.slide, self.offset)
 
     @property
     def overlaps(self) -> bool:

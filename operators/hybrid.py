@@ -35,6 +35,7 @@ from oop.operators.hybrid_costs import (
 )
 from oop.operators.marks import is_partial
 from oop.operators.oldest import held_window, oldest_of
+from oop.operators.panes import has_panes
 from oop.operators.window_tables import wids
 from oop.punctuation import Punctuation
 from oop.punctuation.group_promises import Promise
@@ -47,7 +48,7 @@ def may_switch(spec: Aggregate) -> bool:
     buffered rows are clearly faster (0.3 to 1.3 times). Who keeps account of late rows must be told of each at once."""
     if spec.how == INCREMENTAL or any(f.function in ACCOUNTS for _, f in spec.aggregates):
         return False
-    return spec.grid.overlaps or spec.how == BUFFERED
+    return has_panes(spec.grid) or spec.how == BUFFERED
 
 
 class HybridOperator(AggregateOperator):
@@ -65,7 +66,7 @@ class HybridOperator(AggregateOperator):
         fields = [f for f in inputs[0] if f.name in needed]
         self.how = spec.how
         self.rows = BufferedWindows(self.store.shape, [f.name for f in fields], spec.grid.overlaps)
-        width = float(spec.grid.range / spec.grid.slide) if self.grid.overlaps else 1.0  # type: ignore[attr-defined]
+        width = float(spec.grid.range / spec.grid.slide) if has_panes(spec.grid) else 1.0
         limits = tuple(limit_of(a) for _, a in spec.aggregates)
         self.query = Query(width, row_bytes([_width(f.type) for f in fields]), not self.repeats, limits, self.code.thin)
         # what cannot merge goes into each window either way

@@ -109,10 +109,13 @@ class InOrderJoinOperator(JoinOperator):
         arrived, usable = self.sides[self.lead].read(rows)
         numbers = np.arange(rows.num_rows) if usable is None else np.flatnonzero(usable)
         met = np.zeros(rows.num_rows, np.bool_)
+        least = self._unmet(rows.num_rows)
         mine, theirs = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for ours, others in held.probe(arrived, spec.band.reach(self.other)):
             ours, others = self._where(arrived, ours, others, self.lead)
             met[numbers[ours]] = True
+            if least is not None:
+                np.minimum.at(least, numbers[ours], self._stamps(held, others))
             mine.append(ours)
             theirs.append(others)
         pieces, order = [], []
@@ -124,7 +127,8 @@ class InOrderJoinOperator(JoinOperator):
         alone = met if spec.how == "semi" else ~met if spec.pads[self.lead] else np.zeros(0, np.bool_)
         single = np.flatnonzero(alone)
         if len(single):
-            pieces.append(self.output.alone(rows.columns, single, self.lead))
+            alone_ = self.output.alone(rows.columns, single, self.lead)
+            pieces.append(self.output.with_least(alone_, None if least is None else least[single]))
             order.append(single)
         if pieces:
             whole, by = concat_batches(pieces), np.concatenate(order)

@@ -26,6 +26,7 @@ from oop.operators.numbers import Numbers, append_numbers, promised, with_number
 from oop.operators.times import check_time_type, physical
 from oop.operators.train import Train, couple
 from oop.punctuation import END, Frontier, Gate, Interest, Policy, Punctuation
+from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, Equal, NotIn, Value
 from oop.punctuation.policies import Arrival, AtEnd, Punctuated
 from oop.punctuation.progress import Arrived, Linear, Progress
@@ -110,6 +111,10 @@ class Input(Spec):
 
 
 class InputOperator:
+    """``made`` is told of each promise when it is made, whether it helps somebody or not, and how many rows before."""
+
+    made: Callable[[Promise, int], None] = staticmethod(lambda promise, behind: None)
+
     def __init__(self, spec: Input, inputs: Sequence[pa.Schema], interests: Iterable[Interest] | None = None) -> None:
         self.spec = spec
         spec.schema(inputs)
@@ -158,6 +163,7 @@ class InputOperator:
         """``ends`` are those of the batches that were coupled into this one."""
         first_row = self.rows_seen
         failure: OopError | None
+        said = [progress.promised for progress in self.progress]
         self.rows_seen += batch.num_rows
         batch, numbers, failure = self._with_time(batch, first_row)
         given = self.ports.frontiers[0]
@@ -184,6 +190,9 @@ class InputOperator:
         if failure is not None:  # of the rows behind the one that fails nothing has left
             self.rows_seen = int(numbers[batch.num_rows])
         yield from self.promises()
+        for progress, was in zip(self.progress, said, strict=True):  # also of what the guard found to help nobody
+            if progress.promised is not None and progress.promised != was:
+                self.made(Punctuation({progress.attribute: progress.promised}), 0)
         if failure is not None:
             raise failure
 
@@ -243,6 +252,10 @@ class InputOperator:
                 start = place
                 yield promise
         yield from self._rows(batch, late, numbers, start, batch.num_rows)
+        if bounds[-1] > bounds[0]:
+            place = train.places[int(np.searchsorted(bounds, bounds[-1])) - 1]
+            behind = batch.num_rows - place if late is None else int((~late[place:]).sum())
+            self.made(Punctuation({attribute: bounds[-1].item()}), behind)
         yield from self.promises()
 
     def _cuts(self, cuts: Iterable[Cut], ends: Sequence[int], first_row: int, rows: int) -> Iterable[Cut]:
@@ -312,9 +325,14 @@ class InputOperator:
     def promises(self) -> Iterator[Element]:
         """What the rows so far imply, as far as it is new and helps."""
         for progress in self.progress:
-            yield from self.ports.as_they_leave(self.gate.through(progress.together()))
+            yield from self.ports.as_they_leave(self.gate.through(self._noted(progress.together())))
         if self.spec.numbers and self.rows_seen:
             yield from self.ports.as_they_leave(self.gate.through([promised(self.rows_seen)]))
+
+    def _noted(self, promises: Iterable[Promise]) -> Iterator[Promise]:
+        for promise in promises:
+            self.made(promise, 0)
+            yield promise
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         """Promises that the data carries, and the end."""
@@ -336,6 +354,7 @@ class InputOperator:
         """A promise of the data, or of a source that was asked (papers/004, section 3.2); one that goes back says
         nothing."""
         if self.ports.advance(punct, 0):
+            self.made(punct, 0)
             yield from self.ports.as_they_leave(self.gate.through([punct]))
 
     def tick(self, now: Callable[[pa.DataType], Bound]) -> Iterator[Element]:

@@ -32,7 +32,8 @@ def called_right(left: Sequence[str], right: Sequence[str]) -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class Join(Spec):
-    """``on`` are pairs of key columns, ``times`` the time column of each side."""
+    """``on`` are pairs of key columns, ``times`` the time column of each side. ``least_of``, of a semi join, is a
+    column of the right: its least value, of the rows that a left row met when it went out, goes out with that."""
 
     on: tuple[tuple[str, str], ...]
     times: tuple[str, str]
@@ -41,6 +42,7 @@ class Join(Spec):
     where: Expr | None = None
     unbounded: bool = False
     text: str = ""  # band and keys as the user wrote them
+    least_of: str | None = None
     name = "Join"
 
     @property
@@ -87,7 +89,13 @@ class Join(Spec):
             check_takeable(field)
         if self.where is not None:
             check_predicate(self.where, self.pair_schema(inputs))
-        return self.pair_schema(inputs) if self.gives_pairs else pa.schema([f.remove_metadata() for f in inputs[LEFT]])
+        if self.gives_pairs:
+            return self.pair_schema(inputs)
+        left = [f.remove_metadata() for f in inputs[LEFT]]
+        if self.least_of is None:
+            return pa.schema(left)
+        called = self.pair_names(inputs)[RIGHT][self.least_of]
+        return unique_schema([*left, pa.field(called, inputs[RIGHT].field(self.least_of).type)])
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
         left, right = frontiers

@@ -18,7 +18,7 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.operators.band import LEFT, RIGHT
 from oop.operators.base import BATCH_ROWS, LATE_UNUSED, Columns, Element, Held, Part, Ports, load_common, text_part
-from oop.operators.coverage import bounds_of_rows, group_columns
+from oop.operators.coverage import INT64_MAX, bounds_of_rows, group_columns
 from oop.operators.join_output import JoinOutput
 from oop.operators.join_promises import linear_promises
 from oop.operators.join_side import Arrived, Cell, Side, is_below, split_bounds
@@ -114,6 +114,7 @@ class JoinOperator:
         """All pairs with rows that the other side holds; ``matched``, if anybody asks, is brought up to date."""
         other = self.sides[1 - port]
         in_time = np.zeros(len(arrived), np.bool_) if len(other.late) else None  # met one that was not late
+        least = self._unmet(len(arrived)) if port == LEFT else None
         for mine, theirs in other.probe(arrived, self.spec.band.reach(1 - port), self.batch_rows):
             mine, theirs = self._where(arrived, mine, theirs, port)
             if not len(mine):
@@ -129,11 +130,25 @@ class JoinOperator:
                 pairs = self.output.pairs(self.output.schema, arrived.columns, mine, other, theirs, port)
                 yield from _parted(pairs, late_ones, late)
             elif port == RIGHT:
-                yield from self._first_match(np.unique(theirs), late)
+                yield from self._first_match(arrived, mine, theirs, late)
+            elif least is not None:
+                np.minimum.at(least, mine, self._stamps(other, theirs))
         if self.spec.how == "semi" and port == LEFT and matched is not None and matched.any():
             rows = np.flatnonzero(matched)
             late_ones = None if in_time is None else ~in_time[rows]
-            yield from _parted(self.output.alone(arrived.columns, rows, port), late_ones, late)
+            found = self.output.with_least(
+                self.output.alone(arrived.columns, rows, port), None if least is None else least[rows]
+            )
+            yield from _parted(found, late_ones, late)
+
+    def _unmet(self, count: int) -> np.ndarray | None:
+        """Room for the least value of what each of so many rows meets, if that goes out: above every other."""
+        return None if self.output.least is None else np.full(count, INT64_MAX)
+
+    def _stamps(self, right: Side, places: np.ndarray) -> np.ndarray:
+        """The values of right rows, of which a semi join gives the least."""
+        found: np.ndarray = views.column(right.take([str(self.spec.least_of)], places)[0]).data
+        return found
 
     def _where(
         self, arrived: Arrived, mine: np.ndarray, theirs: np.ndarray, port: int
@@ -145,11 +160,19 @@ class JoinOperator:
         chosen = views.booleans(self.spec.where.evaluate(pairs).fill_null(False))
         return mine[chosen], theirs[chosen]
 
-    def _first_match(self, theirs: np.ndarray, late: bool) -> Iterator[pa.RecordBatch]:
+    def _first_match(
+        self, arrived: Arrived, mine: np.ndarray, theirs: np.ndarray, late: bool
+    ) -> Iterator[pa.RecordBatch]:
         """Left rows of a semi or anti join that have met a right row: they go, of a semi join into the output."""
         left, found = self.sides[LEFT], []
+        theirs, of = np.unique(theirs, return_inverse=True)
         if self.spec.how == "semi":
-            found = list(_parted(self.output.held_alone(left, theirs, LEFT), left.are_late(theirs), late))
+            least = self._unmet(len(theirs))
+            if least is not None:
+                column = arrived.columns[self.output.inputs[RIGHT].get_field_index(str(self.spec.least_of))]
+                np.minimum.at(least, of, views.column(column).data[mine])
+            rows = self.output.with_least(self.output.held_alone(left, theirs, LEFT), least)
+            found = list(_parted(rows, left.are_late(theirs), late))
         left.remove(theirs)
         yield from found
 

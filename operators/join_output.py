@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.band import LEFT
+from oop.operators.band import LEFT, RIGHT
 from oop.operators.base import Columns
 from oop.operators.held_rows import take_column
 from oop.operators.join_side import Side
@@ -31,6 +31,8 @@ class JoinOutput:
         whole = spec.schema(given)
         out = [f for f in whole if wanted is None or f.name in wanted]
         self.schema = pa.schema(out or [whole.field(left_time)])  # rows without columns are none
+        called = None if spec.least_of is None else self.names[RIGHT][spec.least_of]
+        self.least = called if called in self.schema.names else None
         tested = frozenset() if spec.where is None else spec.where.columns() or {left_time}
         self.tested = pa.schema([f for f in spec.pair_schema(given) if f.name in tested] if tested else [])
 
@@ -71,6 +73,13 @@ class JoinOutput:
         wanted = [n for n in self.inputs[side].names if names[n] in self.schema.names]
         taken = held.take(wanted, places)
         return self._padded({names[n]: c for n, c in zip(wanted, taken, strict=True)}, len(places))
+
+    def with_least(self, rows: pa.RecordBatch, least: np.ndarray | None) -> pa.RecordBatch:
+        """Rows of a semi join with the least value of what they met, if that goes out."""
+        if least is None:
+            return rows
+        place = self.schema.get_field_index(self.least)
+        return rows.set_column(place, self.schema.field(place), pa.array(least))
 
     def _padded(self, columns: Mapping[str, pa.Array], count: int) -> pa.RecordBatch:
         arrays = [columns[f.name] if f.name in columns else pa.nulls(count, f.type) for f in self.schema]

@@ -125,7 +125,8 @@ class OpenedOperator:
     def _rows_of_windows(
         self, times: np.ndarray, groups: np.ndarray, begun: np.ndarray
     ) -> tuple[np.ndarray, list[np.ndarray]]:
-        """One window for each group and value among these rows: where it begins, and its rows as they arrived."""
+        """One window for each group and value among these rows: where it begins, and its rows in order of the
+        attribute, those of one value as they arrived. So slack and a sort before it say the same to every function."""
         size = int(self.spec.size) if self.whole else float(self.spec.size)
         order = np.lexsort((times, groups))
         edges = np.searchsorted(groups[order], np.arange(int(groups.max()) + 2))
@@ -133,7 +134,7 @@ class OpenedOperator:
         for group, start in dict.fromkeys(zip(groups[begun].tolist(), times[begun].tolist(), strict=True)):
             mine = order[edges[group] : edges[group + 1]]
             first, last = np.searchsorted(times[mine], [start, start + size])
-            found.append(np.sort(mine[first:last]))
+            found.append(mine[first:last])
             starts.append(start)
         return np.array(starts, times.dtype), found
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator
+from typing import TypeGuard
 
 import numpy as np
 
@@ -23,12 +24,18 @@ from oop.operators.wids import Windows
 _THIN = 4_096  # rows of a window of one pane from which on it has a table of its own
 
 
-class PaneCode:
-    """A pane's number from the first and last wid of its rows, and back; it grows with time."""
+def has_panes(grid: Windows) -> TypeGuard[Grid]:
+    """Is it known where the panes of windows that overlap lie? Of a grid it is; rows of other windows that overlap go
+    into each of their windows."""
+    return isinstance(grid, Grid) and grid.overlaps
 
-    def __init__(self, grid: Windows) -> None:
-        if not isinstance(grid, Grid):  # windows side by side: each is its own pane
-            grid = Grid(1, 1)
+
+class PaneCode:
+    """A pane's number from the first and last wid of its rows, and back; it grows with time. Where windows have no
+    panes (`has_panes`), each is its own."""
+
+    def __init__(self, windows: Windows) -> None:
+        grid = windows if isinstance(windows, Grid) else Grid(1, 1)
         whole = isinstance(grid.range, int) and isinstance(grid.slide, int)
         self.windows = int(grid.range // grid.slide)  # a row is in this many windows or, off the edges, one more
         if whole and grid.range % grid.slide == 0:

@@ -38,7 +38,8 @@ class Slicing:
         """Times as the whole numbers that are cut into slices."""
         if self.whole:
             return times
-        return np.floor(np.clip(times / self.unit, -_FAR, _FAR)).astype(np.int64)
+        with np.errstate(over="ignore"):  # as far away as any
+            return np.floor(np.clip(times / self.unit, -_FAR, _FAR)).astype(np.int64)
 
     def reached(self, numbers: Iterable[int], bound: int | float) -> Iterator[tuple[int, bool]]:
         """Of slices those with rows that may be below a time, in order, and whether all of their rows are."""

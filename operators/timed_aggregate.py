@@ -20,18 +20,21 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
 from oop.operators.accumulators import Min
-from oop.operators.aggregate import Aggregate
 from oop.operators.aggregates import min as least
 from oop.operators.arrival import ARRIVAL, without_ticks
-from oop.operators.arrival_aggregate import ArrivalAggregateOperator
+from oop.operators.arrival_aggregate import ArrivalAggregate, ArrivalAggregateOperator
 from oop.operators.base import Element, Operator, Part, Spec
+from oop.operators.bucket import WID_START
 from oop.operators.coverage import INT64_MAX, INT64_MIN
 from oop.operators.groups import Table
 from oop.operators.holding import unique_schema
+from oop.operators.keys import KeyTable, read_key
 from oop.operators.marks import keep_late
 from oop.operators.partial_table import Partials
+from oop.operators.rows_in_turn import RowsInTurn, in_each_window
 from oop.operators.table_pieces import Piece
 from oop.operators.times import from_physical
 from oop.punctuation.group_promises import Promise
@@ -43,7 +46,7 @@ _OUT, _UNKNOWN = INT64_MIN, INT64_MAX
 
 
 @dataclass(frozen=True, eq=False)
-class TimedAggregate(Aggregate):
+class TimedAggregate(ArrivalAggregate):
     """``timeout`` is in the clock's unit."""
 
     timeout: int = 0
@@ -94,8 +97,34 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
         if self.now != _UNKNOWN and self.now > self.due:
             yield from self._time_out()
 
+    def wait(self, waiting: RowsInTurn, batch: pa.RecordBatch) -> None:
+        waiting.add(in_each_window(batch))
+
+    def _take_timed_out(self, waiting: RowsInTurn) -> None:
+        """Rows that wait have come: windows that time out are given theirs, in order; those that are out, too, so that
+        they are counted."""
+        rows, limit = waiting.rows(), self.now - self.timeout
+        came = views.column(rows.column(ARRIVAL)).data.copy()
+        came[came == _UNKNOWN] = self.now
+        waiting.with_column(ARRIVAL, came)
+        windows = KeyTable([*self.store.shape.kinds, "int"])
+        keys = [read_key(rows.column(k)) for k in self.keys]
+        ids = windows.map([*keys, read_key(rows.column(WID_START))], rows.num_rows)
+        began = np.full(len(windows), INT64_MAX)
+        np.minimum.at(began, ids, came)
+        for table in self.store.tables.values():
+            slots = views.column(pa.array(table.slots()))
+            known = windows.map([*table.key_columns(), slots], len(table))
+            here = known < len(began)
+            began[known[here]] = np.minimum(began[known[here]], _began(table).values[here])
+        self.take_in_turn(waiting.take(began[ids] < limit))
+        left = views.column(waiting.rows().column(ARRIVAL)).data
+        self.due = int(left.min(initial=INT64_MAX - self.timeout)) + self.timeout
+
     def _time_out(self) -> Iterator[Element]:
         self.due = INT64_MAX
+        if self.waiting is not None and len(self.waiting):
+            self._take_timed_out(self.waiting)
         early: list[tuple[pa.RecordBatch, np.ndarray, np.ndarray]] = []  # windows, when they began, and their numbers
         for number, table in list(self.store.tables.items()):
             began = _began(table)

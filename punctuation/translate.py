@@ -174,7 +174,7 @@ def identity(names: Sequence[str]) -> tuple[dict[str, list[Image]], dict[str, li
     return {n: [(n, None)] for n in names}, {n: [n] for n in names}
 
 
-_FAR = 2**52  # floats do not tell window ids beyond this apart
+_FAR = 2**52  # kernels refuse float times in windows beyond this: floats do not tell such windows apart
 
 
 def window_start(wid: int, slide: Bound, offset: Bound) -> Bound:
@@ -203,7 +203,11 @@ def wid_bound(bound: Bound, range: Bound, slide: Bound, offset: Bound) -> int:
     >>> wid_bound(60, 60, 60, 0), wid_bound(59, 60, 60, 0), wid_bound(-1, 10, 5, 0), wid_bound(0.3, 0.1, 0.1, 0.0)
     (1, 0, -2, 2)
 
-    0.3 gives 2 because in floats the window 2 ends at 0.30000000000000004.
+    0.3 gives 2 because in floats the window 2 ends at 0.30000000000000004. A float that is further away than any window
+    of floats stands for the furthest one:
+
+    >>> wid_bound(-1e300, 10.0, 10.0, 0.0) == -(2**52), wid_bound(1e300, 10.0, 10.0, 0.0) == 2**52
+    (True, True)
     """
     if all(isinstance(number, int) for number in (bound, range, slide, offset)):
         return int((bound - offset - range) // slide) + 1
@@ -211,14 +215,17 @@ def wid_bound(bound: Bound, range: Bound, slide: Bound, offset: Bound) -> int:
     def ended(wid: int) -> bool:
         return window_end(wid, range, slide, offset) <= bound
 
+    # No row can be in a window that is so far away, so a bound there says as much as one at the limit.
+    if not ended(-_FAR):
+        return -_FAR
+    if ended(_FAR - 1):
+        return _FAR
     about = (bound - offset - range) / slide
-    low = high = math.floor(about) + 1 if math.isfinite(about) else 2 * _FAR
+    low = high = math.floor(min(max(about, -_FAR), _FAR)) + 1
     step = 1  # the steps double: far from 0 a float may stand for millions of windows
-    while abs(low) <= _FAR and not ended(low - 1):
+    while not ended(low - 1):
         low, step = low - step, 2 * step
     step = 1
-    while abs(high) <= _FAR and ended(high):
+    while ended(high):
         high, step = high + step, 2 * step
-    if abs(low) > _FAR or abs(high) > _FAR:
-        raise OverflowError(f"the bound {bound} is too far from the offset {offset} for windows every {slide}")
     return low + bisect.bisect_left(builtins.range(low, high), True, key=lambda wid: not ended(wid))

@@ -37,7 +37,8 @@ class Aggregate:
     """``Aggregate(F, assuming=O, size=s, advance=i)(S)``: F over windows of each group, as ``on``, the groups, F.
 
     ``F`` is ``{name: aggregate}``: oop's, or `oop.aggregate(init, incr, final=…)`, whose ``incr`` is given a window's
-    rows in the order of their arrival (with a ``merge`` overlapping windows share their parts, in no order).
+    rows in order of ``on``, those of one value as they arrive. So slack says the same as a `BSort` before it, whatever
+    F is. (A function with a ``merge`` must not depend on order: it takes rows as they come.)
 
     A window has the rows with ``on`` in ``[a, a + size)``; ``a`` is ``offset`` and a multiple of ``advance``, as
     everywhere in oop, and stands in the result. It comes out once rows of its group show that no more can come for it,
@@ -98,7 +99,7 @@ class Aggregate:
             while rows in functions or rows in keys:
                 rows = f"_{rows}"
             functions[rows] = count()
-        found = assumed.window(self._window(), on=on).group_by(*keys).agg(**functions)
+        found = assumed.window(self._window(keys), on=on).group_by(*keys).agg(**functions)
         start = on if isinstance(self.advance, Expr) else "window_start"
         if on == TUP:
             full = col(rows) == int(duration_in(self.size, assumed.schema.field(TUP).type))
@@ -119,11 +120,13 @@ class Aggregate:
             if not is_span:
                 raise wrong(f"the {name} of a window is greater than 0, not {span!r}", "write 60, or '1h'")
 
-    def _window(self) -> Window:
+    def _window(self, keys: tuple[str, ...]) -> Window:
         if isinstance(self.advance, Expr):
             return OpenedWindow(self.size, self.advance, self.timeout)
         kind = "tumbling" if self.size == self.advance else "sliding"
-        return ArrivalWindow(self.size, self.advance, self.offset, kind, self.timeout)
+        # rows of several groups, each in its own order, are in none
+        disorder = self.order.on != TUP and (self.order.slack > 0 or keys != self.order.group_by)
+        return ArrivalWindow(self.size, self.advance, self.offset, kind, self.timeout, disorder)
 
 
 class Slide(Aggregate):

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, TimeError
-from oop.operators.aggregate import Aggregate
 from oop.operators.arrival import ARRIVAL
 from oop.operators.arrival_aggregate import ArrivalAggregate
 from oop.operators.bucket import Bucket
 from oop.operators.expressions import Expr
-from oop.operators.holding import Named
+from oop.operators.holding import Named, can_merge
 from oop.operators.opened import Opened
 from oop.operators.timed_aggregate import TimedAggregate
 from oop.operators.timed_opened import TimedOpened
@@ -31,19 +30,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ArrivalWindow(TimeWindow):
-    """A window is given its rows in the order of their arrival. ``timeout`` is in the clock's unit."""
+    """A window is given its rows in the order of their arrival, or, if they may come out of order of the attribute
+    (``disorder``), in that. ``timeout`` is in the clock's unit."""
 
     timeout: int | None = None
+    disorder: bool = False
     accounts: ClassVar[bool] = False
 
     def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
         time = stream.schema.field(on).type
         grid = self.grid(time)
         bucketed = stream._then(Bucket(on, grid, str(self)), f".window({self})", time=on)
-        spec: Aggregate = ArrivalAggregate(keys, functions, grid, on, edge_type(time))
+        sorts = self.disorder and not can_merge(functions)  # what merges does not depend on order
+        spec = ArrivalAggregate(keys, functions, grid, on, edge_type(time), sorts=sorts)
         if self.timeout is not None:
             _check_no_arrival(stream)
-            spec = TimedAggregate(keys, functions, grid, on, edge_type(time), self.timeout)
+            spec = TimedAggregate(keys, functions, grid, on, edge_type(time), self.timeout, sorts=sorts)
         return bucketed._then(spec, call, time="window_start")
 
 

@@ -25,8 +25,9 @@ class Link:
 class Holder:
     """A source that holds it back.
 
-    ``group`` is the part of it that does, if it promises by group. ``ago`` and ``rows`` tell when its last promise of
-    use was, by the run's clock and in rows on time since. ``release`` is the least that it would have to promise.
+    ``group`` is the part of it that does, if it promises by group. ``ago`` and ``rows`` tell when it made the promise
+    that is shown, by the run's clock and in rows on time since; if there is none, when the run began. ``release`` is
+    the least that it would have to promise.
     """
 
     source: str

@@ -44,9 +44,7 @@ class Gauge:
 class Notes(Protocol):
     """Whoever is told of each promise that leaves a box."""
 
-    def note(self, promise: Punctuation) -> None: ...
-
-    def note_groups(self, promises: GroupPromises) -> None: ...
+    def note(self, promise: Promise) -> None: ...
 
 
 class Pulse(Protocol):
@@ -252,7 +250,7 @@ class Box:
             self.promises_out += len(element)
             self.frontier.advance_groups(element)
             if self.stamps is not None:
-                self.stamps.note_groups(element)
+                self.stamps.note(element)
             if self.pulse is not None:
                 self.pulse.left(element)
         elif isinstance(element, Punctuation):

@@ -306,7 +306,8 @@ class Run:
             if isinstance(operator, InputOperator):
                 inputs.append(box)
                 operator.now = self._clock.now
-                box.stamps = Stamps(box, self._clock, node.schema.field(operator.spec.time).type)
+                stamps = Stamps(box, self._clock, node.schema.field(operator.spec.time).type)
+                box.stamps, operator.made = stamps, stamps.note
                 for progress in operator.clocked:  # refuses a clock that cannot count in the column's unit
                     self._clock.now(node.schema.field(progress.attribute).type)
                     timers = True

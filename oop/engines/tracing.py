@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from oop.engines.blame import Blame, Holder, Link
 from oop.engines.boxes import Box
-from oop.engines.stamps import Stamps, group_key
+from oop.engines.stamps import Stamps
 from oop.errors import TimeError
 from oop.operators.base import Held, Holds
 from oop.operators.input import Input, InputOperator
@@ -95,7 +95,7 @@ class _Trace:
         promised = _bound(own, attribute, where)
         stamps = box.stamps
         assert isinstance(stamps, Stamps)
-        ago, rows = stamps.since(group_key(where))
+        ago, rows = stamps.since(attribute, promised, where)
         type_ = source.schema.field(attribute).type
         return Holder(
             spec.source,

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from oop.operators.base import Element
+from oop.operators.group_values import of_column
+from oop.operators.input import normalise
 from oop.punctuation import Punctuation
 
 
@@ -30,18 +32,19 @@ def disorder(elements: Iterable[Element], seed: int, *, largest: int = 7) -> lis
     [{'ts': [1, 3]}, Punctuation(ts < 2), {'ts': [2]}]
     """
     rng = random.Random(seed)
-    rows, promises, places, schema = _parse(elements)
-    spans: list[list[dict]] = [[] for _ in range(len(promises) + 1)]
-    for row, place in zip(rows, places, strict=True):
-        covering = next((i for i, p in enumerate(promises) if p.matches(row)), len(promises))
-        if place <= covering:  # on time: anywhere before the promise that covers it
-            spans[rng.randint(0, covering)].append(row)
+    rows, promises, places = _parse(elements)
+    covering = _covering(rows, promises)
+    spans: list[list[int]] = [[] for _ in range(len(promises) + 1)]
+    for row, place in enumerate(places):
+        first = covering[row]
+        if place <= first:  # on time: anywhere before the promise that covers it
+            spans[rng.randint(0, first)].append(row)
         else:
-            spans[rng.randint(covering + 1, len(promises))].append(row)
+            spans[rng.randint(first + 1, len(promises))].append(row)
     out: list[Element] = []
     for i, span in enumerate(spans):
         rng.shuffle(span)
-        out += _cut(span, schema, rng, largest)
+        out += _cut(rows, span, rng, largest)
         if i < len(promises):
             out.append(promises[i])
             if rng.random() < 0.1 and not promises[i].is_end:
@@ -57,61 +60,63 @@ def resplit(elements: Iterable[Element], seed: int, *, largest: int = 7) -> list
     100
     """
     rng = random.Random(seed)
-    rows, promises, places, schema = _parse(elements)
+    rows, promises, places = _parse(elements)
     out: list[Element] = []
     for i in range(len(promises) + 1):
-        out += _cut([r for r, p in zip(rows, places, strict=True) if p == i], schema, rng, largest)
+        out += _cut(rows, [row for row, place in enumerate(places) if place == i], rng, largest)
         if i < len(promises):
             out.append(promises[i])
     return out
 
 
-def _parse(elements: Iterable[Element]) -> tuple[list[dict], list[Punctuation], list[int], pa.Schema | None]:
-    """Rows, promises, and how many promises came before each row."""
-    rows: list[dict] = []
+def _parse(elements: Iterable[Element]) -> tuple[pa.RecordBatch | None, list[Punctuation], list[int]]:
+    """All rows as one batch, the promises, and how many promises came before each row."""
+    batches: list[pa.RecordBatch] = []
     promises: list[Punctuation] = []
     places: list[int] = []
-    schema = None
     for element in elements:
         if isinstance(element, Punctuation):
             promises.append(element)
         else:
-            schema = element.schema
-            new = _physical_rows(element)
-            rows += new
-            places += [len(promises)] * len(new)
-    return rows, promises, places, schema
+            batches.append(element)
+            places += [len(promises)] * element.num_rows
+    return pa.concat_batches(batches) if batches else None, promises, places
 
 
-def _physical_rows(batch: pa.RecordBatch) -> list[dict]:
-    """Rows with times as numbers, so that promises, whose bounds are physical, can be matched against them."""
-    columns = [_numbers(c) if pa.types.is_temporal(c.type) else c for c in batch.columns]
-    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist()
+def _covering(rows: pa.RecordBatch | None, promises: list[Punctuation]) -> list[int]:
+    """For each row the first promise that covers it, or how many there are.
+
+    A bound is a number in the column's own unit, a group a value as the column gives it: of a column of dates a promise
+    may say either.
+    """
+    if rows is None:
+        return []
+    said = [normalise(p, rows.schema) for p in promises]
+    times = {a: _numbers(rows.column(a)) for a in {a for p in said for a in p.below}}
+    groups = {c: of_column(rows.column(c)) for c in {c for p in said for c in p.where}}
+
+    def matches(promise: Punctuation, row: int) -> bool:
+        below = {a: times[a][row] for a in promise.below}
+        return promise.matches(below | {c: groups[c][row] for c in promise.where})
+
+    return [
+        next((i for i, promise in enumerate(said) if matches(promise, row)), len(said)) for row in range(rows.num_rows)
+    ]
 
 
-def _numbers(column: pa.Array) -> pa.Array:
-    return column.cast(pa.int64() if column.type.bit_width == 64 else pa.int32())
+def _numbers(column: pa.Array) -> list[int | float | None]:
+    if pa.types.is_temporal(column.type):
+        column = column.cast(pa.int64() if column.type.bit_width == 64 else pa.int32())
+    return column.to_pylist()
 
 
-def _cut(rows: list[dict], schema: pa.Schema | None, rng: random.Random, largest: int) -> list[Element]:
+def _cut(rows: pa.RecordBatch | None, chosen: list[int], rng: random.Random, largest: int) -> list[Element]:
     out: list[Element] = []
-    if schema is None:
+    if rows is None:
         return out
     at = 0
-    while at < len(rows):
+    while at < len(chosen):
         size = rng.randint(0, largest)  # an empty batch now and then
-        out.append(_batch(rows[at : at + size], schema))
+        out.append(rows.take(pa.array(chosen[at : at + size], pa.int64())))
         at += size
     return out
-
-
-def _batch(rows: list[dict], schema: pa.Schema) -> pa.RecordBatch:
-    arrays = []
-    for field in schema:
-        values = [r[field.name] for r in rows]
-        if pa.types.is_temporal(field.type):
-            width = pa.int64() if field.type.bit_width == 64 else pa.int32()
-            arrays.append(pa.array(values, width).cast(field.type))
-        else:
-            arrays.append(pa.array(values, field.type))
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)

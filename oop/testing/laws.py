@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from oop.operators.base import Element
 from oop.operators.coverage import covered
+from oop.operators.input import normalise
 from oop.punctuation import END, Frontier, Policy, Punctuation
 from oop.punctuation.policies import Punctuated
 from oop.stream import Stream
@@ -169,11 +170,11 @@ def _is_data_free(harness: Harness) -> bool:
 
 def _on_time(elements: Sequence[Element]) -> list[Element]:
     """The rows that break no promise, without the promises: nothing is purged before the end."""
-    given = Frontier()
+    given, schema = Frontier(), _schema_of(elements)
     kept: list[Element] = []
     for element in elements:
         if isinstance(element, Punctuation):
-            given.advance(element)
+            given.advance(normalise(element, schema))
         else:
             kept.append(element.filter(pa.array(~covered(given, element))))
     return kept

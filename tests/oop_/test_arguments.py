@@ -67,6 +67,10 @@ def test_durations(value: object) -> None:
         refused(lambda: source().dedup("ts", within=value), f"not a duration: {value!r}", "'5s'")  # type: ignore[arg-type]
 
 
+def test_a_span_that_no_two_times_are_apart() -> None:
+    refused(lambda: source().dedup("ts", within=2**63), "does not fit 64-bit times", "a smaller one")
+
+
 @pytest.mark.parametrize("type_", [pa.int64(), pa.float64(), pa.timestamp("s")], ids=str)
 @pytest.mark.parametrize("value", [ODD, True, [], 1j], ids=str)
 def test_durations_of_policies(value: object, type_: pa.DataType) -> None:

@@ -59,6 +59,28 @@ def test_a_pair_is_as_old_as_the_older_of_its_rows():
     assert table.num_rows == 1 and latency.greatest == WAIT
 
 
+@pytest.mark.parametrize("order", ["oop", "iop"])
+@pytest.mark.parametrize(
+    ("times", "oldest"),
+    [
+        ([3, 4, 20], 100),  # the right row was there before the left one
+        ([1, 5, 4, 20], 200),  # it came behind two right ones, of which one entered at 100 and is not near
+        ([5, 7, 6, 20], 100),  # it came behind two that are near
+        ([4, 3, 5, 20], 100),  # it has met one when the next comes
+    ],
+)
+def test_a_row_of_a_semi_join_is_as_old_as_the_oldest_that_it_comes_from(times, oldest, order):
+    def plan(s):
+        even = s.filter(oop.col("k") == 0)
+        return even.filter(oop.col("ts") < 20).join(s.filter(oop.col("k") == 1), within=(-1, 1), how="semi")
+
+    clock = ManualClock(0)
+    schema = pa.schema([("ts", pa.int64()), ("k", pa.int64()), ("v", pa.int64())])
+    source = oop.source(lambda: arrivals(clock, times), time="ts", punctuate=oop.slack(5), schema=schema)
+    run = oop.Embedded(clock=clock, threads=1).run(measured(plan(source)._final(order)).inputs[0].node)
+    assert run.to_table()[ENTERED].to_pylist() == [oldest]
+
+
 def test_a_row_that_goes_out_alone_has_its_own():
     join = lambda s: s.join(s.filter(oop.col("k") == 5), within=(0, 1), how="left")  # noqa: E731
     table, latency = run(join, [1, 2, 9])

@@ -10,8 +10,10 @@ import pyarrow as pa
 import pytest
 
 import oop
+from oop.engines.blame import Holder
+from oop.engines.tracing import _bound, _known, _only
 from oop.operators.base import Element, Holds
-from oop.testing import Harness
+from oop.testing import Harness, ManualClock
 from tests.operators import fuzz
 from tests.operators.fuzz import CASES, TIMES
 from tests.operators.test_laws import each
@@ -136,3 +138,48 @@ def test_a_row_that_dedup_holds_waits_for_its_own_group(keep: str, options: dict
     if left is not None:
         assert left.what == "the span that began at ts = 5 of link = 'A'"
         assert [s.release for s in left.sources] == [oop.Punctuation({"ts": 9}, {"link": "A"})]
+
+
+POLICIES = [
+    oop.punctuated(),
+    oop.ordered(),
+    oop.slack(4),
+    oop.slack(rows=2),
+    oop.slack(3, every=10),
+    oop.slack(5, by="link", groups=["A", "B", "C", None]),
+    oop.slack(5, by="link", idle=15),
+]
+
+
+def test_blame_dates_the_promise_that_it_shows(seeds: range) -> None:
+    """So many rows ago, and so long ago, as the source came to promise so much: whether it helped somebody or not."""
+
+    def case(rng: random.Random, seed: int) -> None:
+        pipeline, policy = rng.choice(ONE[:6]), rng.choice(POLICIES)
+        clock = ManualClock(0)
+        harness = Harness(pipeline, fuzz.schema_of(TIMES["int64"]), punctuate=policy, clock=clock)
+        box = harness.sources[0]
+        history = [(0, 0, _known(box))]
+        for element in fuzz.random_stream(rng, TIMES["int64"]):
+            punct = isinstance(element, oop.Punctuation)
+            if punct and not isinstance(policy, oop.punctuation.policies.Punctuated):
+                continue
+            pieces = [element] if punct else [element.slice(i, 1) for i in range(element.num_rows)]
+            for piece in pieces:
+                harness.feed(piece)
+                history.append((clock.now(pa.int64()), box.rows_out, _known(box)))
+                clock.advance(1)
+                for holder in getattr(harness.run.blame(), "sources", ()):
+                    _check_date(holder, history, clock.now(pa.int64()), box.rows_out)
+
+    each(seeds, case)
+
+
+def _check_date(holder: Holder, history: list[tuple[int, int, oop.Frontier]], now: int, rows: int) -> None:
+    then = history[0]
+    if holder.promised is not None:
+        attribute, _, bound = holder.promised.partition(" < ")
+        where = holder.release.where
+        bounds = [_bound(_only(known, where), attribute, where) for _, _, known in history]
+        then = next(h for h, b in zip(history, bounds, strict=True) if b is not None and b >= int(bound))
+    assert (holder.ago, holder.rows) == (str(now - then[0]), rows - then[1]), str(holder)

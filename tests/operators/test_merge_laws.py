@@ -3,10 +3,14 @@ of single rows. What panes, slices, threads, saved state and shipped partials do
 
 from __future__ import annotations
 
+import decimal
+import math
 import random
+import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -15,6 +19,7 @@ import pytest
 
 import oop
 from oop.errors import OopError, SchemaMismatch
+from oop.kernels import dispatch
 from oop.operators import accumulators
 from oop.operators.accumulators import Accumulator
 from oop.operators.aggregates import _START, Aggregate
@@ -25,6 +30,8 @@ NAN = float("nan")
 MOMENT = datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC)
 TYPES: dict[str, tuple[pa.DataType, list[Any]]] = {
     "int64": (pa.int64(), [-3, 0, 5, 7, 2**40, -(2**40)]),
+    "far int64": (pa.int64(), [10**18, 10**18 + 1, 10**18 + 5, -(2**63), 2**63 - 1]),
+    "far float64": (pa.float64(), [2.0**1022, -(2.0**1022), 2.0**1021, 1.5]),
     "int8": (pa.int8(), [-128, 127, 0, 3]),
     "uint64": (pa.uint64(), [0, 1, 2**63, 2**64 - 1]),
     "float64": (pa.float64(), [1.5, -2.0, NAN, 0.0, -0.0, float("inf")]),
@@ -119,9 +126,16 @@ class Rows:
         return [np.flatnonzero(np.array(places, np.int64) == i) for i in range(count)]
 
 
-def made(aggregate: Aggregate, rows: Rows, chosen: np.ndarray | None = None, ids: np.ndarray | None = None) -> Any:
+def made(
+    aggregate: Aggregate,
+    rows: Rows,
+    chosen: np.ndarray | None = None,
+    ids: np.ndarray | None = None,
+    kernels: dispatch.Kernels | None = None,
+) -> Any:
     """An accumulator of some rows, in groups of their own or others."""
     out = aggregate.start(rows.schema)
+    out.kernels = kernels or out.kernels
     out.grow(GROUPS)
     put(out, aggregate, rows, chosen, ids)
     return out
@@ -164,6 +178,53 @@ def _plain(value: Any) -> Any:
 
 def same(found: Accumulator, wanted: Accumulator) -> None:
     assert given(found) == given(wanted)
+
+
+EXACT: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "near 10**18": (pa.int64(), [10**18 + n for n in (0, 1, 2, 7, 100)]),
+    "all of int64": (pa.int64(), [-(2**63), 2**63 - 1, 0, -1, 5]),
+    "near 2**64": (pa.uint64(), [2**64 - 1, 2**64 - 2, 2**64 - 9]),
+    "small": (pa.int8(), [-128, 127, 3]),
+    "large floats": (pa.float64(), [1e308, 1.5e308, -1.25e308, 1e300, 5e-324]),
+    "floats": (pa.float64(), [1.5, -2.0, 0.125]),
+    "decimals": (pa.decimal128(38, 2), [Decimal("1.10"), Decimal("12345678901234567890123456789012345.67")]),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("kernel", ["reference", "jit", "native"])
+@pytest.mark.parametrize("function", ["mean", "var", "sum"])
+def test_answers_are_those_of_fractions(function: str, kernel: str, name: str) -> None:
+    """Of numbers that are large, or close to each other, or both; in any context for decimals."""
+    type_, values = EXACT[name]
+    aggregate = {"mean": oop.mean("x"), "var": oop.var("x", ddof=0), "sum": oop.sum("x")}[function]
+    if function == "var" and name in ("large floats", "decimals"):
+        values = [Decimal(n) for n in range(3)] if name == "decimals" else [1e150, 3e150]
+    for seed in range(max(4, CASES // 25)):
+        rng = random.Random(f"{name} {seed}")
+        rows = Rows(rng, type_, values)
+        with decimal.localcontext() as context:
+            context.prec = 3
+            parts = [made(aggregate, rows, part, kernels=dispatch.kernels(kernel)) for part in rows.parts(3)]
+            try:
+                found = merged(*parts).result().to_pylist()
+            except OopError:
+                assert function == "sum"
+                continue
+        for group, answer in enumerate(found):
+            column = rows.batch.column("x").to_pylist()
+            mine = [Fraction(v) for v, g in zip(column, rows.ids, strict=True) if g == group and v is not None]
+            assert (answer is None) == (not mine)
+            if mine:
+                mean = sum(mine) / len(mine)
+                wanted = {"mean": mean, "sum": sum(mine), "var": sum((v - mean) ** 2 for v in mine) / len(mine)}
+                # relative to the greatest value: floats that cancel leave their rounding
+                most = max(map(abs, mine)) * (10 if type_ == pa.float64() and function != "var" else 0)
+                exact = wanted[function]
+                if answer in (math.inf, -math.inf):
+                    assert function == "sum" and abs(exact) > Fraction(sys.float_info.max) * (1 - Fraction(1, 10**12))
+                else:
+                    assert abs(Fraction(answer) - exact) <= max(abs(exact), most) / 10**12, (mine, answer)
 
 
 @pytest.fixture(params=MEANT, ids=str)
