@@ -15,7 +15,8 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.operators.compute import compute as pc
 from oop.operators.group_values import of_column
-from oop.punctuation import Frontier, Punctuation
+from oop.punctuation import Frontier, GroupPromises, Punctuation
+from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, GroupPattern, Value
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
@@ -64,9 +65,12 @@ def cells_of(keys: Mapping[str, pa.Array]) -> tuple[np.ndarray, list[tuple[Value
     ([0, 1, 0], [('A', 1), ('B', 1)])
     """
     encoded = [encode(array) for array in keys.values()]
-    distinct, of = np.unique(np.stack([codes for codes, _ in encoded]), axis=1, return_inverse=True)
-    cells = [tuple(v[code] for (_, v), code in zip(encoded, cell, strict=True)) for cell in distinct.T]
-    return of.reshape(-1), cells
+    of = encoded[0][0].astype(np.int64)
+    for codes, values in encoded[1:]:
+        of = np.unique(of, return_inverse=True)[1] * len(values) + codes
+    _, places, of = np.unique(of, return_index=True, return_inverse=True)
+    columns = [[values[code] for code in codes[places].tolist()] for codes, values in encoded]
+    return of, list(zip(*columns, strict=True))
 
 
 def group_columns(frontier: Frontier) -> list[str]:
@@ -76,6 +80,8 @@ def group_columns(frontier: Frontier) -> list[str]:
 
 def encode(array: pa.Array) -> tuple[np.ndarray, list[Value]]:
     """Dense codes for the rows, and the value of each code; null and NaN are values like others."""
+    if pa.types.is_dictionary(array.type) and len(array.dictionary) > len(array):
+        array = array.dictionary_decode()  # a large dictionary, of which little occurs
     encoded = array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array, null_encoding="encode")
     values = of_column(encoded.dictionary)
     codes = encoded.indices
@@ -93,18 +99,41 @@ def covered(frontier: Frontier, batch: pa.RecordBatch) -> np.ndarray:
     return mask
 
 
-def broken_promises(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[tuple[Punctuation, np.ndarray]]:
-    """For each promise that rows of the batch match, which rows. Of columns that the batch lacks, because nobody uses
-    them, nothing can be said."""
+def broken_promises(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[tuple[Promise, np.ndarray]]:
+    """For each promise that rows of the batch match, which rows; bounds on one attribute of many groups are one promise
+    here. Of columns that the batch lacks, because nobody uses them, nothing can be said."""
     some, names = covered(frontier, batch), set(batch.schema.names)
     if not some.any():
         return
-    for promise in frontier.promises():
-        if not promise.patterns().keys() <= names:
+    late = batch.filter(pa.array(some))
+    for promise in _promises_about(frontier, late):
+        if isinstance(promise, Punctuation) and not promise.patterns().keys() <= names:
             continue
-        here = some & matching(promise, batch)
+        here = matching(promise, late) if isinstance(promise, Punctuation) else _below_groups(promise, late)
         if here.any():
-            yield promise, here
+            rows = some.copy()
+            rows[some] = here
+            yield promise, rows
+
+
+def _promises_about(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[Promise]:
+    """The promises that name groups of these rows, or none."""
+    for corner in frontier.all:
+        yield Punctuation(corner)
+    for column, grouping in frontier.by.items():
+        if column not in batch.schema.names:
+            continue
+        values = encode(batch.column(column))[1]
+        if grouping.is_flat:
+            yield from grouping.flat.about((column,), dict.fromkeys(values))
+        else:
+            for pattern, corners in grouping.about(values):
+                yield from (Punctuation(corner, {column: pattern}) for corner in corners)
+    yield from frontier.across.mixed
+    for columns, bounds in frontier.across.cells.items():
+        if all(c in batch.schema.names for c in columns):
+            cells = cells_of({c: batch.column(c) for c in columns})[1]
+            yield from bounds.about(columns, dict.fromkeys(cells))
 
 
 def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
@@ -117,25 +146,44 @@ def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
         codes, values = encode(batch.column(column))
         entries = [grouping.at(v) for v in values]
         for attribute in {a for e in entries for a in e.linear}:
-            bounds = np.array([e.linear.get(attribute, -math.inf) for e in entries])
             if attribute in batch.schema.names:
-                yield _below_each(batch.column(attribute), bounds[codes], entries, codes, attribute)
+                bounds = [e.linear.get(attribute) for e in entries]
+                yield _below_each(batch.column(attribute), bounds, codes)
         for code, entry in enumerate(entries):
             if entry.ended:
                 yield codes == code
             for corner in entry.joint:
                 yield (codes == code) & matching(Punctuation(corner), batch)
-    for promise in frontier.several:
+    for promise in frontier.across.mixed:
         yield matching(promise, batch)
+    for columns, bounds_of in frontier.across.cells.items():
+        for attribute, known in bounds_of.linear.items():
+            yield _below_groups(GroupPromises(columns, attribute, known), batch)
 
 
-def _below_each(column: pa.Array, bounds: np.ndarray, entries: list, codes: np.ndarray, attribute: str) -> np.ndarray:
-    """Row i is below bounds[i]; whole numbers are compared as such, not as floats."""
+def _below_groups(promises: GroupPromises, batch: pa.RecordBatch) -> np.ndarray:
+    """Which rows are below the bound of their group? A column that the batch does not have is null in every row."""
+    if promises.attribute not in batch.schema.names:
+        return np.zeros(batch.num_rows, bool)
+    of, groups = groups_of(promises.columns, batch)
+    return _below_each(batch.column(promises.attribute), list(map(promises.bounds.get, groups)), of)
+
+
+def groups_of(columns: tuple[str, ...], batch: pa.RecordBatch) -> tuple[np.ndarray, list[Value]]:
+    """Which group of these columns each row has, and the groups as `GroupPromises` has them."""
+    nothing = pa.nulls(batch.num_rows)
+    keys = {c: batch.column(c) if c in batch.schema.names else nothing for c in columns}
+    return encode(keys[columns[0]]) if len(columns) == 1 else cells_of(keys)
+
+
+def _below_each(column: pa.Array, bounds: Sequence[Bound | None], codes: np.ndarray) -> np.ndarray:
+    """Row i is below bounds[codes[i]], if there is one; whole numbers are compared as such, not as floats."""
     valid, values = _values(column)
     if values.dtype == np.int64:
-        exact = np.array([as_int64(e.linear.get(attribute)) for e in entries], np.int64)
-        bounds = exact[codes]
-    return np.less(values, bounds) & valid
+        below = values < np.array([as_int64(b) for b in bounds], np.int64)[codes]
+        beyond = [b is not None and b > INT64_MAX for b in bounds]  # every value is below a bound beyond the type
+        return (below | np.array(beyond)[codes] if any(beyond) else below) & valid
+    return (values < np.array([-math.inf if b is None else b for b in bounds], np.float64)[codes]) & valid
 
 
 def matching(promise: Punctuation, batch: pa.RecordBatch) -> np.ndarray:

@@ -31,7 +31,7 @@ _UNKNOWN: Measure = (None, TIME)
 @dataclass(frozen=True)
 class Entry:
     """Rows that broke a promise on one attribute: ``bounds`` are theirs, one for each row. ``text`` is the promise that
-    all of them broke, where it says more than a bound.
+    all of them broke, or that each did, where it says more than a bound.
 
     ``booked`` is how late they were by other measures: on further attributes whose promises they broke, and in rows;
     NaN for a row that was not. An entry that was saved and loaded has its columns ``said`` already.
@@ -40,9 +40,14 @@ class Entry:
     rows: pa.RecordBatch
     attribute: str | None
     bounds: np.ndarray | None
-    text: str | None = None
+    text: str | pa.DictionaryArray | None = None
     said: tuple[pa.Array, pa.Array] | None = None
     booked: Mapping[Measure, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def has_no_time(self) -> bool:
+        """Was there no time to judge the rows by?"""
+        return isinstance(self.text, str) and self.text == WITHOUT_TIME
 
     def table(self) -> pa.Table:
         table = pa.Table.from_batches([self.rows.replace_schema_metadata(None)])
@@ -51,7 +56,9 @@ class Entry:
         return table.append_column(names[0], broke).append_column(names[1], late_by)
 
     def _say(self) -> tuple[pa.Array, pa.Array]:
-        if self.text is not None or self.bounds is None:
+        if isinstance(self.text, pa.DictionaryArray):
+            broke = self.text.cast(pa.string())
+        elif self.text is not None or self.bounds is None:
             broke = pa.array([self.text] * self.rows.num_rows, pa.string())
         else:
             broke = pa.array([f"{self.attribute} < {b}" for b in self.bounds.tolist()], pa.string())
@@ -94,7 +101,7 @@ class Breach:
     rows: np.ndarray
     attribute: str | None
     bounds: np.ndarray | None
-    text: str | None = None
+    text: str | pa.DictionaryArray | None = None
     greater: tuple[np.ndarray, np.ndarray] | None = None
 
     def entry(self, batch: pa.RecordBatch, new: np.ndarray, others: Iterable[Breach]) -> Entry:
@@ -111,7 +118,8 @@ class Breach:
                 if breach is not self or measure != (self.attribute, TIME):
                     booked[measure] = np.fmax(booked[measure], wide[new]) if measure in booked else wide[new]
         bounds = None if self.bounds is None else self.bounds[new]
-        return Entry(kept, self.attribute, bounds, self.text, booked=booked)
+        text = self.text.filter(pa.array(new)) if isinstance(self.text, pa.DictionaryArray) else self.text
+        return Entry(kept, self.attribute, bounds, text, booked=booked)
 
     def _measured(self, batch: pa.RecordBatch, some: np.ndarray) -> Iterator[tuple[Measure, np.ndarray]]:
         if self.bounds is None:
@@ -171,7 +179,8 @@ class Ledger:
         self.entries.append(entry)
         self.nbytes += entry.rows.nbytes + (0 if entry.bounds is None else entry.bounds.nbytes)
         self.nbytes += sum(array.nbytes for array in entry.booked.values())
-        if entry.text == WITHOUT_TIME:
+        self.nbytes += entry.text.nbytes if isinstance(entry.text, pa.DictionaryArray) else 0
+        if entry.has_no_time:
             self.without_time += entry.rows.num_rows
         else:
             self.late += entry.rows.num_rows
@@ -200,7 +209,7 @@ class Ledger:
         return np.concatenate(found), unknown
 
     def _measured(self) -> Iterator[tuple[Measure, np.ndarray]]:
-        return (pair for e in self.entries if e.text != WITHOUT_TIME for pair in e.measured())
+        return (pair for e in self.entries if not e.has_no_time for pair in e.measured())
 
     def drain(self) -> pa.Table:
         """The rows so far, which it then forgets; the counts stay, also of how late they were."""

@@ -11,7 +11,7 @@ A group that is named has its own corners, every other group has the rest's. An 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import reduce
 
 from oop.punctuation.corners import Corner, Corners
@@ -106,6 +106,15 @@ class Grouping:
             yield NotIn(self._entries), self.rest
         for value, entry in self.groups.items():
             yield Equal(value), entry
+
+    def about(self, values: Iterable[Value]) -> Iterator[tuple[GroupPattern, Corners]]:
+        """Those that speak of one of these groups."""
+        values = dict.fromkeys(values)
+        if self.rest and any(v not in self._entries for v in values):
+            yield NotIn(self._entries), self.rest
+        for value in values:
+            if value in self._entries or (self.flat and self.flat.corners(value)):
+                yield Equal(value), self.at(value)
 
     def copy(self) -> Grouping:
         out = Grouping()

@@ -12,7 +12,7 @@ from functools import reduce
 from oop.punctuation.corners import Corner, Corners
 from oop.punctuation.group_promises import GroupBounds
 from oop.punctuation.grouping import Grouping
-from oop.punctuation.patterns import Below, Bound, Equal, NotIn, Value, group_value
+from oop.punctuation.patterns import Below, Bound, Equal, GroupPattern, NotIn, Value, group_value
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.several_columns import OTHER, Cell, SeveralColumns
 
@@ -37,6 +37,16 @@ class Promised:
         True
         """
         return self.all.ended
+
+    @property
+    def is_empty(self) -> bool:
+        """Has nothing been promised yet?
+
+        >>> from oop.punctuation import Frontier
+        >>> Frontier().is_empty, Frontier.of(Punctuation({"ts": 5}, {"link": "A"})).is_empty
+        (True, False)
+        """
+        return not (self.all or self.by or self.has_several)
 
     @property
     def is_linear(self) -> bool:
@@ -138,6 +148,9 @@ class Promised:
             return True
         columns = {*promise.where, *self.group_columns()}
         names = sorted(columns)
+        known = all(isinstance(p, Equal | NotIn) for p in promise.where.values())
+        if known and not self._covers_cell(promise.below, {c: _other(promise.where.get(c)) for c in names}):
+            return False  # what nobody names need not be told apart: most promises that are new are told here
         cells = [self._cells(column, promise) for column in names]
         return all(
             self._covers_cell(promise.below, dict(zip(names, cell, strict=True))) for cell in itertools.product(*cells)
@@ -287,6 +300,11 @@ class Promised:
             bounds = ", ".join(f"{a} < {b}" for a, b in promise.below.items()) or "END"
             said.append(f"{groups}: {bounds}" if groups else bounds)
         return f"Frontier({'; '.join(said)})"
+
+
+def _other(pattern: GroupPattern | None) -> Value:
+    """A value of a group column that a promise speaks of, and no other promise if that can be."""
+    return pattern.value if isinstance(pattern, Equal) else OTHER
 
 
 def _point(promise: Punctuation) -> dict[str, Value]:
