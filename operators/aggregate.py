@@ -74,12 +74,12 @@ class Aggregate(Spec):
     def translate_promise(
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
-        return carry_promise(punct, *self._images())
+        return carry_promise(punct, *self._images(), among=frontiers[0])
 
     def translate_groups(
         self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[GroupPromises] | None:
-        return carry_groups(promises, *self._images())
+        return carry_groups(promises, *self._images(), among=frontiers[0])
 
     def _images(self) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
         edges: list[Image] = [(WINDOW_START, self.grid.start), (WINDOW_END, self.grid.end)]

@@ -15,11 +15,13 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.operators.compute import compute as pc
 from oop.operators.group_values import of_column
-from oop.punctuation import Frontier, GroupPromises, Punctuation
+from oop.punctuation import END, Corners, Frontier, GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, GroupPattern, Value
+from oop.punctuation.staircase import Staircase
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+_FEW = 8  # steps for each row, from which on they are searched row by row
 
 
 def as_int64(bound: Bound | None) -> int:
@@ -118,8 +120,14 @@ def broken_promises(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[tuple
 
 def _promises_about(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[Promise]:
     """The promises that name groups of these rows, or none."""
-    for corner in frontier.all:
-        yield Punctuation(corner)
+    for attribute, bound in frontier.all.linear.items():
+        yield Punctuation({attribute: bound})
+    if frontier.ended:
+        yield END
+    for steps in frontier.all.stairs.values():  # of each row the first that it is below
+        places = np.unique(_steps_above(steps, batch)[1]).tolist()
+        yield from (Punctuation(steps.corner(place)) for place in places if place < len(steps))
+    yield from map(Punctuation, frontier.all.wide)
     for column, grouping in frontier.by.items():
         if column not in batch.schema.names:
             continue
@@ -138,8 +146,13 @@ def _promises_about(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[Promi
 
 def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
     """Masks whose union is what the frontier covers; group-wise linear promises in one pass over the column."""
-    for corner in frontier.all:
-        yield matching(Punctuation(corner), batch)
+    everyone = frontier.all
+    if everyone.ended:
+        yield np.ones(batch.num_rows, bool)
+    for attribute, bound in everyone.linear.items():
+        yield matching(Punctuation({attribute: bound}), batch)
+    if everyone.joint:
+        yield _below_joint(everyone, batch)
     for column, grouping in frontier.by.items():
         if column not in batch.schema.names:
             continue
@@ -152,13 +165,51 @@ def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
         for code, entry in enumerate(entries):
             if entry.ended:
                 yield codes == code
-            for corner in entry.joint:
-                yield (codes == code) & matching(Punctuation(corner), batch)
+            if entry.joint:
+                yield (codes == code) & _below_joint(entry, batch)
     for promise in frontier.across.mixed:
         yield matching(promise, batch)
     for columns, bounds_of in frontier.across.cells.items():
         for attribute, known in bounds_of.linear.items():
             yield _below_groups(GroupPromises(columns, attribute, known), batch)
+
+
+def _below_joint(corners: Corners, batch: pa.RecordBatch) -> np.ndarray:
+    """Which rows are below a corner with several attributes?"""
+    mask = np.zeros(batch.num_rows, bool)
+    for steps in corners.stairs.values():
+        rows, places = _steps_above(steps, batch)
+        mask[rows[places < len(steps)]] = True
+    for corner in corners.wide:
+        mask |= matching(Punctuation(corner), batch)
+    return mask
+
+
+def _steps_above(steps: Staircase, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that have both attributes, and which of the steps each is below; behind the last: none."""
+    if not {steps.first, steps.second} <= set(batch.schema.names):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    (valid, first), (there, second) = (_values(batch.column(c)) for c in (steps.first, steps.second))
+    rows = np.flatnonzero(valid & there)
+    beyond = max(steps.rising[-1], steps.falling[0]) > INT64_MAX
+    if len(rows) * _FEW >= len(steps) and not beyond:
+        return rows, _places_above(steps, first[rows], second[rows])
+    found = []
+    for value, beside in zip(first[rows].tolist(), second[rows].tolist(), strict=True):
+        # one that is NaN is below no bound, and in no order among them
+        under = value == value and steps.covers((value, True), (beside, True))
+        found.append(steps.above((value, True)) if under else len(steps))
+    return rows, np.array(found, np.int64)
+
+
+def _places_above(steps: Staircase, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The same of many rows at a time."""
+    rising, falling = (
+        np.array([as_int64(b) for b in bounds] if values.dtype == np.int64 else bounds, values.dtype)
+        for bounds, values in ((steps.rising, first), (steps.falling, second))
+    )
+    places = np.searchsorted(rising, first, "right")  # NaN is behind all
+    return np.where(second < np.append(falling, falling[-1])[places], places, len(steps))
 
 
 def _below_groups(promises: GroupPromises, batch: pa.RecordBatch) -> np.ndarray:

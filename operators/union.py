@@ -15,6 +15,7 @@ from oop.errors import SchemaMismatch
 from oop.operators.base import Element, Operator, Passing, Spec
 from oop.operators.marks import keep_late
 from oop.punctuation import Corners, Equal, Frontier, GroupPromises, Punctuation
+from oop.punctuation.group_promises import one_by_one
 from oop.punctuation.patterns import Bound, Value
 
 
@@ -45,6 +46,10 @@ class Union(Spec):
 
         One about all rows moves every group's.
         """
+        one = GroupPromises.of(punct)
+        together = None if one is None else self.translate_groups(one, frontiers, inputs)
+        if together is not None:
+            return one_by_one(together)
         groups = {c: p.value for c, p in punct.where.items() if isinstance(p, Equal)}
         columns = {c for f in frontiers for c in f.by}
         if any(f.has_several for f in frontiers) or len(groups) < len(punct.where) or columns != groups.keys():

@@ -98,7 +98,7 @@ class Grouping:
             return
         for entry in (self.rest, *self._entries.values()):
             for corner in [c for c in entry if everyone.covers(c)]:
-                _remove(entry, corner)
+                entry.remove(corner)
         self._entries = {v: c for v, c in self._entries.items() if c != self.rest}
 
     def items(self) -> Iterator[tuple[GroupPattern, Corners]]:
@@ -122,12 +122,3 @@ class Grouping:
         out.flat = self.flat.copy()
         out._entries = {v: c.copy() for v, c in self._entries.items()}
         return out
-
-
-def _remove(corners: Corners, corner: Corner) -> None:
-    if not corner:
-        corners.ended = False
-    elif len(corner) == 1:
-        corners.linear.pop(next(iter(corner)))
-    else:
-        corners.joint.remove(dict(corner))

@@ -174,7 +174,9 @@ class Gate:
                 rising |= self.held.advance(promise)
             if self._take(promise):
                 yield promise
-        if rising and self.interests is not None:
+        if rising and not self.held.names_rest:  # all that holds for a column's every group is known to
+            yield from filter(self._take, (Punctuation(corner) for corner in self.held.all))
+        elif rising and self.interests is not None:
             for columns in dict.fromkeys(i.by for i in self.interests if i.by is not None):
                 yield from filter(self._take, roll_up(self.held, columns).promises())
 

@@ -6,7 +6,7 @@ It is the half of a `Frontier` that is asked; how promises are taken in is in `f
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
 from oop.punctuation.corners import Corner, Corners
@@ -68,6 +68,30 @@ class Promised:
         True
         """
         return bool(self.across.mixed) or bool(self.across.cells)
+
+    @property
+    def names_rest(self) -> bool:
+        """Is something said of the groups that nobody names?
+
+        >>> from oop.punctuation import Frontier, not_in
+        >>> said = Punctuation({"ts": 9}, {"link": "A"}), Punctuation({"ts": 7}, {"link": not_in("A")})
+        >>> Frontier.of(said[0]).names_rest, Frontier.of(*said).names_rest
+        (False, True)
+        """
+        return bool(self.across.mixed) or any(grouping.rest for grouping in self.by.values())
+
+    def leaves_open(self, columns: Iterable[str]) -> bool:
+        """Is something said of groups of these columns, and nothing of those that nobody names? Then nothing follows
+        for all of them.
+
+        >>> from oop.punctuation import Frontier, not_in
+        >>> said = Punctuation({"ts": 9}, {"link": "A"}), Punctuation({"ts": 9}, {"link": not_in("A")})
+        >>> Frontier.of(said[0]).leaves_open(["link"]), Frontier.of(*said).leaves_open(["link"])
+        (True, False)
+        """
+        named = tuple(sorted(columns))
+        there = named[0] in self.by if len(named) == 1 else named in self.across.cells
+        return there and not self.names_rest
 
     @property
     def several(self) -> list[Punctuation]:

@@ -29,6 +29,7 @@ class Steps:
         self.taken = 0
         self.by_line: dict[tuple[str, int], int] = {}
         self._ours: dict[CodeType, bool] = {}
+        self._before: tuple[Any, Any] = sys.gettrace(), sys.getprofile()
 
     def start(self) -> None:
         self._before = sys.gettrace(), sys.getprofile()
