@@ -40,11 +40,13 @@ def equalities(predicate: Expr | None, left: pa.Schema, right: pa.Schema) -> tup
 
 
 def _terms(predicate: Expr | None) -> Iterator[Expr]:
-    if isinstance(predicate, Call) and predicate.function == "and":
-        for arg in predicate.args:
-            yield from _terms(arg)
-    elif predicate is not None:
-        yield predicate
+    waiting = [] if predicate is None else [predicate]
+    while waiting:
+        term = waiting.pop()
+        if isinstance(term, Call) and term.function == "and":
+            waiting += reversed(term.args)
+        else:
+            yield term
 
 
 def _pair(term: Expr, left: Sequence[str], called: dict[str, str]) -> tuple[str, str] | None:
