@@ -15,7 +15,6 @@ from oop.errors import SchemaMismatch
 from oop.operators.base import Element, Operator, Passing, Spec
 from oop.operators.marks import keep_late
 from oop.punctuation import Corners, Equal, Frontier, GroupPromises, Punctuation
-from oop.punctuation.group_promises import one_by_one
 from oop.punctuation.patterns import Bound, Value
 
 
@@ -46,13 +45,9 @@ class Union(Spec):
 
         One about all rows moves every group's.
         """
-        one = GroupPromises.of(punct)
-        together = None if one is None else self.translate_groups(one, frontiers, inputs)
-        if together is not None:
-            return one_by_one(together)
         groups = {c: p.value for c, p in punct.where.items() if isinstance(p, Equal)}
-        columns = {c for f in frontiers for c in f.by}
-        if any(f.has_several for f in frontiers) or len(groups) < len(punct.where) or columns != groups.keys():
+        named = {c for f in frontiers for c in (*((column,) for column in f.by), *f.across.cells)}
+        if any(f.across.mixed for f in frontiers) or len(groups) < len(punct.where) or named - {tuple(sorted(groups))}:
             return None
         corners = reduce(Corners.meet, (f.at(groups) for f in frontiers))
         return [Punctuation(corner, punct.where) for corner in corners]

@@ -156,6 +156,16 @@ class Promised:
             return GroupBounds()
         return grouping.flat if grouping.is_flat else None
 
+    def kinds(self) -> set[tuple[str, ...]] | None:
+        """The columns by which groups are told apart, in alphabetical order where they are several; None: more is said
+        than of single groups.
+
+        >>> from oop.punctuation import Frontier
+        >>> Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A", "k": 1})).kinds()
+        {('k', 'link')}
+        """
+        return None if self.names_rest else {*((column,) for column in self.by), *self.across.cells}
+
     def covers(self, promise: Punctuation) -> bool:
         """Is the promise implied? Decided cell by cell: each combination of named (or other) groups it speaks of.
 
