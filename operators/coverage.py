@@ -6,7 +6,7 @@ A frontier is asked once for each group that occurs, the comparisons are made on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ from oop.punctuation.patterns import Bound, GroupPattern, Value
 from oop.punctuation.staircase import Staircase
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
-_FEW = 8  # steps for each row, from which on they are searched row by row
+_FEW = 8  # promises for each row, or rows for each promise, from which on the one is searched for each of the other
+_OTHER = object()  # stands for every group that nobody names
 
 
 def as_int64(bound: Bound | None) -> int:
@@ -59,14 +60,20 @@ def is_promised(frontier: Frontier, attribute: str, keys: Sequence[str]) -> bool
     return any(p.where.keys() <= set(keys) and p.below.keys() <= {attribute} for p in frontier.several)
 
 
-def cells_of(keys: Mapping[str, pa.Array]) -> tuple[np.ndarray, list[tuple[Value, ...]]]:
-    """The combinations of values that occur in these columns, and for each row which one it has.
+def cells_of(
+    keys: Mapping[str, pa.Array], named: Iterable[tuple[Value, ...]] | None = None
+) -> tuple[np.ndarray, list[tuple[Value, ...]]]:
+    """The combinations of values that occur in these columns, and for each row which one it has. If some are ``named``,
+    values that none of them has need not be told apart.
 
     >>> of, cells = cells_of({"link": pa.array(["A", "B", "A"]), "k": pa.array([1, 1, 1])})
     >>> of.tolist(), cells
     ([0, 1, 0], [('A', 1), ('B', 1)])
     """
-    encoded = [encode(array) for array in keys.values()]
+    known: list[Iterable[Value] | None] = [None] * len(keys)
+    if named is not None:
+        known = [dict.fromkeys(values) for values in zip(*named, strict=True)]
+    encoded = [encode(array, some) for array, some in zip(keys.values(), known, strict=True)]
     of = encoded[0][0].astype(np.int64)
     for codes, values in encoded[1:]:
         of = np.unique(of, return_inverse=True)[1] * len(values) + codes
@@ -80,8 +87,17 @@ def group_columns(frontier: Frontier) -> list[str]:
     return frontier.group_columns()
 
 
-def encode(array: pa.Array) -> tuple[np.ndarray, list[Value]]:
-    """Dense codes for the rows, and the value of each code; null and NaN are values like others."""
+def encode(array: pa.Array, named: Iterable[Value] | None = None) -> tuple[np.ndarray, list[Value]]:
+    """Dense codes for the rows, and the value of each code; null and NaN are values like others. If some are ``named``,
+    others need not be told apart.
+
+    >>> codes, values = encode(pa.array(["a", "b", "c", "b"]), named=["b"])
+    >>> codes.tolist(), values[0]
+    ([1, 0, 1, 0], 'b')
+    """
+    found = None if named is None else _encode_named(array, list(named))
+    if found is not None:
+        return found
     if pa.types.is_dictionary(array.type) and len(array.dictionary) > len(array):
         array = array.dictionary_decode()  # a large dictionary, of which little occurs
     encoded = array if pa.types.is_dictionary(array.type) else pc.dictionary_encode(array, null_encoding="encode")
@@ -91,6 +107,17 @@ def encode(array: pa.Array) -> tuple[np.ndarray, list[Value]]:
         codes = pc.fill_null(codes, len(values))
         values = [*values, None]
     return views.column(codes).data, values
+
+
+def _encode_named(array: pa.Array, named: list[Value]) -> tuple[np.ndarray, list[Value]] | None:
+    """None where Arrow would not find a value that equals a named one: -0.0 is 0.0 for us, and one NaN another."""
+    if pa.types.is_floating(array.type) or pa.types.is_dictionary(array.type):
+        return None
+    try:
+        places = pc.index_in(array, value_set=pa.array(named, array.type))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return None
+    return views.column(pc.fill_null(places, len(named))).data, [*named, _OTHER]
 
 
 def covered(frontier: Frontier, batch: pa.RecordBatch) -> np.ndarray:
@@ -156,7 +183,8 @@ def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
     for column, grouping in frontier.by.items():
         if column not in batch.schema.names:
             continue
-        codes, values = encode(batch.column(column))
+        named = grouping.named() if grouping.flat.size * _FEW < batch.num_rows and grouping.is_flat else None
+        codes, values = encode(batch.column(column), named)
         entries = [grouping.at(v) for v in values]
         for attribute in {a for e in entries for a in e.linear}:
             if attribute in batch.schema.names:
@@ -216,15 +244,19 @@ def _below_groups(promises: GroupPromises, batch: pa.RecordBatch) -> np.ndarray:
     """Which rows are below the bound of their group? A column that the batch does not have is null in every row."""
     if promises.attribute not in batch.schema.names:
         return np.zeros(batch.num_rows, bool)
-    of, groups = groups_of(promises.columns, batch)
+    few = len(promises) * _FEW < batch.num_rows
+    of, groups = groups_of(promises.columns, batch, promises.bounds if few else None)
     return _below_each(batch.column(promises.attribute), list(map(promises.bounds.get, groups)), of)
 
 
-def groups_of(columns: tuple[str, ...], batch: pa.RecordBatch) -> tuple[np.ndarray, list[Value]]:
-    """Which group of these columns each row has, and the groups as `GroupPromises` has them."""
+def groups_of(
+    columns: tuple[str, ...], batch: pa.RecordBatch, named: Iterable[tuple[Value, ...]] | None = None
+) -> tuple[np.ndarray, list[Value]]:
+    """Which group of these columns each row has, and the groups as `GroupPromises` has them; of several columns, if
+    some are ``named``, others need not be told apart."""
     nothing = pa.nulls(batch.num_rows)
     keys = {c: batch.column(c) if c in batch.schema.names else nothing for c in columns}
-    return encode(keys[columns[0]]) if len(columns) == 1 else cells_of(keys)
+    return encode(keys[columns[0]]) if len(columns) == 1 else cells_of(keys, named)
 
 
 def _below_each(column: pa.Array, bounds: Sequence[Bound | None], codes: np.ndarray) -> np.ndarray:

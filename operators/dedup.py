@@ -68,9 +68,7 @@ class Dedup(Spec):
         """The promises that cover rows that have not been decided; with ``held`` spans that no later row is in."""
         return carry(frontier, *self._images(held))
 
-    def covering_promise(
-        self, punct: Punctuation, frontier: Frontier, held: bool = False
-    ) -> list[Punctuation] | None:
+    def covering_promise(self, punct: Punctuation, frontier: Frontier, held: bool = False) -> list[Punctuation] | None:
         """What one promise adds to that; None where only the whole decides."""
         return carry_promise(punct, *self._images(held), among=frontier)
 

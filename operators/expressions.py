@@ -250,9 +250,7 @@ class Call(Expr):
         """Part by part: to pickle what is nested deeply would recurse."""
         parts = list(inside_out(self))
         places = {id(part): i for i, part in enumerate(parts)}
-        flat = [
-            (p.function, [places[id(a)] for a in p.args], p.options) if isinstance(p, Call) else p for p in parts
-        ]
+        flat = [(p.function, [places[id(a)] for a in p.args], p.options) if isinstance(p, Call) else p for p in parts]
         return _rebuilt, (flat,)
 
 

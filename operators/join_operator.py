@@ -190,9 +190,7 @@ class JoinOperator:
                 return least_held(frontier.bound(time, dict(zip(groups, cell, strict=True))))
 
             due = {_cell(p, groups) for p in new}
-            freed = own.purge_each(
-                list(groups.values()), least, highest, None if None in due else due, self.batch_rows
-            )
+            freed = own.purge_each(list(groups.values()), least, highest, None if None in due else due, self.batch_rows)
         else:
             freed = own.purge(least_held(frontier.bound(time)), self.batch_rows)
         return _one_behind(self._padded(places, side) for places in freed)

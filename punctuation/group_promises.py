@@ -140,6 +140,11 @@ class GroupBounds:
             self._risen[attribute] += len(new)
         return new
 
+    @property
+    def size(self) -> int:
+        """How many bounds there are."""
+        return sum(map(len, self.linear.values()))
+
     def groups(self) -> Iterable[Value]:
         if len(self.linear) == 1:
             return next(iter(self.linear.values())).keys()
