@@ -40,13 +40,18 @@ def int_bounds(frontier: Frontier, attribute: str, keys: Mapping[str, pa.Array])
 
 
 def bounds_of_rows(
-    frontier: Frontier, attribute: str, keys: Mapping[str, pa.Array], convert: Callable[[Bound | None], Any]
+    frontier: Frontier,
+    attribute: str,
+    keys: Mapping[str, pa.Array],
+    convert: Callable[[Bound | None], Any],
+    named: Iterable[tuple[Value, ...]] | None = None,
 ) -> Any:
-    """What ``convert`` makes of the bound on an attribute, for each row; one value where all rows share it."""
+    """What ``convert`` makes of the bound on an attribute, for each row; one value where all rows share it. If groups
+    are ``named``, the others have what is said of all rows."""
     keys = {c: keys[c] for c in group_columns(frontier) if c in keys}
     if not keys:
         return convert(frontier.bound(attribute))
-    of, cells = cells_of(keys)
+    of, cells = cells_of(keys, named)
     return np.array([convert(frontier.bound(attribute, dict(zip(keys, cell, strict=True)))) for cell in cells])[of]
 
 

@@ -37,7 +37,7 @@ class GroupReach:
     def forget(self) -> None:
         """What was known is no longer what the frontier says."""
         self.columns: tuple[str, ...] | None = None
-        self.table, self.places = KeyTable([]), []
+        self.table, self.places = KeyTable([]), list[int]()
         self.bounds = np.zeros(0, np.int64)
         self._before: np.ndarray | None = None  # the bounds as they were, as soon as somebody asks for them
         self._risen: list[np.ndarray] = []  # and the groups whose bounds are others now

@@ -178,8 +178,8 @@ class Side:
         for number in numbers:
             if number in self._cells:
                 keys, known = self._cells[number]
-                columns = {key: arrived.columns[self.schema.names.index(key)] for key in keys}
-                known.update(cells_of(columns)[1])  # it may be said of a few more slices than have them
+                values = {key: arrived.columns[self.schema.names.index(key)] for key in keys}
+                known.update(cells_of(values)[1])  # it may be said of a few more slices than have them
         if self.keeps_matched:
             self.matched = with_room(self.matched, self.places.room)
             self.matched[places] = False if matched is None else matched if chosen is None else matched[chosen]

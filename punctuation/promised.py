@@ -166,6 +166,19 @@ class Promised:
         """
         return None if self.names_rest else {*((column,) for column in self.by), *self.across.cells}
 
+    def said_of(self, where: Mapping[str, Value]) -> Corners:
+        """What is said of just this group, beside what is said of all rows.
+
+        >>> from oop.punctuation import Frontier
+        >>> Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A"})).said_of({"link": "A"})
+        Corners({'ts': 9})
+        """
+        columns = tuple(sorted(where))
+        if len(columns) == 1:
+            return self.by[columns[0]].at(where[columns[0]]) if columns[0] in self.by else Corners()
+        group = tuple(where[c] for c in columns)
+        return self.across.cells[columns].corners(group) if columns in self.across.cells else Corners()
+
     def covers(self, promise: Punctuation) -> bool:
         """Is the promise implied? Decided cell by cell: each combination of named (or other) groups it speaks of.
 
