@@ -74,12 +74,12 @@ class Aggregate(Spec):
     def translate_promise(
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
-        return carry_promise(punct, *self._images())
+        return carry_promise(punct, *self._images(), among=frontiers[0])
 
     def translate_groups(
         self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[GroupPromises] | None:
-        return carry_groups(promises, *self._images())
+        return carry_groups(promises, *self._images(), among=frontiers[0])
 
     def _images(self) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
         edges: list[Image] = [(WINDOW_START, self.grid.start), (WINDOW_END, self.grid.end)]
@@ -147,7 +147,7 @@ class AggregateOperator(Holding):
 
     @property
     def state_bytes(self) -> int:
-        return self.store.nbytes + self.tree.nbytes
+        return self.store.nbytes + self.tree.nbytes + self.reach.nbytes
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         if is_partial(batch):
@@ -198,7 +198,7 @@ class AggregateOperator(Holding):
         frontier = self.ports.frontiers[port]
         uneven, least = self._is_uneven(frontier), as_int64(frontier.bound(WID_START))
         # windows below it went out already; panes stay until all of theirs are out
-        before = self.reach.now(frontier, lasting=True) if uneven and self.sliding else None
+        before = self.reach.before(frontier, len(self.store)) if uneven and self.sliding else None
         new = self.ports.advance_each(train, port)
         if not new:
             return
@@ -207,7 +207,8 @@ class AggregateOperator(Holding):
         # what went out before may be uneven too, even when the promise now is the same for all groups
         if uneven or self._is_uneven(frontier):
             most = max(map(wid_bound, new))
-            closed = self._close_groups(least, most, before or _constant_reach(least), self.reach.now(frontier))
+            now = self.reach.now(frontier, len(self.store))
+            closed = self._close_groups(least, most, before or _constant_reach(least), now)
         elif self.sliding:
             closed = self._close_sliding(least, as_int64(frontier.bound(WID_START)))
         else:
@@ -291,12 +292,17 @@ class AggregateOperator(Holding):
                 if gone is not None:
                     yield gone
             return
-        numbers = self._slices_with(due, most)
-        tables = (self.store.tables[number] for number in numbers)
-        yield from self._together((t, np.maximum(before(t), least), now(t)) for t in tables)
-        for number in numbers:
+        reached: dict[int, np.ndarray] = {}
+        going: list[Due] = []
+        for number in self._slices_with(due, most):
             table = self.store.tables[number]
-            self.store.take_where(number, self.code.decode_all(table.slots())[1] < now(table))
+            was, is_ = np.maximum(before(table), least), now(table)
+            if due is not None or (is_ > was).any():
+                reached[number] = is_
+                going.append((table, was, is_))
+        yield from self._together(going)
+        for number, bounds in reached.items():
+            self.store.take_where(number, self.code.decode_all(self.store.tables[number].slots())[1] < bounds)
         # a merge may still have a group that left one of its panes: no window of that pane is due for it any more
         self.tree.forget_below(INT64_MAX if self.store.shift else min(self.store.tables, default=INT64_MAX))
 

@@ -98,14 +98,14 @@ class Assume(Spec):
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
         if self._renumbers(inputs[0]):
-            return carry_promise(punct, *identity(_without_number(inputs[0]).names))
+            return carry_promise(punct, *identity(_without_number(inputs[0]).names), among=frontiers[0])
         return [punct]
 
     def translate_groups(
         self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[GroupPromises] | None:
         if self._renumbers(inputs[0]):
-            return carry_groups(promises, *identity(_without_number(inputs[0]).names))
+            return carry_groups(promises, *identity(_without_number(inputs[0]).names), among=frontiers[0])
         return [promises]
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:

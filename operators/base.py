@@ -192,7 +192,7 @@ class Spec:
 
     def translate_groups(
         self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[GroupPromises] | None:
+    ) -> Iterable[Promise] | None:
         """The same for promises about many groups, where it can be said of all of them at once; else None."""
         return None
 

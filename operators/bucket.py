@@ -109,7 +109,7 @@ class Bucket(Spec):
     def translate_groups(
         self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[GroupPromises] | None:
-        return carry_groups(promises, *self.images(inputs[0]))
+        return carry_groups(promises, *self.images(inputs[0]), among=frontiers[0])
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         images = self.images(inputs[0])
@@ -145,7 +145,7 @@ class BucketOperator(Passing):
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         if self.ports.advance(punct, port):
-            yield from self.ports.promises(punct, carry_promise(punct, *self.images))
+            yield from self.ports.promises(punct, carry_promise(punct, *self.images, among=self.ports.frontiers[0]))
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         times = batch.column(self.on)

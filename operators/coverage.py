@@ -6,7 +6,7 @@ A frontier is asked once for each group that occurs, the comparisons are made on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,14 @@ import pyarrow as pa
 from oop.kernels import dictionaries, views
 from oop.operators.compute import compute as pc
 from oop.operators.group_values import of_column
-from oop.punctuation import Frontier, Punctuation
+from oop.punctuation import END, Corners, Frontier, GroupPromises, Punctuation
+from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, GroupPattern, Value
+from oop.punctuation.staircase import Staircase
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+_FEW = 8  # promises for each row, or rows for each promise, from which on the one is searched for each of the other
+_OTHER = object()  # stands for every group that nobody names
 
 
 def as_int64(bound: Bound | None) -> int:
@@ -36,13 +40,18 @@ def int_bounds(frontier: Frontier, attribute: str, keys: Mapping[str, pa.Array])
 
 
 def bounds_of_rows(
-    frontier: Frontier, attribute: str, keys: Mapping[str, pa.Array], convert: Callable[[Bound | None], Any]
+    frontier: Frontier,
+    attribute: str,
+    keys: Mapping[str, pa.Array],
+    convert: Callable[[Bound | None], Any],
+    named: Iterable[tuple[Value, ...]] | None = None,
 ) -> Any:
-    """What ``convert`` makes of the bound on an attribute, for each row; one value where all rows share it."""
+    """What ``convert`` makes of the bound on an attribute, for each row; one value where all rows share it. If groups
+    are ``named``, the others have what is said of all rows."""
     keys = {c: keys[c] for c in group_columns(frontier) if c in keys}
     if not keys:
         return convert(frontier.bound(attribute))
-    of, cells = cells_of(keys)
+    of, cells = cells_of(keys, named)
     return np.array([convert(frontier.bound(attribute, dict(zip(keys, cell, strict=True)))) for cell in cells])[of]
 
 
@@ -56,17 +65,26 @@ def is_promised(frontier: Frontier, attribute: str, keys: Sequence[str]) -> bool
     return any(p.where.keys() <= set(keys) and p.below.keys() <= {attribute} for p in frontier.several)
 
 
-def cells_of(keys: Mapping[str, pa.Array]) -> tuple[np.ndarray, list[tuple[Value, ...]]]:
-    """The combinations of values that occur in these columns, and for each row which one it has.
+def cells_of(
+    keys: Mapping[str, pa.Array], named: Iterable[tuple[Value, ...]] | None = None
+) -> tuple[np.ndarray, list[tuple[Value, ...]]]:
+    """The combinations of values that occur in these columns, and for each row which one it has. If some are ``named``,
+    values that none of them has need not be told apart.
 
     >>> of, cells = cells_of({"link": pa.array(["A", "B", "A"]), "k": pa.array([1, 1, 1])})
     >>> of.tolist(), cells
     ([0, 1, 0], [('A', 1), ('B', 1)])
     """
-    encoded = [encode(array) for array in keys.values()]
-    distinct, of = np.unique(np.stack([codes for codes, _ in encoded]), axis=1, return_inverse=True)
-    cells = [tuple(v[code] for (_, v), code in zip(encoded, cell, strict=True)) for cell in distinct.T]
-    return of.reshape(-1), cells
+    known: list[Iterable[Value] | None] = [None] * len(keys)
+    if named is not None:
+        known = [dict.fromkeys(values) for values in zip(*named, strict=True)]
+    encoded = [encode(array, some) for array, some in zip(keys.values(), known, strict=True)]
+    of = encoded[0][0].astype(np.int64)
+    for codes, values in encoded[1:]:
+        of = np.unique(of, return_inverse=True)[1] * len(values) + codes
+    _, places, of = np.unique(of, return_index=True, return_inverse=True)
+    columns = [[values[code] for code in codes[places].tolist()] for codes, values in encoded]
+    return of, list(zip(*columns, strict=True))
 
 
 def group_columns(frontier: Frontier) -> list[str]:
@@ -74,8 +92,19 @@ def group_columns(frontier: Frontier) -> list[str]:
     return frontier.group_columns()
 
 
-def encode(array: pa.Array) -> tuple[np.ndarray, list[Value]]:
-    """Dense codes for the rows, and the value of each code; null and NaN are values like others."""
+def encode(array: pa.Array, named: Iterable[Value] | None = None) -> tuple[np.ndarray, list[Value]]:
+    """Dense codes for the rows, and the value of each code; null and NaN are values like others. If some are ``named``,
+    others need not be told apart.
+
+    >>> codes, values = encode(pa.array(["a", "b", "c", "b"]), named=["b"])
+    >>> codes.tolist(), values[0]
+    ([1, 0, 1, 0], 'b')
+    """
+    found = None if named is None else _encode_named(array, list(named))
+    if found is not None:
+        return found
+    if pa.types.is_dictionary(array.type) and len(array.dictionary) > len(array):
+        array = array.dictionary_decode()  # a large dictionary, of which little occurs
     encoded = array if pa.types.is_dictionary(array.type) else dictionaries.encode(array)
     values = of_column(encoded.dictionary)
     codes = encoded.indices
@@ -83,6 +112,17 @@ def encode(array: pa.Array) -> tuple[np.ndarray, list[Value]]:
         codes = pc.fill_null(codes, len(values))
         values = [*values, None]
     return views.column(codes).data, values
+
+
+def _encode_named(array: pa.Array, named: list[Value]) -> tuple[np.ndarray, list[Value]] | None:
+    """None where Arrow would not find a value that equals a named one: -0.0 is 0.0 for us, and one NaN another."""
+    if pa.types.is_floating(array.type) or pa.types.is_dictionary(array.type):
+        return None
+    try:
+        places = pc.index_in(array, value_set=pa.array(named, array.type))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return None
+    return views.column(pc.fill_null(places, len(named))).data, [*named, _OTHER]
 
 
 def covered(frontier: Frontier, batch: pa.RecordBatch) -> np.ndarray:
@@ -93,49 +133,145 @@ def covered(frontier: Frontier, batch: pa.RecordBatch) -> np.ndarray:
     return mask
 
 
-def broken_promises(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[tuple[Punctuation, np.ndarray]]:
-    """For each promise that rows of the batch match, which rows. Of columns that the batch lacks, because nobody uses
-    them, nothing can be said."""
+def broken_promises(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[tuple[Promise, np.ndarray]]:
+    """For each promise that rows of the batch match, which rows; bounds on one attribute of many groups are one promise
+    here. Of columns that the batch lacks, because nobody uses them, nothing can be said."""
     some, names = covered(frontier, batch), set(batch.schema.names)
     if not some.any():
         return
-    for promise in frontier.promises():
-        if not promise.patterns().keys() <= names:
+    late = batch.filter(pa.array(some))
+    for promise in _promises_about(frontier, late):
+        if isinstance(promise, Punctuation) and not promise.patterns().keys() <= names:
             continue
-        here = some & matching(promise, batch)
+        here = matching(promise, late) if isinstance(promise, Punctuation) else _below_groups(promise, late)
         if here.any():
-            yield promise, here
+            rows = some.copy()
+            rows[some] = here
+            yield promise, rows
+
+
+def _promises_about(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[Promise]:
+    """The promises that name groups of these rows, or none."""
+    for attribute, bound in frontier.all.linear.items():
+        yield Punctuation({attribute: bound})
+    if frontier.ended:
+        yield END
+    for steps in frontier.all.stairs.values():  # of each row the first that it is below
+        places = np.unique(_steps_above(steps, batch)[1]).tolist()
+        yield from (Punctuation(steps.corner(place)) for place in places if place < len(steps))
+    yield from map(Punctuation, frontier.all.wide)
+    for column, grouping in frontier.by.items():
+        if column not in batch.schema.names:
+            continue
+        values = encode(batch.column(column))[1]
+        if grouping.is_flat:
+            yield from grouping.flat.about((column,), dict.fromkeys(values))
+        else:
+            for pattern, corners in grouping.about(values):
+                yield from (Punctuation(corner, {column: pattern}) for corner in corners)
+    yield from frontier.across.mixed
+    for columns, bounds in frontier.across.cells.items():
+        if all(c in batch.schema.names for c in columns):
+            cells = cells_of({c: batch.column(c) for c in columns})[1]
+            yield from bounds.about(columns, dict.fromkeys(cells))
 
 
 def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
     """Masks whose union is what the frontier covers; group-wise linear promises in one pass over the column."""
-    for corner in frontier.all:
-        yield matching(Punctuation(corner), batch)
+    everyone = frontier.all
+    if everyone.ended:
+        yield np.ones(batch.num_rows, bool)
+    for attribute, bound in everyone.linear.items():
+        yield matching(Punctuation({attribute: bound}), batch)
+    if everyone.joint:
+        yield _below_joint(everyone, batch)
     for column, grouping in frontier.by.items():
         if column not in batch.schema.names:
             continue
-        codes, values = encode(batch.column(column))
+        named = grouping.named() if grouping.flat.size * _FEW < batch.num_rows and grouping.is_flat else None
+        codes, values = encode(batch.column(column), named)
         entries = [grouping.at(v) for v in values]
         for attribute in {a for e in entries for a in e.linear}:
-            bounds = np.array([e.linear.get(attribute, -math.inf) for e in entries])
             if attribute in batch.schema.names:
-                yield _below_each(batch.column(attribute), bounds[codes], entries, codes, attribute)
+                bounds = [e.linear.get(attribute) for e in entries]
+                yield _below_each(batch.column(attribute), bounds, codes)
         for code, entry in enumerate(entries):
             if entry.ended:
                 yield codes == code
-            for corner in entry.joint:
-                yield (codes == code) & matching(Punctuation(corner), batch)
-    for promise in frontier.several:
+            if entry.joint:
+                yield (codes == code) & _below_joint(entry, batch)
+    for promise in frontier.across.mixed:
         yield matching(promise, batch)
+    for columns, bounds_of in frontier.across.cells.items():
+        for attribute, known in bounds_of.linear.items():
+            yield _below_groups(GroupPromises(columns, attribute, known), batch)
 
 
-def _below_each(column: pa.Array, bounds: np.ndarray, entries: list, codes: np.ndarray, attribute: str) -> np.ndarray:
-    """Row i is below bounds[i]; whole numbers are compared as such, not as floats."""
+def _below_joint(corners: Corners, batch: pa.RecordBatch) -> np.ndarray:
+    """Which rows are below a corner with several attributes?"""
+    mask = np.zeros(batch.num_rows, bool)
+    for steps in corners.stairs.values():
+        rows, places = _steps_above(steps, batch)
+        mask[rows[places < len(steps)]] = True
+    for corner in corners.wide:
+        mask |= matching(Punctuation(corner), batch)
+    return mask
+
+
+def _steps_above(steps: Staircase, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
+    """Rows that have both attributes, and which of the steps each is below; behind the last: none."""
+    if not {steps.first, steps.second} <= set(batch.schema.names):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    (valid, first), (there, second) = (_values(batch.column(c)) for c in (steps.first, steps.second))
+    rows = np.flatnonzero(valid & there)
+    beyond = max(steps.rising[-1], steps.falling[0]) > INT64_MAX
+    if len(rows) * _FEW >= len(steps) and not beyond:
+        return rows, _places_above(steps, first[rows], second[rows])
+    found = []
+    for value, beside in zip(first[rows].tolist(), second[rows].tolist(), strict=True):
+        # one that is NaN is below no bound, and in no order among them
+        under = value == value and steps.covers((value, True), (beside, True))
+        found.append(steps.above((value, True)) if under else len(steps))
+    return rows, np.array(found, np.int64)
+
+
+def _places_above(steps: Staircase, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The same of many rows at a time."""
+    rising, falling = (
+        np.array([as_int64(b) for b in bounds] if values.dtype == np.int64 else bounds, values.dtype)
+        for bounds, values in ((steps.rising, first), (steps.falling, second))
+    )
+    places = np.searchsorted(rising, first, "right")  # NaN is behind all
+    return np.where(second < np.append(falling, falling[-1])[places], places, len(steps))
+
+
+def _below_groups(promises: GroupPromises, batch: pa.RecordBatch) -> np.ndarray:
+    """Which rows are below the bound of their group? A column that the batch does not have is null in every row."""
+    if promises.attribute not in batch.schema.names:
+        return np.zeros(batch.num_rows, bool)
+    few = len(promises) * _FEW < batch.num_rows
+    of, groups = groups_of(promises.columns, batch, promises.bounds if few else None)
+    return _below_each(batch.column(promises.attribute), list(map(promises.bounds.get, groups)), of)
+
+
+def groups_of(
+    columns: tuple[str, ...], batch: pa.RecordBatch, named: Iterable[tuple[Value, ...]] | None = None
+) -> tuple[np.ndarray, list[Value]]:
+    """Which group of these columns each row has, and the groups as `GroupPromises` has them; of several columns, if
+    some are ``named``, others need not be told apart."""
+    nothing = pa.nulls(batch.num_rows)
+    keys = {c: batch.column(c) if c in batch.schema.names else nothing for c in columns}
+    return encode(keys[columns[0]]) if len(columns) == 1 else cells_of(keys, named)
+
+
+def _below_each(column: pa.Array, bounds: Sequence[Bound | None], codes: np.ndarray) -> np.ndarray:
+    """Row i is below bounds[codes[i]], if there is one; whole numbers are compared as such, not as floats."""
     valid, values = _values(column)
     if values.dtype == np.int64:
-        exact = np.array([as_int64(e.linear.get(attribute)) for e in entries], np.int64)
-        bounds = exact[codes]
-    return np.less(values, bounds) & valid
+        below = values < np.array([as_int64(b) for b in bounds], np.int64)[codes]
+        beyond = [b is not None and b > INT64_MAX for b in bounds]  # every value is below a bound beyond the type
+        return (below | np.array(beyond)[codes] if any(beyond) else below) & valid
+    return (values < np.array([-math.inf if b is None else b for b in bounds], np.float64)[codes]) & valid
 
 
 def matching(promise: Punctuation, batch: pa.RecordBatch) -> np.ndarray:

@@ -60,15 +60,17 @@ class Dedup(Spec):
     def translate_promise(
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
-        return [punct] if self.keep == "any" else carry_promise(punct, *self._images(self.keep == "last"))
+        if self.keep == "any":
+            return [punct]
+        return carry_promise(punct, *self._images(self.keep == "last"), among=frontiers[0])
 
     def covering(self, frontier: Frontier, held: bool = False) -> Frontier:
         """The promises that cover rows that have not been decided; with ``held`` spans that no later row is in."""
         return carry(frontier, *self._images(held))
 
-    def covering_promise(self, punct: Punctuation, held: bool = False) -> list[Punctuation] | None:
+    def covering_promise(self, punct: Punctuation, frontier: Frontier, held: bool = False) -> list[Punctuation] | None:
         """What one promise adds to that; None where only the whole decides."""
-        return carry_promise(punct, *self._images(held))
+        return carry_promise(punct, *self._images(held), among=frontier)
 
     def _images(self, held: bool) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
         """A span that began at t is complete when ``bound - t > within``: its last row is at ``bound - within`` or

@@ -79,7 +79,7 @@ class DedupOperator(ABC):
 
     def covering(self, promises: Sequence[Punctuation], held: bool = False) -> Frontier:
         """What is newly covered matches what the promises add; where a group column goes, the whole decides."""
-        added = [self.spec.covering_promise(p, held) for p in promises]
+        added = [self.spec.covering_promise(p, self.ports.frontiers[0], held) for p in promises]
         if None in added:
             return self.spec.covering(self.ports.frontiers[0], held)
         return Frontier.of(*(p for images in added if images for p in images))

@@ -15,7 +15,7 @@ compute, `monotone` which of them increase.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -28,8 +28,8 @@ from oop.errors import OopError, SchemaMismatch, UnknownColumn
 from oop.operators.alignment import broadcast, exact, natural
 from oop.operators.fluent import ATOM, Fluent, call_text, symbol
 from oop.operators.functions import FUNCTIONS
-from oop.operators.kinds import ordered
-from oop.operators.monotone import bound_through, increases_in
+from oop.operators.monotone import Facts, bound_through
+from oop.operators.traversal import fold, inside_out
 
 
 class Expr(Fluent):
@@ -39,6 +39,8 @@ class Expr(Fluent):
     (len * 8 > 400) & (link == 'A')
     """
 
+    args: tuple[Expr, ...] = ()
+
     def evaluate(self, batch: pa.RecordBatch) -> pa.Array:
         """The expression's value for every row.
 
@@ -46,7 +48,7 @@ class Expr(Fluent):
         [-2, 1]
         """
         try:
-            result = self._value(batch)
+            result = fold(self, lambda part, values: part._value(batch, values))
         except UnknownColumn:
             raise
         except OopError as error:
@@ -77,7 +79,7 @@ class Expr(Fluent):
         >>> sorted((col("a") + col("b") * 2).columns())
         ['a', 'b']
         """
-        return frozenset()
+        return frozenset(part.name for part in inside_out(self) if isinstance(part, Col))
 
     def rename(self, mapping: Mapping[str, str]) -> Expr:
         """The same expression of columns that have other names.
@@ -85,7 +87,7 @@ class Expr(Fluent):
         >>> (col("a") + col("b")).rename({"a": "x"})
         x + b
         """
-        return self
+        return fold(self, lambda part, args: part._renamed(mapping, args))
 
     def same(self, other: object) -> bool:
         """Whether the two are written the same.
@@ -93,7 +95,23 @@ class Expr(Fluent):
         >>> (col("a") + 1).same(col("a") + 1), (col("a") + 1).same(col("a") + 1.0)
         (True, False)
         """
-        return _same(self, other)
+        pairs: list[tuple[object, object]] = [(self, other)]
+        seen: set[tuple[int, int]] = set()
+        while pairs:
+            a, b = pairs.pop()
+            if type(a) is not type(b):
+                return False
+            if isinstance(a, Expr) and isinstance(b, Expr):
+                if (id(a), id(b)) not in seen:
+                    seen.add((id(a), id(b)))
+                    pairs.append((tuple(vars(a).values()), tuple(vars(b).values())))
+            elif isinstance(a, tuple) and isinstance(b, tuple):
+                if len(a) != len(b):
+                    return False
+                pairs += zip(a, b, strict=True)
+            elif not (a == b or (a != a and b != b)):
+                return False
+        return True
 
     def fixed(self) -> dict[str, object]:
         """The columns that have one known value in every row that passes this filter.
@@ -101,7 +119,15 @@ class Expr(Fluent):
         >>> ((col("link") == "A") & (col("len") > 40)).fixed()
         {'link': 'A'}
         """
-        return {}
+        found: dict[str, object] = {}
+        waiting: list[Expr] = [self]
+        while waiting:  # from the last term to the first, which decides
+            part = waiting.pop()
+            if isinstance(part, Call) and part.function == "and":
+                waiting += part.args
+            else:
+                found.update(part._fixed())
+        return found
 
     def increasing_in(self, schema: pa.Schema) -> str | None:
         """The one column of which the expression is provably a non-decreasing function.
@@ -110,7 +136,7 @@ class Expr(Fluent):
         >>> (col("ts") // 60 + 1).increasing_in(schema), (-col("ts")).increasing_in(schema)
         ('ts', None)
         """
-        return None
+        return Facts(schema).column(self)
 
     def bound_of(self, bound: int | float, schema: pa.Schema) -> int | float | None:
         """What no later value is below, given that no later row has the column below ``bound``.
@@ -126,14 +152,21 @@ class Expr(Fluent):
     def _call(function: str, *args: object, options: tuple[object, ...] = ()) -> Expr:
         return Call(function, tuple(map(as_expr, args)), options)
 
-    def _value(self, batch: pa.RecordBatch) -> Any:
+    def _value(self, batch: pa.RecordBatch, args: Sequence[Any]) -> Any:
         raise NotImplementedError
 
-    def _text(self) -> tuple[str, int]:
+    def _renamed(self, mapping: Mapping[str, str], args: Sequence[Expr]) -> Expr:
+        return self
+
+    def _fixed(self) -> dict[str, object]:
+        return {}
+
+    def _text(self, args: Sequence[tuple[str, int]]) -> tuple[str, int]:
+        """As it is written, and its precedence, when its arguments are written so."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return self._text()[0]
+        return fold(self, lambda part, args: part._text(args))[0]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -142,16 +175,10 @@ class Col(Expr):
 
     name: str
 
-    def columns(self) -> frozenset[str]:
-        return frozenset((self.name,))
-
-    def rename(self, mapping: Mapping[str, str]) -> Expr:
+    def _renamed(self, mapping: Mapping[str, str], args: Sequence[Expr]) -> Expr:
         return Col(mapping.get(self.name, self.name))
 
-    def increasing_in(self, schema: pa.Schema) -> str | None:
-        return self.name if ordered(self.type(schema)) else None
-
-    def _value(self, batch: pa.RecordBatch) -> Any:
+    def _value(self, batch: pa.RecordBatch, args: Sequence[Any]) -> Any:
         found = batch.schema.get_all_field_indices(self.name)
         if not found:
             raise UnknownColumn.of(self.name, batch.schema.names)
@@ -160,7 +187,7 @@ class Col(Expr):
         column = batch.column(found[0])
         return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
-    def _text(self) -> tuple[str, int]:
+    def _text(self, args: Sequence[tuple[str, int]]) -> tuple[str, int]:
         return self.name, ATOM
 
 
@@ -170,10 +197,10 @@ class Lit(Expr):
 
     value: object
 
-    def _value(self, batch: pa.RecordBatch) -> Any:
+    def _value(self, batch: pa.RecordBatch, args: Sequence[Any]) -> Any:
         return natural(self.value)
 
-    def _text(self) -> tuple[str, int]:
+    def _text(self, args: Sequence[tuple[str, int]]) -> tuple[str, int]:
         if isinstance(self.value, (date, timedelta, Decimal)):  # a datetime is a date
             return str(self.value), ATOM
         return repr(self.value), ATOM
@@ -187,17 +214,12 @@ class Call(Expr):
     args: tuple[Expr, ...]
     options: tuple[object, ...] = ()
 
-    def columns(self) -> frozenset[str]:
-        return frozenset().union(*(arg.columns() for arg in self.args))
+    def _renamed(self, mapping: Mapping[str, str], args: Sequence[Expr]) -> Expr:
+        return Call(self.function, tuple(args), self.options)
 
-    def rename(self, mapping: Mapping[str, str]) -> Expr:
-        return Call(self.function, tuple(arg.rename(mapping) for arg in self.args), self.options)
-
-    def fixed(self) -> dict[str, object]:
-        if self.function == "and":
-            return {**self.args[1].fixed(), **self.args[0].fixed()}
+    def _fixed(self) -> dict[str, object]:
         if self.function == "isin" and isinstance(self.options[0], tuple) and len(self.options[0]) == 1:
-            return self._call("equal", self.args[0], self.options[0][0]).fixed()
+            return self._call("equal", self.args[0], self.options[0][0])._fixed()
         if self.function == "is_null" and isinstance(self.args[0], Col):
             return {self.args[0].name: None}
         if self.function == "equal":
@@ -206,15 +228,11 @@ class Call(Expr):
                     return {column.name: constant.value}
         return {}
 
-    def increasing_in(self, schema: pa.Schema) -> str | None:
-        return increases_in(self, schema)
-
-    def _value(self, batch: pa.RecordBatch) -> Any:
-        values = [arg._value(batch) for arg in self.args]
+    def _value(self, batch: pa.RecordBatch, args: Sequence[Any]) -> Any:
         try:
-            return FUNCTIONS[self.function](*values, *self.options)
+            return FUNCTIONS[self.function](*args, *self.options)
         except NotImplementedError as error:
-            kinds = " and ".join(str(value.type) for value in values)
+            kinds = " and ".join(str(value.type) for value in args)
             what = f"{self!r}: no {symbol(self.function)} for {kinds}"
             raise SchemaMismatch(what, hint="cast them to types that go together") from error
         except TypeError as error:
@@ -225,18 +243,26 @@ class Call(Expr):
                 reason = "division by zero"
             raise OopError(f"{self!r}: {reason}") from error
 
-    def _text(self) -> tuple[str, int]:
-        return call_text(self)
+    def _text(self, args: Sequence[tuple[str, int]]) -> tuple[str, int]:
+        return call_text(self, args)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Part by part: to pickle what is nested deeply would recurse."""
+        parts = list(inside_out(self))
+        places = {id(part): i for i, part in enumerate(parts)}
+        flat = [(p.function, [places[id(a)] for a in p.args], p.options) if isinstance(p, Call) else p for p in parts]
+        return _rebuilt, (flat,)
 
 
-def _same(a: object, b: object) -> bool:
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(map(_same, a, b))
-    if isinstance(a, Expr):
-        return _same(tuple(vars(a).values()), tuple(vars(b).values()))
-    return bool(a == b) or (a != a and b != b)
+def _rebuilt(flat: Sequence[Any]) -> Expr:
+    parts: list[Expr] = []
+    for part in flat:
+        if isinstance(part, Expr):
+            parts.append(part)
+        else:
+            function, places, options = part
+            parts.append(Call(function, tuple(parts[i] for i in places), options))
+    return parts[-1]
 
 
 def as_expr(value: object) -> Expr:

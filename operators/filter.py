@@ -16,6 +16,8 @@ from oop.errors import SchemaMismatch, WrongArgument
 from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.expressions import Expr
 from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
+from oop.punctuation.group_promises import Promise
+from oop.punctuation.patterns import group_value
 from oop.punctuation.translate import restrict
 
 
@@ -35,12 +37,25 @@ class Filter(Spec):
     def translate_promise(
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
-        return None if self.predicate.fixed().keys() & punct.where.keys() else [punct]
+        """The rows that pass have the values that it fixes: a promise about them is one about the other columns."""
+        fixed = {c: group_value(v) for c, v in self.predicate.fixed().items() if c in punct.where}
+        if not fixed:
+            return [punct]
+        if not all(punct.where[c].matches(v) for c, v in fixed.items()):
+            return []
+        return [Punctuation(punct.below, {c: p for c, p in punct.where.items() if c not in fixed})]
 
     def translate_groups(
         self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[GroupPromises] | None:
-        return None if self.predicate.fixed().keys() & set(promises.columns) else [promises]
+    ) -> Iterable[Promise] | None:
+        fixed = self.predicate.fixed().keys() & set(promises.columns)
+        if not fixed:
+            return [promises]
+        if len(promises.columns) > 1:
+            return None
+        value = group_value(self.predicate.fixed()[promises.columns[0]])
+        bound = promises.bounds.get(value)
+        return [] if bound is None else [Punctuation({promises.attribute: bound})]
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [None if wanted is None else wanted | self.predicate.columns()]

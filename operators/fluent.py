@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import pyarrow as pa
@@ -172,20 +172,20 @@ def symbol(function: str) -> str:
     return {**_INFIX, **_PREFIX}.get(function, (function, 0))[0]
 
 
-def call_text(call: Call) -> tuple[str, int]:
-    """A call as it is written, and its precedence."""
+def call_text(call: Call, args: Sequence[tuple[str, int]]) -> tuple[str, int]:
+    """A call as it is written, and its precedence; ``args`` are those of its arguments."""
     if call.function in _INFIX:
         sign, level = _INFIX[call.function]
         # Comparisons do not chain; the others group from the left.
-        left = _shown(call.args[0], level + (level == 1))
-        return f"{left} {sign} {_shown(call.args[1], level + 1)}", level
+        left = _shown(args[0], level + (level == 1))
+        return f"{left} {sign} {_shown(args[1], level + 1)}", level
     if call.function in _PREFIX:
         sign, level = _PREFIX[call.function]
-        return sign + _shown(call.args[0], level + 1), level
+        return sign + _shown(args[0], level + 1), level
     options = [str(o) if isinstance(o, pa.DataType) else repr(o) for o in call.options]
-    return f"{call.function}({', '.join([*map(repr, call.args), *options])})", ATOM
+    return f"{call.function}({', '.join([*(text for text, _ in args), *options])})", ATOM
 
 
-def _shown(expr: Expr, least: int) -> str:
-    text, level = expr._text()
+def _shown(arg: tuple[str, int], least: int) -> str:
+    text, level = arg
     return text if level >= least else f"({text})"

@@ -2,7 +2,7 @@
 
 A frontier has bounds of groups in dictionaries. Whoever holds groups in tables would have to look up each of them, for
 each window, at every promise; here groups have dense ids and bounds stand in an array, which promises about many groups
-bring up to date.
+bring up to date. A table keeps the ids of its groups, so that only those that are new to it are looked up.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from oop.punctuation.patterns import Bound, Value
 
 Reach = Callable[[Table], np.ndarray]
 """The bound on a whole-number attribute for each group of a table."""
+_SPARE = 64  # groups that nobody speaks of may always be kept, and as many as there are others
 
 
 class GroupReach:
@@ -36,6 +37,16 @@ class GroupReach:
     def forget(self) -> None:
         """What was known is no longer what the frontier says."""
         self.columns: tuple[str, ...] | None = None
+        self.table, self.places = KeyTable([]), list[int]()
+        self.bounds = np.zeros(0, np.int64)
+        self._before: np.ndarray | None = None  # the bounds as they were, as soon as somebody asks for them
+        self._risen: list[np.ndarray] = []  # and the groups whose bounds are others now
+
+    @property
+    def nbytes(self) -> int:
+        if self.columns is None:
+            return 0
+        return self.table.nbytes + self.bounds.nbytes + (0 if self._before is None else self._before.nbytes)
 
     def follow(self, new: Iterable[Promise]) -> None:
         """The frontier has taken these promises in."""
@@ -47,28 +58,44 @@ class GroupReach:
             elif isinstance(promise, GroupPromises) or promise.where:
                 self.forget()
 
-    def now(self, frontier: Frontier, *, lasting: bool = False) -> Reach:
-        """As far as the frontier reaches now; ``lasting``, also when it has gone on."""
+    def now(self, frontier: Frontier, held: int) -> Reach:
+        """As far as the frontier reaches now; ``held`` are the groups in tables, of which it is asked."""
+        if not self._knows(frontier, held):
+            return self._one_by_one(frontier)
+        return self._reach(self.bounds, frontier)
+
+    def before(self, frontier: Frontier, held: int) -> Reach:
+        """The same, also when the frontier has gone on."""
+        if not self._knows(frontier, held):
+            return self._one_by_one(frontier.copy())
+        if self._before is None:
+            self._before = self.bounds.copy()
+        for ids in self._risen:
+            self._before[ids] = self.bounds[ids]
+        self._risen = []
+        return self._reach(self._before, frontier)
+
+    def _knows(self, frontier: Frontier, held: int) -> bool:
+        """Are bounds all that is said of groups? Then they are here, without most that nobody speaks of any more."""
         flat = frontier.flat()
         if flat is None or not self.types.keys() >= set(flat[0]):
             self.forget()
-            picture = frontier.copy() if lasting else frontier
-            return lambda table: np.broadcast_to(int_bounds(picture, self.attribute, table.key_arrays()), len(table))
-        if self.columns != flat[0]:
+            return False
+        bounds = flat[1].linear.get(self.attribute, {})
+        if self.columns != flat[0] or len(self.table) > 2 * (len(bounds) + held) + _SPARE:
+            self.forget()
             self.columns = flat[0]
             self.table = KeyTable([views.key_kind(self.types[c]) for c in self.columns])
             self.places = [self.keys.index(c) for c in self.columns]
-            self.bounds = np.zeros(0, np.int64)
-            self._raise(flat[1].linear.get(self.attribute, {}))
-        table, places, bounds = self.table, self.places, self.bounds.copy() if lasting else self.bounds
-        least = as_int64(frontier.all.bound(self.attribute))
+            self._raise(bounds)
+        return True
 
-        def reach(groups: Table) -> np.ndarray:
-            columns = groups.key_columns()
-            ids = table.map([columns[i] for i in places], len(groups))
-            return np.maximum(_bounds_of(bounds, ids), least)
+    def _one_by_one(self, frontier: Frontier) -> Reach:
+        return lambda table: np.broadcast_to(int_bounds(frontier, self.attribute, table.key_arrays()), len(table))
 
-        return reach
+    def _reach(self, bounds: np.ndarray, frontier: Frontier) -> Reach:
+        table, places, least = self.table, self.places, as_int64(frontier.all.bound(self.attribute))
+        return lambda groups: np.maximum(_bounds_of(bounds, groups.numbers_in(table, places)), least)
 
     def _raise(self, bounds: Mapping[Value, Bound]) -> None:
         """Bounds never retreat: what comes is what is."""
@@ -80,9 +107,11 @@ class GroupReach:
         arrays = [pa.array(each, self.types[c]) for c, each in zip(self.columns, values, strict=True)]
         ids = self.table.map([read_key(array) for array in arrays], len(groups))
         if len(self.table) > len(self.bounds):
-            room = np.full(2 * len(self.table), INT64_MIN)
-            room[: len(self.bounds)] = self.bounds
-            self.bounds = room
+            room = 2 * len(self.table)
+            self.bounds = _with_room(self.bounds, room)
+            self._before = None if self._before is None else _with_room(self._before, room)
+        if self._before is not None:
+            self._risen.append(ids)
         self.bounds[ids] = _as_int64(list(bounds.values()))
 
 
@@ -94,6 +123,12 @@ def _bounds_of(bounds: np.ndarray, ids: np.ndarray) -> np.ndarray:
     found = np.full(len(ids), INT64_MIN)
     found[known] = bounds[ids[known]]
     return found
+
+
+def _with_room(bounds: np.ndarray, room: int) -> np.ndarray:
+    out = np.full(room, INT64_MIN)
+    out[: len(bounds)] = bounds
+    return out
 
 
 def _as_int64(bounds: list[Bound]) -> np.ndarray:

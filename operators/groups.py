@@ -164,13 +164,26 @@ class Table:
         self.keys = KeyTable([*shape.kinds, "int"] if slotted else shape.kinds)
         self.keys.reserve(expected)
         self.accumulators = shape.accumulators()
+        self._numbers: tuple[KeyTable, np.ndarray] | None = None  # see `numbers_in`
 
     def __len__(self) -> int:
         return len(self.keys)
 
     @property
     def nbytes(self) -> int:
-        return self.keys.nbytes + sum(a.nbytes for a in self.accumulators)
+        numbers = 0 if self._numbers is None else self._numbers[1].nbytes
+        return self.keys.nbytes + numbers + sum(a.nbytes for a in self.accumulators)
+
+    def numbers_in(self, others: KeyTable, places: Sequence[int]) -> np.ndarray:
+        """The numbers that the groups have in another table, which has some of the key columns. They are kept: what is
+        asked for again is only what has come."""
+        known = self._numbers[1] if self._numbers is not None and self._numbers[0] is others else np.zeros(0, np.int64)
+        if len(known) < len(self):
+            new = np.arange(len(known), len(self))
+            columns = self.keys.take(new) if len(known) else self.keys.columns()
+            known = np.concatenate([known, others.map([columns[i] for i in places], len(new))])
+            self._numbers = others, known
+        return known
 
     def update(
         self, slots: np.ndarray, keys: Sequence[Key], values: Sequence[Prepared], rows: np.ndarray | None = None
@@ -225,6 +238,8 @@ class Table:
         out = Table(self.shape, self.slotted, self.slot)
         out._map(self.slots()[indices], [views.take_rows(c, indices) for c in self.key_columns()])
         out.accumulators = [a.take(indices) for a in self.accumulators]
+        if self._numbers is not None and len(self._numbers[1]) == len(self):
+            out._numbers = self._numbers[0], self._numbers[1][indices]
         return out
 
     def copy(self) -> Table:

@@ -14,12 +14,13 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
-from oop.operators.coverage import broken_promises
+from oop.operators.coverage import broken_promises, groups_of
 from oop.operators.group_bounds import prefix_bounds_grouped
 from oop.operators.ledger import Breach, Entry
 from oop.operators.slack_needed import Arrivals
 from oop.operators.train import Helps, helping
-from oop.punctuation import Frontier, Punctuation
+from oop.punctuation import Frontier, GroupPromises, Punctuation
+from oop.punctuation.group_promises import Promise
 from oop.punctuation.progress import Linear, Progress
 from oop.punctuation.progress_groups import Grouped
 from oop.punctuation.trackers import Greatest, NthGreatest
@@ -53,8 +54,7 @@ class Guard:
         ``given`` is what the data itself has promised. ``ends`` are those of the batches that were coupled into this
         one: at each a promise may come due, too.
         """
-        promised = given.ended or any(True for _ in given.promises())
-        if not promised and (not self.progress or self._scan(batch, helps, ends)):
+        if given.is_empty and (not self.progress or self._scan(batch, helps, ends)):
             return None, [], []
         found: list[Breach] = []
         cuts: list[Cut] = []
@@ -64,7 +64,7 @@ class Guard:
                 cuts += _due_at_ends(progress, bounds, ends[:-1], helps)
             if below.any():
                 found.append(Breach(below, progress.attribute, bounds, None, greater))
-        found += [_breach(promise, rows) for promise, rows in broken_promises(given, batch)]
+        found += [_breach(promise, rows, batch) for promise, rows in broken_promises(given, batch)]
         if not found:
             return None, [], cuts
         late = np.zeros(batch.num_rows, bool)
@@ -189,11 +189,24 @@ def _due_at_ends(progress: Linear, bounds: np.ndarray, ends: Sequence[int], help
     return list(helping(progress.attribute, inside, bounds[inside].tolist() if inside else [], helps))
 
 
-def _breach(promise: Punctuation, rows: np.ndarray) -> Breach:
+def _breach(promise: Promise, rows: np.ndarray, batch: pa.RecordBatch) -> Breach:
+    if isinstance(promise, GroupPromises):
+        return _breach_of_groups(promise, rows, batch)
     if len(promise.below) != 1:
         return Breach(rows, None, None, str(promise))
     ((attribute, bound),) = promise.below.items()
     return Breach(rows, attribute, np.full(len(rows), bound), str(promise) if promise.where else None)
+
+
+def _breach_of_groups(promises: GroupPromises, rows: np.ndarray, batch: pa.RecordBatch) -> Breach:
+    """Of each row the bound that its group had, and that as text."""
+    of, groups = groups_of(promises.columns, batch.filter(pa.array(rows)))
+    said = dict(zip(promises.bounds, map(str, promises), strict=True))
+    numbers = np.array([promises.bounds.get(group, 0) for group in groups])  # a dictionary may have more than occurs
+    bounds, places = np.zeros(len(rows), numbers.dtype), np.zeros(len(rows), np.int32)
+    bounds[rows], places[rows] = numbers[of], of
+    texts = pa.array([said.get(group, "") for group in groups], pa.string())
+    return Breach(rows, promises.attribute, bounds, pa.DictionaryArray.from_arrays(pa.array(places), texts))
 
 
 def _least(dtype: np.dtype) -> int | float:

@@ -20,12 +20,12 @@ from oop.operators.band import LEFT, RIGHT
 from oop.operators.base import BATCH_ROWS, LATE_UNUSED, Columns, Element, Held, Part, Ports, load_common, text_part
 from oop.operators.coverage import INT64_MAX, bounds_of_rows, group_columns
 from oop.operators.join_output import JoinOutput
-from oop.operators.join_promises import linear_promises
+from oop.operators.join_promises import linear_promises, promises_of_groups
 from oop.operators.join_side import Arrived, Cell, Side, is_below, split_bounds
 from oop.operators.join_words import KeyWords, way_of
 from oop.operators.marks import is_late, mark_late
 from oop.operators.oldest import oldest_row
-from oop.punctuation import Punctuation
+from oop.punctuation import Equal, Punctuation
 from oop.punctuation.patterns import Bound
 
 if TYPE_CHECKING:
@@ -184,34 +184,36 @@ class JoinOperator:
         new = [p for p in train if self.ports.advance(p, port)]
         if not new:
             return
-        yield from self._free(1 - port)
+        yield from self._free(1 - port, new)
         if all(frontier.ended for frontier in self.ports.frontiers):
             self.words.clear()
-        yield from self.ports.promises(new[-1], self._linear())  # what follows from all of them
+        yield from self.ports.promises(new[-1], self._added(new, port))  # what follows from all of them
 
-    def _linear(self) -> list[Punctuation] | None:
-        if not self.spec.gives_pairs:
-            return None
+    def _added(self, new: Sequence[Punctuation], port: int) -> Iterable[Punctuation] | None:
+        """What these promises add, where it can be told without a look at all others."""
         left, right = self.ports.frontiers
-        return linear_promises((left, right), self.names, self.spec.band)
+        if left.is_linear and right.is_linear:
+            return linear_promises((left, right), self.names, self.spec.band) if self.spec.gives_pairs else None
+        return promises_of_groups(new, port, (left, right), self.names, self.spec.band)
 
-    def _free(self, side: int) -> Iterator[pa.RecordBatch]:
-        """Free the rows of a side that the other side's promises have passed; of those, what goes out.
+    def _free(self, side: int, new: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
+        """Free the rows of a side that new promises of the other side have passed; of those, what goes out.
 
         Each slice leaves when its rows are free, not before: a row that goes out is held no more."""
         own, time, frontier = self.sides[side], self.spec.times[1 - side], self.ports.frontiers[1 - side]
         least_held = partial(self.spec.band.least_held, side)
         groups = self._groups(side)
         if groups:
-            bounds = [c.bound(time) for g in frontier.by.values() for _, c in g.items()]
-            bounds += [p.below.get(time, math.inf) for p in frontier.several]
+            # what they free lies below their own bounds, or together with others below that of all rows
+            bounds = [p.below.get(time, math.inf) for p in new]
             highest = max(map(least_held, [*bounds, frontier.bound(time)]))
 
             @cache  # one search for each group, however many slices have it
             def least(cell: Cell) -> Bound:
                 return least_held(frontier.bound(time, dict(zip(groups, cell, strict=True))))
 
-            freed = own.purge_each(list(groups.values()), least, highest, self.batch_rows)
+            due = {_cell(p, groups) for p in new}
+            freed = own.purge_each(list(groups.values()), least, highest, None if None in due else due, self.batch_rows)
         else:
             freed = own.purge(least_held(frontier.bound(time)), self.batch_rows)
         return _one_behind(self._padded(places, side) for places in freed)
@@ -258,6 +260,13 @@ class JoinOperator:
         self.words.clear()
         for number, side in enumerate(self.sides):
             side.load(found, f"{number}/")
+
+
+def _cell(promise: Punctuation, groups: Iterable[str]) -> Cell | None:
+    """The group that a promise is about, if it is about one."""
+    patterns = [promise.where.get(column) for column in groups]
+    found = tuple(pattern.value for pattern in patterns if isinstance(pattern, Equal))
+    return found if len(found) == len(patterns) else None
 
 
 def _one_behind(batches: Iterable[pa.RecordBatch | None]) -> Iterator[pa.RecordBatch]:

@@ -9,11 +9,11 @@ frontiers. Promises by group meet where the group column is a key, which has one
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from oop.operators.band import LEFT, RIGHT, Band, SameWindow
-from oop.punctuation import Frontier, Punctuation
+from oop.punctuation import Equal, Frontier, Punctuation
 from oop.punctuation.patterns import Bound
 from oop.punctuation.translate import Image, carry
 
@@ -52,6 +52,41 @@ def join_promises(frontiers: tuple[Frontier, Frontier], names: Names, band: Near
     if all(names.outputs):
         found.append(_joint(frontiers, names))
     return Frontier.of(*(promise for frontier in found for promise in frontier.promises()))
+
+
+def promises_of_groups(
+    new: Sequence[Punctuation], port: int, frontiers: tuple[Frontier, Frontier], names: Names, band: Near
+) -> Iterator[Punctuation] | None:
+    """What promises about single groups add; None where it takes a look at all that is promised.
+
+    A pair has one group on both sides. So where both tell the same groups apart, and say nothing of those that nobody
+    names, a promise about one moves what is promised about that one alone.
+    """
+    kinds = [frontier.kinds() for frontier in frontiers]
+    columns = {pair[port]: pair for pair in names.linked}
+    for promise in new:
+        if not promise.where or not all(c in columns and isinstance(p, Equal) for c, p in promise.where.items()):
+            return None
+        same = [{tuple(sorted(columns[c][side] for c in promise.where))} for side in (LEFT, RIGHT)]
+        if any(kind is None or kind - known for kind, known in zip(kinds, same, strict=True)):
+            return None
+    return (image for promise in new for image in _of_group(promise, columns, frontiers, names, band))
+
+
+def _of_group(
+    promise: Punctuation,
+    columns: Mapping[str, tuple[str, str]],
+    frontiers: tuple[Frontier, Frontier],
+    names: Names,
+    band: Near,
+) -> Iterator[Punctuation]:
+    """What both sides say of all rows and of this group, as if it were all that they say."""
+    here = []
+    for side, frontier in enumerate(frontiers):
+        where = {columns[c][side]: p.value for c, p in promise.where.items() if isinstance(p, Equal)}
+        said = (Punctuation(corner, where) for corner in frontier.at(where))
+        here.append(Frontier.of(*map(Punctuation, frontier.all), *said))
+    return join_promises((here[LEFT], here[RIGHT]), names, band).promises()
 
 
 def linear_promises(frontiers: tuple[Frontier, Frontier], names: Names, band: Near) -> list[Punctuation] | None:

@@ -7,7 +7,7 @@ time (see `band`). The table finds places by key and point, the slices by point 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -172,10 +172,14 @@ class Side:
         columns = [c for c, f in zip(arrived.columns, self.schema, strict=True) if f.name not in self._derived]
         self.rows.put(places, columns, chosen)
         shift = self.slices.shift
-        for number in self.slices.add(places, points):
-            self._cells.pop(number, None)
+        numbers = self.slices.add(places, points)
         if self.slices.shift != shift:  # other slices have these numbers now
             self._cells.clear()
+        for number in numbers:
+            if number in self._cells:
+                keys, known = self._cells[number]
+                values = {key: arrived.columns[self.schema.names.index(key)] for key in keys}
+                known.update(cells_of(values)[1])  # it may be said of a few more slices than have them
         if self.keeps_matched:
             self.matched = with_room(self.matched, self.places.room)
             self.matched[places] = False if matched is None else matched if chosen is None else matched[chosen]
@@ -220,14 +224,22 @@ class Side:
             yield from self._free(number, places, None if whole else self.table.read(places)[1] < least, most)
 
     def purge_each(
-        self, keys: list[str], least: Callable[[Cell], int | float], highest: int | float, most: int = PAIRS
+        self,
+        keys: list[str],
+        least: Callable[[Cell], int | float],
+        highest: int | float,
+        due: Set[Cell | None] | None = None,
+        most: int = PAIRS,
     ) -> Iterator[np.ndarray]:
-        """The same where the least point depends on the values of some keys; ``highest`` is the greatest there is.
+        """The same where the least point depends on the values of some keys; ``highest`` is the greatest that is new,
+        ``due`` are the groups that have a new one, where it is known.
 
         Slices of which only rows of groups are left that are not so far are not looked into again.
         """
         for number, _ in self.slices.below(highest):
             names, known = self._cells.get(number, ([], set()))
+            if names == keys and due is not None and known.isdisjoint(due):
+                continue
             if names == keys and all(least(cell) <= self.slices.start(number) for cell in known):
                 continue
             places = self._alive(number)

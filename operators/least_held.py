@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
 
 from oop.operators.coverage import cells_of
-from oop.punctuation.patterns import Bound, Equal, GroupPattern
+from oop.punctuation.patterns import Bound, Equal, GroupPattern, Value
 
 Least = Callable[[Mapping[str, GroupPattern]], Bound | None]
 
 
-def least_by_group(keys: Mapping[str, pa.Array], values: np.ndarray) -> Least:
-    """Of rows with these keys and values the least value of those that a pattern matches; None if it matches none.
+def least_by_group(
+    keys: Mapping[str, pa.Array], values: np.ndarray, named: Iterable[tuple[Value, ...]] | None = None
+) -> Least:
+    """Of rows with these keys and values the least value of those that a pattern matches; None if it matches none. If
+    groups are ``named``, only these are asked for.
 
     >>> least = least_by_group({"link": pa.array(["A", "B", "A"])}, np.array([5, 2, 3]))
     >>> least({"link": Equal("A")}), least({"link": Equal("C")}), least({})
@@ -22,7 +25,7 @@ def least_by_group(keys: Mapping[str, pa.Array], values: np.ndarray) -> Least:
     """
     names, by_cell = list(keys), {}
     if len(values):
-        of, cells = cells_of(keys)
+        of, cells = cells_of(keys, named)
         order = np.argsort(of, kind="stable")
         firsts = np.minimum.reduceat(values[order], np.searchsorted(of[order], np.arange(len(cells))))
         by_cell = dict(zip(cells, firsts.tolist(), strict=True))

@@ -34,7 +34,7 @@ _ENTRY_BYTES = 1_024  # about what an entry takes beside its rows
 @dataclass(frozen=True)
 class Entry:
     """Rows that broke a promise on one attribute: ``bounds`` are theirs, one for each row. ``text`` is the promise that
-    all of them broke, where it says more than a bound.
+    all of them broke, or that each did, where it says more than a bound.
 
     ``booked`` is how late they were by other measures: on further attributes whose promises they broke, and in rows;
     NaN for a row that was not. One that was saved and loaded, or is made of several, has its columns ``said`` already.
@@ -43,21 +43,29 @@ class Entry:
     rows: pa.RecordBatch
     attribute: str | None
     bounds: np.ndarray | None
-    text: str | None = None
+    text: str | pa.DictionaryArray | None = None
     said: tuple[pa.Array, pa.Array] | None = None
     booked: Mapping[Measure, np.ndarray] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
         arrays = [*self.booked.values(), *([] if self.bounds is None else [self.bounds]), *(self.said or ())]
+        if isinstance(self.text, pa.DictionaryArray):
+            arrays.append(self.text)
         return int(self.rows.nbytes) + sum(array.nbytes for array in arrays) + _ENTRY_BYTES
+
+    @property
+    def has_no_time(self) -> bool:
+        """Was there no time to judge the rows by?"""
+        return isinstance(self.text, str) and self.text == WITHOUT_TIME
 
     def part(self, start: int, stop: int) -> Entry:
         """Some of its rows, one after the other."""
         said = None if self.said is None else (self.said[0][start:stop], self.said[1][start:stop])
         bounds = None if self.bounds is None else self.bounds[start:stop]
+        text = self.text[start:stop] if isinstance(self.text, pa.DictionaryArray) else self.text
         booked = {measure: array[start:stop] for measure, array in self.booked.items()}
-        return Entry(self.rows.slice(start, stop - start), self.attribute, bounds, self.text, said, booked)
+        return Entry(self.rows.slice(start, stop - start), self.attribute, bounds, text, said, booked)
 
     def table(self) -> pa.Table:
         table = pa.Table.from_batches([self.rows.replace_schema_metadata(None)])
@@ -69,7 +77,9 @@ class Entry:
         """The columns ``broke`` and ``late_by``."""
         if self.said is not None:
             return self.said
-        if self.text is not None or self.bounds is None:
+        if isinstance(self.text, pa.DictionaryArray):
+            broke = self.text.cast(pa.string())
+        elif self.text is not None or self.bounds is None:
             broke = pa.array([self.text] * self.rows.num_rows, pa.string())
         else:
             broke = pa.array([f"{self.attribute} < {b}" for b in self.bounds.tolist()], pa.string())
@@ -112,7 +122,7 @@ class Breach:
     rows: np.ndarray
     attribute: str | None
     bounds: np.ndarray | None
-    text: str | None = None
+    text: str | pa.DictionaryArray | None = None
     greater: tuple[np.ndarray, np.ndarray] | None = None
 
     def entry(self, batch: pa.RecordBatch, new: np.ndarray, others: Iterable[Breach]) -> Entry:
@@ -129,7 +139,8 @@ class Breach:
                 if breach is not self or measure != (self.attribute, TIME):
                     booked[measure] = np.fmax(booked[measure], wide[new]) if measure in booked else wide[new]
         bounds = None if self.bounds is None else self.bounds[new]
-        return Entry(kept, self.attribute, bounds, self.text, booked=booked)
+        text = self.text.filter(pa.array(new)) if isinstance(self.text, pa.DictionaryArray) else self.text
+        return Entry(kept, self.attribute, bounds, text, booked=booked)
 
     def _measured(self, batch: pa.RecordBatch, some: np.ndarray) -> Iterator[tuple[Measure, np.ndarray]]:
         if self.bounds is None:
@@ -192,7 +203,7 @@ class Ledger:
         self._gone: list[int] = []
 
     def add(self, entry: Entry) -> None:
-        rows, timeless = entry.rows.num_rows, entry.text == WITHOUT_TIME
+        rows, timeless = entry.rows.num_rows, entry.has_no_time
         self.late += 0 if timeless else rows
         self.without_time += rows if timeless else 0
         room = rows if self.most is None else max(0, self.most - self._rows)
@@ -206,7 +217,7 @@ class Ledger:
         if self._loose >= LOOSE:
             first = max(self._saved, len(self.entries) - LOOSE)  # parts that are saved stay as they are
             loose = self.entries[first:]
-            self.entries[first:] = together = list(coupled(loose, WITHOUT_TIME))
+            self.entries[first:] = together = list(coupled(loose))
             self.nbytes += sum(e.nbytes for e in together) - sum(e.nbytes for e in loose)
             self._loose = 0
 
@@ -296,4 +307,4 @@ class Ledger:
 
 
 def _measured(entries: Iterable[Entry]) -> Iterator[tuple[Measure, np.ndarray]]:
-    return (pair for entry in entries if entry.text != WITHOUT_TIME for pair in entry.measured())
+    return (pair for entry in entries if not entry.has_no_time for pair in entry.measured())

@@ -4,50 +4,80 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from oop.errors import OopError
 from oop.operators.kinds import keeps_order, ordered, physical
+from oop.operators.traversal import inside_out
 
 if TYPE_CHECKING:
-    from oop.operators.expressions import Call, Expr
+    from oop.operators.expressions import Expr
 
 
-def increases_in(call: Call, schema: pa.Schema) -> str | None:
-    """The column in which a function of expressions provably never decreases."""
-    inner = carrier(call, schema)
-    if inner is None or not ordered(call.type(schema)):
-        return None
-    return inner if isinstance(inner, str) else inner.increasing_in(schema)
+class Facts:
+    """What is known of expressions over columns of these types, and of all of their parts: each is looked at once."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self._none = schema.empty_table()
+        self._values: dict[int, Any] = {}  # of no row; constants are scalars
+        self._columns: dict[int, str | None] = {}
+        self._known: list[Expr] = []  # an id stands for one as long as it is there
+
+    def type(self, expr: Expr) -> pa.DataType:
+        return self._value(expr).type
+
+    def is_constant(self, expr: Expr) -> bool:
+        """Does it read no column?"""
+        return isinstance(self._value(expr), pa.Scalar)
+
+    def _value(self, expr: Expr) -> Any:
+        values = self._values
+        for part in inside_out(expr, values):
+            values[id(part)] = part._value(self._none, [values[id(a)] for a in part.args])
+            self._known.append(part)
+        return values[id(expr)]
+
+    def column(self, expr: Expr) -> str | None:
+        """The column in which the expression provably never decreases."""
+        for part in inside_out(expr, self._columns):
+            self._columns[id(part)] = self._column(part)
+            self._known.append(part)
+        return self._columns[id(expr)]
+
+    def _column(self, expr: Expr) -> str | None:
+        inner = carrier(expr, self)
+        if inner is None or not ordered(self.type(expr)):
+            return None
+        return inner if isinstance(inner, str) else self._columns[id(inner)]
 
 
-def carrier(call: Call, schema: pa.Schema) -> Expr | str | None:
-    """The argument in which the function increases (or the column, where several share it)."""
+def carrier(expr: Expr, facts: Facts) -> Expr | str | None:
+    """The argument in which a function increases; the column, where several share it, or where it is one."""
+    if not expr.args:
+        return getattr(expr, "name", None)  # of a column
+    call: Any = expr
     first, *rest = call.args
     if call.function in ("add", "multiply", "subtract", "divide", "floor_divide"):
         second = rest[0]
-        if not first.columns() and call.function in ("add", "multiply"):
+        if facts.is_constant(first) and call.function in ("add", "multiply"):
             first, second = second, first
-        if second.columns():
+        if not facts.is_constant(second):
             return None
-        constant = _constant(second)
+        constant = facts._value(second).as_py()
         scales = call.function in ("multiply", "divide", "floor_divide")
         positive = isinstance(constant, (int, float)) and 0 < constant < math.inf
         return first if positive or (not scales and constant is not None) else None
     if call.function in ("floor", "ceil") or (call.function == "round" and call.options == (0,)):
         return first  # to other digits pyarrow's round leaves some values unrounded, past a neighbour
     if call.function == "cast":
-        return first if keeps_order(first.type(schema), call.options[0]) else None
+        return first if keeps_order(facts.type(first), call.options[0]) else None
     if call.function in ("greatest", "least"):
-        names = {arg.increasing_in(schema) for arg in call.args if arg.columns()}
+        names = {facts.column(arg) for arg in call.args if not facts.is_constant(arg)}
         return names.pop() if len(names) == 1 else None
     return None
-
-
-def _constant(expr: Expr) -> object:
-    return expr._value(pa.record_batch([], [])).as_py()
 
 
 def bound_through(expr: Expr, bound: int | float, schema: pa.Schema) -> int | float | None:

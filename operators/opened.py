@@ -57,7 +57,7 @@ class Opened(Spec):
     def translate_promise(
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
-        return carry_promise(punct, *self._images())
+        return carry_promise(punct, *self._images(), among=frontiers[0])
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         return [[Interest(self.on, by=self.keys)]]

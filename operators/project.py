@@ -66,7 +66,11 @@ class Project(Spec):
         self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[GroupPromises] | None:
         crossing = self.crossing(inputs[0])
-        return None if crossing.leasts else carry_groups(promises, crossing.attributes, crossing.groups)
+        return (
+            None
+            if crossing.leasts
+            else carry_groups(promises, crossing.attributes, crossing.groups, among=frontiers[0])
+        )
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         crossing = self.crossing(inputs[0])
@@ -108,9 +112,9 @@ class Crossing:
                 out.advance(promise)
         return out
 
-    def translate_promise(self, punct: Punctuation) -> list[Punctuation] | None:
+    def translate_promise(self, punct: Punctuation, frontier: Frontier) -> list[Punctuation] | None:
         """None where all promises together decide."""
-        return None if self.leasts else carry_promise(punct, self.attributes, self.groups)
+        return None if self.leasts else carry_promise(punct, self.attributes, self.groups, among=frontier)
 
 
 _CROSSINGS: WeakKeyDictionary[Project, tuple[pa.Schema, Crossing]] = WeakKeyDictionary()
@@ -127,7 +131,7 @@ class ProjectOperator(Passing):
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         if self.ports.advance(punct, port):
-            yield from self.ports.promises(punct, self.crossing.translate_promise(punct))
+            yield from self.ports.promises(punct, self.crossing.translate_promise(punct, self.ports.frontiers[0]))
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         arrays = [expr.evaluate(batch) for _, expr in self.columns]

@@ -51,7 +51,7 @@ class Releasing(Spec):
     def translate_promise(
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
-        return carry_promise(punct, {self.on: [(self.on, None)]}, {})
+        return carry_promise(punct, {self.on: [(self.on, None)]}, {}, among=frontiers[0])
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         return [[Interest(self.on, by=())]]

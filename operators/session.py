@@ -56,7 +56,7 @@ class Session(Spec):
     def translate_promise(
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
-        return carry_promise(punct, *self._images())
+        return carry_promise(punct, *self._images(), among=frontiers[0])
 
     def _images(self) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
         return {self.on: [(WINDOW_START, None), (WINDOW_END, None)]}, {k: [k] for k in self.keys}

@@ -22,11 +22,14 @@ from oop.operators.marks import is_late, keep_late
 from oop.operators.session_parts import SessionParts
 from oop.operators.session_table import SessionTable
 from oop.operators.times import from_physical
-from oop.punctuation import Frontier, Punctuation
-from oop.punctuation.patterns import Bound
+from oop.punctuation import Equal, Frontier, Punctuation
+from oop.punctuation.patterns import Bound, Value
 
 if TYPE_CHECKING:
     from oop.operators.session import Session
+
+Groups = tuple[tuple[str, ...], list[tuple[Value, ...]]]
+"""Columns, and groups of these."""
 
 
 class SessionOperator:
@@ -91,7 +94,7 @@ class SessionOperator:
         for at in range(0, len(closed), self.batch_rows):
             yield from self._put_out(closed[at : at + self.batch_rows])
         self._tidy(frontier)
-        yield from self._promises()
+        yield from self._promises(new)
 
     def _tidy(self, frontier: Frontier) -> None:
         if frontier.ended:
@@ -110,21 +113,28 @@ class SessionOperator:
         grouped = [c for c in group_columns(frontier) if c in self.spec.keys]
         if grouped:
             most = max(p.below.get(on, math.inf) for p in new)  # what is newly covered is below their own bounds
+            groups = self._only_about(new)
+            named = None if groups is None else groups[1]  # and of the groups that they are about
         else:
             bound = frontier.bound(on)
             most = -math.inf if bound is None else bound
 
         def gone(records: np.ndarray) -> np.ndarray:
-            return _is_below(records["end"], self._bounds(frontier, table.key_arrays(records, grouped)), self.whole)
+            keys = table.key_arrays(records, grouped)
+            return _is_below(records["end"], self._bounds(frontier, keys, named=named), self.whole)
 
         return table.take_due(most, gone if grouped else None)
 
     def _bounds(
-        self, frontier: Frontier, keys: Mapping[str, pa.Array], on: str | None = None
+        self,
+        frontier: Frontier,
+        keys: Mapping[str, pa.Array],
+        on: str | None = None,
+        named: list[tuple[Value, ...]] | None = None,
     ) -> int | float | np.ndarray:
         """The bound on the time, or another attribute, for each row or session; one number where all share it."""
         convert = as_int64 if self.whole else _as_float
-        found: int | float | np.ndarray = bounds_of_rows(frontier, on or self.spec.on, keys, convert)
+        found: int | float | np.ndarray = bounds_of_rows(frontier, on or self.spec.on, keys, convert, named)
         return found
 
     def _put_out(self, slots: np.ndarray) -> Iterator[pa.RecordBatch]:
@@ -148,12 +158,13 @@ class SessionOperator:
         found: np.ndarray = np.lexsort((hashes, *edges))
         return found
 
-    def _promises(self) -> Iterator[Punctuation]:
+    def _promises(self, new: Sequence[Punctuation]) -> Iterator[Punctuation]:
         """A promise about ``window_start`` goes no further than the earliest session that is open."""
         ports = self.ports
-        # all of them: what closes, or gets a bound of its own, may have held back promises about many groups
-        images = list(ports.translate(ports.frontiers).promises())
-        least = self._least_starts({c for image in images for c in image.where})
+        groups = self._only_about(new)
+        images = self._images_of(groups)
+        columns = {c for image in images for c in image.where}
+        least = self._least_starts(columns) if groups is None else self._least_starts(columns, groups[1])
         for image in images:
             if WINDOW_START in image.below:
                 first = least(image.where)
@@ -162,12 +173,40 @@ class SessionOperator:
             if ports.out.advance(image):
                 yield image
 
-    def _least_starts(self, columns: set[str]) -> Least:
-        """The least open start among the groups that a pattern matches."""
+    def _only_about(self, new: Sequence[Punctuation]) -> Groups | None:
+        """The groups that promises are about, if they are about single ones, and no promise tells others apart: then
+        only these groups' sessions have closed, or been held back."""
+        kinds = self.ports.frontiers[0].kinds()
+        if kinds is None or len(kinds) != 1:
+            return None
+        (columns,) = kinds
+        found = []
+        for promise in new:
+            values = tuple(p.value for c in columns if isinstance(p := promise.where.get(c), Equal))
+            if len(values) != len(columns) or len(values) != len(promise.where):
+                return None
+            found.append(values)
+        return (columns, found) if set(columns) <= set(self.spec.keys) else None
+
+    def _images_of(self, groups: Groups | None) -> list[Punctuation]:
+        """What the output may promise about all rows, and about these groups; None: about every group. What closes, or
+        gets a bound of its own, may have held back promises about many."""
+        if groups is None:
+            return list(self.ports.translate(self.ports.frontiers).promises())
+        frontier, inputs = self.ports.frontiers[0], self.ports.inputs
+        said = [Punctuation(corner) for corner in frontier.all]
+        for group in dict.fromkeys(groups[1]):
+            where = dict(zip(groups[0], group, strict=True))
+            said += (Punctuation(corner, where) for corner in frontier.said_of(where))
+        found = (self.spec.translate_promise(promise, [frontier], inputs) or () for promise in said)
+        return [image for images in found for image in images]
+
+    def _least_starts(self, columns: set[str], named: list[tuple[Value, ...]] | None = None) -> Least:
+        """The least open start among the groups that a pattern matches; if some are named, of these."""
         if not columns:
             return lambda where: self.table.least_start()
         records = self.table.read(self.table.slots())
-        return least_by_group(self.table.key_arrays(records, sorted(columns)), records["start"])
+        return least_by_group(self.table.key_arrays(records, sorted(columns)), records["start"], named)
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
         """The sessions that are open, as they are now."""

@@ -53,7 +53,7 @@ class Tumble(Spec):
     def translate_promise(
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
-        return carry_promise(punct, *identity(self.keys))
+        return carry_promise(punct, *identity(self.keys), among=frontiers[0])
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         return [[Interest(self.keys, by=self.keys)]]

@@ -46,8 +46,8 @@ class Union(Spec):
         One about all rows moves every group's.
         """
         groups = {c: p.value for c, p in punct.where.items() if isinstance(p, Equal)}
-        columns = {c for f in frontiers for c in f.by}
-        if any(f.has_several for f in frontiers) or len(groups) < len(punct.where) or columns != groups.keys():
+        named = {c for f in frontiers for c in (*((column,) for column in f.by), *f.across.cells)}
+        if any(f.across.mixed for f in frontiers) or len(groups) < len(punct.where) or named - {tuple(sorted(groups))}:
             return None
         corners = reduce(Corners.meet, (f.at(groups) for f in frontiers))
         return [Punctuation(corner, punct.where) for corner in corners]

@@ -2,7 +2,8 @@
 
 A corner is a mapping attribute → bound: no later row is below *all* of them. A bound on one time alone is the corner
 (a, ∞), the empty corner is the end. Corners with one attribute (linear promises, the common kind) are kept apart
-in a dict, so that they cost a look-up and a comparison.
+in a dict, so that they cost a look-up and a comparison; those with two in order (`Staircase`), so that they cost a
+search.
 
 >>> c = Corners()
 >>> c.add({"ts": 5}), c.add({"ts": 3}), c.add({"ts": 9, "ts_right": 2}), c.add({"ts": 4, "ts_right": 2})
@@ -19,6 +20,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from oop.punctuation.patterns import Bound, Value
+from oop.punctuation.staircase import At, Staircase
 
 Corner = Mapping[str, Bound]
 
@@ -36,18 +38,38 @@ def _within(inner: Corner, outer: Corner, point: Mapping[str, Value]) -> bool:
     return True
 
 
+def _below_stairs(inner: Corner, steps: Staircase, point: Mapping[str, Value]) -> bool:
+    """Is every row below ``inner``, with the values of ``point``, also below one of the steps?"""
+    first, second = _at(inner, steps.first, point), _at(inner, steps.second, point)
+    return first is not None and second is not None and steps.covers(first, second)
+
+
+def _at(inner: Corner, attribute: str, point: Mapping[str, Value]) -> At | None:
+    """How far rows reach on an attribute: up to a bound, or just to one value; None if that is not known."""
+    if attribute in inner:
+        return inner[attribute], False
+    value = point.get(attribute)
+    return None if value is None else (value, True)
+
+
 _NO_POINT: Mapping[str, Value] = {}
 
 
 class Corners:
     """Mutable; `add` answers "did anything change?"."""
 
-    __slots__ = ("ended", "joint", "linear")
+    __slots__ = ("ended", "linear", "stairs", "wide")
 
     def __init__(self) -> None:
         self.ended = False
         self.linear: dict[str, Bound] = {}
-        self.joint: list[dict[str, Bound]] = []
+        self.stairs: dict[tuple[str, str], Staircase] = {}  # none is empty; the attributes in alphabetical order
+        self.wide: list[dict[str, Bound]] = []  # on three attributes and more
+
+    @property
+    def joint(self) -> bool:
+        """Is there a corner with several attributes?"""
+        return bool(self.stairs) or bool(self.wide)
 
     def add(self, corner: Corner) -> bool:
         if len(corner) == 1 and not self.joint and not self.ended:  # the path of linear promises
@@ -60,14 +82,22 @@ class Corners:
         if self.covers(corner):
             return False
         if not corner:
-            self.ended, self.linear, self.joint = True, {}, []
+            self.ended, self.linear, self.stairs, self.wide = True, {}, {}, []
             return True
         self.linear = {a: b for a, b in self.linear.items() if not _within({a: b}, corner, _NO_POINT)}
-        self.joint = [j for j in self.joint if not _within(j, corner, _NO_POINT)]
+        self.wide = [j for j in self.wide if not _within(j, corner, _NO_POINT)]
         if len(corner) == 1:
             self.linear.update(corner)
+            ((attribute, bound),) = corner.items()
+            for steps in self.stairs.values():
+                steps.drop(attribute, bound)
+            self.stairs = {pair: steps for pair, steps in self.stairs.items() if steps}
+        elif len(corner) == 2:
+            first, second = sorted(corner)
+            steps = self.stairs.setdefault((first, second), Staircase(first, second))
+            steps.add(corner[first], corner[second])
         else:
-            self.joint.append(dict(corner))
+            self.wide.append(dict(corner))
         return True
 
     def covers(self, corner: Corner, point: Mapping[str, Value] = _NO_POINT) -> bool:
@@ -86,7 +116,23 @@ class Corners:
                 value = point.get(attribute)
                 if value is not None and value < bound:
                     return True
-        return any(_within(corner, j, point) for j in self.joint)
+        if any(_below_stairs(corner, steps, point) for steps in self.stairs.values()):
+            return True
+        return any(_within(corner, j, point) for j in self.wide)
+
+    def remove(self, corner: Corner) -> None:
+        """Forget one of them."""
+        if not corner:
+            self.ended = False
+        elif len(corner) == 1:
+            self.linear.pop(next(iter(corner)))
+        elif len(corner) == 2:
+            first, second = sorted(corner)
+            self.stairs[first, second].remove(corner[first])
+            if not self.stairs[first, second]:
+                del self.stairs[first, second]
+        else:
+            self.wide.remove(dict(corner))
 
     def bound(self, attribute: str) -> Bound | None:
         """The bound on one attribute alone: None without a promise, infinity after the end."""
@@ -113,7 +159,8 @@ class Corners:
 
     def copy(self) -> Corners:
         out = Corners()
-        out.ended, out.linear, out.joint = self.ended, dict(self.linear), list(self.joint)
+        out.ended, out.linear, out.wide = self.ended, dict(self.linear), list(self.wide)
+        out.stairs = {pair: steps.copy() for pair, steps in self.stairs.items()}
         return out
 
     def __iter__(self) -> Iterator[Corner]:
@@ -121,10 +168,12 @@ class Corners:
             yield {}
         for attribute, bound in self.linear.items():
             yield {attribute: bound}
-        yield from self.joint
+        for steps in self.stairs.values():
+            yield from steps
+        yield from self.wide
 
     def __bool__(self) -> bool:
-        return self.ended or bool(self.linear) or bool(self.joint)
+        return self.ended or bool(self.linear) or self.joint
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Corners):

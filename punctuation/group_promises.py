@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from oop.punctuation.corners import Corners
 from oop.punctuation.patterns import Bound, Equal, Value
 from oop.punctuation.promise import Punctuation
+from oop.punctuation.slowest import Slowest
 
 
 class GroupPromises:
@@ -80,6 +81,7 @@ class GroupPromises:
 
 
 _INF = float("inf")
+_FEW = 8  # one in so many: where fewer groups rose, those that are covered are found without a look at all of them
 Promise = Punctuation | GroupPromises
 
 
@@ -111,10 +113,12 @@ class GroupBounds:
     ({'A': 5, 'B': 5}, {'B': 7})
     """
 
-    __slots__ = ("linear",)
+    __slots__ = ("_risen", "_slowest", "linear")
 
     def __init__(self) -> None:
         self.linear: dict[str, dict[Value, Bound]] = {}
+        self._risen: dict[str, int] = {}  # bounds that rose since covered groups were last dropped
+        self._slowest: dict[str, Slowest] = {}  # where few rise in between: which groups are covered first
 
     def advance(self, attribute: str, bounds: Mapping[Value, Bound], least: Bound | None) -> Mapping[Value, Bound]:
         """Take bounds in; those that are new, if all groups have the least."""
@@ -123,16 +127,42 @@ class GroupBounds:
             new = bounds if least is None else {g: b for g, b in bounds.items() if b > least}
             if new:
                 self.linear[attribute] = dict(new)
+                self._risen[attribute] = len(new)
             return new
         get = known.get
         new = {g: b for g, b in bounds.items() if (old := get(g, least)) is None or b > old}
-        known.update(new)
+        if new:
+            slowest = self._slowest.get(attribute)
+            if slowest is not None:
+                for group in new.keys() - known.keys():
+                    slowest.enter(group, new[group])
+            known.update(new)
+            self._risen[attribute] += len(new)
         return new
+
+    @property
+    def size(self) -> int:
+        """How many bounds there are."""
+        return sum(map(len, self.linear.values()))
 
     def groups(self) -> Iterable[Value]:
         if len(self.linear) == 1:
             return next(iter(self.linear.values())).keys()
         return dict.fromkeys(g for bounds in self.linear.values() for g in bounds)
+
+    def about(self, columns: tuple[str, ...], groups: Iterable[Value]) -> Iterator[GroupPromises]:
+        """What is said of these groups, if anything is.
+
+        >>> bounds = GroupBounds()
+        >>> _ = bounds.advance("ts", {"A": 5, "B": 5}, None)
+        >>> list(bounds.about(("link",), ["B", "C"]))
+        [GroupPromises(ts < 5, link = 'B')]
+        """
+        groups = list(groups)
+        for attribute, known in self.linear.items():
+            found = {group: known[group] for group in groups if group in known}
+            if found:
+                yield GroupPromises(columns, attribute, found)
 
     def corners(self, group: Value) -> Corners:
         """All that is said of one group."""
@@ -143,20 +173,38 @@ class GroupBounds:
     def drop_covered(self, everyone: Corners) -> None:
         """Forget what a promise about all rows implies."""
         if everyone.ended:
-            self.linear = {}
+            self.linear, self._risen, self._slowest = {}, {}, {}
             return
         for attribute, least in everyone.linear.items():
             known = self.linear.get(attribute)
-            if known is not None:
-                kept = {g: b for g, b in known.items() if b > least}
-                if kept:
-                    self.linear[attribute] = kept
-                else:
-                    del self.linear[attribute]
+            if known is None:
+                continue
+            if self._risen[attribute] * _FEW >= len(known):
+                self.linear[attribute] = known = {g: b for g, b in known.items() if b > least}
+                self._slowest.pop(attribute, None)
+            else:
+                self._drop_slowest(attribute, known, least)
+            self._risen[attribute] = 0
+            if not known:
+                del self.linear[attribute], self._risen[attribute]
+                self._slowest.pop(attribute, None)
+
+    def _drop_slowest(self, attribute: str, known: dict[Value, Bound], least: Bound) -> None:
+        """Forget groups up to the least, without a look at the others: a promise about all rows may come with every
+        row, and groups may be many."""
+        slowest = self._slowest.get(attribute)
+        if slowest is None:
+            slowest = self._slowest[attribute] = Slowest()
+            for group, bound in known.items():
+                slowest.enter(group, bound)
+        while (found := slowest.find(known.get)) is not None and found[1] <= least:
+            slowest.leave(found[0])
+            del known[found[0]]
 
     def copy(self) -> GroupBounds:
         out = GroupBounds()
         out.linear = {a: dict(bounds) for a, bounds in self.linear.items()}
+        out._risen = {a: len(bounds) for a, bounds in self.linear.items()}
         return out
 
     def __bool__(self) -> bool:

@@ -11,7 +11,7 @@ A group that is named has its own corners, every other group has the rest's. An 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import reduce
 
 from oop.punctuation.corners import Corner, Corners
@@ -98,7 +98,7 @@ class Grouping:
             return
         for entry in (self.rest, *self._entries.values()):
             for corner in [c for c in entry if everyone.covers(c)]:
-                _remove(entry, corner)
+                entry.remove(corner)
         self._entries = {v: c for v, c in self._entries.items() if c != self.rest}
 
     def items(self) -> Iterator[tuple[GroupPattern, Corners]]:
@@ -107,18 +107,18 @@ class Grouping:
         for value, entry in self.groups.items():
             yield Equal(value), entry
 
+    def about(self, values: Iterable[Value]) -> Iterator[tuple[GroupPattern, Corners]]:
+        """Those that speak of one of these groups."""
+        values = dict.fromkeys(values)
+        if self.rest and any(v not in self._entries for v in values):
+            yield NotIn(self._entries), self.rest
+        for value in values:
+            if value in self._entries or (self.flat and self.flat.corners(value)):
+                yield Equal(value), self.at(value)
+
     def copy(self) -> Grouping:
         out = Grouping()
         out.rest = self.rest.copy()
         out.flat = self.flat.copy()
         out._entries = {v: c.copy() for v, c in self._entries.items()}
         return out
-
-
-def _remove(corners: Corners, corner: Corner) -> None:
-    if not corner:
-        corners.ended = False
-    elif len(corner) == 1:
-        corners.linear.pop(next(iter(corner)))
-    else:
-        corners.joint.remove(dict(corner))

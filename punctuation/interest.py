@@ -178,17 +178,11 @@ class Gate:
                 self.held.advance(promise)  # so that what it implies need not be held any longer
             if self._take(promise):
                 yield promise
-        if rising and not self._names_rest:  # all that holds for a column's every group is known to
+        if rising and not self.held.names_rest:  # all that holds for a column's every group is known to
             yield from filter(self._take, (Punctuation(corner) for corner in self.held.all))
         elif rising and self.interests is not None:
             for columns in dict.fromkeys(i.by for i in self.interests if i.by is not None):
                 yield from filter(self._take, roll_up(self.held, columns).promises())
-
-    @property
-    def _names_rest(self) -> bool:
-        """Is something held of the groups that no promise names? If not, only what is known to hold for all rows does:
-        there may be other groups. Asked before all that is held is looked at."""
-        return bool(self.held.across.mixed) or any(grouping.rest for grouping in self.held.by.values())
 
     def helps(self, promise: Punctuation) -> bool:
         """Would it, by itself, change something for someone? If a bound does, so does every greater one."""

@@ -6,13 +6,13 @@ It is the half of a `Frontier` that is asked; how promises are taken in is in `f
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
 from oop.punctuation.corners import Corner, Corners
 from oop.punctuation.group_promises import GroupBounds
 from oop.punctuation.grouping import Grouping
-from oop.punctuation.patterns import Below, Bound, Equal, NotIn, Value, group_value
+from oop.punctuation.patterns import Below, Bound, Equal, GroupPattern, NotIn, Value, group_value
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.several_columns import OTHER, Cell, SeveralColumns
 
@@ -39,6 +39,16 @@ class Promised:
         return self.all.ended
 
     @property
+    def is_empty(self) -> bool:
+        """Has nothing been promised yet?
+
+        >>> from oop.punctuation import Frontier
+        >>> Frontier().is_empty, Frontier.of(Punctuation({"ts": 5}, {"link": "A"})).is_empty
+        (True, False)
+        """
+        return not (self.all or self.by or self.has_several)
+
+    @property
     def is_linear(self) -> bool:
         """No joint and no group-wise promise: the kind most streams need.
 
@@ -58,6 +68,30 @@ class Promised:
         True
         """
         return bool(self.across.mixed) or bool(self.across.cells)
+
+    @property
+    def names_rest(self) -> bool:
+        """Is something said of the groups that nobody names?
+
+        >>> from oop.punctuation import Frontier, not_in
+        >>> said = Punctuation({"ts": 9}, {"link": "A"}), Punctuation({"ts": 7}, {"link": not_in("A")})
+        >>> Frontier.of(said[0]).names_rest, Frontier.of(*said).names_rest
+        (False, True)
+        """
+        return bool(self.across.mixed) or any(grouping.rest for grouping in self.by.values())
+
+    def leaves_open(self, columns: Iterable[str]) -> bool:
+        """Is something said of groups of these columns, and nothing of those that nobody names? Then nothing follows
+        for all of them.
+
+        >>> from oop.punctuation import Frontier, not_in
+        >>> said = Punctuation({"ts": 9}, {"link": "A"}), Punctuation({"ts": 9}, {"link": not_in("A")})
+        >>> Frontier.of(said[0]).leaves_open(["link"]), Frontier.of(*said).leaves_open(["link"])
+        (True, False)
+        """
+        named = tuple(sorted(columns))
+        there = named[0] in self.by if len(named) == 1 else named in self.across.cells
+        return there and not self.names_rest
 
     @property
     def several(self) -> list[Punctuation]:
@@ -122,6 +156,29 @@ class Promised:
             return GroupBounds()
         return grouping.flat if grouping.is_flat else None
 
+    def kinds(self) -> set[tuple[str, ...]] | None:
+        """The columns by which groups are told apart, in alphabetical order where they are several; None: more is said
+        than of single groups.
+
+        >>> from oop.punctuation import Frontier
+        >>> Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A", "k": 1})).kinds()
+        {('k', 'link')}
+        """
+        return None if self.names_rest else {*((column,) for column in self.by), *self.across.cells}
+
+    def said_of(self, where: Mapping[str, Value]) -> Corners:
+        """What is said of just this group, beside what is said of all rows.
+
+        >>> from oop.punctuation import Frontier
+        >>> Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A"})).said_of({"link": "A"})
+        Corners({'ts': 9})
+        """
+        columns = tuple(sorted(where))
+        if len(columns) == 1:
+            return self.by[columns[0]].at(where[columns[0]]) if columns[0] in self.by else Corners()
+        group = tuple(where[c] for c in columns)
+        return self.across.cells[columns].corners(group) if columns in self.across.cells else Corners()
+
     def covers(self, promise: Punctuation) -> bool:
         """Is the promise implied? Decided cell by cell: each combination of named (or other) groups it speaks of.
 
@@ -138,6 +195,9 @@ class Promised:
             return True
         columns = {*promise.where, *self.group_columns()}
         names = sorted(columns)
+        known = all(isinstance(p, Equal | NotIn) for p in promise.where.values())
+        if known and not self._covers_cell(promise.below, {c: _other(promise.where.get(c)) for c in names}):
+            return False  # what nobody names need not be told apart: most promises that are new are told here
         cells = [self._cells(column, promise) for column in names]
         return all(
             self._covers_cell(promise.below, dict(zip(names, cell, strict=True))) for cell in itertools.product(*cells)
@@ -287,6 +347,11 @@ class Promised:
             bounds = ", ".join(f"{a} < {b}" for a, b in promise.below.items()) or "END"
             said.append(f"{groups}: {bounds}" if groups else bounds)
         return f"Frontier({'; '.join(said)})"
+
+
+def _other(pattern: GroupPattern | None) -> Value:
+    """A value of a group column that a promise speaks of, and no other promise if that can be."""
+    return pattern.value if isinstance(pattern, Equal) else OTHER
 
 
 def _point(promise: Punctuation) -> dict[str, Value]:

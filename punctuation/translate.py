@@ -123,15 +123,19 @@ def carry_least(
 
 
 def carry_promise(
-    promise: Punctuation, attributes: Mapping[str, Sequence[Image]], columns: Mapping[str, Sequence[str]]
+    promise: Punctuation,
+    attributes: Mapping[str, Sequence[Image]],
+    columns: Mapping[str, Sequence[str]],
+    among: Frontier | None = None,
 ) -> list[Punctuation] | None:
-    """What one promise adds behind a map; None when its group column goes, for then all groups together decide.
+    """What one promise adds behind a map; None when its group column goes, for then all groups together decide. It adds
+    nothing then if those ``among`` which it stands leave open what holds for the other groups.
 
     >>> carry_promise(Punctuation({"ts": 9}, {"link": "A"}), {"ts": [("t", None)]}, {"link": ["port"]})
     [Punctuation(t < 9, port = 'A')]
     """
     if not all(columns.get(c) for c in promise.where):
-        return None
+        return [] if among is not None and among.leaves_open(promise.where) else None
     return [
         Punctuation(corner, dict(zip(chosen, promise.where.values(), strict=True)))
         for chosen in itertools.product(*(columns[c] for c in promise.where))
@@ -140,7 +144,10 @@ def carry_promise(
 
 
 def carry_groups(
-    promises: GroupPromises, attributes: Mapping[str, Sequence[Image]], columns: Mapping[str, Sequence[str]]
+    promises: GroupPromises,
+    attributes: Mapping[str, Sequence[Image]],
+    columns: Mapping[str, Sequence[str]],
+    among: Frontier | None = None,
 ) -> list[GroupPromises] | None:
     """The same for promises about many groups.
 
@@ -148,7 +155,7 @@ def carry_groups(
     [GroupPromises(t < 9, port = 'A')]
     """
     if not all(columns.get(c) for c in promises.columns):
-        return None
+        return [] if among is not None and among.leaves_open(promises.columns) else None
     images = [promises.moved(name, function) for name, function in attributes.get(promises.attribute, ())]
     chosen = list(itertools.product(*(columns[c] for c in promises.columns)))
     return [image.renamed(names) for names in chosen for image in images if image.bounds]

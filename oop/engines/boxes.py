@@ -19,7 +19,7 @@ from oop.errors import OopError, PunctuationViolated
 from oop.operators.base import BATCH_ROWS, Couples, Element, Operator, Slices, Stateful, TakesTrains
 from oop.operators.batches import cut
 from oop.operators.bucket import WID_START
-from oop.operators.coverage import broken_promises
+from oop.operators.coverage import broken_promises, matching
 from oop.operators.input import InputOperator
 from oop.operators.marks import is_late, is_partial
 from oop.plan import Node
@@ -276,8 +276,9 @@ class Box:
         if is_partial(batch) and WID_START not in batch.schema.names:
             return  # panes: which windows they are of is for who merges them
         for promise, rows in broken_promises(self.frontier, batch):
-            row = batch.filter(pa.array(rows)).slice(0, 1).to_pylist()[0]
+            row = batch.filter(pa.array(rows)).slice(0, 1)
+            broken = next(p for p in one_by_one([promise]) if matching(p, row).all())
             raise PunctuationViolated(
-                f"{self.node.spec.describe()} put out {row} after it had promised {promise}",
+                f"{self.node.spec.describe()} put out {row.to_pylist()[0]} after it had promised {broken}",
                 hint="this is a bug in the operator: please report it with the plan and the input",
             )

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 from oop.errors import OopError, SchemaMismatch, UnknownColumn
 from oop.operators.expressions import Col, Expr, as_expr, col, greatest, if_else, least, lit
+from oop.operators.extremes import least_of_greatests
 from oop.operators.kinds import ordered, physical
+from tests.steps import Steps
 
 EXAMPLES = 300
 I64 = (-(2**63), 2**63 - 1)
@@ -536,3 +538,46 @@ def expressions(draw: st.DrawFn, kind: pa.DataType) -> Expr:
 
 def test_ordered_types() -> None:
     assert ordered(pa.date32()) and ordered(pa.duration("s")) and not ordered(pa.decimal128(5, 2))
+
+
+class TestMany:
+    """Expressions of very many terms, each in the next."""
+
+    SCHEMA = pa.schema({"ts": pa.int64(), "b": pa.int64()})
+
+    @staticmethod
+    def summed(terms: int, of: object) -> Expr:
+        found: Expr = col("ts")
+        for _ in range(terms):
+            found = found + of
+        return found
+
+    @pytest.mark.parametrize("of", [1, col("b")])
+    def test_what_is_asked_of_one_is_linear_in_its_terms(self, of: object) -> None:
+        def asked(terms: int) -> int:
+            expr = self.summed(terms, of)
+            with Steps() as steps:
+                assert expr.type(self.SCHEMA) == pa.int64()
+                assert expr.increasing_in(self.SCHEMA) == ("ts" if isinstance(of, int) else None)
+                assert least_of_greatests(expr, self.SCHEMA) == ([[expr]] if isinstance(of, int) else None)
+                assert expr.columns() == ({"ts"} if isinstance(of, int) else {"ts", "b"})
+            return steps.taken
+
+        assert asked(400) <= 4.1 * asked(100)
+
+    def test_it_may_have_more_terms_than_python_may_recurse(self) -> None:
+        expr = self.summed(5_000, 1)
+        other = pickle.loads(pickle.dumps(expr))
+        assert other.same(expr) and not other.same(self.summed(5_000, 2))
+        assert other.rename({"ts": "t"}).evaluate(pa.record_batch({"t": [1, 2]})).to_pylist() == [5_001, 5_002]
+        assert repr(expr) == "ts" + " + 1" * 5_000
+        both = col("b") == 3
+        for _ in range(3_000):
+            both = both & (col("ts") > 0)
+        assert both.fixed() == {"b": 3}
+
+    def test_a_part_that_stands_in_many_places_is_computed_once(self) -> None:
+        expr: Expr = col("b")
+        for _ in range(60):
+            expr = expr + expr - expr
+        assert expr.evaluate(pa.record_batch({"b": [7]})).to_pylist() == [7]
