@@ -20,9 +20,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from oop.punctuation.frontier import Frontier
-from oop.punctuation.group_promises import GroupPromises, Promise
+from oop.punctuation.group_promises import GroupPromises, Promise, expanded
 from oop.punctuation.patterns import Bound, Value
 from oop.punctuation.promise import Punctuation
+from oop.punctuation.ranges import is_ranged
 from oop.punctuation.translate import Image, carry, carry_groups, carry_promise, roll_up
 
 Step = Callable[[Bound], Bound | None]
@@ -61,12 +62,15 @@ class Interest:
         return self.by is None or self.by.issuperset(columns)
 
     def rolls_up(self, promise: Punctuation) -> bool:
-        """Does it help only together with those about the other groups?"""
-        return not self.keeps(promise) and promise.below.keys() <= self.uses.keys()
+        """Does it help only together with those about the other groups? Ranges do not tell all groups."""
+        return not self.keeps(promise) and promise.below.keys() <= self.uses.keys() and not is_ranged(promise)
 
     def images(self, promise: Punctuation) -> list[Punctuation]:
-        """What the consumer makes of a promise."""
-        return (carry_promise(promise, self.uses, _same(promise.where)) or []) if self.keeps(promise) else []
+        """What the consumer makes of a promise. A range helps who tells its values apart, or uses its attribute."""
+        told = promise.where if self.by is None else [c for c in promise.where if c in self.by]
+        if len(told) < len(promise.where) and not is_ranged(promise):
+            return []
+        return carry_promise(promise, self.uses, _same(told)) or []
 
     def images_of(self, promises: GroupPromises) -> list[GroupPromises]:
         """The same for promises about many groups."""
@@ -80,7 +84,12 @@ class Interest:
 
     def part(self, frontier: Frontier) -> Frontier:
         """The promises that it uses, rolled up, as they are."""
-        return carry(frontier, {a: [(a, None)] for a in self.uses}, _same(self._columns(frontier)))
+        others = frontier.without_ranges() if frontier.ranges else frontier
+        part = carry(others, {a: [(a, None)] for a in self.uses}, _same(self._columns(frontier)))
+        for promise in frontier.ranges:
+            if self.images(promise):
+                part.advance(promise)
+        return part
 
     def before(self, attributes: Mapping[str, Sequence[Image]], columns: Mapping[str, Sequence[str]]) -> Interest:
         """The same in front of a map, given as for `carry`.
@@ -159,7 +168,7 @@ class Gate:
     def through(self, promises: Iterable[Promise]) -> Iterator[Promise]:
         """What leaves when these have come."""
         rising = False
-        for promise in promises:
+        for promise in expanded(promises):
             if isinstance(promise, GroupPromises):
                 rising |= self._holds(promise)
                 new = self._take_groups(promise)

@@ -16,6 +16,7 @@ from oop.errors import OopError
 from oop.operators.times import show_duration
 from oop.punctuation import Equal, GroupPromises, Punctuation
 from oop.punctuation.patterns import Bound, Value
+from oop.punctuation.ranges import is_ranged
 
 _GROUPS = 1_024  # stamps by group; when there are more, those of groups that no promise names any more go
 
@@ -46,6 +47,8 @@ class Stamps:
 
     def note(self, promise: Punctuation) -> None:
         groups = [(c, p.value) for c, p in promise.where.items() if isinstance(p, Equal)]
+        if is_ranged(promise):
+            return  # neither a group nor all rows are further than before
         if not groups:
             self.all = self.now()
             return
