@@ -29,6 +29,7 @@ from oop.operators.alignment import broadcast, exact, natural
 from oop.operators.fluent import ATOM, Fluent, call_text, symbol
 from oop.operators.functions import FUNCTIONS
 from oop.operators.kinds import ordered
+from oop.operators.limits import TURNED, Limits, both_limits, limits_of
 from oop.operators.monotone import bound_through, increases_in
 
 
@@ -100,6 +101,14 @@ class Expr(Fluent):
 
         >>> ((col("link") == "A") & (col("len") > 40)).fixed()
         {'link': 'A'}
+        """
+        return {}
+
+    def limits(self) -> Limits:
+        """From where and up to where columns of numbers are in every row that passes this filter.
+
+        >>> ((col("k") >= 10) & (col("k") < 20) & (col("link") == "A")).limits()
+        {'k': (10, 20)}
         """
         return {}
 
@@ -204,6 +213,15 @@ class Call(Expr):
             for column, constant in (self.args, self.args[::-1]):
                 if isinstance(column, Col) and isinstance(constant, Lit) and exact(constant.value):
                     return {column.name: constant.value}
+        return {}
+
+    def limits(self) -> Limits:
+        if self.function == "and":
+            return both_limits(self.args[0].limits(), self.args[1].limits())
+        if self.function in TURNED:
+            for column, constant, function in ((*self.args, self.function), (*self.args[::-1], TURNED[self.function])):
+                if isinstance(column, Col) and isinstance(constant, Lit):
+                    return limits_of(column.name, function, constant.value)
         return {}
 
     def increasing_in(self, schema: pa.Schema) -> str | None:

@@ -1,7 +1,8 @@
 """Filter: the rows for which a predicate is true; promises pass (paper 004, section 5.4).
 
 A predicate that is null drops the row, as in SQL. A filter that fixes a group (``link == 'A'``) turns that group's
-bound into one for all of its output.
+bound into one for all of its output; so does one that keeps an attribute within a range (``10 <= k < 20``) with what is
+promised about that range.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch, WrongArgument
 from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.expressions import Expr
+from oop.operators.limits import ranges_of
 from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
+from oop.punctuation.patterns import Range
 from oop.punctuation.translate import restrict
 
 
@@ -30,12 +33,19 @@ class Filter(Spec):
         return inputs[0]
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return restrict(frontiers[0], self.predicate.fixed())
+        return restrict(frontiers[0], self.predicate.fixed(), self._within(inputs[0]))
+
+    def _within(self, schema: pa.Schema) -> dict[str, Range]:
+        """The ranges that it keeps columns within."""
+        return ranges_of(self.predicate.limits(), schema)
 
     def translate_promise(
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
-        return None if self.predicate.fixed().keys() & punct.where.keys() else [punct]
+        if not punct.where:
+            return [punct]
+        known = self.predicate.fixed().keys() | self._within(inputs[0]).keys()
+        return None if known & punct.where.keys() else [punct]
 
     def translate_groups(
         self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
@@ -46,7 +56,8 @@ class Filter(Spec):
         return [None if wanted is None else wanted | self.predicate.columns()]
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[i.also_by(self.predicate.fixed()) for i in wanted]]
+        within = self._within(inputs[0])
+        return [[i.also_by(self.predicate.fixed()).also_ranges(within) for i in wanted]]
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return FilterOperator(self, inputs)

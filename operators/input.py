@@ -88,6 +88,8 @@ class Input(Spec):
                         frontier.advance(Punctuation({name: bound + ahead}, {policy.by: value}))
                 if policy.promises_rest and not isinstance(policy, AtEnd):
                     frontier.advance(Punctuation({name: bound}))
+            if isinstance(policy, Punctuated) and policy.by is not None:
+                frontier.advance(Punctuation({}, {policy.by: _SOME}))  # that no row of a group comes, whatever its time
             if isinstance(policy, Punctuated) and policy.on and len(policy.on) > 1:
                 frontier.advance(Punctuation(dict.fromkeys(policy.on, bound + ahead)))
         return frontier
@@ -98,6 +100,9 @@ class Input(Spec):
     def describe(self) -> str:
         numbers = "   rows numbered" if self.numbers else ""
         return f"Source {self.source}   {self.text or 'no promises'}   late: {self.late}{numbers}"
+
+
+_SOME = object()  # a group that no filter fixes
 
 
 class InputOperator:

@@ -17,11 +17,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from oop.punctuation.frontier import Frontier
 from oop.punctuation.group_promises import GroupPromises, Promise, expanded
-from oop.punctuation.patterns import Bound, Value
+from oop.punctuation.patterns import Bound, Range, Value
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.ranges import is_ranged
 from oop.punctuation.translate import Image, carry, carry_groups, carry_promise, roll_up
@@ -32,19 +32,22 @@ Step = Callable[[Bound], Bound | None]
 @dataclass(frozen=True, init=False)
 class Interest:
     """``uses`` says where an attribute's bounds go; bounds on several attributes together (joint promises) help if all
-    of them are used. ``by`` are the columns whose groups are told apart (None: all).
+    of them are used. ``by`` are the columns whose groups are told apart (None: all), ``ranges`` those of which only
+    ranges of values are.
 
     Given names, the bounds of each help as they are; a name with a ``step`` helps when the step of its bound grows.
     """
 
     uses: Mapping[str, Sequence[Image]]
     by: frozenset[str] | None
+    ranges: frozenset[str] = field(default=frozenset(), repr=False)
 
     def __init__(
         self,
         attributes: str | Iterable[str] | Mapping[str, Sequence[Image]],
         step: Step | None = None,
         by: Iterable[str] | None = None,
+        ranges: Iterable[str] = (),
     ) -> None:
         if isinstance(attributes, str):
             attributes = {attributes: [(attributes, step)]}
@@ -52,10 +55,14 @@ class Interest:
             attributes = {a: [(a, None)] for a in attributes}
         object.__setattr__(self, "uses", attributes)
         object.__setattr__(self, "by", None if by is None else frozenset(by))
+        object.__setattr__(self, "ranges", frozenset(ranges))
 
     def keeps(self, promise: Punctuation) -> bool:
         """Are its groups told apart?"""
-        return self.tells_apart(promise.where)
+        by, ranges = self.by, self.ranges
+        if by is None or by.issuperset(promise.where):
+            return True
+        return all(c in by or (c in ranges and isinstance(p, Range)) for c, p in promise.where.items())
 
     def tells_apart(self, columns: Iterable[str]) -> bool:
         """Are groups of these columns told apart?"""
@@ -66,11 +73,8 @@ class Interest:
         return not self.keeps(promise) and promise.below.keys() <= self.uses.keys() and not is_ranged(promise)
 
     def images(self, promise: Punctuation) -> list[Punctuation]:
-        """What the consumer makes of a promise. A range helps who tells its values apart, or uses its attribute."""
-        told = promise.where if self.by is None else [c for c in promise.where if c in self.by]
-        if len(told) < len(promise.where) and not is_ranged(promise):
-            return []
-        return carry_promise(promise, self.uses, _same(told)) or []
+        """What the consumer makes of a promise."""
+        return (carry_promise(promise, self.uses, _same(promise.where)) or []) if self.keeps(promise) else []
 
     def images_of(self, promises: GroupPromises) -> list[GroupPromises]:
         """The same for promises about many groups."""
@@ -102,11 +106,19 @@ class Interest:
             for a, images in attributes.items()
         }
         by = [c for c, names in columns.items() if self.by is None or self.by.intersection(names)]
-        return Interest({a: images for a, images in uses.items() if images}, by=by)
+        ranges = {c for c, names in columns.items() if self.ranges.intersection(names)}
+        for a, images in attributes.items():
+            if any(hasattr(f, "lower") and (self.by is None or to in self.by | self.ranges) for to, f in images):
+                ranges.add(a)
+        return Interest({a: images for a, images in uses.items() if images}, by=by, ranges=ranges)
 
     def also_by(self, columns: Iterable[str]) -> Interest:
         """The same, with the groups of these columns told apart too."""
-        return Interest(self.uses, by=None if self.by is None else self.by.union(columns))
+        return Interest(self.uses, by=None if self.by is None else self.by.union(columns), ranges=self.ranges)
+
+    def also_ranges(self, columns: Iterable[str]) -> Interest:
+        """The same, with ranges of these columns told apart too."""
+        return Interest(self.uses, by=self.by, ranges=self.ranges.union(columns))
 
     def new_bounds(self, known: Frontier, attribute: str, bound: Bound) -> list[tuple[str, Bound]]:
         """What is new in the image of a bound on one attribute, for all rows: the path of linear promises."""
@@ -258,3 +270,10 @@ class _Then:
     def __call__(self, bound: Bound) -> Bound | None:
         moved = self.first(bound)
         return moved if moved is None or math.isinf(moved) else self.second(moved)
+
+    def lower(self, low: Bound) -> Bound | None:
+        """For ranges, where both let them pass."""
+        steps = [getattr(step, "lower", None) for step in (self.first, self.second)]
+        if None in steps or (moved := steps[0](low)) is None:
+            return None
+        return steps[1](moved)

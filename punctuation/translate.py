@@ -17,7 +17,7 @@ from typing import Protocol
 from oop.punctuation.corners import Corner
 from oop.punctuation.frontier import Frontier
 from oop.punctuation.group_promises import GroupPromises
-from oop.punctuation.patterns import Bound, GroupPattern, NotIn, Range, Value, group_value
+from oop.punctuation.patterns import Bound, GroupPattern, NotIn, Range, Value, contains, group_value
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.ranges import is_ranged
 from oop.punctuation.several_columns import OTHER
@@ -29,6 +29,9 @@ A row below the image of a bound must be below the bound: so it is for every arg
 function that also says by ``lower`` from which value on a row cannot come from below the range (see `Raises`)."""
 
 
+_ANY: Mapping[str, Range] = {}
+
+
 class Raises(Protocol):
     """An increasing function of one attribute that ranges cross."""
 
@@ -38,12 +41,15 @@ class Raises(Protocol):
         """A value such that whatever is at least that comes from an attribute that is at least ``low``."""
 
 
-def restrict(frontier: Frontier, fixed: Mapping[str, Value]) -> Frontier:
-    """A filter that fixes a group (``link == 'A'``) turns that group's bound into a linear one.
+def restrict(frontier: Frontier, fixed: Mapping[str, Value], within: Mapping[str, Range] = _ANY) -> Frontier:
+    """A filter that fixes a group (``link == 'A'``) turns that group's bound into a linear one, and so does one that
+    keeps an attribute ``within`` a range with what is promised about that range.
 
     >>> f = Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A"}))
     >>> restrict(f, {"link": "A"})
     Frontier(ts < 9)
+    >>> restrict(Frontier.of(Punctuation({"k": 20, "ts": 5}, above={"k": 10})), {}, {"k": Range(12, 15)})
+    Frontier(ts < 5)
     """
     fixed = {c: group_value(v) for c, v in fixed.items()}
     out = Frontier()
@@ -59,8 +65,14 @@ def restrict(frontier: Frontier, fixed: Mapping[str, Value]) -> Frontier:
     for promise in frontier.several:
         here = {c: p for c, p in promise.where.items() if c in fixed}
         if all(p.matches(fixed[c]) for c, p in here.items()):
-            out.advance(Punctuation(promise.below, {c: p for c, p in promise.where.items() if c not in here}))
+            left = {c: p for c, p in promise.where.items() if c not in here and not _all_within(p, within.get(c))}
+            out.advance(Punctuation(promise.below, left))
     return out
+
+
+def _all_within(pattern: GroupPattern, values: Range | None) -> bool:
+    """Are the values that a filter lets pass all in a range?"""
+    return values is not None and isinstance(pattern, Range) and contains(pattern, values)
 
 
 def roll_up(frontier: Frontier, columns: Container[str]) -> Frontier:
@@ -165,7 +177,8 @@ def carry_promise(
 def _carry_ranged(
     promise: Punctuation, attributes: Mapping[str, Sequence[Image]], columns: Mapping[str, Sequence[str]]
 ) -> list[Punctuation]:
-    """A range goes where its column goes, and where an increasing function of it does; if neither, it is lost."""
+    """A range goes where its column goes, as its values would as groups, and where a function says so; if neither, it is
+    lost: what an attribute's bounds become need not hold between two bounds (an open session began before them)."""
     choices = []
     for column, pattern in promise.where.items():
         images: dict[str, GroupPattern] = dict.fromkeys(columns.get(column, ()), pattern)
@@ -185,10 +198,10 @@ def _carry_ranged(
 
 
 def _carry_range(pattern: Range, function: Callable[[Bound], Bound | None] | None) -> Range | None:
-    if function is None:
-        return pattern
     lower = getattr(function, "lower", None)
-    low = pattern.low if math.isinf(pattern.low) else lower(pattern.low) if lower is not None else None
+    if function is None or lower is None:
+        return None
+    low = pattern.low if math.isinf(pattern.low) else lower(pattern.low)
     if low is None or pattern.high is None:
         return None if low is None else Range(low)
     high = pattern.high if math.isinf(pattern.high) else function(pattern.high)
