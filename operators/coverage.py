@@ -194,10 +194,10 @@ def _matches_group(batch: pa.RecordBatch, name: str, pattern: GroupPattern) -> n
         return np.full(batch.num_rows, pattern.matches(None))
     if isinstance(pattern, Range):
         valid, values = _values(batch.column(name))
-        inside = valid & ~_below(values, pattern.low) & ~np.isnan(values)
+        inside: np.ndarray = valid & ~_below(values, pattern.low) & ~np.isnan(values)
         return inside if pattern.high is None else inside & _below(values, pattern.high)
-    codes, values = encode(batch.column(name))
-    return np.array([pattern.matches(v) for v in values], bool)[codes]
+    codes, groups = encode(batch.column(name))
+    return np.array([pattern.matches(v) for v in groups], bool)[codes]
 
 
 def _values(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:

@@ -219,9 +219,11 @@ class Call(Expr):
         if self.function == "and":
             return both_limits(self.args[0].limits(), self.args[1].limits())
         if self.function in TURNED:
-            for column, constant, function in ((*self.args, self.function), (*self.args[::-1], TURNED[self.function])):
-                if isinstance(column, Col) and isinstance(constant, Lit):
-                    return limits_of(column.name, function, constant.value)
+            left, right = self.args
+            if isinstance(left, Col) and isinstance(right, Lit):
+                return limits_of(left.name, self.function, right.value)
+            if isinstance(right, Col) and isinstance(left, Lit):
+                return limits_of(right.name, TURNED[self.function], left.value)
         return {}
 
     def increasing_in(self, schema: pa.Schema) -> str | None:

@@ -1,8 +1,9 @@
 """Project (select) and map (with_columns): new columns from expressions (paper 004, section 5.4).
 
-A bound crosses increasing functions only, and so does a range; ``=`` crosses columns that pass as they are. When a group column goes, what
-is left of its promises is the minimum over all groups and the rest. The greatest of several columns is below v as soon
-as a promise, joint or about one of them, has no bound under v; the least as soon as each is (section 7).
+A bound crosses increasing functions only, and so does a range; ``=`` crosses columns that pass as they are. When a
+group column goes, what is left of its promises is the minimum over all groups and the rest. The greatest of several
+columns is below v as soon as a promise, joint or about one of them, has no bound under v; the least as soon as each is
+(section 7).
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from typing import Any
 
 from oop.punctuation.group_promises import GroupPromises, Promise
 from oop.punctuation.grouping import Grouping
-from oop.punctuation.patterns import Bound, Range, Value
+from oop.punctuation.patterns import Bound, Equal, NotIn, Range, Value
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.promised import Promised
 from oop.punctuation.ranges import is_ranged, merged, reaches, swallows, without
@@ -107,7 +107,7 @@ class Frontier(Promised):
             return self.advance_groups(one) is not None
         elif promise.has_list:
             many = GroupPromises.listed(promise)
-            return self.advance_groups(many) is not None if many else any([self.advance(p) for p in promise.each()])
+            return self.advance_groups(many) is not None if many else sum(map(self.advance, promise.each())) > 0
         elif not promise.is_end and self.covers(promise):  # the end is more than that no row is left: it is known
             return False
         else:
@@ -125,6 +125,7 @@ class Frontier(Promised):
             self._fold()
         elif len(promise.where) == 1:
             ((column, pattern),) = promise.where.items()
+            assert isinstance(pattern, Equal | NotIn)  # lists and ranges have been taken care of
             self.by.setdefault(column, Grouping()).add(pattern, promise.below)
             self._fold()
         else:
@@ -161,8 +162,7 @@ class Frontier(Promised):
             self._lift(other)
 
     def take_lifted(self) -> list[Punctuation]:
-        """What ranges have become since it was asked last, together with each other and with bounds: promises that it
-        was not told as such, though what it was told implies them.
+        """What ranges have become since it was asked last, together with each other and with bounds.
 
         >>> f = Frontier.of(Punctuation({"k": 10}), Punctuation(above={"k": 10}, below={"k": 20}))
         >>> f.take_lifted(), f.take_lifted(), f

@@ -273,7 +273,8 @@ class _Then:
 
     def lower(self, low: Bound) -> Bound | None:
         """For ranges, where both let them pass."""
-        steps = [getattr(step, "lower", None) for step in (self.first, self.second)]
-        if None in steps or (moved := steps[0](low)) is None:
-            return None
-        return steps[1](moved)
+        moved: Bound | None = low
+        for step in (self.first, self.second):
+            lower = getattr(step, "lower", None)
+            moved = None if lower is None or moved is None else lower(moved)
+        return moved

@@ -148,6 +148,7 @@ class Range:
         return f">= {self.low}" if self.high is None else f"in [{self.low}, {self.high})"
 
 
+SingleGroups = Equal | NotIn  # what a frontier keeps of groups: it takes a list apart
 GroupPattern = Equal | NotIn | In | Range
 Pattern = Below | Equal | NotIn | In | Range
 
@@ -193,7 +194,9 @@ def contains(outer: Pattern, inner: Pattern) -> bool:
         return False
     low, high = _span(inner)
     least, most = _span(outer)
-    return (least is None or (low is not None and least <= low)) and (most is None or (high is not None and high <= most))
+    return (least is None or (low is not None and least <= low)) and (
+        most is None or (high is not None and high <= most)
+    )
 
 
 def _span(pattern: Below | Range) -> tuple[Bound | None, Bound | None]:

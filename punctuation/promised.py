@@ -12,9 +12,9 @@ from functools import reduce
 from oop.punctuation.corners import Corner, Corners
 from oop.punctuation.group_promises import GroupBounds
 from oop.punctuation.grouping import Grouping
-from oop.punctuation.patterns import Below, Bound, Equal, NotIn, Range, Value, group_value
+from oop.punctuation.patterns import Below, Bound, Equal, Value, group_value
 from oop.punctuation.promise import Punctuation
-from oop.punctuation.ranges import atoms_in, given, named_in, point_of, says, span_of
+from oop.punctuation.ranges import given, named_in, point_of, says, told_apart
 from oop.punctuation.several_columns import OTHER, Cell, SeveralColumns
 
 
@@ -137,13 +137,18 @@ class Promised:
             return True
         if promise.has_list:
             return all(map(self.covers, promise.each()))
-        if not promise.where and not self.ranges and not self.across.mixed and not any(g.rest for g in self.by.values()):
+        if (
+            not promise.where
+            and not self.ranges
+            and not self.across.mixed
+            and not any(g.rest for g in self.by.values())
+        ):
             return False  # of a group that nobody names nothing else is said
         if self._covers_group(promise):
             return True
         columns = {*promise.where, *self.group_columns()}
         names = sorted(columns)
-        cells = [self._cells(column, promise) for column in names]
+        cells = [told_apart(self, column, promise) for column in names]
         return all(
             self._covers_cell(promise.below, dict(zip(names, cell, strict=True))) for cell in itertools.product(*cells)
         )
@@ -156,31 +161,6 @@ class Promised:
         if not isinstance(pattern, Equal) or column not in self.by or column in promise.below:
             return False
         return self.by[column].at(pattern.value).covers(promise.below, {column: pattern.value})
-
-    def _cells(self, column: str, promise: Punctuation) -> list[Value]:
-        """The values of a group column that must be told apart, among those the promise speaks of. Where there are
-        ranges of it, numbers that nobody names are told apart too: between any two bounds they are one cell."""
-        pattern = promise.where.get(column)
-        if isinstance(pattern, Equal):
-            return [pattern.value]
-        named = self.named(column)
-        if isinstance(pattern, NotIn):
-            named -= pattern.values
-        if isinstance(pattern, Range):
-            return [*atoms_in(pattern, self._cuts(column, promise)), *filter(pattern.may_match, named)]
-        if not any(isinstance(r.where.get(column), Range) for r in self.ranges):
-            return [OTHER, *named]
-        numbers = atoms_in(None, {*self._cuts(column, promise), *span_of(promise, column)})
-        return [*numbers, *named] if column in promise.below else [OTHER, *numbers, *named]
-
-    def _cuts(self, column: str, promise: Punctuation) -> set[Bound]:
-        """The bounds on an attribute, among what may be said of the promise's groups."""
-        found = [self.all]
-        for by, grouping in self.by.items():
-            pattern = promise.where.get(by)
-            found += [grouping.at(pattern.value)] if isinstance(pattern, Equal) else (c for _, c in grouping.items())
-        cuts = {corner[column] for corners in found for corner in corners if column in corner}
-        return cuts.union(*(span_of(p, column) for p in self.several))
 
     def named(self, column: str) -> set[Value]:
         """The groups of a column that some promise names.
@@ -314,4 +294,3 @@ class Promised:
             bounds = ", ".join(f"{a} < {b}" for a, b in promise.below.items()) or "END"
             said.append(f"{groups}: {bounds}" if groups else bounds)
         return f"Frontier({'; '.join(said)})"
-

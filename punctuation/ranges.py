@@ -13,11 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from oop.punctuation.corners import Corners
 from oop.punctuation.patterns import Bound, Equal, NotIn, Range, Value
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.several_columns import OTHER, Cell
+
+if TYPE_CHECKING:
+    from oop.punctuation.promised import Promised
 
 
 class Atom:
@@ -47,6 +51,33 @@ def atoms_in(pattern: Range | None, cuts: Iterable[Bound]) -> list[Atom]:
     return [Atom(a, b) for a, b in zip(starts, [*starts[1:], high], strict=True)]
 
 
+def told_apart(promised: Promised, column: str, promise: Punctuation) -> list[Value]:
+    """The values of a group column that must be told apart, among those that a promise speaks of. Where there are
+    ranges of it, numbers that nobody names are told apart too: between any two bounds they are one cell."""
+    pattern = promise.where.get(column)
+    if isinstance(pattern, Equal):
+        return [pattern.value]
+    named = promised.named(column)
+    if isinstance(pattern, NotIn):
+        named -= pattern.values
+    if isinstance(pattern, Range):
+        return [*atoms_in(pattern, _cuts(promised, column, promise)), *filter(pattern.may_match, named)]
+    if not any(isinstance(r.where.get(column), Range) for r in promised.ranges):
+        return [OTHER, *named]
+    numbers = atoms_in(None, _cuts(promised, column, promise))
+    return [*numbers, *named] if column in promise.below else [OTHER, *numbers, *named]
+
+
+def _cuts(promised: Promised, column: str, promise: Punctuation) -> set[Bound]:
+    """The bounds on a column that there are, of the groups that a promise speaks of."""
+    found = [promised.all]
+    for by, g in promised.by.items():
+        pattern = promise.where.get(by)
+        found += [g.at(pattern.value)] if isinstance(pattern, Equal) else (corners for _, corners in g.items())
+    cuts = {corner[column] for corners in found for corner in corners if column in corner}
+    return cuts.union(*(_span(p, column) for p in (*promised.several, promise)))
+
+
 def is_ranged(promise: Punctuation) -> bool:
     """Does it have a range?"""
     return any(isinstance(p, Range) for p in promise.where.values())
@@ -61,7 +92,7 @@ def point_of(promise: Punctuation) -> dict[str, Value]:
     }
 
 
-def span_of(promise: Punctuation, column: str) -> list[Bound]:
+def _span(promise: Punctuation, column: str) -> list[Bound]:
     """The bounds that a promise has on a column."""
     pattern = promise.where.get(column)
     ends = [pattern.low, pattern.high] if isinstance(pattern, Range) else [promise.below.get(column)]
@@ -140,7 +171,7 @@ def without(promise: Punctuation, column: str, bound: Bound) -> Punctuation:
 
 
 def swallows(promise: Punctuation, other: Punctuation) -> bool:
-    """Does it imply one with a range, and say as much of it to whoever takes the range for a group? A bound does not."""
+    """Does it imply one with a range, and is it as much to whoever takes a range for groups? A bound on it is not."""
     return promise.covers(other) and not any(isinstance(other.where.get(c), Range) for c in promise.below)
 
 

@@ -177,8 +177,8 @@ def carry_promise(
 def _carry_ranged(
     promise: Punctuation, attributes: Mapping[str, Sequence[Image]], columns: Mapping[str, Sequence[str]]
 ) -> list[Punctuation]:
-    """A range goes where its column goes, as its values would as groups, and where a function says so; if neither, it is
-    lost: what an attribute's bounds become need not hold between two bounds (an open session began before them)."""
+    """A range goes where its column goes, as its values would as groups, and where a function says so; if neither, it
+    is lost: what an attribute's bounds become need not hold between two bounds (an open session began before them)."""
     choices = []
     for column, pattern in promise.where.items():
         images: dict[str, GroupPattern] = dict.fromkeys(columns.get(column, ()), pattern)

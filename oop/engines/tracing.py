@@ -178,6 +178,7 @@ def _only(known: Frontier, where: Mapping[str, GroupPattern]) -> Frontier:
     if not where:
         return known
     ((column, pattern),) = where.items()
+    assert isinstance(pattern, Equal | NotIn)  # held groups are named one by one
     others = [NotIn([pattern.value])] if isinstance(pattern, Equal) else [Equal(v) for v in pattern.values]
     own = known.at({column: _some(pattern)})
     return Frontier.of(*(Punctuation({}, {column: o}) for o in others), *(Punctuation(c, where) for c in own))

@@ -118,7 +118,9 @@ def some_list_or_range(rng: random.Random, bound: float, right: bool) -> oop.Pun
     below: dict[str, Any] = {"ts": bound + rng.randint(0, 9)} if rng.random() < 0.8 else {}
     where: dict[str, Any] = {}
     above: dict[str, Any] = {}
-    kind = rng.choice(["links", "ks", "links and ks", "range of k", "range of k", "range of v", "range of x", "range of ts"])
+    kind = rng.choice(
+        ["links", "ks", "links and ks", "range of k", "range of k", "range of v", "range of x", "range of ts"]
+    )
     if "links" in kind:
         where["link"] = rng.choice([["A", "B"], ["C", None], LINKS])
     if "ks" in kind:

@@ -179,9 +179,7 @@ def test_bound_is_the_greatest_that_holds_in_a_range(said, groups, value):
     """Of rows with a known value of an attribute, that is in some ranges and below some bounds."""
     said = [p for p in said if "ts_right" not in p.where]  # no ranges of the attribute that is asked about
     covered, where = model.late(said), {**groups, "ts": value}
-    holds = [
-        b for b in model.BOUNDS if not model.rows_with(where) & model.rows_below({"ts_right": b}) & ~covered
-    ]
+    holds = [b for b in model.BOUNDS if not model.rows_with(where) & model.rows_below({"ts_right": b}) & ~covered]
     assert Frontier.of(*said).bound("ts_right", where) == max(holds, default=None)
 
 
