@@ -69,13 +69,24 @@ def told_apart(promised: Promised, column: str, promise: Punctuation) -> list[Va
 
 
 def _cuts(promised: Promised, column: str, promise: Punctuation) -> set[Bound]:
-    """The bounds on a column that there are, of the groups that a promise speaks of."""
+    """The bounds on a column that there are. Of many groups only those are looked at that the promise speaks of."""
+    point = point_of(promise)
     found = [promised.all]
-    for by, g in promised.by.items():
-        pattern = promise.where.get(by)
-        found += [g.at(pattern.value)] if isinstance(pattern, Equal) else (corners for _, corners in g.items())
-    cuts = {corner[column] for corners in found for corner in corners if column in corner}
-    return cuts.union(*(_span(p, column) for p in (*promised.several, promise)))
+    cuts: set[Bound] = set()
+    for by, grouping in promised.by.items():
+        if by in point:
+            found.append(grouping.at(point[by]))
+        elif grouping.flat:
+            cuts.update(grouping.flat.linear.get(column, {}).values())
+        else:
+            found += (corners for _, corners in grouping.items())
+    for columns, bounds in promised.across.cells.items():
+        if all(c in point for c in columns):
+            found.append(bounds.corners(tuple(point[c] for c in columns)))
+        else:
+            cuts.update(bounds.linear.get(column, {}).values())
+    cuts.update(corner[column] for corners in found for corner in corners if column in corner)
+    return cuts.union(*(_span(p, column) for p in (*promised.across.mixed, *promised.ranges, promise)))
 
 
 def is_ranged(promise: Punctuation) -> bool:

@@ -168,7 +168,7 @@ def test_groups_beside_a_range_do_not_look_at_each_other(monkeypatch):
 
     def steps(groups, range_of):
         nonlocal looked
-        frontier, looked = oop.Frontier.of(oop.Punctuation(above={range_of: 3})), 0
+        frontier, looked = oop.Frontier.of(oop.Punctuation(above={range_of: 7})), 0
         for group in range(groups):
             assert frontier.advance(oop.Punctuation({"ts": 5}, {"link": group, "port": group}))
             assert frontier.advance(oop.Punctuation({"ts": 6}, {"link": group, "port": group}))
