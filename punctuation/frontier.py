@@ -39,7 +39,7 @@ from oop.punctuation.grouping import Grouping
 from oop.punctuation.patterns import Bound, Equal, NotIn, Range, Value
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.promised import Promised
-from oop.punctuation.ranges import is_ranged, merged, reaches, swallows, without
+from oop.punctuation.ranges import is_ranged, merged, noted, reaches, swallows, without
 
 
 class Frontier(Promised):
@@ -119,17 +119,16 @@ class Frontier(Promised):
         if is_ranged(promise):
             self._keep_range(promise)
             return
-        if not promise.where:
-            self.all.add(promise.below)
-            self._drop_covered()
-            self._fold()
-        elif len(promise.where) == 1:
-            ((column, pattern),) = promise.where.items()
-            assert isinstance(pattern, Equal | NotIn)  # lists and ranges have been taken care of
-            self.by.setdefault(column, Grouping()).add(pattern, promise.below)
-            self._fold()
-        else:
+        if len(promise.where) > 1:
             self.across.add(promise)
+        else:
+            for column, pattern in promise.where.items():
+                assert isinstance(pattern, Equal | NotIn)  # lists and ranges have been taken care of
+                self.by.setdefault(column, Grouping()).add(pattern, promise.below)
+            if not promise.where:
+                self.all.add(promise.below)
+                self._drop_covered()
+            self._fold()
         if self.ranges:
             self._settle(promise)
 
@@ -140,7 +139,7 @@ class Frontier(Promised):
             other, grown = touched
             self.ranges.remove(other)
         if grown != promise:
-            self.lifted.append(grown)
+            self.lifted = noted(self.lifted, grown)
         self.ranges = [r for r in self.ranges if not swallows(grown, r)]
         self.ranges.append(grown)
         self._lift(grown)
@@ -152,7 +151,7 @@ class Frontier(Promised):
             if isinstance(pattern, Range) and pattern.high is not None:
                 lifted = without(promise, column, pattern.high)
                 if not self.without_ranges().covers(lifted) and self.covers(lifted):
-                    self.lifted.append(lifted)
+                    self.lifted = noted(self.lifted, lifted)
                     self._keep(lifted)
 
     def _settle(self, promise: Punctuation) -> None:

@@ -190,3 +190,8 @@ def reaches(promise: Punctuation, other: Punctuation) -> bool:
     """Does it have a bound at or behind which a range of the other begins?"""
     bounds = promise.below
     return any(isinstance(p, Range) and c in bounds and bounds[c] >= p.low for c, p in other.where.items())
+
+
+def noted(lifted: Iterable[Punctuation], promise: Punctuation) -> list[Punctuation]:
+    """What ranges have become, with one more; nobody may ask for it, so it does not grow beyond what is kept."""
+    return [*(p for p in lifted if not promise.covers(p)), promise]

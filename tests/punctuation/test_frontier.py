@@ -217,6 +217,7 @@ def test_many_tiles_are_few_promises():
     for low in range(0, 2000, 10):
         assert frontier.advance(Punctuation({"k": low + 10, "ts": 5}, above={"k": low}))
     assert len(list(frontier.promises())) == 1
+    assert len(frontier.lifted) == 1
     for low in range(0, 2000, 10):
         assert frontier.advance(Punctuation({"k": low + 10, "ts": 5 + low}, above={"k": low})) == (low > 0)
     assert frontier.advance(Punctuation({"ts": 5000}))
