@@ -273,10 +273,22 @@ class Ports:
         """
         if added is None:
             added = self.spec.translate_promise(punct, self.frontiers, self.inputs)
+        if added is not None:
+            added = self._with_lifted(added)
         if added is None:
             yield from self.out.advance_to(self.translate(self.frontiers))
         else:
             yield from filter(self.out.advance, added)
+
+    def _with_lifted(self, added: Iterable[Punctuation]) -> Iterable[Punctuation] | None:
+        """And what ranges add that have grown together, or with a bound; None if only the whole says it."""
+        for frontier in self.frontiers:
+            for lifted in frontier.take_lifted() if frontier.lifted else ():
+                more = self.spec.translate_promise(lifted, self.frontiers, self.inputs)
+                if more is None:
+                    return None
+                added = [*added, *more]
+        return added
 
     def pass_train(
         self, train: Sequence[Promise], port: int, one: Callable[[Punctuation, int], Iterator[Element]]
@@ -295,6 +307,8 @@ class Ports:
             yield from self.promises(new)
             return
         added = self.spec.translate_groups(new, self.frontiers, self.inputs)
+        if any(frontier.lifted for frontier in self.frontiers):
+            added = None
         if added is not None:
             yield from self.leaving(added)
         elif self.spec.translate_promise(next(iter(new)), self.frontiers, self.inputs) is None:

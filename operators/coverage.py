@@ -6,7 +6,7 @@ A frontier is asked once for each group that occurs, the comparisons are made on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from oop.operators.compute import compute as pc
 from oop.operators.group_values import of_column
 from oop.punctuation import END, Corners, Frontier, GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise
-from oop.punctuation.patterns import Bound, GroupPattern, Value
+from oop.punctuation.patterns import Bound, GroupPattern, Range, Value
 from oop.punctuation.staircase import Staircase
 
 INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
@@ -48,11 +48,36 @@ def bounds_of_rows(
 ) -> Any:
     """What ``convert`` makes of the bound on an attribute, for each row; one value where all rows share it. If groups
     are ``named``, the others have what is said of all rows."""
-    keys = {c: keys[c] for c in group_columns(frontier) if c in keys}
+    ranges = [r for r in frontier.ranges if r.below.keys() <= {attribute} and r.where.keys() <= keys.keys()]
+    if ranges:
+        return _bounds_in_ranges(frontier.without_ranges(), ranges, attribute, keys, convert)
+    keys = {c: keys[c] for c in told_apart(frontier, keys)}
     if not keys:
         return convert(frontier.bound(attribute))
     of, cells = cells_of(keys, named)
     return np.array([convert(frontier.bound(attribute, dict(zip(keys, cell, strict=True)))) for cell in cells])[of]
+
+
+def _bounds_in_ranges(
+    others: Frontier,
+    ranges: Sequence[Punctuation],
+    attribute: str,
+    keys: Mapping[str, pa.Array],
+    convert: Callable[[Bound | None], Any],
+) -> np.ndarray:
+    """The same where values of keys are in ranges: all rows are compared with each range, and have the greatest of the
+    bounds that hold for them."""
+    rows = pa.RecordBatch.from_arrays(list(keys.values()), names=list(keys))
+    groups = {c: keys[c] for c in told_apart(others, keys)}
+    of, cells = cells_of(groups) if groups else (np.zeros(rows.num_rows, np.intp), [()])
+    found = [others.bound(attribute, dict(zip(groups, cell, strict=True))) for cell in cells]
+    reached = [r.below.get(attribute, math.inf) for r in ranges]
+    bounds: list[Bound | None] = [None, *sorted({b for b in (*found, *reached) if b is not None})]
+    rank = {bound: i for i, bound in enumerate(bounds)}
+    of = np.array([rank[b] for b in found])[of]
+    for promise, bound in zip(ranges, reached, strict=True):
+        of = np.where(matching(Punctuation({}, promise.where), rows), np.maximum(of, rank[bound]), of)
+    return np.array([convert(bound) for bound in bounds])[of]
 
 
 def is_promised(frontier: Frontier, attribute: str, keys: Sequence[str]) -> bool:
@@ -90,6 +115,12 @@ def cells_of(
 def group_columns(frontier: Frontier) -> list[str]:
     """The columns by which it has group-wise promises."""
     return frontier.group_columns()
+
+
+def told_apart(frontier: Frontier, keys: Container[str]) -> list[str]:
+    """The key columns by which rows have different bounds: those of groups, and those that have bounds themselves."""
+    bounded = {a for corner in frontier.all for a in corner}
+    return sorted(c for c in {*group_columns(frontier), *bounded} if c in keys)
 
 
 def encode(array: pa.Array, named: Iterable[Value] | None = None) -> tuple[np.ndarray, list[Value]]:
@@ -169,7 +200,7 @@ def _promises_about(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[Promi
         else:
             for pattern, corners in grouping.about(values):
                 yield from (Punctuation(corner, {column: pattern}) for corner in corners)
-    yield from frontier.across.mixed
+    yield from (*frontier.across.mixed, *frontier.ranges)
     for columns, bounds in frontier.across.cells.items():
         if all(c in batch.schema.names for c in columns):
             cells = cells_of({c: batch.column(c) for c in columns})[1]
@@ -200,7 +231,7 @@ def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
                 yield codes == code
             if entry.joint:
                 yield (codes == code) & _below_joint(entry, batch)
-    for promise in frontier.across.mixed:
+    for promise in (*frontier.across.mixed, *frontier.ranges):
         yield matching(promise, batch)
     for columns, bounds_of in frontier.across.cells.items():
         for attribute, known in bounds_of.linear.items():
@@ -281,21 +312,28 @@ def matching(promise: Punctuation, batch: pa.RecordBatch) -> np.ndarray:
         if attribute not in batch.schema.names:
             return np.zeros(batch.num_rows, bool)
         valid, values = _values(batch.column(attribute))
-        mask &= valid
-        if values.dtype != np.int64:
-            mask &= values < bound
-        elif bound <= INT64_MAX:  # every value is below a bound beyond the type
-            mask &= values < as_int64(bound)
+        mask &= valid & _below(values, bound)
     for name, pattern in promise.where.items():
         mask &= _matches_group(batch, name, pattern)
     return mask
 
 
+def _below(values: np.ndarray, bound: Bound) -> np.ndarray:
+    if values.dtype != np.int64:
+        return np.less(values, bound)
+    # every value is below a bound beyond the type
+    return np.less(values, as_int64(bound)) if bound <= INT64_MAX else np.ones(len(values), bool)
+
+
 def _matches_group(batch: pa.RecordBatch, name: str, pattern: GroupPattern) -> np.ndarray:
     if name not in batch.schema.names:
         return np.full(batch.num_rows, pattern.matches(None))
-    codes, values = encode(batch.column(name))
-    return np.array([pattern.matches(v) for v in values], bool)[codes]
+    if isinstance(pattern, Range):
+        valid, values = _values(batch.column(name))
+        inside: np.ndarray = valid & ~_below(values, pattern.low) & ~np.isnan(values)
+        return inside if pattern.high is None else inside & _below(values, pattern.high)
+    codes, groups = encode(batch.column(name))
+    return np.array([pattern.matches(v) for v in groups], bool)[codes]
 
 
 def _values(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:

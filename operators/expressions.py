@@ -28,6 +28,7 @@ from oop.errors import OopError, SchemaMismatch, UnknownColumn
 from oop.operators.alignment import broadcast, exact, natural
 from oop.operators.fluent import ATOM, Fluent, call_text, symbol
 from oop.operators.functions import FUNCTIONS
+from oop.operators.limits import TURNED, Limits, both_limits, limits_of
 from oop.operators.monotone import Facts, bound_through
 from oop.operators.traversal import fold, inside_out
 
@@ -129,6 +130,26 @@ class Expr(Fluent):
                 found.update(part._fixed())
         return found
 
+    def limits(self) -> Limits:
+        """From where and up to where columns of numbers are in every row that passes this filter.
+
+        >>> ((col("k") >= 10) & (col("k") < 20) & (col("link") == "A")).limits()
+        {'k': (10, 20)}
+        """
+        found: Limits = {}
+        waiting: list[Expr] = [self]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, Call) and part.function == "and":
+                waiting += part.args
+            else:
+                found = both_limits(found, part._limits())
+        return found
+
+    def _limits(self) -> Limits:
+        """Those of one comparison."""
+        return {}
+
     def increasing_in(self, schema: pa.Schema) -> str | None:
         """The one column of which the expression is provably a non-decreasing function.
 
@@ -226,6 +247,15 @@ class Call(Expr):
             for column, constant in (self.args, self.args[::-1]):
                 if isinstance(column, Col) and isinstance(constant, Lit) and exact(constant.value):
                     return {column.name: constant.value}
+        return {}
+
+    def _limits(self) -> Limits:
+        if self.function in TURNED:
+            left, right = self.args
+            if isinstance(left, Col) and isinstance(right, Lit):
+                return limits_of(left.name, self.function, right.value)
+            if isinstance(right, Col) and isinstance(left, Lit):
+                return limits_of(right.name, TURNED[self.function], left.value)
         return {}
 
     def _value(self, batch: pa.RecordBatch, args: Sequence[Any]) -> Any:

@@ -1,7 +1,8 @@
 """Filter: the rows for which a predicate is true; promises pass (paper 004, section 5.4).
 
 A predicate that is null drops the row, as in SQL. A filter that fixes a group (``link == 'A'``) turns that group's
-bound into one for all of its output.
+bound into one for all of its output; so does one that keeps an attribute within a range (``10 <= k < 20``) with what is
+promised about that range.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch, WrongArgument
 from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.expressions import Expr
+from oop.operators.limits import ranges_of
 from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
 from oop.punctuation.group_promises import Promise
-from oop.punctuation.patterns import group_value
+from oop.punctuation.patterns import Range, group_value
 from oop.punctuation.translate import restrict
 
 
@@ -32,18 +34,24 @@ class Filter(Spec):
         return inputs[0]
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return restrict(frontiers[0], self.predicate.fixed())
+        return restrict(frontiers[0], self.predicate.fixed(), self._within(inputs[0]))
+
+    def _within(self, schema: pa.Schema) -> dict[str, Range]:
+        """The ranges that it keeps columns within."""
+        return ranges_of(self.predicate.limits(), schema)
 
     def translate_promise(
         self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[Punctuation] | None:
         """The rows that pass have the values that it fixes: a promise about them is one about the other columns."""
-        fixed = {c: group_value(v) for c, v in self.predicate.fixed().items() if c in punct.where}
-        if not fixed:
+        if not punct.where:
             return [punct]
+        fixed = {c: group_value(v) for c, v in self.predicate.fixed().items() if c in punct.where}
+        if self._within(inputs[0]).keys() & (punct.where.keys() - fixed.keys()):
+            return None
         if not all(punct.where[c].matches(v) for c, v in fixed.items()):
             return []
-        return [Punctuation(punct.below, {c: p for c, p in punct.where.items() if c not in fixed})]
+        return [Punctuation(punct.below, {c: p for c, p in punct.where.items() if c not in fixed}) if fixed else punct]
 
     def translate_groups(
         self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
@@ -61,7 +69,8 @@ class Filter(Spec):
         return [None if wanted is None else wanted | self.predicate.columns()]
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[i.also_by(self.predicate.fixed()) for i in wanted]]
+        within = self._within(inputs[0])
+        return [[i.also_by(self.predicate.fixed()).also_ranges(within) for i in wanted]]
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return FilterOperator(self, inputs)

@@ -27,7 +27,7 @@ from oop.operators.times import check_time_type, physical
 from oop.operators.train import Train, couple
 from oop.punctuation import END, Frontier, Gate, Interest, Policy, Punctuation
 from oop.punctuation.group_promises import Promise
-from oop.punctuation.patterns import Bound, Equal, NotIn, Value
+from oop.punctuation.patterns import Bound, Equal, GroupPattern, Range, Value
 from oop.punctuation.policies import Arrival, AtEnd, Punctuated
 from oop.punctuation.progress import Arrived, Linear, Progress
 
@@ -97,6 +97,10 @@ class Input(Spec):
                         frontier.advance(Punctuation({name: bound + ahead}, where))
                 if policy.promises_rest and not isinstance(policy, AtEnd):
                     frontier.advance(Punctuation({name: bound}))
+            if isinstance(policy, Punctuated) and policy.columns:
+                frontier.advance(
+                    Punctuation({}, dict.fromkeys(policy.columns, _SOME))
+                )  # that no row of a group comes, whatever its time
             if isinstance(policy, Punctuated) and policy.on and len(policy.on) > 1:
                 frontier.advance(Punctuation(dict.fromkeys(policy.on, bound + ahead)))
         return frontier
@@ -108,6 +112,9 @@ class Input(Spec):
         numbers = "   rows numbered" if self.numbers else ""
         said = ", ".join(filter(None, (self.text, "polled" if self.polled else ""))) or "no promises"
         return f"Source {self.source}   {said}   late: {self.late}{numbers}"
+
+
+_SOME = object()  # a group that no filter fixes
 
 
 class InputOperator:
@@ -355,7 +362,8 @@ class InputOperator:
         nothing."""
         if self.ports.advance(punct, 0):
             self.made(punct, 0)
-            yield from self.ports.as_they_leave(self.gate.through([punct]))
+            lifted = self.ports.frontiers[0].take_lifted()
+            yield from self.ports.as_they_leave(self.gate.through([punct, *lifted]))
 
     def tick(self, now: Callable[[pa.DataType], Bound]) -> Iterator[Element]:
         """The wall clock moved: timers make their promises. ``now`` gives the time in a column's own unit."""
@@ -427,18 +435,23 @@ def normalise(punct: Punctuation, schema: pa.Schema) -> Punctuation:
     for name in (*punct.below, *punct.where):
         if name not in schema.names:
             raise UnknownColumn.of(name, schema.names)
-    below = {}
-    for name, bound in punct.below.items():
-        check_time_type(name, schema.field(name).type)
-        below[name] = physical(bound, schema.field(name).type)
-    where: dict[str, Equal | NotIn] = {}
+    below = {name: _bound(name, bound, schema) for name, bound in punct.below.items()}
+    where: dict[str, GroupPattern] = {}
     for name, pattern in punct.where.items():
         type_ = schema.field(name).type
         if isinstance(pattern, Equal):
             where[name] = Equal(of_value(pattern.value, type_))
+        elif isinstance(pattern, Range):
+            high = None if pattern.high is None else _bound(name, pattern.high, schema)
+            where[name] = Range(_bound(name, pattern.low, schema), high)
         else:
-            where[name] = NotIn(of_value(v, type_) for v in pattern.values)
+            where[name] = type(pattern)(of_value(v, type_) for v in pattern.values)
     return Punctuation(below, where)
+
+
+def _bound(name: str, bound: Bound, schema: pa.Schema) -> Bound:
+    check_time_type(name, schema.field(name).type)
+    return physical(bound, schema.field(name).type)
 
 
 def show_row(batch: pa.RecordBatch, row: int) -> str:

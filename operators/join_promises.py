@@ -138,10 +138,13 @@ def _joint(frontiers: tuple[Frontier, Frontier], names: Names) -> Frontier:
 def _not_of_nulls(frontier: Frontier, names: Names, side: int) -> Frontier:
     """The same of rows that have a time on this side. A row whose columns of this side are all null went out alone, and
     when that happens is not for this side to say."""
-    own, out = set(names.outputs[side].values()), Frontier()
+    own, time, out = set(names.outputs[side].values()), names.output_time(side), Frontier()
     for promise in frontier.promises():
-        if not promise.is_end and not promise.below.keys() & own:
-            promise = Punctuation({names.output_time(side): math.inf, **promise.below}, promise.where)
+        pattern = promise.where.get(time)
+        if pattern is not None and pattern.matches(None):
+            continue  # a group of times that null is in: no one pattern says what is left of it
+        if pattern is None and not promise.is_end and not promise.below.keys() & own:
+            promise = Punctuation({time: math.inf, **promise.below}, promise.where)
         out.advance(promise)
     return out
 

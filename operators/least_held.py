@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.operators.coverage import cells_of
-from oop.punctuation.patterns import Bound, Equal, GroupPattern, Value
+from oop.punctuation.patterns import Bound, Equal, GroupPattern, Range, Value
 
 Least = Callable[[Mapping[str, GroupPattern]], Bound | None]
 
@@ -33,8 +33,13 @@ def least_by_group(
     def least(where: Mapping[str, GroupPattern]) -> Bound | None:
         if len(where) == len(names) and all(isinstance(p, Equal) for p in where.values()):
             return by_cell.get(tuple(p.value for p in (where[n] for n in names) if isinstance(p, Equal)))
-        patterns = [(i, where[n]) for i, n in enumerate(names) if n in where]
-        found = [b for cell, b in by_cell.items() if all(p.matches(cell[i]) for i, p in patterns)]
+        tests = [(i, _may_match(where[n])) for i, n in enumerate(names) if n in where]
+        found = [b for cell, b in by_cell.items() if all(test(cell[i]) for i, test in tests)]
         return min(found, default=None)
 
     return least
+
+
+def _may_match(pattern: GroupPattern) -> Callable[[Value], bool]:
+    """Which groups to ask about: of a range, also those of which it cannot be told."""
+    return pattern.may_match if isinstance(pattern, Range) else pattern.matches

@@ -100,6 +100,25 @@ def bound_through(expr: Expr, bound: int | float, schema: pa.Schema) -> int | fl
     return value if known else None
 
 
+def lower_through(expr: Expr, low: int | float, schema: pa.Schema) -> int | float | None:
+    """What becomes of a lower bound: whatever is at least that comes from a column that is at least ``low``.
+
+    The expression may have one value on both sides of ``low``, so it is a value greater than that just below.
+
+    >>> from oop.operators.expressions import col
+    >>> [lower_through(col("ts") // 60, low, pa.schema({"ts": pa.int64()})) for low in (120, 121)]
+    [2, 3]
+    """
+    name = _increasing_in(expr, schema)
+    if name is None:
+        return None
+    whole = not pa.types.is_floating(physical(schema.field(name).type))
+    before = bound_through(expr, math.ceil(low) - 1 if whole else low, schema)
+    if before is None:
+        return None
+    return before + 1 if isinstance(before, int) else math.nextafter(before, math.inf)
+
+
 @lru_cache(maxsize=256)
 def _increasing_in(expr: Expr, schema: pa.Schema) -> str | None:
     """Asked for every promise of a stream; the answer is the same each time."""

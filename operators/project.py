@@ -1,8 +1,9 @@
 """Project (select) and map (with_columns): new columns from expressions (paper 004, section 5.4).
 
-A bound crosses increasing functions only; ``=`` crosses columns that pass as they are. When a group column goes, what
-is left of its promises is the minimum over all groups and the rest. The greatest of several columns is below v as soon
-as a promise, joint or about one of them, has no bound under v; the least as soon as each is (section 7).
+A bound crosses increasing functions only, and so does a range; ``=`` crosses columns that pass as they are. When a
+group column goes, what is left of its promises is the minimum over all groups and the rest. The greatest of several
+columns is below v as soon as a promise, joint or about one of them, has no bound under v; the least as soon as each is
+(section 7).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from oop.operators.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.expressions import Col, Expr
 from oop.operators.extremes import least_of_greatests
 from oop.operators.marks import keep_late
+from oop.operators.monotone import lower_through
 from oop.operators.numbers import SEQ
 from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
 from oop.punctuation.patterns import Bound
@@ -152,8 +154,25 @@ def _images(name: str, term: Sequence[Expr], schema: pa.Schema) -> dict[str, lis
     for expr in term:
         source = expr.increasing_in(schema)
         assert source is not None
-        images.setdefault(source, []).append((name, partial(_move, expr, schema)))
+        # the greatest of several may be in a range while each of the others is not
+        function = Increasing(expr, schema) if len(term) == 1 else partial(_move, expr, schema)
+        images.setdefault(source, []).append((name, function))
     return images
+
+
+class Increasing:
+    """An expression that increases in one column, as bounds and ranges cross it."""
+
+    __slots__ = ("expr", "schema")
+
+    def __init__(self, expr: Expr, schema: pa.Schema) -> None:
+        self.expr, self.schema = expr, schema
+
+    def __call__(self, bound: Bound) -> Bound | None:
+        return self.expr.bound_of(bound, self.schema)
+
+    def lower(self, low: Bound) -> Bound | None:
+        return lower_through(self.expr, low, self.schema)
 
 
 def _joined(a: dict[str, list[Image]], b: dict[str, list[Image]]) -> dict[str, list[Image]]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from oop.operators.aggregate import WINDOW_END, WINDOW_START
 from oop.operators.aggregates import Aggregate as AggregateFunction
 from oop.operators.base import Columns, Operator, Spec
+from oop.operators.coverage import is_promised
 from oop.operators.groups import Shape
 from oop.operators.holding import describe_groups, unique_schema
 from oop.operators.session_operator import SessionOperator
@@ -71,11 +72,7 @@ class Session(Spec):
         return self.on, (WINDOW_START, WINDOW_END, *self.keys)
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
-        frontier = frontiers[0]
-        if frontier.bound(self.on) is not None:
-            return None
-        named = [corners for c, g in frontier.by.items() if c in self.keys for corners in g.groups.values()]
-        return None if any(corners.bound(self.on) is not None for corners in named) else self.on
+        return None if is_promised(frontiers[0], self.on, self.keys) else self.on
 
     def start(self, inputs: Sequence[pa.Schema]) -> Operator:
         return SessionOperator(self, inputs, is_whole(inputs[0].field(self.on).type))

@@ -47,7 +47,11 @@ class Union(Spec):
         """
         groups = {c: p.value for c, p in punct.where.items() if isinstance(p, Equal)}
         named = {c for f in frontiers for c in (*((column,) for column in f.by), *f.across.cells)}
-        if any(f.across.mixed for f in frontiers) or len(groups) < len(punct.where) or named - {tuple(sorted(groups))}:
+        if (
+            any(f.across.mixed or f.ranges for f in frontiers)
+            or len(groups) < len(punct.where)
+            or named - {tuple(sorted(groups))}
+        ):
             return None
         corners = reduce(Corners.meet, (f.at(groups) for f in frontiers))
         return [Punctuation(corner, punct.where) for corner in corners]

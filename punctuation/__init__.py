@@ -8,7 +8,7 @@ from oop.punctuation.corners import Corners
 from oop.punctuation.frontier import Frontier
 from oop.punctuation.group_promises import GroupPromises
 from oop.punctuation.interest import Gate, Interest
-from oop.punctuation.patterns import Below, Equal, NotIn, not_in
+from oop.punctuation.patterns import Below, Equal, In, NotIn, Range, not_in
 from oop.punctuation.policies import Policy, arrival, at_end, exact, ordered, punctuated, slack, timer
 from oop.punctuation.promise import END, Punctuation
 
@@ -20,10 +20,12 @@ __all__ = [
     "Frontier",
     "Gate",
     "GroupPromises",
+    "In",
     "Interest",
     "NotIn",
     "Policy",
     "Punctuation",
+    "Range",
     "arrival",
     "at_end",
     "exact",

@@ -36,9 +36,10 @@ from typing import Any
 
 from oop.punctuation.group_promises import GroupPromises, Promise
 from oop.punctuation.grouping import Grouping
-from oop.punctuation.patterns import Bound, Value
+from oop.punctuation.patterns import Bound, Equal, NotIn, Range, Value
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.promised import Promised
+from oop.punctuation.ranges import is_ranged, merged, noted, reaches, swallows, without
 
 
 class Frontier(Promised):
@@ -78,12 +79,18 @@ class Frontier(Promised):
             single = zip(promises.bounds.items(), promises, strict=True)
             new: Mapping[Value, Bound] = {group: bound for (group, bound), p in single if self.advance(p)}
         else:
+            if self.ranges:
+                single = zip(promises.bounds.items(), promises, strict=True)
+                promises = promises.only({group: bound for (group, bound), p in single if not self.covers(p)})
             new = bounds.advance(attribute, promises.bounds, self.all.linear.get(attribute))
             if new and len(columns) > 1:
                 self.across.cells[columns] = bounds
             elif new and columns[0] not in self.by:
                 self.by[columns[0]] = Grouping()
                 self.by[columns[0]].flat = bounds
+            if new and self.ranges:
+                for promise in promises.only(new):
+                    self._settle(promise)
         return promises.only(new) if new else None
 
     def advance(self, promise: Punctuation) -> bool:
@@ -98,19 +105,70 @@ class Frontier(Promised):
                 return False
         elif (one := GroupPromises.of(promise)) is not None and self._flat(one.columns, one.attribute) is not None:
             return self.advance_groups(one) is not None
+        elif promise.has_list:
+            many = GroupPromises.listed(promise)
+            return self.advance_groups(many) is not None if many else sum(map(self.advance, promise.each())) > 0
         elif not promise.is_end and self.covers(promise):  # the end is more than that no row is left: it is known
             return False
-        elif not promise.where:
-            self.all.add(promise.below)
-            self._drop_covered()
-        elif len(promise.where) == 1:
-            ((column, pattern),) = promise.where.items()
-            self.by.setdefault(column, Grouping()).add(pattern, promise.below)
         else:
-            self.across.add(promise)
-            return True
-        self._fold()
+            self._keep(promise)
         return True
+
+    def _keep(self, promise: Punctuation) -> None:
+        """Take in what is new, and drop what it implies."""
+        if is_ranged(promise):
+            self._keep_range(promise)
+            return
+        if len(promise.where) > 1:
+            self.across.add(promise)
+        else:
+            for column, pattern in promise.where.items():
+                assert isinstance(pattern, Equal | NotIn)  # lists and ranges have been taken care of
+                self.by.setdefault(column, Grouping()).add(pattern, promise.below)
+            if not promise.where:
+                self.all.add(promise.below)
+                self._drop_covered()
+            self._fold()
+        if self.ranges:
+            self._settle(promise)
+
+    def _keep_range(self, promise: Punctuation) -> None:
+        """A promise with a range grows by those that it touches."""
+        grown = promise
+        while touched := next(((r, both) for r in self.ranges if (both := merged(grown, r)) is not None), None):
+            other, grown = touched
+            self.ranges.remove(other)
+        if grown != promise:
+            self.lifted = noted(self.lifted, grown)
+        self.ranges = [r for r in self.ranges if not swallows(grown, r)]
+        self.ranges.append(grown)
+        self._lift(grown)
+
+    def _lift(self, promise: Punctuation) -> None:
+        """Where all below a range is promised too, all below its end is. The range stays: whoever takes it for a group
+        makes more of it than of a bound."""
+        for column, pattern in promise.where.items():
+            if isinstance(pattern, Range) and pattern.high is not None:
+                lifted = without(promise, column, pattern.high)
+                if not self.without_ranges().covers(lifted) and self.covers(lifted):
+                    self.lifted = noted(self.lifted, lifted)
+                    self._keep(lifted)
+
+    def _settle(self, promise: Punctuation) -> None:
+        """Of ranges drop those that a new promise implies, and make bounds of those that it reaches."""
+        self.ranges = [r for r in self.ranges if not swallows(promise, r)]
+        for other in [r for r in self.ranges if reaches(promise, r)]:
+            self._lift(other)
+
+    def take_lifted(self) -> list[Punctuation]:
+        """What ranges have become since it was asked last, together with each other and with bounds.
+
+        >>> f = Frontier.of(Punctuation({"k": 10}), Punctuation(above={"k": 10}, below={"k": 20}))
+        >>> f.take_lifted(), f.take_lifted(), f
+        ([Punctuation(k < 20)], [], Frontier(k < 20; k in [10, 20): END))
+        """
+        found, self.lifted = self.lifted, []
+        return found
 
     def take(self, promise: Promise) -> Promise | None:
         """Take in whichever kind; what is new of it.
@@ -139,7 +197,7 @@ class Frontier(Promised):
         if self.across.mixed or (self.across.cells and (self.by or self._names_groups())):
             simple = Frontier()
             simple.all, simple.by = self.all, self.by
-            self.across.keep([p for p in self.several if not simple.covers(p)])
+            self.across.keep([p for p in self.across.promises() if not simple.covers(p)])
 
     def _names_groups(self) -> bool:
         """Is something promised about all rows below a bound on a group column, or jointly?"""
@@ -179,6 +237,17 @@ class Frontier(Promised):
         out.all = self.all.copy()
         out.by = {c: g.copy() for c, g in self.by.items()}
         out.across = self.across.copy()
+        out.ranges = list(self.ranges)
+        return out
+
+    def without_ranges(self) -> Frontier:
+        """What else is promised, to be read.
+
+        >>> Frontier.of(Punctuation({"ts": 5}), Punctuation(above={"k": 10})).without_ranges()
+        Frontier(ts < 5)
+        """
+        out = Frontier()
+        out.all, out.by, out.across = self.all, self.by, self.across
         return out
 
     def rolled_up(self) -> Frontier:

@@ -10,10 +10,11 @@ than the rows; as a whole they are a dictionary of bounds, which is compared, mo
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from oop.punctuation.corners import Corners
-from oop.punctuation.patterns import Bound, Equal, Value
+from oop.punctuation.patterns import Bound, Equal, In, Value
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.slowest import Slowest
 
@@ -47,6 +48,23 @@ class GroupPromises:
         if not all(isinstance(p, Equal) for p in patterns):
             return None
         return cls(columns, attribute, {tuple(p.value for p in patterns if isinstance(p, Equal)): bound})
+
+    @classmethod
+    def listed(cls, promise: Punctuation) -> GroupPromises | None:
+        """A promise about lists of groups, as this; None if it is another kind of promise.
+
+        >>> sorted(GroupPromises.listed(Punctuation({"ts": 9}, {"link": ["A", "B"]})).bounds.items())
+        [('A', 9), ('B', 9)]
+        """
+        if len(promise.below) != 1 or not all(isinstance(p, Equal | In) for p in promise.where.values()):
+            return None
+        ((attribute, bound),) = promise.below.items()
+        columns = tuple(sorted(promise.where))
+        patterns = [promise.where[c] for c in columns]
+        groups = [[p.value] if isinstance(p, Equal) else p.values for p in patterns if isinstance(p, Equal | In)]
+        if len(columns) == 1:
+            return cls(columns, attribute, dict.fromkeys(groups[0], bound))
+        return cls(columns, attribute, dict.fromkeys(itertools.product(*groups), bound))
 
     def __len__(self) -> int:
         return len(self.bounds)
@@ -90,6 +108,20 @@ def where(columns: tuple[str, ...], group: Value) -> dict[str, Equal]:
     if len(columns) == 1:
         return {columns[0]: Equal(group)}
     return {column: Equal(value) for column, value in zip(columns, group, strict=True)}
+
+
+def expanded(promises: Iterable[Promise]) -> Iterator[Promise]:
+    """Lists of groups as promises about each of them, together where that can be.
+
+    >>> list(expanded([Punctuation({"ts": 5}), Punctuation({"ts": 5}, {"link": ["A"]}), Punctuation({}, {"k": [1]})]))
+    [Punctuation(ts < 5), Punctuation(ts < 5, link = 'A'), Punctuation(k = 1)]
+    """
+    for promise in promises:
+        if isinstance(promise, GroupPromises) or not promise.has_list:
+            yield promise
+        else:
+            many = GroupPromises.listed(promise)
+            yield from promise.each() if many is None else (many,)
 
 
 def one_by_one(promises: Iterable[Promise]) -> Iterator[Punctuation]:

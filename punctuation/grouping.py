@@ -16,7 +16,7 @@ from functools import reduce
 
 from oop.punctuation.corners import Corner, Corners
 from oop.punctuation.group_promises import GroupBounds
-from oop.punctuation.patterns import Equal, GroupPattern, NotIn, Value
+from oop.punctuation.patterns import Equal, NotIn, SingleGroups, Value
 
 
 class Grouping:
@@ -55,7 +55,7 @@ class Grouping:
             return Corners()
         return reduce(Corners.meet, self.groups.values(), self.rest.copy())
 
-    def add(self, pattern: GroupPattern, corner: Corner) -> None:
+    def add(self, pattern: SingleGroups, corner: Corner) -> None:
         if isinstance(pattern, Equal) and len(corner) == 1 and self.is_flat:
             ((attribute, bound),) = corner.items()
             self.flat.advance(attribute, {pattern.value: bound}, None)
@@ -101,13 +101,13 @@ class Grouping:
                 entry.remove(corner)
         self._entries = {v: c for v, c in self._entries.items() if c != self.rest}
 
-    def items(self) -> Iterator[tuple[GroupPattern, Corners]]:
+    def items(self) -> Iterator[tuple[SingleGroups, Corners]]:
         if self.rest:
             yield NotIn(self._entries), self.rest
         for value, entry in self.groups.items():
             yield Equal(value), entry
 
-    def about(self, values: Iterable[Value]) -> Iterator[tuple[GroupPattern, Corners]]:
+    def about(self, values: Iterable[Value]) -> Iterator[tuple[SingleGroups, Corners]]:
         """Those that speak of one of these groups."""
         values = dict.fromkeys(values)
         if self.rest and any(v not in self._entries for v in values):

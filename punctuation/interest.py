@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from oop.punctuation.frontier import Frontier
-from oop.punctuation.group_promises import GroupPromises, Promise
-from oop.punctuation.patterns import Bound, Value
+from oop.punctuation.group_promises import GroupPromises, Promise, expanded
+from oop.punctuation.patterns import Bound, Range, Value
 from oop.punctuation.promise import Punctuation
+from oop.punctuation.ranges import is_ranged
 from oop.punctuation.translate import Image, carry, carry_groups, carry_promise, roll_up
 
 Step = Callable[[Bound], Bound | None]
@@ -31,19 +32,22 @@ Step = Callable[[Bound], Bound | None]
 @dataclass(frozen=True, init=False)
 class Interest:
     """``uses`` says where an attribute's bounds go; bounds on several attributes together (joint promises) help if all
-    of them are used. ``by`` are the columns whose groups are told apart (None: all).
+    of them are used. ``by`` are the columns whose groups are told apart (None: all), ``ranges`` those of which only
+    ranges of values are.
 
     Given names, the bounds of each help as they are; a name with a ``step`` helps when the step of its bound grows.
     """
 
     uses: Mapping[str, Sequence[Image]]
     by: frozenset[str] | None
+    ranges: frozenset[str] = field(default=frozenset(), repr=False)
 
     def __init__(
         self,
         attributes: str | Iterable[str] | Mapping[str, Sequence[Image]],
         step: Step | None = None,
         by: Iterable[str] | None = None,
+        ranges: Iterable[str] = (),
     ) -> None:
         if isinstance(attributes, str):
             attributes = {attributes: [(attributes, step)]}
@@ -51,18 +55,22 @@ class Interest:
             attributes = {a: [(a, None)] for a in attributes}
         object.__setattr__(self, "uses", attributes)
         object.__setattr__(self, "by", None if by is None else frozenset(by))
+        object.__setattr__(self, "ranges", frozenset(ranges))
 
     def keeps(self, promise: Punctuation) -> bool:
         """Are its groups told apart?"""
-        return self.tells_apart(promise.where)
+        by, ranges = self.by, self.ranges
+        if by is None or by.issuperset(promise.where):
+            return True
+        return all(c in by or (c in ranges and isinstance(p, Range)) for c, p in promise.where.items())
 
     def tells_apart(self, columns: Iterable[str]) -> bool:
         """Are groups of these columns told apart?"""
         return self.by is None or self.by.issuperset(columns)
 
     def rolls_up(self, promise: Punctuation) -> bool:
-        """Does it help only together with those about the other groups?"""
-        return not self.keeps(promise) and promise.below.keys() <= self.uses.keys()
+        """Does it help only together with those about the other groups? Ranges do not tell all groups."""
+        return not self.keeps(promise) and promise.below.keys() <= self.uses.keys() and not is_ranged(promise)
 
     def images(self, promise: Punctuation) -> list[Punctuation]:
         """What the consumer makes of a promise."""
@@ -80,7 +88,12 @@ class Interest:
 
     def part(self, frontier: Frontier) -> Frontier:
         """The promises that it uses, rolled up, as they are."""
-        return carry(frontier, {a: [(a, None)] for a in self.uses}, _same(self._columns(frontier)))
+        others = frontier.without_ranges() if frontier.ranges else frontier
+        part = carry(others, {a: [(a, None)] for a in self.uses}, _same(self._columns(frontier)))
+        for promise in frontier.ranges:
+            if self.images(promise):
+                part.advance(promise)
+        return part
 
     def before(self, attributes: Mapping[str, Sequence[Image]], columns: Mapping[str, Sequence[str]]) -> Interest:
         """The same in front of a map, given as for `carry`.
@@ -93,11 +106,19 @@ class Interest:
             for a, images in attributes.items()
         }
         by = [c for c, names in columns.items() if self.by is None or self.by.intersection(names)]
-        return Interest({a: images for a, images in uses.items() if images}, by=by)
+        ranges = {c for c, names in columns.items() if self.ranges.intersection(names)}
+        for a, images in attributes.items():
+            if any(hasattr(f, "lower") and (self.by is None or to in self.by | self.ranges) for to, f in images):
+                ranges.add(a)
+        return Interest({a: images for a, images in uses.items() if images}, by=by, ranges=ranges)
 
     def also_by(self, columns: Iterable[str]) -> Interest:
         """The same, with the groups of these columns told apart too."""
-        return Interest(self.uses, by=None if self.by is None else self.by.union(columns))
+        return Interest(self.uses, by=None if self.by is None else self.by.union(columns), ranges=self.ranges)
+
+    def also_ranges(self, columns: Iterable[str]) -> Interest:
+        """The same, with ranges of these columns told apart too."""
+        return Interest(self.uses, by=self.by, ranges=self.ranges.union(columns))
 
     def new_bounds(self, known: Frontier, attribute: str, bound: Bound) -> list[tuple[str, Bound]]:
         """What is new in the image of a bound on one attribute, for all rows: the path of linear promises."""
@@ -160,7 +181,7 @@ class Gate:
     def through(self, promises: Iterable[Promise]) -> Iterator[Promise]:
         """What leaves when these have come."""
         rising = False
-        for promise in promises:
+        for promise in expanded(promises):
             self.offered += 1
             if isinstance(promise, GroupPromises):
                 rising |= self._holds(promise)
@@ -255,3 +276,11 @@ class _Then:
     def __call__(self, bound: Bound) -> Bound | None:
         moved = self.first(bound)
         return moved if moved is None or math.isinf(moved) else self.second(moved)
+
+    def lower(self, low: Bound) -> Bound | None:
+        """For ranges, where both let them pass."""
+        moved: Bound | None = low
+        for step in (self.first, self.second):
+            lower = getattr(step, "lower", None)
+            moved = None if lower is None or moved is None else lower(moved)
+        return moved

@@ -1,12 +1,14 @@
-"""The patterns a promise is made of: ``<``, ``=`` and ``not in`` (DESIGN section 3).
+"""The patterns a promise is made of: ``<``, a range, ``=``, a list, and ``not in`` (paper 004, section 3.2).
 
-A pattern speaks of one attribute. A null or a NaN never matches ``<``; a group may be null or NaN, and both equal
-themselves, so that rows of such a group can be promised about like any other.
+A pattern speaks of one attribute. A null or a NaN never matches ``<`` or a range; a group may be null or NaN, and both
+equal themselves, so that rows of such a group can be promised about like any other.
 
 >>> Below(5).matches(4), Below(5).matches(5), Below(5).matches(None)
 (True, False, False)
->>> Equal("A").matches("A"), NotIn({"A", "B"}).matches("C")
-(True, True)
+>>> Equal("A").matches("A"), NotIn({"A", "B"}).matches("C"), In({"A", "B"}).matches("C")
+(True, True, False)
+>>> Range(10, 20).matches(10), Range(10, 20).matches(20), Range(10).matches(20), Range(10).matches(None)
+(True, False, True, False)
 """
 
 from __future__ import annotations
@@ -85,8 +87,80 @@ class NotIn:
         return f"not in {{{', '.join(sorted(map(repr, self.values)))}}}"
 
 
-GroupPattern = Equal | NotIn
-Pattern = Below | Equal | NotIn
+@dataclass(frozen=True, slots=True)
+class In:
+    """``attribute in values``: a list of groups, null and NaN among them if they are listed."""
+
+    values: frozenset[Value]
+
+    def __init__(self, values: Iterable[Value]) -> None:
+        object.__setattr__(self, "values", frozenset(map(group_value, values)))
+        if not self.values:
+            raise ValueError("a list of groups has at least one: a promise about none says nothing")
+
+    def matches(self, value: Value) -> bool:
+        return group_value(value) in self.values
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return In, (tuple(self.values),)
+
+    def __str__(self) -> str:
+        return f"in {{{', '.join(sorted(map(repr, self.values)))}}}"
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """``low <= attribute < high``; without ``high`` ``attribute >= low``. Closed below and open above, as windows are,
+    so that ranges and ``<`` tile: what is not below 10 is in the range from 10 on."""
+
+    low: Bound
+    high: Bound | None = None
+
+    def __post_init__(self) -> None:
+        Below(self.low)  # refuses what is no bound
+        if self.high is not None:
+            Below(self.high)
+            try:
+                some = self.low < self.high
+            except TypeError:
+                raise ValueError(f"the bounds of a range are of one kind: {self.low!r} and {self.high!r}") from None
+            if not some:
+                raise ValueError(f"no value is at least {self.low!r} and below {self.high!r}")
+
+    def matches(self, value: Value) -> bool:
+        if value is None:
+            return False
+        try:
+            return bool(self.low <= value) and (self.high is None or bool(value < self.high))
+        except TypeError:  # no number
+            return False
+
+    def may_match(self, value: Value) -> bool:
+        """Could it be in the range? A time that is written as Python does cannot be told: bounds are numbers."""
+        if value is None or isinstance(value, str | bytes | bool):
+            return False
+        try:
+            return bool(self.low <= value) and (self.high is None or bool(value < self.high))
+        except TypeError:
+            return True
+
+    def __str__(self) -> str:
+        return f">= {self.low}" if self.high is None else f"in [{self.low}, {self.high})"
+
+
+SingleGroups = Equal | NotIn  # what a frontier keeps of groups: it takes a list apart
+GroupPattern = Equal | NotIn | In | Range
+Pattern = Below | Equal | NotIn | In | Range
+
+
+def listed(values: Iterable[Value]) -> Equal | In:
+    """The pattern of a list of groups: of one it is ``=``.
+
+    >>> str(listed(["A", "B"])), str(listed(["A"]))
+    ("in {'A', 'B'}", "= 'A'")
+    """
+    pattern = In(values)
+    return Equal(next(iter(pattern.values))) if len(pattern.values) == 1 else pattern
 
 
 def not_in(*values: Value) -> NotIn:
@@ -103,18 +177,33 @@ def contains(outer: Pattern, inner: Pattern) -> bool:
 
     >>> contains(Below(9), Below(5)), contains(Below(9), Equal(5)), contains(NotIn({1}), Below(9))
     (True, True, False)
-    >>> contains(NotIn({9}), Below(9))
-    True
+    >>> contains(NotIn({9}), Below(9)), contains(Range(5), Range(7, 9)), contains(Below(9), In({5, 9}))
+    (True, True, False)
     """
     if isinstance(inner, Equal):
         return outer.matches(inner.value)
-    if isinstance(outer, Below):
-        return isinstance(inner, Below) and inner.bound <= outer.bound
+    if isinstance(inner, In):
+        return all(map(outer.matches, inner.values))
     if isinstance(outer, NotIn):
-        if isinstance(inner, Below):
-            return not any(map(inner.matches, outer.values))
-        return outer.values <= inner.values
-    return False
+        if isinstance(inner, NotIn):
+            return outer.values <= inner.values
+        if isinstance(inner, Range):
+            return not any(map(inner.may_match, outer.values))
+        return not any(map(inner.matches, outer.values))
+    if isinstance(inner, NotIn) or isinstance(outer, Equal | In):
+        return False
+    low, high = _span(inner)
+    least, most = _span(outer)
+    return (least is None or (low is not None and least <= low)) and (
+        most is None or (high is not None and high <= most)
+    )
+
+
+def _span(pattern: Below | Range) -> tuple[Bound | None, Bound | None]:
+    """From where, and up to where; None is no end there."""
+    if isinstance(pattern, Below):
+        return None, pattern.bound
+    return pattern.low, pattern.high
 
 
 def intersect(a: Pattern, b: Pattern) -> Pattern | None:
@@ -124,15 +213,27 @@ def intersect(a: Pattern, b: Pattern) -> Pattern | None:
 
     >>> intersect(Below(5), Below(3)), intersect(Equal("A"), NotIn({"B"})), intersect(Equal(1), Equal(2))
     (Below(bound=3), Equal(value='A'), None)
+    >>> intersect(Below(5), Range(3, 9)), intersect(Range(3), Range(5, 9)), intersect(Below(5), Range(5))
+    (Range(low=3, high=5), Range(low=5, high=9), None)
     """
-    if isinstance(a, Below) and isinstance(b, Below):
-        return a if a.bound <= b.bound else b
-    if isinstance(a, NotIn) and isinstance(b, NotIn):
-        return NotIn(a.values | b.values)
     if isinstance(a, Equal):
         return a if b.matches(a.value) else None
-    if isinstance(b, Equal):
-        return b if a.matches(b.value) else None
-    if isinstance(a, Below):
+    if isinstance(b, Equal | In) and not isinstance(a, In):
+        return intersect(b, a)
+    if isinstance(a, In):
+        both = list(filter(b.matches, a.values))
+        return listed(both) if both else None
+    if isinstance(a, NotIn) and isinstance(b, NotIn):
+        return NotIn(a.values | b.values)
+    if isinstance(a, NotIn):
+        return b if contains(a, b) else None
+    if isinstance(b, NotIn):
         return a if contains(b, a) else None
-    return b if contains(a, b) else None
+    assert isinstance(a, Below | Range) and isinstance(b, Below | Range)
+    (low, high), (least, most) = _span(a), _span(b)
+    low = least if low is None else low if least is None else max(low, least)
+    high = most if high is None else high if most is None else min(high, most)
+    if low is None:
+        assert high is not None
+        return Below(high)
+    return Range(low, high) if high is None or low < high else None

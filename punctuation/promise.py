@@ -9,12 +9,18 @@ Punctuation(ts < 5, link = 'A')
 (True, False)
 >>> Punctuation(below={"ts": 9}).covers(p), END.covers(p), p.covers(END)
 (True, True, False)
+
+Lists of groups, and ranges of an attribute (paper 004, section 3.2):
+
+>>> Punctuation(where={"link": ["A", "B"]}), Punctuation(above={"k": 10}, below={"k": 20, "ts": 5})
+(Punctuation(link in {'A', 'B'}), Punctuation(ts < 5, k in [10, 20)))
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from oop.punctuation.encoding import dumps, loads
@@ -23,21 +29,32 @@ from oop.punctuation.patterns import (
     Bound,
     Equal,
     GroupPattern,
+    In,
     NotIn,
     Pattern,
+    Range,
     Value,
     contains,
     intersect,
+    listed,
 )
 
 _set = object.__setattr__
+_LISTED = 1_000_000  # groups that the lists of one promise may name, all combinations counted
 
 
 class Punctuation:
-    """``below`` gives strict upper bounds, ``where`` names groups: a value, or `not_in(...)` for the rest.
+    """``below`` gives strict upper bounds, ``where`` names groups: a value, a list of values, or `not_in(...)` for the
+    rest. ``above`` gives lower bounds: values that are at least as great, and below the attribute's bound in ``below``
+    if it has one there.
 
     >>> Punctuation(below={"ts": 5}), Punctuation(below={"ts": 5}, where={"link": "A"})
     (Punctuation(ts < 5), Punctuation(ts < 5, link = 'A'))
+    >>> Punctuation(above={"k": 10}), Punctuation(below={"ts": 5}, where={"link": ["A", None]})
+    (Punctuation(k >= 10), Punctuation(ts < 5, link in {'A', None}))
+
+    An attribute with a lower bound is a `Range` among the patterns of ``where``: it tells rows apart as a group does,
+    while ``below`` has the bounds that a stream passes as it goes on.
     """
 
     __slots__ = ("below", "where")
@@ -45,19 +62,33 @@ class Punctuation:
     below: Mapping[str, Bound]
     where: Mapping[str, GroupPattern]
 
-    def __init__(self, below: Mapping[str, Bound] | None = None, where: Mapping[str, Value] | None = None) -> None:
+    def __init__(
+        self,
+        below: Mapping[str, Bound] | None = None,
+        where: Mapping[str, Value] | None = None,
+        above: Mapping[str, Bound] | None = None,
+    ) -> None:
         bounds = dict(below or {})
         for bound in bounds.values():
             if bound is None or bound != bound or isinstance(bound, bool):
                 Below(bound)  # refuses it
         groups: dict[str, GroupPattern] = {}
         for column, value in (where or {}).items():
-            pattern = value if isinstance(value, (Equal, NotIn)) else Equal(value)
+            pattern = value if isinstance(value, (Equal, NotIn)) else _pattern(column, value)
             if not isinstance(pattern, NotIn) or pattern.values:  # else it says nothing: a wildcard
                 groups[column] = pattern
-        both = bounds.keys() & groups.keys()
-        if both:
-            raise ValueError(f"one pattern for each attribute: {sorted(both)} stand in below and in where")
+        if groups:
+            both = groups.keys() & {*bounds, *(above or ())}
+            if both:
+                raise ValueError(f"one pattern for each attribute: {sorted(both)} stand in below or above and in where")
+            if len(groups) > 1 and math.prod(len(p.values) for p in groups.values() if isinstance(p, In)) > _LISTED:
+                raise ValueError(f"the lists of one promise name more than {_LISTED:,} groups: {sorted(groups)}")
+        if above:
+            for attribute, bound in above.items():
+                try:
+                    groups[attribute] = Range(bound, bounds.pop(attribute, None))
+                except ValueError as error:
+                    raise ValueError(f"{attribute}: {error}") from None
         _set(self, "below", bounds)
         _set(self, "where", groups)
 
@@ -80,6 +111,36 @@ class Punctuation:
         (True, False)
         """
         return not self.below and not self.where
+
+    @property
+    def above(self) -> Mapping[str, Bound]:
+        """The lower bounds.
+
+        >>> Punctuation(above={"k": 10}, below={"k": 20}).above
+        {'k': 10}
+        """
+        return {a: p.low for a, p in self.where.items() if isinstance(p, Range)}
+
+    @property
+    def has_list(self) -> bool:
+        """Does it name a list of groups?
+
+        >>> Punctuation(where={"link": ["A", "B"]}).has_list, Punctuation(where={"link": "A"}).has_list
+        (True, False)
+        """
+        return any(isinstance(p, In) for p in self.where.values())
+
+    def each(self) -> Iterator[Punctuation]:
+        """The promises about single groups that it is short for.
+
+        >>> list(Punctuation({"ts": 5}, {"k": 1, "link": ["A"]}).each())
+        [Punctuation(ts < 5, k = 1, link = 'A')]
+        >>> len(list(Punctuation({"ts": 5}, {"k": [1, 2], "link": ["A", "B"]}).each()))
+        4
+        """
+        choices = ([Equal(v) for v in p.values] if isinstance(p, In) else [p] for p in self.where.values())
+        for chosen in itertools.product(*choices):
+            yield Punctuation._made(self.below, dict(zip(self.where, chosen, strict=True)))
 
     def pattern(self, attribute: str) -> Pattern | None:
         """What it says of the attribute; None is a wildcard.
@@ -139,12 +200,17 @@ class Punctuation:
         '{"below": {"ts": 5}, "where": {"link": "A"}}'
         >>> END.to_json()
         '{"end": true}'
+        >>> Punctuation(above={"k": 10}, below={"k": 20}, where={"link": ["A", "B"]}).to_json()
+        '{"below": {"k": 20}, "above": {"k": 10}, "in": {"link": ["A", "B"]}}'
         """
         if self.is_end:
             return '{"end": true}'
+        ranges = {k: p.high for k, p in self.where.items() if isinstance(p, Range)}
         parts: dict[str, Any] = {
-            "below": dict(self.below),
+            "below": {**self.below, **{k: high for k, high in ranges.items() if high is not None}},
+            "above": self.above,
             "where": {k: p.value for k, p in self.where.items() if isinstance(p, Equal)},
+            "in": {k: sorted(p.values, key=repr) for k, p in self.where.items() if isinstance(p, In)},
             "not_in": {k: sorted(p.values, key=repr) for k, p in self.where.items() if isinstance(p, NotIn)},
         }
         return dumps({k: v for k, v in parts.items() if v})
@@ -159,21 +225,24 @@ class Punctuation:
         said = loads(text)
         if said == {"end": True}:
             return END
-        if not isinstance(said, dict) or not said or said.keys() - {"below", "where", "not_in"}:
+        if not isinstance(said, dict) or not said or said.keys() - {"below", "above", "where", "in", "not_in"}:
             raise ValueError(f"not a promise: {text!r}")
         if not all(isinstance(part, dict) for part in said.values()):
             raise ValueError(f"not a promise: {text!r}")
-        below = said.get("below", {})
-        if not all(isinstance(b, int | float) and not isinstance(b, bool) for b in below.values()):
+        below, above = said.get("below", {}), said.get("above", {})
+        if not all(isinstance(b, int | float) and not isinstance(b, bool) for b in (*below.values(), *above.values())):
             raise ValueError(f"bounds are numbers in the column's unit: {text!r}")
-        if any(isinstance(b, int) and b.bit_length() > 1000 for b in below.values()):  # no float is as great
-            raise ValueError("a bound is greater than any time")
-        where, rest = said.get("where", {}), said.get("not_in", {})
-        if where.keys() & rest.keys() or not all(isinstance(values, list) for values in rest.values()):
+        if any(isinstance(b, int) and b.bit_length() > 1000 for b in (*below.values(), *above.values())):
+            raise ValueError("a bound is greater than any time")  # no float is as great
+        where, some, rest = said.get("where", {}), said.get("in", {}), said.get("not_in", {})
+        if len({*where, *some, *rest}) < len(where) + len(some) + len(rest):
             raise ValueError(f"not a promise: {text!r}")
-        if any(isinstance(v, list | dict) for v in itertools.chain(where.values(), *rest.values())):
+        if not all(isinstance(values, list) for values in (*some.values(), *rest.values())):
+            raise ValueError(f"not a promise: {text!r}")
+        if any(isinstance(v, list | dict) for v in itertools.chain(where.values(), *some.values(), *rest.values())):
             raise ValueError(f"a group is a single value: {text!r}")
-        promise = Punctuation(below, {**where, **{k: NotIn(v) for k, v in rest.items()}})
+        lists = {**{k: In(v) for k, v in some.items()}, **{k: NotIn(v) for k, v in rest.items()}}
+        promise = Punctuation(below, {**where, **lists}, above)
         if promise.is_end:  # {"below": {}} is more likely a mistake than an end
             raise ValueError(f"a promise without a pattern; the end is written {END.to_json()}")
         return promise
@@ -205,3 +274,19 @@ def from_patterns(patterns: Mapping[str, Pattern]) -> Punctuation:
     """A promise from one pattern for each attribute."""
     below = {a: p.bound for a, p in patterns.items() if isinstance(p, Below)}
     return Punctuation(below, {a: p for a, p in patterns.items() if not isinstance(p, Below)})
+
+
+def _pattern(column: str, value: Value) -> GroupPattern:
+    """What ``where`` says of a column: a pattern as it is, a list of groups, or one group."""
+    if isinstance(value, Range):
+        return value
+    if isinstance(value, In):
+        return listed(value.values)
+    if isinstance(value, list | tuple | set | frozenset):
+        try:
+            return listed(value)
+        except TypeError:
+            raise ValueError(f"{column}: a group is a single value, and a list has groups, not {value!r}") from None
+        except ValueError as error:
+            raise ValueError(f"{column}: {error}") from None
+    return Equal(value)

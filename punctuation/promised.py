@@ -14,19 +14,22 @@ from oop.punctuation.group_promises import GroupBounds
 from oop.punctuation.grouping import Grouping
 from oop.punctuation.patterns import Below, Bound, Equal, GroupPattern, NotIn, Value, group_value
 from oop.punctuation.promise import Punctuation
+from oop.punctuation.ranges import given, named_in, point_of, says, told_apart
 from oop.punctuation.several_columns import OTHER, Cell, SeveralColumns
 
 
 class Promised:
-    """Three kinds: promises about ``all`` rows (linear and joint corners), about groups of one column (``by`` it), and
-    about groups ``across`` several columns."""
+    """Four kinds: promises about ``all`` rows (linear and joint corners), about groups of one column (``by`` it), about
+    groups ``across`` several columns, and about ``ranges`` of an attribute."""
 
-    __slots__ = ("across", "all", "by")
+    __slots__ = ("across", "all", "by", "lifted", "ranges")
 
     def __init__(self) -> None:
         self.all = Corners()
         self.by: dict[str, Grouping] = {}
         self.across = SeveralColumns()
+        self.ranges: list[Punctuation] = []
+        self.lifted: list[Punctuation] = []  # what ranges have become together with others; taken by who translates
 
     @property
     def ended(self) -> bool:
@@ -50,24 +53,24 @@ class Promised:
 
     @property
     def is_linear(self) -> bool:
-        """No joint and no group-wise promise: the kind most streams need.
+        """No joint and no group-wise promise, and no range: the kind most streams need.
 
         >>> from oop.punctuation import Frontier
         >>> Frontier.of(Punctuation({"ts": 5})).is_linear, Frontier.of(Punctuation({"ts": 5, "end": 9})).is_linear
         (True, False)
         """
         across = self.across  # asked at every promise: as few steps as can be
-        return not (self.by or self.all.joint or across.cells or across.mixed)
+        return not (self.by or self.all.joint or across.cells or across.mixed or self.ranges)
 
     @property
     def has_several(self) -> bool:
-        """Is there a promise over several group columns?
+        """Is there a promise over several group columns, or about a range?
 
         >>> from oop.punctuation import Frontier
         >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A", "k": 1})).has_several
         True
         """
-        return bool(self.across.mixed) or bool(self.across.cells)
+        return bool(self.across.mixed or self.across.cells or self.ranges)
 
     @property
     def names_rest(self) -> bool:
@@ -95,13 +98,13 @@ class Promised:
 
     @property
     def several(self) -> list[Punctuation]:
-        """The promises over several group columns, to be read.
+        """The promises over several group columns or about ranges, to be read.
 
         >>> from oop.punctuation import Frontier
         >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A", "k": 1})).several
         [Punctuation(ts < 5, k = 1, link = 'A')]
         """
-        return self.across.promises()
+        return [*self.across.promises(), *self.ranges]
 
     def group_columns(self) -> list[str]:
         """The columns by which it has promises about groups.
@@ -110,7 +113,7 @@ class Promised:
         >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A"})).group_columns()
         ['link']
         """
-        return sorted({*self.by, *self.across.columns()})
+        return sorted({*self.by, *self.across.columns(), *itertools.chain(*(r.where for r in self.ranges))})
 
     def flat(self) -> tuple[tuple[str, ...], GroupBounds] | None:
         """The columns and the bounds of groups, where these are all that is said of groups, and alike.
@@ -120,7 +123,7 @@ class Promised:
         >>> columns, bounds.linear
         (('link',), {'ts': {'A': 9}})
         """
-        if len(self.by) + len(self.across.cells) != 1 or self.across.mixed:
+        if len(self.by) + len(self.across.cells) != 1 or self.across.mixed or self.ranges:
             return None
         for columns, bounds in self.across.cells.items():
             return columns, bounds
@@ -134,12 +137,12 @@ class Promised:
         >>> Frontier.of(Punctuation({"ts": 9}, {"link": "A"})).bounds_by(("link",), "ts")
         {'A': 9}
         """
-        bounds = self._flat(columns, attribute)
+        bounds = None if self.ranges else self._flat(columns, attribute)
         return None if bounds is None else bounds.linear.get(attribute, {})
 
     def _flat(self, columns: tuple[str, ...], attribute: str) -> GroupBounds | None:
-        """Where bounds on the attribute for groups of these columns are kept, if no other promise says more of them
-        than those about all rows; None: the promises must be looked at one by one."""
+        """Where bounds on the attribute for groups of these columns are kept, if no other promise, ranges apart, says
+        more of them than those about all rows; None: the promises must be looked at one by one."""
         everyone = self.all
         if everyone.ended or everyone.joint or self.across.mixed or attribute in columns:
             return None
@@ -164,7 +167,9 @@ class Promised:
         >>> Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A", "k": 1})).kinds()
         {('k', 'link')}
         """
-        return None if self.names_rest else {*((column,) for column in self.by), *self.across.cells}
+        if self.names_rest or self.ranges:
+            return None
+        return {*((column,) for column in self.by), *self.across.cells}
 
     def said_of(self, where: Mapping[str, Value]) -> Corners:
         """What is said of just this group, beside what is said of all rows.
@@ -187,18 +192,25 @@ class Promised:
         >>> f.covers(Punctuation({"ts": 4}, {"link": "A"})), f.covers(Punctuation({"ts": 6}))
         (True, False)
         """
-        if self.all.covers(promise.below, _point(promise)):
+        if self.all.covers(promise.below, point_of(promise)):
             return True
-        if not promise.where and not self.across.mixed and not any(g.rest for g in self.by.values()):
+        if promise.has_list:
+            return all(map(self.covers, promise.each()))
+        if (
+            not promise.where
+            and not self.ranges
+            and not self.across.mixed
+            and not any(g.rest for g in self.by.values())
+        ):
             return False  # of a group that nobody names nothing else is said
         if self._covers_group(promise):
             return True
         columns = {*promise.where, *self.group_columns()}
         names = sorted(columns)
-        known = all(isinstance(p, Equal | NotIn) for p in promise.where.values())
+        known = not self.ranges and all(isinstance(p, Equal | NotIn) for p in promise.where.values())
         if known and not self._covers_cell(promise.below, {c: _other(promise.where.get(c)) for c in names}):
             return False  # what nobody names need not be told apart: most promises that are new are told here
-        cells = [self._cells(column, promise) for column in names]
+        cells = [told_apart(self, column, promise) for column in names]
         return all(
             self._covers_cell(promise.below, dict(zip(names, cell, strict=True))) for cell in itertools.product(*cells)
         )
@@ -212,16 +224,6 @@ class Promised:
             return False
         return self.by[column].at(pattern.value).covers(promise.below, {column: pattern.value})
 
-    def _cells(self, column: str, promise: Punctuation) -> list[Value]:
-        """The values of a group column that must be told apart, among those the promise speaks of."""
-        pattern = promise.where.get(column)
-        if isinstance(pattern, Equal):
-            return [pattern.value]
-        named = self.named(column)
-        if isinstance(pattern, NotIn):
-            named -= pattern.values
-        return [OTHER, *named]
-
     def named(self, column: str) -> set[Value]:
         """The groups of a column that some promise names.
 
@@ -229,7 +231,8 @@ class Promised:
         >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A"})).named("link")
         {'A'}
         """
-        return self.across.named(column) | (self.by[column].named() if column in self.by else set())
+        found = self.across.named(column) | (self.by[column].named() if column in self.by else set())
+        return found.union(*(named_in(r, column) for r in self.ranges))
 
     def _covers_cell(self, corner: Corner, cell: Cell) -> bool:
         point = {c: v for c, v in cell.items() if v is not OTHER}
@@ -242,7 +245,9 @@ class Promised:
             return True
         if any(g.at(cell.get(column, OTHER)).covers(corner, point) for column, g in self.by.items()):
             return True
-        return any(corners.covers(corner, point) for corners in self.across.at(cell))
+        if any(corners.covers(corner, point) for corners in self.across.at(cell)):
+            return True
+        return any(corners.covers(corner, point) for corners in says(self.ranges, cell))
 
     def covers_row(self, row: Mapping[str, Value]) -> bool:
         """Does the row match a promise already made, that is: is it late?
@@ -265,7 +270,9 @@ class Promised:
         (5, 9, None)
         """
         if not self.by and not self.has_several:
-            return self.all.bound(attribute)
+            everyone = self.all
+            if not where or not (everyone.joint or any(c in everyone.linear for c in where)):
+                return everyone.bound(attribute)
         return self.at(where or {}).bound(attribute)
 
     def bounds(self, attribute: str, column: str, values: Sequence[Value]) -> list[Bound | None]:
@@ -287,17 +294,19 @@ class Promised:
         9
         """
         where = {c: group_value(v) for c, v in where.items()}
-        if not self.across.mixed:
-            return self._at(where)
-        free = sorted(self.across.columns() - where.keys())
+        if not self.across.mixed and not self.ranges:
+            return given(self._at(where), where)
+        # of a range of a column that is free nothing follows for all of its values, so it need not be told apart
+        free = sorted(self.across.columns().union(*(r.where for r in self.ranges)) - where.keys())
         cells = itertools.product(*([OTHER, *self.named(c)] for c in free))
-        return reduce(Corners.meet, (self._at({**where, **dict(zip(free, c, strict=True))}) for c in cells))
+        found = reduce(Corners.meet, (self._at({**where, **dict(zip(free, c, strict=True))}) for c in cells))
+        return given(found, where)
 
     def _at(self, cell: Cell) -> Corners:
         out = self.all.copy()
         for column, grouping in self.by.items():
             out = out.join(grouping.at(cell[column]) if column in cell else grouping.least())
-        return reduce(Corners.join, self.across.at(cell), out)
+        return reduce(Corners.join, itertools.chain(self.across.at(cell), says(self.ranges, cell)), out)
 
     def _times(self) -> Iterator[str]:
         """The attributes with bounds."""
@@ -352,7 +361,3 @@ class Promised:
 def _other(pattern: GroupPattern | None) -> Value:
     """A value of a group column that a promise speaks of, and no other promise if that can be."""
     return pattern.value if isinstance(pattern, Equal) else OTHER
-
-
-def _point(promise: Punctuation) -> dict[str, Value]:
-    return {c: p.value for c, p in promise.where.items() if isinstance(p, Equal)}

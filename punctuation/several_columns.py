@@ -54,7 +54,7 @@ class SeveralColumns:
                 named |= {group[place] for group in bounds.groups()}
         for p in self.mixed:
             theirs = p.where.get(column)
-            if theirs is not None:
+            if isinstance(theirs, Equal | NotIn):
                 named |= {theirs.value} if isinstance(theirs, Equal) else theirs.values
         return named
 

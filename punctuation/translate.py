@@ -12,26 +12,44 @@ import builtins
 import itertools
 import math
 from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Protocol
 
 from oop.punctuation.corners import Corner
 from oop.punctuation.frontier import Frontier
 from oop.punctuation.group_promises import GroupPromises
-from oop.punctuation.patterns import Bound, NotIn, Value, group_value
+from oop.punctuation.patterns import Bound, GroupPattern, NotIn, Range, Value, contains, group_value
 from oop.punctuation.promise import Punctuation
+from oop.punctuation.ranges import is_ranged
 from oop.punctuation.several_columns import OTHER
 
 Image = tuple[str, Callable[[Bound], Bound | None] | None]
 """An output attribute, and the increasing function that takes bounds there (None: the identity).
 
-A row below the image of a bound must be below the bound: so it is for every argument of a greatest."""
+A row below the image of a bound must be below the bound: so it is for every argument of a greatest. A range crosses a
+function that also says by ``lower`` from which value on a row cannot come from below the range (see `Raises`)."""
 
 
-def restrict(frontier: Frontier, fixed: Mapping[str, Value]) -> Frontier:
-    """A filter that fixes a group (``link == 'A'``) turns that group's bound into a linear one.
+_ANY: Mapping[str, Range] = {}
+
+
+class Raises(Protocol):
+    """An increasing function of one attribute that ranges cross."""
+
+    def __call__(self, bound: Bound) -> Bound | None: ...
+
+    def lower(self, low: Bound) -> Bound | None:
+        """A value such that whatever is at least that comes from an attribute that is at least ``low``."""
+
+
+def restrict(frontier: Frontier, fixed: Mapping[str, Value], within: Mapping[str, Range] = _ANY) -> Frontier:
+    """A filter that fixes a group (``link == 'A'``) turns that group's bound into a linear one, and so does one that
+    keeps an attribute ``within`` a range with what is promised about that range.
 
     >>> f = Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A"}))
     >>> restrict(f, {"link": "A"})
     Frontier(ts < 9)
+    >>> restrict(Frontier.of(Punctuation({"k": 20, "ts": 5}, above={"k": 10})), {}, {"k": Range(12, 15)})
+    Frontier(ts < 5)
     """
     fixed = {c: group_value(v) for c, v in fixed.items()}
     out = Frontier()
@@ -47,8 +65,14 @@ def restrict(frontier: Frontier, fixed: Mapping[str, Value]) -> Frontier:
     for promise in frontier.several:
         here = {c: p for c, p in promise.where.items() if c in fixed}
         if all(p.matches(fixed[c]) for c, p in here.items()):
-            out.advance(Punctuation(promise.below, {c: p for c, p in promise.where.items() if c not in here}))
+            left = {c: p for c, p in promise.where.items() if c not in here and not _all_within(p, within.get(c))}
+            out.advance(Punctuation(promise.below, left))
     return out
+
+
+def _all_within(pattern: GroupPattern, values: Range | None) -> bool:
+    """Are the values that a filter lets pass all in a range?"""
+    return values is not None and isinstance(pattern, Range) and contains(pattern, values)
 
 
 def roll_up(frontier: Frontier, columns: Container[str]) -> Frontier:
@@ -60,6 +84,12 @@ def roll_up(frontier: Frontier, columns: Container[str]) -> Frontier:
     >>> roll_up(f, {"link"}) == f, roll_up(f, ())
     (True, Frontier(ts < 7))
     """
+    if frontier.ranges:
+        out = roll_up(frontier.without_ranges(), columns)
+        for promise in frontier.ranges:
+            if all(c in columns for c in promise.where):
+                out.advance(promise)
+        return out
     if not frontier.has_several and all(c in columns for c in frontier.by):
         return frontier.rolled_up()
     out = Frontier()
@@ -103,7 +133,10 @@ def carry(
     Frontier(later < 5)
     """
     out = Frontier()
-    for promise in roll_up(frontier, {c for c, names in columns.items() if names}).promises():
+    ranges = frontier.ranges
+    if ranges:
+        frontier = frontier.without_ranges()
+    for promise in (*roll_up(frontier, {c for c, names in columns.items() if names}).promises(), *ranges):
         for image in carry_promise(promise, attributes, columns) or ():
             out.advance(image)
     return out
@@ -134,6 +167,8 @@ def carry_promise(
     >>> carry_promise(Punctuation({"ts": 9}, {"link": "A"}), {"ts": [("t", None)]}, {"link": ["port"]})
     [Punctuation(t < 9, port = 'A')]
     """
+    if is_ranged(promise):
+        return _carry_ranged(promise, attributes, columns)
     if not all(columns.get(c) for c in promise.where):
         return [] if among is not None and among.leaves_open(promise.where) else None
     return [
@@ -141,6 +176,40 @@ def carry_promise(
         for chosen in itertools.product(*(columns[c] for c in promise.where))
         for corner in _carry_corner(promise.below, attributes)
     ]
+
+
+def _carry_ranged(
+    promise: Punctuation, attributes: Mapping[str, Sequence[Image]], columns: Mapping[str, Sequence[str]]
+) -> list[Punctuation]:
+    """A range goes where its column goes, as its values would as groups, and where a function says so; if neither, it
+    is lost: what an attribute's bounds become need not hold between two bounds (an open session began before them)."""
+    choices = []
+    for column, pattern in promise.where.items():
+        images: dict[str, GroupPattern] = dict.fromkeys(columns.get(column, ()), pattern)
+        if isinstance(pattern, Range):
+            for name, function in attributes.get(column, ()):
+                moved = _carry_range(pattern, function)
+                if moved is not None:
+                    images.setdefault(name, moved)
+        choices.append(images.items())
+    found = []
+    for chosen in itertools.product(*choices):
+        where = dict(chosen)
+        for corner in _carry_corner(promise.below, attributes):
+            if len(where) == len(chosen) and not where.keys() & corner.keys():  # else no one promise says both
+                found.append(Punctuation(corner, where))
+    return found
+
+
+def _carry_range(pattern: Range, function: Callable[[Bound], Bound | None] | None) -> Range | None:
+    lower = getattr(function, "lower", None)
+    if function is None or lower is None:
+        return None
+    low = pattern.low if math.isinf(pattern.low) else lower(pattern.low)
+    if low is None or pattern.high is None:
+        return None if low is None else Range(low)
+    high = pattern.high if math.isinf(pattern.high) else function(pattern.high)
+    return Range(low, high) if high is not None and low < high else None
 
 
 def carry_groups(

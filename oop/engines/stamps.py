@@ -21,6 +21,7 @@ from oop.punctuation import Equal, GroupPromises
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, GroupPattern, Value
 from oop.punctuation.progress_groups import Grouped
+from oop.punctuation.ranges import is_ranged
 
 _GROUPS = 1_024  # stamps by group; when there are more, those of groups that no promise names any more go
 
@@ -64,6 +65,8 @@ class Stamps:
             each = (((promise.columns, group), bound) for group, bound in promise.bounds.items())
             self._put(promise.attribute, each, behind)
             return
+        if is_ranged(promise):  # neither a group nor all rows are further than before
+            return
         group = group_key(promise.where)
         for attribute, bound in promise.below.items() or [(None, math.inf)]:
             self._put(attribute, [(group, bound)], behind)
@@ -82,7 +85,8 @@ class Stamps:
 
     def _forget(self) -> None:
         """Groups of which nothing is promised any more, but what is promised of all rows."""
-        named = {group[0]: self._named(group[0]) for _, group in self.by if group is not None}
+        told_apart = {group[0] for _, group in self.by if group is not None}
+        named = {columns: self._named(columns) for columns in told_apart}
         self.by = {k: s for k, s in self.by.items() if k[1] is None or k[1][1] is _REST or k[1][1] in named[k[1][0]]}
         self._room = max(_GROUPS, 2 * len(self.by))
 

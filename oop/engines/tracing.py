@@ -131,7 +131,7 @@ class _Trace:
     def group_of_several(self, source: Node, known: Frontier) -> Where:
         """The same where groups are of several columns together. The rest of these is no pattern of single columns: if
         it holds it back, that is what is promised about all rows."""
-        if len(known.across.cells) != 1 or known.across.mixed or known.by:
+        if len(known.across.cells) != 1 or known.across.mixed or known.by or known.ranges:
             return {}
         ((columns, bounds),) = known.across.cells.items()
         groups: list[Where] = [group_patterns(columns, group) for group in bounds.groups()]
@@ -201,6 +201,7 @@ def _only(known: Frontier, where: Mapping[str, GroupPattern]) -> Frontier:
     others: list[dict[str, GroupPattern]] = []
     same: dict[str, GroupPattern] = {}
     for column, pattern in where.items():  # the groups that differ in this column, and in none before it
+        assert isinstance(pattern, Equal | NotIn)  # held groups are named one by one
         different = [NotIn([pattern.value])] if isinstance(pattern, Equal) else [Equal(v) for v in pattern.values]
         others += ({**same, column: other} for other in different)
         same[column] = pattern

@@ -27,12 +27,12 @@ import pyarrow as pa
 
 from oop.operators.base import Element
 from oop.punctuation import END, Punctuation, punctuated
-from oop.punctuation.patterns import Below, Equal, NotIn, Pattern
+from oop.punctuation.patterns import Below, Equal, In, NotIn, Pattern, Range
 from oop.punctuation.promise import from_patterns
 from oop.sources import source
 from oop.stream import Stream
 
-_PATTERN = re.compile(r"\s*(\w+)\s*(<|=|not in)\s*(\{[^}]*\}|'[^']*'|[^,]+)\s*(?:,|$)")
+_PATTERN = re.compile(r"\s*(\w+)\s*(<|>=|=|not in|in)\s*(\{[^}]*\}|\[[^)]*\)|'[^']*'|[^,]+)\s*(?:,|$)")
 
 
 def elements(text: str, types: Mapping[str, str | pa.DataType] | None = None) -> list[Element]:
@@ -89,6 +89,8 @@ def promise(text: str) -> Punctuation:
 
     >>> promise("ts < 5, link not in {'A'}")
     Punctuation(ts < 5, link not in {'A'})
+    >>> promise("ts < 5, k in [10, 20), link in {'A', 'B'}"), promise("k >= 10")
+    (Punctuation(ts < 5, k in [10, 20), link in {'A', 'B'}), Punctuation(k >= 10))
     """
     if text.strip() == "END":
         return END
@@ -99,10 +101,19 @@ def promise(text: str) -> Punctuation:
         if match is None:
             raise ValueError(f"not a promise: {text!r}")
         name, sign, value = match.groups()
-        said = _cell(value)
-        patterns[name] = Below(said) if sign == "<" else Equal(said) if sign == "=" else NotIn(said)
+        patterns[name] = _pattern(sign, value)
         at = match.end()
     return from_patterns(patterns)
+
+
+def _pattern(sign: str, value: str) -> Pattern:
+    if sign == "in" and value.startswith("["):
+        low, high = value.strip("[)").split(",")
+        return Range(_cell(low), _cell(high))
+    said = _cell(value)
+    if sign == ">=":
+        return Range(said)
+    return Below(said) if sign == "<" else Equal(said) if sign == "=" else In(said) if sign == "in" else NotIn(said)
 
 
 def _row(line: str, names: list[str]) -> dict[str, object]:

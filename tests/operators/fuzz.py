@@ -91,6 +91,11 @@ def random_stream(
                 bound += rng.randint(0, 9)
                 if rng.random() < 0.2:  # a promise over two group columns
                     where["k"] = rng.choice([1, 2, None, oop.not_in(1)])
+            if grouped and rng.random() < 0.25:
+                promise = some_list_or_range(rng, bound, right)
+                frontier.advance(promise)
+                out.append(promise)
+                continue
             below = {} if where and rng.random() < 0.05 else {"ts": bound}
             if right and below:
                 other = bound + rng.randint(-9, 4)
@@ -149,6 +154,36 @@ def from_key(group: tuple[Any, ...]) -> Any:
     """A group of the model as a user writes it: of one column its value."""
     values = tuple(math.nan if value == "NaN" else value for value in group)
     return values if len(values) > 1 else values[0]
+
+
+def some_list_or_range(rng: random.Random, bound: float, right: bool) -> oop.Punctuation:
+    """A promise about several groups at once, or about a range of an attribute; with a bound on the time or without."""
+    below: dict[str, Any] = {"ts": bound + rng.randint(0, 9)} if rng.random() < 0.8 else {}
+    where: dict[str, Any] = {}
+    above: dict[str, Any] = {}
+    kind = rng.choice(
+        ["links", "ks", "links and ks", "range of k", "range of k", "range of v", "range of x", "range of ts"]
+    )
+    if "links" in kind:
+        where["link"] = rng.choice([["A", "B"], ["C", None], LINKS])
+    if "ks" in kind:
+        where["k"] = rng.choice([[1, 2], [2, None]])
+    if kind == "range of k":
+        above, below = rng.choice([({"k": 1}, below), ({"k": 2}, below), ({"k": 1}, {**below, "k": 2})])
+        if rng.random() < 0.3:
+            where["link"] = rng.choice(["A", ["A", "B"], oop.not_in("A")])
+    if kind == "range of v":
+        above, below = rng.choice([({"v": 0}, {**below, "v": 6}), ({"v": 5}, below), ({"v": -3}, {**below, "v": 0})])
+    if kind == "range of x":
+        above, below = {"x": -2.0}, {**below, "x": rng.choice([0.25, 1.0])}
+    if kind == "range of ts":
+        start = bound + rng.choice([-6, -3, 0, 2])
+        above, below = {"ts": start}, {"ts": start + rng.choice([1, 4, 8])}
+        if rng.random() < 0.4:
+            where["link"] = rng.choice(["A", None, ["A", "B"]])
+    if right and below and rng.random() < 0.4:
+        below = {**below, "ts_right": bound + rng.randint(-9, 4)}
+    return oop.Punctuation(below, where, above)
 
 
 def batch(rows: list[dict[str, Any]], schema: pa.Schema) -> pa.RecordBatch:

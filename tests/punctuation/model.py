@@ -12,7 +12,7 @@ import operator
 
 from hypothesis import strategies as st
 
-from oop.punctuation import Equal, NotIn, Punctuation
+from oop.punctuation import Equal, In, NotIn, Punctuation, Range
 
 NAN = float("nan")
 TIMES = (-1, 0, 0.5, 1, 1.5, 2, 3, math.inf, None, NAN)
@@ -34,8 +34,12 @@ def same(a, b):
     return (is_nan(a) and is_nan(b)) or a == b
 
 
+def is_number(value):
+    return value is not None and not is_nan(value)
+
+
 def below(value, bound):
-    return value is not None and not is_nan(value) and value < bound
+    return is_number(value) and value < bound
 
 
 @functools.cache
@@ -44,7 +48,9 @@ def _where(column, test, *values):
     tests = {
         "<": lambda v: below(v, values[0]),
         "=": lambda v: same(v, values[0]),
+        "in": lambda v: any(same(v, w) for w in values),
         "not in": lambda v: not any(same(v, w) for w in values),
+        "range": lambda v: not below(v, values[0]) and (below(v, values[1]) if values[1] is not None else is_number(v)),
     }
     passed = [v for v in COLUMNS[column] if tests[test](v)]  # the very objects, NaN among them
     return sum(1 << i for i, row in enumerate(ROWS) if any(row[column] is v for v in passed))
@@ -64,6 +70,10 @@ def rows_of(promise):
     for column, pattern in promise.where.items():
         if isinstance(pattern, NotIn):
             rows &= _where(column, "not in", *sorted(pattern.values, key=repr))
+        elif isinstance(pattern, In):
+            rows &= _where(column, "in", *sorted(pattern.values, key=repr))
+        elif isinstance(pattern, Range):
+            rows &= _where(column, "range", pattern.low, pattern.high)
         else:
             rows &= _where(column, "=", pattern.value)
     return rows
@@ -92,6 +102,33 @@ def _wheres(columns, kinds=("=", "not in")):
     return [dict(zip(columns, chosen, strict=True)) for chosen in itertools.product(*patterns)]
 
 
+def _lists():
+    """Bounds on some of the times, and lists of groups of one column or two."""
+    links, protos = ([In(s) for s in _subsets(NAMED[c], 3) if len(s) > 1] for c in ("link", "proto"))
+    wheres = [{"link": p} for p in links] + [{"proto": p} for p in protos]
+    wheres += [{"link": p, "proto": q} for p in links for q in (*protos[::2], Equal("A"), NotIn({"A"}))]
+    return st.sampled_from([Punctuation(corner, where) for corner in _corners(_times) for where in wheres])
+
+
+RANGES = [Range(low, high) for low in (0, 1, 2) for high in (*BOUNDS, None) if high is None or low < high]
+
+
+def _ranges(time):
+    """Ranges of one time or both, with bounds on the other, and with groups."""
+    wheres = [{"ts": r} for r in RANGES] + [{"ts_right": r} for r in RANGES[::2]]
+    groups = [{}, {}, {"link": Equal("A")}, {"link": Equal(None)}, {"link": NotIn({"A"})}, {"link": In({"A", "B"})}]
+    groups.append({"link": Equal("A"), "proto": Equal("B")})
+    found = [
+        Punctuation(corner, {**where, **group})
+        for where in wheres
+        for group in groups
+        for corner in _corners([t for t in _times if t not in where])
+    ]
+    both = [{"ts": a, "ts_right": b} for a in RANGES for b in RANGES[::3]]
+    named = [{"ts": a, "ts_right": b} for a in RANGES[::2] for b in map(Equal, (0, 1, None))] if time else []
+    return st.sampled_from([*found, *(Punctuation({}, where) for where in (*both, *named))])
+
+
 def _pool(attributes, columns, kinds=("=", "not in")):
     """All promises with bounds on some of the attributes and a pattern on each column: quick to draw."""
     found = itertools.product(_corners(attributes), _wheres(columns, kinds))
@@ -107,13 +144,17 @@ _named_times = {
     for kinds in [("=",), ("=", "not in")]
 }
 
+_listed = _lists()
+_ranged = {time: _ranges(time) for time in (False, True)}
+
 bounds = st.sampled_from(BOUNDS)
 corners = st.sampled_from(_corners(_times))
 
 
-def promises(time=("=", "not in")):
-    """Promises of all kinds; ``time`` says which patterns other than ``<`` may stand on a time attribute."""
-    return st.one_of(_ungrouped, *_one, _two, *(_named_times[time] if time else ()))
+def promises(time=("=", "not in"), ranges=True):
+    """Promises of all kinds; ``time`` says which patterns other than ``<`` and ranges may stand on a time attribute."""
+    ranged = [_ranged[bool(time)]] * 2 if ranges else []
+    return st.one_of(_ungrouped, *_one, _two, _listed, *ranged, *(_named_times[time] if time else ()))
 
 
 def lists(promise, size=6):

@@ -16,7 +16,7 @@ MANY = settings(max_examples=500, deadline=None)
 SOME = settings(max_examples=100, deadline=None)
 
 anything = model.promises()
-by_groups = model.promises(time=())  # no ``=`` and no ``not in`` on a time attribute
+by_groups = model.promises(time=(), ranges=False)  # no ``=``, no ``not in`` and no range on a time attribute
 comparable = model.promises(time=("=",))  # no ``not in`` on one: no one pattern says where it meets ``<``
 wheres = st.fixed_dictionaries({}, optional={c: st.sampled_from(model.GROUPS) for c in ("link", "proto")})
 
@@ -161,12 +161,76 @@ def test_at_holds_what_is_covered_for_these_groups(said, where):
                 assert corners.covers(corner) == (not rows & model.rows_below(corner) & ~covered)
 
 
-@SOME
-@given(model.lists(anything), wheres)
-def test_at_is_sound_where_times_are_named(said, where):
-    covered = model.late(said)
+times = st.fixed_dictionaries({}, optional={c: st.sampled_from(model.TIMES) for c in ("ts", "ts_right")})
+
+
+@MANY
+@given(model.lists(anything), wheres, times)
+@example([Punctuation({"ts": 1, "ts_right": 2}), Punctuation(above={"ts": 1})], {}, {"ts": 0})
+def test_at_is_sound_where_times_are_named(said, groups, times):
+    covered, where = model.late(said), {**groups, **times}
     for corner in Frontier.of(*said).at(where):
         assert not model.rows_with(where) & model.rows_below(corner) & ~covered
+
+
+@MANY
+@given(model.lists(model.promises(time=())), wheres, st.sampled_from(model.TIMES))
+def test_bound_is_the_greatest_that_holds_in_a_range(said, groups, value):
+    """Of rows with a known value of an attribute, that is in some ranges and below some bounds."""
+    said = [p for p in said if "ts_right" not in p.where]  # no ranges of the attribute that is asked about
+    covered, where = model.late(said), {**groups, "ts": value}
+    holds = [b for b in model.BOUNDS if not model.rows_with(where) & model.rows_below({"ts_right": b}) & ~covered]
+    assert Frontier.of(*said).bound("ts_right", where) == max(holds, default=None)
+
+
+@SOME
+@given(model.lists(anything))
+def test_what_ranges_become_is_implied(said):
+    frontier, covered = Frontier(), 0
+    for promise in said:
+        frontier.advance(promise)
+        covered |= model.rows_of(promise)
+        assert not model.late(frontier.take_lifted()) & ~covered
+
+
+def test_ranges_grow_together_and_become_bounds():
+    def tile(low, **more):
+        return Punctuation({"k": low + 10, **more}, above={"k": low})
+
+    frontier = Frontier()
+    for low in (10, 30, 20, 50):
+        assert frontier.advance(tile(low))
+    assert list(frontier.promises()) == [Punctuation({"k": 40}, above={"k": 10}), tile(50)]
+    assert frontier.covers(Punctuation({"k": 35}, above={"k": 15}))
+    assert not frontier.covers(Punctuation({"k": 45}, above={"k": 15}))
+    assert frontier.bound("k") is None
+    assert frontier.advance(Punctuation({"k": 10}))
+    assert frontier.bound("k") == 40
+    assert frontier.advance(tile(40))
+    assert frontier.bound("k") == 60
+    assert not frontier.advance(tile(40, ts=7))
+    assert len(list(frontier.promises())) == 2
+
+
+def test_many_tiles_are_few_promises():
+    frontier = Frontier()
+    for low in range(0, 2000, 10):
+        assert frontier.advance(Punctuation({"k": low + 10, "ts": 5}, above={"k": low}))
+    assert len(list(frontier.promises())) == 1
+    assert len(frontier.lifted) == 1
+    for low in range(0, 2000, 10):
+        assert frontier.advance(Punctuation({"k": low + 10, "ts": 5 + low}, above={"k": low})) == (low > 0)
+    assert frontier.advance(Punctuation({"ts": 5000}))
+    assert frontier.is_linear
+
+
+def test_a_list_is_as_many_groups():
+    frontier = Frontier()
+    assert frontier.advance(Punctuation({"ts": 5}, {"k": [1, 2], "link": ["A", "B"]}))
+    assert len(list(frontier.promises())) == 4
+    assert not frontier.advance(Punctuation({"ts": 4}, {"k": 2, "link": "A"}))
+    assert frontier.covers(Punctuation({"ts": 5}, {"k": [1, 2], "link": "A"}))
+    assert not frontier.covers(Punctuation({"ts": 5}, {"k": [1, 3], "link": "A"}))
 
 
 @MANY

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oop.punctuation import END, Below, Corners, Equal, NotIn, Punctuation
+from oop.punctuation import END, Below, Corners, Equal, In, NotIn, Punctuation, Range
 from oop.punctuation.encoding import dumps, loads
 from oop.punctuation.patterns import contains, intersect
 from tests.punctuation import model
@@ -20,6 +20,8 @@ PATTERNS = [
     *map(Below, model.BOUNDS),
     *map(Equal, NAMED),
     *(NotIn(s) for n in range(4) for s in itertools.combinations(NAMED, n)),
+    *(In(s) for n in range(2, 6) for s in itertools.combinations(NAMED, n)),
+    *model.RANGES,
 ]
 
 
@@ -33,7 +35,12 @@ def expected(pattern):
         return {i for i, v in enumerate(VALUES) if model.below(v, pattern.bound)}
     if isinstance(pattern, Equal):
         return {i for i, v in enumerate(VALUES) if model.same(v, pattern.value)}
-    return {i for i, v in enumerate(VALUES) if not any(model.same(v, w) for w in pattern.values)}
+    if isinstance(pattern, Range):
+        numbers = {i for i, v in enumerate(VALUES) if model.is_number(v)}
+        high = numbers if pattern.high is None else expected(Below(pattern.high))
+        return numbers & high - expected(Below(pattern.low))
+    listed = {i for i, v in enumerate(VALUES) if any(model.same(v, w) for w in pattern.values)}
+    return listed if isinstance(pattern, In) else set(range(len(VALUES))) - listed
 
 
 def test_null_and_nan_are_below_nothing_and_equal_themselves():
@@ -66,6 +73,37 @@ def test_a_bound_is_a_number(bound):
 def test_an_attribute_has_one_pattern():
     with pytest.raises(ValueError, match="one pattern for each attribute"):
         Punctuation({"ts": 5}, {"ts": 3})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"where": {"k": []}}, "k: a list of groups has at least one"),
+        ({"where": {"k": [[1]]}}, "k: a group is a single value"),
+        ({"above": {"k": 5}, "below": {"k": 5}}, "k: no value is at least 5 and below 5"),
+        ({"above": {"k": "a"}, "below": {"k": 5}}, "k: the bounds of a range are of one kind"),
+        ({"above": {"k": None}}, "k: a bound is a number"),
+        ({"above": {"k": float("nan")}}, "k: a bound is a number"),
+        ({"above": {"k": 5}, "where": {"k": 7}}, "one pattern for each attribute"),
+        ({"where": {c: list(range(1001)) for c in "ab"}}, "name more than 1,000,000 groups"),
+    ],
+)
+def test_a_list_or_range_that_says_nothing_is_refused(arguments, says):
+    with pytest.raises(ValueError, match=says):
+        Punctuation(**arguments)
+
+
+def test_a_list_of_one_group_is_that_group():
+    assert Punctuation(where={"k": [1]}) == Punctuation(where={"k": 1})
+    assert Punctuation(where={"k": {1, None}}) == Punctuation(where={"k": (None, 1, 1)})
+    assert Punctuation(where={"k": [float("nan"), 1]}).matches({"k": float("nan")})
+
+
+def test_ranges_and_bounds_tile():
+    tiles = [Punctuation({"k": 10}), Punctuation(above={"k": 10}, below={"k": 20}), Punctuation(above={"k": 20})]
+    for k in (-1, 9, 10, 15, 19.5, 20, math.inf):
+        assert sum(tile.matches({"k": k}) for tile in tiles) == 1
+    assert not any(tile.matches({"k": k}) for tile in tiles for k in (None, math.nan))
 
 
 def test_a_promise_cannot_be_changed():
@@ -110,7 +148,16 @@ def test_a_promise_survives_json_pickle_and_copy(promise):
         '{"below": {"ts": NaN}}',
         '{"below": {"ts": {"$": "float", "v": "nan"}}}',
         '{"below": {"ts": {"$": "float", "v": null}}}',
-        '{"below": {"ts": 5}, "above": {"ts": 3}}',
+        '{"below": {"ts": 5}, "above": {"ts": 5}}',
+        '{"below": {"ts": 5}, "above": {"ts": "3"}}',
+        '{"above": {"ts": null}}',
+        '{"above": {"ts": 3}, "in": {"ts": [3, 4]}}',
+        '{"above": [3]}',
+        '{"above": {}}',
+        '{"in": {"link": []}}',
+        '{"in": {"link": "AB"}}',
+        '{"in": {"link": ["A", ["B"]]}}',
+        '{"in": {"link": ["A", "B"]}, "not_in": {"link": ["C"]}}',
         '{"below": [5]}',
         '{"where": {"link": ["A"]}}',
         '{"where": {"link": {"$": "decimal", "v": "A"}}}',

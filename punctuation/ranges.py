@@ -1,0 +1,197 @@
+"""What a frontier asks about ranges of an attribute (paper 004, section 3.2).
+
+A range tells rows apart as a group does, but its values cannot be listed. So numbers that no promise names are cut at
+all bounds that are in play, and between two neighbours they are one *atom*: a promise holds for all of it or for none.
+
+>>> [str(atom) for atom in atoms_in(Range(10, 20), {5, 15})]
+['[10, 15)', '[15, 20)']
+>>> merged(Punctuation(where={"k": Range(10, 20)}), Punctuation(where={"k": Range(20, 30)}))
+Punctuation(k in [10, 30))
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from oop.punctuation.corners import Corners
+from oop.punctuation.patterns import Bound, Equal, NotIn, Range, Value
+from oop.punctuation.promise import Punctuation
+from oop.punctuation.several_columns import OTHER, Cell
+
+if TYPE_CHECKING:
+    from oop.punctuation.promised import Promised
+
+
+class Atom:
+    """The numbers from ``low`` up to ``high`` (None: all that are greater) that no promise names."""
+
+    __slots__ = ("high", "low")
+
+    def __init__(self, low: Bound, high: Bound | None) -> None:
+        self.low, self.high = low, high
+
+    def __lt__(self, bound: Bound) -> bool:
+        """Are all of them below the bound? So an atom stands where a value does."""
+        return self.high is not None and self.high <= bound
+
+    def within(self, pattern: Range) -> bool:
+        return self.low >= pattern.low and (pattern.high is None or self < pattern.high)
+
+    def __str__(self) -> str:
+        return f"[{self.low}, {'∞' if self.high is None else self.high})"
+
+
+def atoms_in(pattern: Range | None, cuts: Iterable[Bound]) -> list[Atom]:
+    """The numbers of a range, or all there are, cut at these bounds."""
+    low, high = (-math.inf, None) if pattern is None else (pattern.low, pattern.high)
+    inside = sorted({c for c in cuts if low < c and (high is None or c < high)} | ({low} - {-math.inf}))
+    starts = inside if pattern is not None and low > -math.inf else [-math.inf, *inside]
+    return [Atom(a, b) for a, b in zip(starts, [*starts[1:], high], strict=True)]
+
+
+def told_apart(promised: Promised, column: str, promise: Punctuation) -> list[Value]:
+    """The values of a group column that must be told apart, among those that a promise speaks of. Where there are
+    ranges of it, numbers that nobody names are told apart too: between any two bounds they are one cell."""
+    pattern = promise.where.get(column)
+    if isinstance(pattern, Equal):
+        return [pattern.value]
+    named = promised.named(column)
+    if isinstance(pattern, NotIn):
+        named -= pattern.values
+    if isinstance(pattern, Range):
+        return [*atoms_in(pattern, _cuts(promised, column, promise)), *filter(pattern.may_match, named)]
+    if not any(isinstance(r.where.get(column), Range) for r in promised.ranges):
+        return [OTHER, *named]
+    numbers = atoms_in(None, _cuts(promised, column, promise))
+    return [*numbers, *named] if column in promise.below else [OTHER, *numbers, *named]
+
+
+def _cuts(promised: Promised, column: str, promise: Punctuation) -> set[Bound]:
+    """The bounds on a column that there are. Of many groups only those are looked at that the promise speaks of."""
+    point = point_of(promise)
+    found = [promised.all]
+    cuts: set[Bound] = set()
+    for by, grouping in promised.by.items():
+        if by in point:
+            found.append(grouping.at(point[by]))
+        elif grouping.flat:
+            cuts.update(grouping.flat.linear.get(column, {}).values())
+        else:
+            found += (corners for _, corners in grouping.items())
+    for columns, bounds in promised.across.cells.items():
+        if all(c in point for c in columns):
+            found.append(bounds.corners(tuple(point[c] for c in columns)))
+        else:
+            cuts.update(bounds.linear.get(column, {}).values())
+    cuts.update(corner[column] for corners in found for corner in corners if column in corner)
+    return cuts.union(*(_span(p, column) for p in (*promised.across.mixed, *promised.ranges, promise)))
+
+
+def is_ranged(promise: Punctuation) -> bool:
+    """Does it have a range?"""
+    return any(isinstance(p, Range) for p in promise.where.values())
+
+
+def point_of(promise: Punctuation) -> dict[str, Value]:
+    """What is known of the values of its rows: the groups, and of ranges where they lie."""
+    return {
+        c: p.value if isinstance(p, Equal) else Atom(p.low, p.high)
+        for c, p in promise.where.items()
+        if isinstance(p, Equal | Range)
+    }
+
+
+def _span(promise: Punctuation, column: str) -> list[Bound]:
+    """The bounds that a promise has on a column."""
+    pattern = promise.where.get(column)
+    ends = [pattern.low, pattern.high] if isinstance(pattern, Range) else [promise.below.get(column)]
+    return [end for end in ends if end is not None]
+
+
+def named_in(promise: Punctuation, column: str) -> set[Value]:
+    """The groups of a column that a promise names."""
+    pattern = promise.where.get(column)
+    if isinstance(pattern, Equal):
+        return {pattern.value}
+    return set(pattern.values) if isinstance(pattern, NotIn) else set()
+
+
+def says(ranges: Iterable[Punctuation], cell: Cell) -> Iterator[Corners]:
+    """What promises with ranges say of a cell."""
+    for promise in ranges:
+        if all(_holds(p, cell.get(c, OTHER)) for c, p in promise.where.items()):
+            corners = Corners()
+            corners.add(promise.below)
+            yield corners
+
+
+def _holds(pattern: object, value: Value) -> bool:
+    """Does the pattern hold for every row of a cell?"""
+    if value is OTHER:
+        return isinstance(pattern, NotIn)
+    if isinstance(value, Atom):
+        return value.within(pattern) if isinstance(pattern, Range) else isinstance(pattern, NotIn)
+    assert isinstance(pattern, Equal | NotIn | Range)
+    return pattern.matches(value)
+
+
+def given(corners: Corners, where: Mapping[str, Value]) -> Corners:
+    """What corners say of rows with these values: a bound that a value is below is one condition less.
+
+    >>> corners = Corners()
+    >>> corners.add({"k": 20, "ts": 5}), given(corners, {"k": 15}), given(corners, {"k": 20})
+    (True, Corners({'ts': 5}), Corners())
+    """
+    if not where or corners.ended or not any(a in where for corner in corners for a in corner):
+        return corners
+    out = Corners()
+    for corner in corners:
+        known = {a: where[a] for a in corner if a in where}
+        try:
+            below = all(v is not None and v < corner[a] for a, v in known.items())
+        except TypeError:  # a time as Python writes it: bounds are numbers
+            out.add(corner)
+            continue
+        if below:
+            out.add({a: b for a, b in corner.items() if a not in known})
+    return out
+
+
+def merged(a: Punctuation, b: Punctuation) -> Punctuation | None:
+    """Both as one, where they differ in one range alone, and that of one goes on where the other ends; else None."""
+    if a.below != b.below or a.where.keys() != b.where.keys():
+        return None
+    differing = [c for c, p in a.where.items() if p != b.where[c]]
+    if len(differing) != 1:
+        return None
+    one, other = a.where[differing[0]], b.where[differing[0]]
+    if not isinstance(one, Range) or not isinstance(other, Range):
+        return None
+    if (one.high is not None and one.high < other.low) or (other.high is not None and other.high < one.low):
+        return None
+    high = None if one.high is None or other.high is None else max(one.high, other.high)
+    return Punctuation(a.below, {**a.where, differing[0]: Range(min(one.low, other.low), high)})
+
+
+def without(promise: Punctuation, column: str, bound: Bound) -> Punctuation:
+    """The same with an upper bound in the place of its range."""
+    where = {c: p for c, p in promise.where.items() if c != column}
+    return Punctuation({**promise.below, column: bound}, where)
+
+
+def swallows(promise: Punctuation, other: Punctuation) -> bool:
+    """Does it imply one with a range, and is it as much to whoever takes a range for groups? A bound on it is not."""
+    return promise.covers(other) and not any(isinstance(other.where.get(c), Range) for c in promise.below)
+
+
+def reaches(promise: Punctuation, other: Punctuation) -> bool:
+    """Does it have a bound at or behind which a range of the other begins?"""
+    bounds = promise.below
+    return any(isinstance(p, Range) and c in bounds and bounds[c] >= p.low for c, p in other.where.items())
+
+
+def noted(lifted: Iterable[Punctuation], promise: Punctuation) -> list[Punctuation]:
+    """What ranges have become, with one more; nobody may ask for it, so it does not grow beyond what is kept."""
+    return [*(p for p in lifted if not promise.covers(p)), promise]
