@@ -351,7 +351,7 @@ def test_join(threads):
         (LINK.isin(["A", "B"]) & (K == 1), lambda u: u["link"] in ("A", "B") and u["k"] == 1),
         (LINK.isin(["A", "B"]) & K.isin([1, 2]), lambda u: u["link"] in ("A", "B") and u["k"] in (1, 2)),
     ],
-    ids=str,
+    ids=["one", "several", "either", "null", "of two columns, one each", "of two columns"],
 )
 def test_join_with_a_predicate_that_lists_the_groups(predicate, holds):
     """Groups that P leaves out join with nothing, and hold nothing back; all is freed in the end, and before it."""
