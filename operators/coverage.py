@@ -74,7 +74,7 @@ def _bounds_in_ranges(
     reached = [r.below.get(attribute, math.inf) for r in ranges]
     bounds: list[Bound | None] = [None, *sorted({b for b in (*found, *reached) if b is not None})]
     rank = {bound: i for i, bound in enumerate(bounds)}
-    of = np.array([rank[b] for b in found])[of]
+    of = np.array([rank[b] for b in found], np.intp)[of]
     for promise, bound in zip(ranges, reached, strict=True):
         of = np.where(matching(Punctuation({}, promise.where), rows), np.maximum(of, rank[bound]), of)
     return np.array([convert(bound) for bound in bounds])[of]

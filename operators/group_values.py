@@ -8,6 +8,7 @@ A column of nanoseconds gives its numbers, since Python's own time types end at 
 Traceback (most recent call last):
     ...
 oop.errors.SchemaMismatch: 1.5 is not a value that a column of type int64 can hold
+Hint: name a group as the column holds it
 """
 
 from __future__ import annotations

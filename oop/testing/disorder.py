@@ -86,18 +86,18 @@ def _parse(elements: Iterable[Element]) -> tuple[pa.RecordBatch | None, list[Pun
 def _covering(rows: pa.RecordBatch | None, promises: list[Punctuation]) -> list[int]:
     """For each row the first promise that covers it, or how many there are.
 
-    A bound is a number in the column's own unit, a group a value as the column gives it: of a column of dates a promise
-    may say either.
+    A bound, also that of a range, is a number in the column's own unit, a group a value as the column gives it: of a
+    column of dates a promise may say either.
     """
     if rows is None:
         return []
     said = [normalise(p, rows.schema) for p in promises]
-    times = {a: _numbers(rows.column(a)) for a in {a for p in said for a in p.below}}
-    groups = {c: of_column(rows.column(c)) for c in {c for p in said for c in p.where}}
+    numbers = {a: _numbers(rows.column(a)) for a in {a for p in said for a in (*p.below, *p.above)}}
+    groups = {c: of_column(rows.column(c)) for c in {c for p in said for c in p.where.keys() - p.above.keys()}}
 
     def matches(promise: Punctuation, row: int) -> bool:
-        below = {a: times[a][row] for a in promise.below}
-        return promise.matches(below | {c: groups[c][row] for c in promise.where})
+        bounded = {a: numbers[a][row] for a in (*promise.below, *promise.above)}
+        return promise.matches({c: groups[c][row] for c in promise.where.keys() - promise.above.keys()} | bounded)
 
     return [
         next((i for i, promise in enumerate(said) if matches(promise, row)), len(said)) for row in range(rows.num_rows)

@@ -60,6 +60,8 @@ def retyped(elements: list[Element], type_: pa.DataType, values: list[Any]) -> l
     def pattern(found: Any) -> Any:
         if isinstance(found, oop.punctuation.patterns.NotIn):
             return oop.not_in(*(named[v] for v in found.values))
+        if isinstance(found, oop.punctuation.patterns.In):
+            return [named[v] for v in found.values]
         return named[found.value]
 
     out: list[Element] = []
