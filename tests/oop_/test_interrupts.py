@@ -58,6 +58,8 @@ def test_the_law_of_interrupts(plan, engine, others):
     expected = rows_of(PLANS[plan](False).run().to_table().to_batches())
     for elsewhere in (False, True) if engine != "one thread" else (False,):
         points = Trial(plan, engine, "batches", 0, elsewhere).run().points
+        if not points:
+            continue  # the reader has done all of the work before another thread came to it
         for kind in (Interrupt, Fault, Interrupt) * (20 if new else 1):
             trial = Trial(plan, engine, chosen.choice(WAYS), chosen.randint(1, points), elsewhere, kind).run()
             assert trial.outcome != "hangs", trial

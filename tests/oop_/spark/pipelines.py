@@ -8,6 +8,7 @@ import pyarrow as pa
 
 import oop
 from oop.operators.base import Element
+from oop.punctuation import Range
 
 Pipeline = Callable[..., oop.Stream]
 NAMES = pa.table({"k": [1, 2, 3], "name": ["one", "two", "three"]})
@@ -148,10 +149,12 @@ def shifted(elements: list[Element], case: int) -> list[Element]:
         if isinstance(element, pa.RecordBatch):
             times = pa.compute.add(element.column("ts"), by)
             found.append(element.set_column(0, element.schema.field(0), times))
-        elif element.below:
-            found.append(oop.Punctuation({a: b + by for a, b in element.below.items()}, element.where))
-        elif not element.is_end:  # about a group that has ended, here: in this case
-            found.append(oop.Punctuation({"ts": by + SHIFT // 2}, element.where))
+        elif not element.is_end:
+            where = {c: Range(p.low + by, p.high + by) if c == "ts" else p for c, p in element.where.items()}
+            below = {a: b + by for a, b in element.below.items()}
+            if not below and "ts" not in where:  # about a group that has ended, here: in this case
+                below = {"ts": by + SHIFT // 2}
+            found.append(oop.Punctuation(below, where))
     return [*found, oop.Punctuation({"ts": by + SHIFT // 2})]
 
 
