@@ -30,6 +30,7 @@ from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, Equal, GroupPattern, Range, Value
 from oop.punctuation.policies import Arrival, AtEnd, Punctuated
 from oop.punctuation.progress import Arrived, Linear, Progress
+from oop.punctuation.starting import start
 
 LATE_MODES = ("drop", "raise", "admit")
 NULL_MODES = ("raise", "aside")
@@ -127,7 +128,7 @@ class InputOperator:
         spec.schema(inputs)
         # without the number: what is guarded, and kept of late rows
         self.output = with_arrival(inputs[0], spec.policies)
-        self.progress = [p.start(a) for a, p in spec.policies]
+        self.progress = [start(policy, attribute) for attribute, policy in spec.policies]
         self.guard = Guard(self.progress, spec.time)
         self.punctuated = any(isinstance(p, Punctuated) for _, p in spec.policies)
         self.clocked = [p for p in self.progress if p.ticks]

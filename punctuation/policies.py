@@ -85,7 +85,7 @@ class Policy:
 
     def start(self, attribute: str) -> Progress:
         """The running instance; durations must be numbers by now."""
-        from oop.punctuation.progress import start
+        from oop.punctuation.starting import start  # which is made of the policies; `operators.input` has loaded it
 
         return start(self, attribute)
 
