@@ -37,6 +37,7 @@ from oop.errors import OopError, WrongArgument
 from oop.operators.arrival import CLOCK, arrives_at
 from oop.operators.base import BATCH_ROWS, Asks, Element, Narrowing
 from oop.operators.input import InputOperator
+from oop.operators.late_room import Room
 from oop.operators.ledger import Ledger
 from oop.operators.qos import ENTERED, ReadsClock
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
@@ -291,9 +292,9 @@ class Run:
         for node in walk(root):
             box = boxes[id(node)] = self._box(node, engine.check)
             operator = box.operator
-            ledgers = ledgers_of(operator)
-            for number, ledger in enumerate(ledgers):  # of the rows that may be kept each shard has its share
-                ledger.most = (engine.late_rows + number) // len(ledgers)
+            room = Room(engine.late_rows)
+            for ledger in ledgers_of(operator):
+                ledger.room = room
             columns = needed[id(node)]
             if columns is not None and isinstance(operator, Narrowing):
                 operator.narrow(columns)
