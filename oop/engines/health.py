@@ -16,6 +16,7 @@ from oop.engines.tracing import find_blame
 from oop.errors import WrongArgument
 from oop.operators.arrival import CLOCK
 from oop.operators.input import Input
+from oop.operators.numbers import SEQ
 from oop.operators.times import duration_in
 from oop.punctuation import Punctuation
 from oop.punctuation.durations import Duration
@@ -110,8 +111,9 @@ class Health:
 @dataclass(frozen=True)
 class Silence:
     """What ``on_silent`` is called with: once when an input or operator has fallen silent, and once when that is
-    ``over``. It had last ``promised`` this, ``since`` when by the run's clock, and ``lasted`` is how long ago that is
-    (or was, when it spoke again). ``holds_up`` is the oldest thing that waits for this input, as `Run.blame` finds it.
+    ``over``. It had last ``promised`` this. ``since`` is when an input last promised, or when the promise came that an
+    operator has not answered; ``lasted`` is how long ago that is (or was, when it spoke again). ``holds_up`` is the
+    oldest thing that waits for this input, as `Run.blame` finds it.
 
     >>> fallen = Silence("source 'north'", "report.py:3", True, Punctuation({"ts": 20}), 0, 12_000_000, None, False)
     >>> print(fallen)
@@ -241,7 +243,8 @@ def _over(known: Silence, now: Bound) -> Silence:
 
 
 def _may_promise(spec: Input) -> bool:
-    return any(promise.below for promise in spec.could_promise({}, 0).promises())
+    """Not where it only numbers its rows: windows of rows do not wait for more than rows."""
+    return any(set(promise.below) - {SEQ} for promise in spec.could_promise({}, 0).promises())
 
 
 def _named(box: Box) -> tuple[str, str, bool]:
