@@ -26,7 +26,11 @@ from oop.punctuation.patterns import Bound
 @dataclass(frozen=True)
 class Pace:
     """How long promises that came to an operator waited for one of its own: how many were answered, and how long that
-    took, on average and at most, in the clock's unit (microseconds)."""
+    took, on average and at most, in the clock's unit (microseconds).
+
+    >>> Pace(answers=2, mean=1.5, longest=2.0).longest
+    2.0
+    """
 
     answers: int
     mean: float
@@ -37,7 +41,12 @@ class Pace:
 class BoxHealth:
     """An input or operator. ``since`` is when it last promised (or when the run began) by the run's clock, ``silent``
     how long ago that was, both in microseconds; ``rows`` and ``batches`` have left it since. ``waiting`` is how long a
-    promise that came to it has waited for an answer, None if none does."""
+    promise that came to it has waited for an answer, None if none does.
+
+    >>> promised, pace = Punctuation({"ts": 12}), Pace(0, 0.0, 0.0)
+    >>> print(BoxHealth("source 'north'", "report.py:3", True, promised, 0, 7, 2, 1, None, pace, False, False))
+    source 'north' (report.py:3): promised ts < 12, 7 us ago (2 rows since)
+    """
 
     name: str
     site: str
