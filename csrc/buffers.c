@@ -92,14 +92,6 @@ int oop_list_rows(oop_buffers *all, int64_t *ids, int64_t *places, void *values,
     return OOP_OK;
 }
 
-int oop_list_bounds(const oop_buffers *all, int64_t kind, void *bounds) {
-    for (int64_t g = 0; g < all->size; g++) {
-        const int full = all->most && all->buffers[g].held == all->most;
-        put_bound(bounds, g, kind, full ? all->rows[all->buffers[g].start].key : 0);
-    }
-    return OOP_OK;
-}
-
 int oop_take_bounds(const oop_buffers *all, const int64_t *groups, int64_t count, int64_t kind, void *bounds) {
     for (int64_t i = 0; i < count; i++) {
         if ((uint64_t)groups[i] >= (uint64_t)all->size) return OOP_ID_OUTSIDE;

@@ -72,10 +72,8 @@ int oop_push_rows(oop_buffers *all, oop_arriving *rows);
    There is room for all. A NaN that is less than every number is not told. */
 int oop_list_rows(oop_buffers *all, int64_t *ids, int64_t *places, void *values, int64_t kind, int64_t *count);
 
-/* The least row of each group whose buffer is full; else the least value of the type. */
-int oop_list_bounds(const oop_buffers *all, int64_t kind, void *bounds);
-
-/* The same of these groups, count of them. OOP_ID_OUTSIDE: one has not come. */
+/* The least row of each of these groups, count of them, whose buffer is full; else the least value of the type.
+   OOP_ID_OUTSIDE: one has not come. */
 int oop_take_bounds(const oop_buffers *all, const int64_t *groups, int64_t count, int64_t kind, void *bounds);
 
 /* Numbers places anew, from 0 on: kept has room for those that are held, in order; present has room for a bit for every

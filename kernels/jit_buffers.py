@@ -125,13 +125,11 @@ class RowBounds(_Buffers):
         _, bounds = self._push(ids, values, 0)
         return self._bounds_of(bounds)
 
-    def bounds(self, ids: Ints | None = None) -> Array:
-        """The bound of each group now, or of these."""
+    def bounds(self, ids: Ints) -> Array:
+        """The bounds of these groups now."""
         heaps = self._heaps
-        held, starts = heaps.held, heaps.starts
-        if ids is not None:
-            check_ids(ids, len(held))
-            held, starts = held[ids], starts[ids]
+        check_ids(ids, len(heaps.held))
+        held, starts = heaps.held[ids], heaps.starts[ids]
         bounds = np.zeros(len(held), np.uint64)
         full = held == self._most
         bounds[full] = heaps.keys[starts[full]]

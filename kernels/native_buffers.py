@@ -140,12 +140,8 @@ class RowBounds(_Buffers):
         self._push(ids, values, None, bounds)
         return bounds
 
-    def bounds(self, ids: Ints | None = None) -> Array:
-        """The bound of each group now, or of these."""
-        if ids is None:
-            bounds = np.empty(self._table.size, self.dtype)
-            check_code(lib.oop_list_bounds(self._table, self._kind, ffi.from_buffer(bounds)))
-            return bounds
+    def bounds(self, ids: Ints) -> Array:
+        """The bounds of these groups now."""
         ids = contiguous(check_ids(ids, self._table.size))
         bounds = np.empty(len(ids), self.dtype)
         check_code(lib.oop_take_bounds(self._table, point(ids), len(ids), self._kind, ffi.from_buffer(bounds)))

@@ -39,15 +39,19 @@ class Lender(ABC):
 
     The lock is only ever taken by ``with``: an interrupt between a call of ``acquire`` and what follows it would leave
     it held, and every later array would wait for it. In a child process other lenders take the place of these
-    (`_begin_anew`): a thread that the fork has left behind may have been in the middle of one.
+    (`_begin_anew`), and these are left alone: a thread that the fork has left behind may have been in the middle of
+    one, or have got its lock and not yet said so.
     """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.returned: deque[Any] = deque()
+        self.forks = _forks
 
     def give_back(self, what: Any) -> None:
-        """Nobody uses this any more."""
+        """Nobody uses this any more. What a child process has from its parent is not lent again."""
+        if self.forks != _forks:
+            return
         self.returned.append(what)
         while self.returned and not self.lock.locked():
             with self.lock:  # another thread may have come first: it is not held for long
@@ -100,12 +104,14 @@ class Pages(Lender):
         return np.asarray(Lent(address_of(memory), nbytes, memory.dtype, self, memory))
 
 
+_forks = 0  # that lie between this process and the one that loaded the module
 _pages = Pages()
 
 
 def _begin_anew() -> None:
     """In a child process: arrays that it has from its parent keep the memory, and the lender, that they have."""
-    global _pages
+    global _pages, _forks
+    _forks += 1
     _pages = Pages()
 
 

@@ -113,11 +113,9 @@ class RowBounds:
                 (heapq.heappushpop if full else heapq.heappush)(heap, value)
         return bounds
 
-    def bounds(self, ids: Ints | None = None) -> Array:
-        """The bound of each group now, up to the greatest that has come; or of these groups, which have."""
-        heaps = self._heaps
-        if ids is not None:
-            heaps = [heaps[i] for i in check_ids(ids, len(heaps)).tolist()]
+    def bounds(self, ids: Ints) -> Array:
+        """The bounds of these groups now; each of them has come."""
+        heaps = [self._heaps[i] for i in check_ids(ids, len(self._heaps)).tolist()]
         least = np.full(len(heaps), least_of(np.empty(0, self.dtype)), self.dtype)
         for group, heap in enumerate(heaps):
             if len(heap) > self.slack:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from oop.engines.blame import Blame
 from oop.engines.embedded import Embedded, Run
-from oop.engines.health import Health, Silence
+from oop.engines.health import BoxHealth, Health, Pace, Silence
 from oop.engines.late import Late
 from oop.engines.schedulers import MinCost, RoundRobin
 from oop.engines.spark.engine import Spark
@@ -77,6 +77,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "END",
     "Blame",
+    "BoxHealth",
     "Embedded",
     "Expr",
     "Flush",
@@ -88,6 +89,7 @@ __all__ = [
     "NeverEmits",
     "OopError",
     "Order",
+    "Pace",
     "Punctuation",
     "PunctuationViolated",
     "Ring",

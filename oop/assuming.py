@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def make_assume(stream: Stream, policy: Policy, on: str | None) -> Assume:
     attribute = time_of(stream, on, "say .assume(…, on=…)")
-    fit = fitted(policy, attribute, stream.schema, "assume")
-    if not fit.is_data_driven:
+    if isinstance(policy, Policy) and not policy.is_data_driven:
         raise SchemaMismatch(
             f"a plan cannot assume {policy}: it says nothing of how rows follow each other",
             hint="assume oop.ordered() or oop.slack(…); other policies are for sources",
         )
+    fit = fitted(policy, attribute, stream.schema, "assume")
     for name in fit.columns:
         if name not in stream.schema.names:
             raise UnknownColumn.of(name, stream.schema.names)

@@ -151,7 +151,7 @@ def could_promise(root: Node, bound: int = PROBES[0], ahead: int = 1) -> dict[in
 
 
 def check_emits(root: Node) -> None:
-    """Refuse a plan in which an operator could never be unblocked by what its inputs promise (DESIGN section 3)."""
+    """Refuse a plan in which an operator could never be unblocked by what its inputs promise."""
     for node in walk(root):
         blocked = [_blocking(node, could_promise(node, bound)) for bound in PROBES]
         if None in blocked:

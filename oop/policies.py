@@ -21,7 +21,7 @@ def fitted(policy: object, attribute: str, schema: pa.Schema, word: str = "punct
     Slack(every=None, by=None, groups=None, idle=None, bound=5000)
     """
     if not isinstance(policy, Policy):
-        raise TypeError(f"{word} is a policy such as oop.slack('5s'), not {policy!r}")
+        raise TypeError(f"{word} takes a policy, such as oop.slack('5s'), not {policy!r}")
     if attribute not in schema.names:
         raise UnknownColumn.of(attribute, schema.names)
     type_ = schema.field(attribute).type

@@ -20,7 +20,7 @@ from pathlib import Path
 from oop.errors import OopError, SinkError
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL)
-_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
+_TEMPORARY = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{12}\.tmp")
 
 
 class Missing(SinkError, FileNotFoundError):
@@ -76,7 +76,8 @@ def writing(path: Path) -> Iterator[None]:
 def sweep(folder: Path, name: str | None = None) -> None:
     """Remove what processes that were killed left of a file, or of all files of a folder that only one may write to."""
     for left in folder.iterdir():
-        if _TEMPORARY.fullmatch(left.name) and (name is None or left.name[1:-17] == name):
+        found = _TEMPORARY.fullmatch(left.name)
+        if found is not None and name in (None, found["name"]):
             with suppress(OSError):  # another process was faster, or it is not ours to remove
                 lock = os.open(left, os.O_RDWR | os.O_NOFOLLOW)
                 try:

@@ -196,7 +196,8 @@ class DirectorySink:
             old = sorted(path.glob("part-*"))
         if old:
             raise Occupied(f"{path} holds {old[0].name} of another run", hint="remove it, or write elsewhere")
-        sweep(path)
+        with writing(path):
+            sweep(path)
         self._path = path
         self._schema = schema
         self._parts = 0

@@ -41,8 +41,8 @@ def source(
 
     ``punctuate`` says how it comes to promise about its ``time`` (or a mapping: about several attributes). ``late`` is
     what happens to a row that breaks a promise: ``"drop"`` (out of the results, kept in ``Run.late``), ``"raise"`` or
-    ``"admit"``. A column that `oop.arrival` is declared for is not in the data: rows are stamped with the clock.
-    ``nulls`` is what happens to a row without a time: ``"raise"`` or ``"aside"``.
+    ``"admit"``. ``nulls`` is what happens to a row without a time: ``"raise"`` or ``"aside"``. A column that
+    `oop.arrival` is declared for is not in the data: rows are stamped with the clock.
 
     A Spark DataFrame may come through several channels: ``channel`` is the column that tells them apart (the partition
     of a Kafka topic), each of which makes its own promises; the stream promises what all of them do. ``channels`` are

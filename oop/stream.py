@@ -441,9 +441,9 @@ class Stream:
         ``oop.ordered()`` or ``oop.slack(…)`` by time or rows, also by group (papers/004, section 2, option 2).
 
         Rows are judged as a source with that policy would, in the order in which they come here. Those that break it,
-        or have no value there, are set aside: they are in ``run.late["Assume"]``. What has been promised before holds
-        of the others, so this only adds promises. ``on`` names another attribute than the stream's time, and becomes
-        its time.
+        or have no value there, are set aside, also where the source says ``late="raise"``: they are in
+        ``run.late["Assume"]``. What has been promised before holds of the others, so this only adds promises. ``on``
+        names another attribute than the stream's time, and becomes its time.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [1, 7, 3, 12, 4]}), time="ts", punctuate=None)

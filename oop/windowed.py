@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+# Loaded here, as `operators.aggregate`, of which it is made, finds it only when a run begins: a child process that is
+# forked while another thread loads a module would wait for it for ever.
+import oop.operators.hybrid  # noqa: F401
 from oop.accounting import check_accounts
 from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn, WrongArgument
 from oop.numbering import check_numbers, resolved

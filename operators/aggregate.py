@@ -154,7 +154,7 @@ class AggregateOperator(Holding):
             self._touched(self.take_partials(batch))
             return
         least: np.ndarray | None = None
-        if is_late(batch):  # taken for windows that have not gone out (DESIGN section 3, late rows)
+        if is_late(batch):  # taken for windows that have not gone out (``late="admit"``)
             keys = {k: batch.column(k) for k in self.keys}
             bounds = int_bounds(self.ports.frontiers[port], WID_START, keys)
             usable = wids_of(batch, WID_START if self.grid.tumbles else WID_END) >= bounds

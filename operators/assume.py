@@ -32,7 +32,7 @@ from oop.punctuation.translate import carry, carry_groups, carry_promise, identi
 @dataclass(frozen=True, eq=False)
 class Assume(Spec):
     """``groups`` are all that there are (of several columns tuples, in the columns' alphabetical order), or ``idle``
-    says when a silent one no longer counts: then all groups together are promised about, too (DESIGN section 3). A
+    says when a silent one no longer counts: then all groups together are promised about, too. A
     ``policy``, with durations in the attribute's unit, says itself who is on time; of the order only the columns count
     then."""
 

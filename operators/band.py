@@ -1,7 +1,7 @@
 """When two rows of a join are close enough in time, and what a promise on one side then says about the other.
 
 A row has a *point* on the axis on which rows meet: its time itself for a band, its window for a window join. ``L`` and
-``R`` are the bounds promised for the left and the right time (DESIGN section 3).
+``R`` are the bounds promised for the left and the right time.
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ class Spec:
 
     held_back: tuple[str, ...] = ()
     """Output attributes about which a promise goes no further than what is held: then `translate` says how far it may
-    go at most, and the running operator how far it goes (DESIGN section 3: what is held back lowers the bound)."""
+    go at most, and the running operator how far it goes (what is held back lowers the bound)."""
 
     def with_late(self, mode: str) -> Spec:
         """The same where sources treat late rows this way."""
@@ -178,7 +178,7 @@ class Spec:
         return inputs[0]
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        """What the output promises when the inputs promise this much (DESIGN section 3)."""
+        """What the output promises when the inputs promise this much (papers/004, section 3.2)."""
         return frontiers[0].copy()
 
     def translate_promise(

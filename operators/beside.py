@@ -1,7 +1,7 @@
 """What crosses a buffer of an in-order plan about attributes beside the one that it is in order of.
 
 A row that waits may be below a bound on another attribute that its input has promised. So a promise about that goes no
-further than the least value among the rows that are held (DESIGN section 3: what is held back lowers the bound), and
+further than the least value among the rows that are held (what is held back lowers the bound), and
 grows when they leave.
 """
 

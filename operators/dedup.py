@@ -1,4 +1,4 @@
-"""Dedup: of the rows with equal keys one (DESIGN section 3). It is a group-by that puts out a row of each group.
+"""Dedup: of the rows with equal keys one. It is a group-by that puts out a row of each group.
 
 ``keep="any"`` lets the first that comes pass at once and remembers its key until a promise covers it. ``"first"`` and
 ``"last"`` are known only then, so they hold the best row so far. Without a span the time, or another attribute that is

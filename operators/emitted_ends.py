@@ -1,4 +1,4 @@
-"""Where the sessions that went out ended, by key: an admitted late row must touch none of them (DESIGN section 3).
+"""Where the sessions that went out ended, by key: an admitted late row must touch none of them.
 
 Only where late rows are admitted; and only as long as one that is still taken could reach back that far.
 """

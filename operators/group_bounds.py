@@ -1,4 +1,4 @@
-"""Policies by group over whole batches: what the rows before each one imply for it (DESIGN section 3).
+"""Policies by group over whole batches: what the rows before each one imply for it.
 
 Rows of groups that are active throughout are judged by those of their own group alone, and kernels do that. A group
 that begins, or comes back, goes on from where the rest is at that row: a batch with such a one goes row by row through

@@ -23,13 +23,14 @@ from oop.operators.guard import Broken, Cut, Guard
 from oop.operators.ledger import WITHOUT_TIME, Entry, Ledger
 from oop.operators.marks import mark_dropped, mark_late
 from oop.operators.numbers import Numbers, append_numbers, promised, with_number, with_number_cuts
-from oop.operators.times import check_time_type, physical
+from oop.operators.times import check_time_type, is_time_type, physical
 from oop.operators.train import Train, couple
 from oop.punctuation import END, Frontier, Gate, Interest, Policy, Punctuation
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, Equal, GroupPattern, Range, Value
 from oop.punctuation.policies import Arrival, AtEnd, Punctuated
 from oop.punctuation.progress import Arrived, Linear, Progress
+from oop.punctuation.starting import start
 
 LATE_MODES = ("drop", "raise", "admit")
 NULL_MODES = ("raise", "aside")
@@ -98,9 +99,8 @@ class Input(Spec):
                 if policy.promises_rest and not isinstance(policy, AtEnd):
                     frontier.advance(Punctuation({name: bound}))
             if isinstance(policy, Punctuated) and policy.columns:
-                frontier.advance(
-                    Punctuation({}, dict.fromkeys(policy.columns, _SOME))
-                )  # that no row of a group comes, whatever its time
+                # that no row of a group comes, whatever its time
+                frontier.advance(Punctuation({}, dict.fromkeys(policy.columns, _SOME)))
             if isinstance(policy, Punctuated) and policy.on and len(policy.on) > 1:
                 frontier.advance(Punctuation(dict.fromkeys(policy.on, bound + ahead)))
         return frontier
@@ -114,20 +114,20 @@ class Input(Spec):
         return f"Source {self.source}   {said}   late: {self.late}{numbers}"
 
 
-_SOME = object()  # a group that no filter fixes
+_SOME = object()  # stands for some group, of which no filter knows the value
 
 
 class InputOperator:
-    """``made`` is told of each promise when it is made, whether it helps somebody or not, and how many rows before."""
-
-    made: Callable[[Promise, int], None] = staticmethod(lambda promise, behind: None)
+    """``made`` is told of each promise when it is made, whether it helps somebody or not, and how many rows before;
+    the engine puts it there."""
 
     def __init__(self, spec: Input, inputs: Sequence[pa.Schema], interests: Iterable[Interest] | None = None) -> None:
         self.spec = spec
+        self.made: Callable[[Promise, int], None] | None = None
         spec.schema(inputs)
         # without the number: what is guarded, and kept of late rows
         self.output = with_arrival(inputs[0], spec.policies)
-        self.progress = [p.start(a) for a, p in spec.policies]
+        self.progress = [start(policy, attribute) for attribute, policy in spec.policies]
         self.guard = Guard(self.progress, spec.time)
         self.punctuated = any(isinstance(p, Punctuated) for _, p in spec.policies)
         self.clocked = [p for p in self.progress if p.ticks]
@@ -199,7 +199,7 @@ class InputOperator:
         yield from self.promises()
         for progress, was in zip(self.progress, said, strict=True):  # also of what the guard found to help nobody
             if progress.promised is not None and progress.promised != was:
-                self.made(Punctuation({progress.attribute: progress.promised}), 0)
+                self._note(Punctuation({progress.attribute: progress.promised}))
         if failure is not None:
             raise failure
 
@@ -262,7 +262,7 @@ class InputOperator:
         if bounds[-1] > bounds[0]:
             place = train.places[int(np.searchsorted(bounds, bounds[-1])) - 1]
             behind = batch.num_rows - place if late is None else int((~late[place:]).sum())
-            self.made(Punctuation({attribute: bounds[-1].item()}), behind)
+            self._note(Punctuation({attribute: bounds[-1].item()}), behind)
         yield from self.promises()
 
     def _cuts(self, cuts: Iterable[Cut], ends: Sequence[int], first_row: int, rows: int) -> Iterable[Cut]:
@@ -338,8 +338,12 @@ class InputOperator:
 
     def _noted(self, promises: Iterable[Promise]) -> Iterator[Promise]:
         for promise in promises:
-            self.made(promise, 0)
+            self._note(promise)
             yield promise
+
+    def _note(self, promise: Promise, behind: int = 0) -> None:
+        if self.made is not None:
+            self.made(promise, behind)
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
         """Promises that the data carries, and the end."""
@@ -361,7 +365,7 @@ class InputOperator:
         """A promise of the data, or of a source that was asked (papers/004, section 3.2); one that goes back says
         nothing."""
         if self.ports.advance(punct, 0):
-            self.made(punct, 0)
+            self._note(punct)
             lifted = self.ports.frontiers[0].take_lifted()
             yield from self.ports.as_they_leave(self.gate.through([punct, *lifted]))
 
@@ -450,8 +454,13 @@ def normalise(punct: Punctuation, schema: pa.Schema) -> Punctuation:
 
 
 def _bound(name: str, bound: Bound, schema: pa.Schema) -> Bound:
-    check_time_type(name, schema.field(name).type)
-    return physical(bound, schema.field(name).type)
+    type_ = schema.field(name).type
+    if not is_time_type(type_):
+        raise SchemaMismatch(
+            f"a bound or range needs an integer, float, date or timestamp, and {name!r} is {type_}",
+            hint=f"name single values, as in where={{{name!r}: …}}, or promise about another column",
+        )
+    return physical(bound, type_)
 
 
 def show_row(batch: pa.RecordBatch, row: int) -> str:

@@ -1,4 +1,4 @@
-"""What is held lowers a promise (DESIGN section 3): the least value among what a promise is about."""
+"""What is held lowers a promise: the least value among what a promise is about."""
 
 from __future__ import annotations
 

@@ -20,6 +20,7 @@ from oop.kernels import views
 from oop.operators.base import Part, read_text, text_part
 from oop.operators.late_buckets import Buckets, count_buckets
 from oop.operators.late_coupling import LOOSE, SMALL, coupled
+from oop.operators.late_room import Room
 
 BROKE, LATE_BY = "broke", "late_by"
 WITHOUT_TIME = "a row without a time"
@@ -183,14 +184,14 @@ class Ledger:
     """Rows set aside, in the order in which they came.
 
     ``late`` counts rows that broke a promise (whether dropped or admitted), ``without_time`` those that have no time.
-    At most ``most`` rows are kept at a time, the first that come (None: all of them); ``not_kept`` counts the others,
-    of which only how late they were is known.
+    Rows are kept while there is ``room``, the first that come (None: all of them); ``not_kept`` counts the others, of
+    which only how late they were is known.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
         self.entries: list[Entry] = []
-        self.most: int | None = None
+        self.room: Room | None = None
         self.late = 0
         self.without_time = 0
         self.not_kept = 0
@@ -206,7 +207,7 @@ class Ledger:
         rows, timeless = entry.rows.num_rows, entry.has_no_time
         self.late += 0 if timeless else rows
         self.without_time += rows if timeless else 0
-        room = rows if self.most is None else max(0, self.most - self._rows)
+        room = rows if self.room is None else self.room.take(rows)
         if room < rows:
             self.not_kept += rows - room
             self._count([entry.part(room, rows)])
@@ -259,8 +260,13 @@ class Ledger:
         table = self.table()
         self._count(self.entries)
         self._gone += range(self._next - self._saved, self._next)
-        self.entries, self.nbytes, self._saved, self._rows, self._loose = [], 0, 0, 0, 0
+        self._forget()
         return table
+
+    def _forget(self) -> None:
+        if self.room is not None:
+            self.room.give_back(self._rows)
+        self.entries, self.nbytes, self._saved, self._rows, self._loose = [], 0, 0, 0, 0
 
     def save(self) -> Iterator[Part]:
         """The entries since the last save, each as a part, and the counts."""
@@ -284,7 +290,7 @@ class Ledger:
         found = {k: p for k, p in parts if p is not None}
         if "late" not in found:
             return
-        self.entries, self.nbytes, self._saved, self._rows, self._loose = [], 0, 0, 0, 0
+        self._forget()
         numbers = sorted(int(k.removeprefix("late/")) for k in found if k.startswith("late/"))
         for number in numbers:
             part = found[f"late/{number}"]
@@ -295,6 +301,8 @@ class Ledger:
             arrays = [array.to_numpy() for array in part.columns[known + 2 :]]
             booked = dict(zip(map(tuple, json.loads(part.schema.metadata[_BOOKED])), arrays, strict=True))
             self._keep(Entry(part.select(list(range(known))), attribute, None, text, said, booked))
+        if self.room is not None:
+            self.room.give_back(-self._rows)
         counts = read_text(found["late"])
         assert isinstance(counts, Mapping)
         self.late, self.without_time = counts["late"], counts["without_time"]

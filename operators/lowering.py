@@ -1,5 +1,5 @@
-"""A promise as far as no row that is still held matches it, while rows leave one by one (DESIGN section 3: what is held
-back lowers the bound)."""
+"""A promise as far as no row that is still held matches it, while rows leave one by one: what is held back lowers the
+bound."""
 
 from __future__ import annotations
 

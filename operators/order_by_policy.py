@@ -1,5 +1,5 @@
 """Who is in order by a policy, as a source judges its rows: slack by time, orders whose groups are known, or retire, so
-that all groups together are promised about too (DESIGN section 3)."""
+that all groups together are promised about too."""
 
 from __future__ import annotations
 

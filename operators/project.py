@@ -68,11 +68,9 @@ class Project(Spec):
         self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
     ) -> Iterable[GroupPromises] | None:
         crossing = self.crossing(inputs[0])
-        return (
-            None
-            if crossing.leasts
-            else carry_groups(promises, crossing.attributes, crossing.groups, among=frontiers[0])
-        )
+        if crossing.leasts:
+            return None
+        return carry_groups(promises, crossing.attributes, crossing.groups, among=frontiers[0])
 
     def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
         crossing = self.crossing(inputs[0])

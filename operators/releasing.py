@@ -1,7 +1,7 @@
 """What operators have in common that hold every row until its time is promised: sort and number.
 
 The order of what leaves is one of all rows, so only a promise about all rows may release: a group that is ahead waits
-for the others. Promises cross as far as that one reaches (DESIGN section 3: "same, after the rows it releases").
+for the others. Promises cross as far as that one reaches (the same, after the rows that it releases).
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Releasing(Spec):
 
 
 class ReleasingOperator(ABC):
-    """``late_unused`` counts admitted late rows: what they belong between has left (DESIGN section 3)."""
+    """``late_unused`` counts admitted late rows: what they belong between has left."""
 
     batch_rows = BATCH_ROWS
 

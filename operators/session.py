@@ -1,4 +1,4 @@
-"""Session: the aggregates of each group's sessions (DESIGN section 3).
+"""Session: the aggregates of each group's sessions.
 
 Rows of a group whose times differ by at most the gap are in one session; a row that comes out of order may bridge two.
 A session goes out when ``last + gap < v`` is promised: no row to come is in reach of it. On every advance the output

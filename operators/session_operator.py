@@ -68,7 +68,7 @@ class SessionOperator:
         yield from ()
 
     def _usable(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Late rows whose session would still be open, and touches none that went out (DESIGN section 3, late rows).
+        """Late rows whose session would still be open, and touches none that went out (``late="admit"``).
 
         And begins at no time of which it was promised that no session begins there any more: rows on time would be in
         it, and whoever is behind us could not take them. So what is open keeps every promise, as without late rows.

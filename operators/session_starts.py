@@ -1,4 +1,4 @@
-"""Where the earliest open session begins: what lowers the promise about ``window_start`` (DESIGN section 3).
+"""Where the earliest open session begins: what lowers the promise about ``window_start``.
 
 Sessions are filed by slices of their start when they are made, and again when a row lowers it. One that has gone stays
 in its slice until that is the first; so looking costs a slice now and then, not all that is open at every promise.

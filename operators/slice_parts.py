@@ -1,5 +1,5 @@
 """State in slices of time as parts to save: a part for each slice, so that purging removes parts and a small change
-saves little (DESIGN section 4). How wide the slices are is a part of its own.
+saves little. How wide the slices are is a part of its own.
 
 >>> parts = SliceParts()
 >>> first = dict(parts.save(2, [5, 7], {5: pa.record_batch({"v": [1]})}.get))

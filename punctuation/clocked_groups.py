@@ -26,9 +26,8 @@ class ClockedGroups(Grouped):
         self.clock = Clocked(policy, attribute)
         self.picture: dict[Value, Bound] = {}
         self.picture_rest: Bound | None = None
-        self.pictured: dict[
-            Value, None
-        ] = {}  # groups whose bounds in the picture are new since promises were asked for
+        # groups whose bounds in the picture are new since promises were asked for
+        self.pictured: dict[Value, None] = {}
 
     def _observe(self, value: Bound, group: Value) -> Bound | None:
         bound = greater(self.clock.ticked, self.picture.get(group, self.picture_rest))

@@ -1,4 +1,4 @@
-"""`Frontier`: what a stream has promised so far, the set of its strongest promises (DESIGN section 3).
+"""`Frontier`: what a stream has promised so far, the set of its strongest promises (papers/004, section 3.2).
 
 `advance` answers "does this promise add anything?"; what does not is swallowed, so bounds never retreat.
 

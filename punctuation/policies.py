@@ -1,4 +1,4 @@
-"""Policies: how a source comes to promise (DESIGN section 3; paper 004, sections 3.2, 5.1 and A.1.1).
+"""Policies: how a source comes to promise (paper 004, sections 3.2, 5.1 and A.1.1).
 
 A policy is a value; `start` gives its running instance for one attribute. Each has a one-line trade-off:
 
@@ -85,7 +85,7 @@ class Policy:
 
     def start(self, attribute: str) -> Progress:
         """The running instance; durations must be numbers by now."""
-        from oop.punctuation.progress import start
+        from oop.punctuation.starting import start  # which is made of the policies; `operators.input` has loaded it
 
         return start(self, attribute)
 

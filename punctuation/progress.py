@@ -6,7 +6,8 @@ one computes the same (slack by time without groups); `greatest` is the state th
 Lateness does not depend on batches: `observe` gives, for each row, the bound implied by the rows *before* it.
 Late rows, and rows without a time (null, NaN), change nothing.
 
-Here are those for the stream as a whole; `progress_groups` and `clocked_groups` have those by group.
+Here are those for the stream as a whole; `progress_groups` and `clocked_groups` have those by group; `starting` makes
+the one that a policy asks for.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, Value
-from oop.punctuation.policies import Arrival, AtEnd, Policy, Punctuated, Timer
+from oop.punctuation.policies import Policy, Timer
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.trackers import no_time, number, start_tracker
 
@@ -183,17 +184,3 @@ class Arrived(Progress):
 
     def restore(self, state: Any) -> None:
         self.promised, self.seen = state
-
-
-def start(policy: Policy, attribute: str) -> Progress:
-    """The running instance of a policy whose durations are numbers."""
-    from oop.punctuation.clocked_groups import ClockedGroups  # which, and the next, are made of the classes above
-    from oop.punctuation.progress_groups import Grouped
-
-    if isinstance(policy, Arrival):
-        return Arrived(policy, attribute)
-    if isinstance(policy, AtEnd | Punctuated):
-        return Progress(policy, attribute)
-    if isinstance(policy, Timer):
-        return Clocked(policy, attribute) if policy.by is None else ClockedGroups(policy, attribute)
-    return Linear(policy, attribute) if policy.by is None else Grouped(policy, attribute)

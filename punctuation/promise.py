@@ -233,7 +233,7 @@ class Punctuation:
         if not all(isinstance(b, int | float) and not isinstance(b, bool) for b in (*below.values(), *above.values())):
             raise ValueError(f"bounds are numbers in the column's unit: {text!r}")
         if any(isinstance(b, int) and b.bit_length() > 1000 for b in (*below.values(), *above.values())):
-            raise ValueError("a bound is greater than any time")  # no float is as great
+            raise ValueError("a bound is further away than any time")  # and than any float
         where, some, rest = said.get("where", {}), said.get("in", {}), said.get("not_in", {})
         if len({*where, *some, *rest}) < len(where) + len(some) + len(rest):
             raise ValueError(f"not a promise: {text!r}")

@@ -44,8 +44,8 @@ def narrowed(
     for term in terms(predicate):
         name = own.get(_column(term), "")
         found = _held(listed(term), stream.schema.field(name).type) if name else None
-        if found:
-            values[name] = found
+        if found:  # of terms that leave no value in common any one will do: no row passes the filter
+            values[name] = tuple(value for value in values.get(name, found) if value in found) or found
             filters.append(term.rename(own))
     stay = tuple(name for name in order.group_by if len(values.get(name, ())) != 1)
     known = [name for name in stay if name in values]  # of which there are several values
@@ -91,14 +91,21 @@ def listed(term: Expr) -> tuple[Value, ...] | None:
     >>> listed(col("Sid").isin(["a", "b"])), listed((col("Sid") == "a") | (col("Sid") == "c")), listed(col("Sid") > "a")
     (('a', 'b'), ('a', 'c'), None)
     """
-    if isinstance(term, Call) and term.function == "or":
-        each = [listed(arg) for arg in term.args]
-        return None if any(values is None for values in each) else tuple(v for values in each for v in values or ())
-    if isinstance(term, Call) and term.function == "isin" and isinstance(term.options[0], tuple):
-        one = [listed(term.args[0] == value) for value in term.options[0] if value is not None]  # None equals nothing
-        return None if any(values is None for values in one) else tuple(v for values in one for v in values or ())
-    fixed = term.fixed()
-    return tuple(fixed.values()) if len(fixed) == 1 else None
+    values: list[Value] = []
+    waiting = [term]  # a stack: thousands of terms in a row are nested as deep
+    while waiting:
+        term = waiting.pop()
+        if isinstance(term, Call) and term.function == "or":
+            waiting += reversed(term.args)
+        elif isinstance(term, Call) and term.function == "isin" and isinstance(term.options[0], tuple):
+            named = [term.args[0] == value for value in term.options[0] if value is not None]  # None equals nothing
+            waiting += reversed(named)
+        else:
+            fixed = term.fixed()
+            if len(fixed) != 1:
+                return None
+            values += fixed.values()
+    return tuple(values)
 
 
 def _column(term: Expr) -> str:

@@ -42,7 +42,9 @@ class Gauge:
 
 
 class Notes(Protocol):
-    """Whoever is told of each promise that leaves a box."""
+    """Whoever is told of each promise that leaves a box; ``last`` is the last one that was new."""
+
+    last: Promise | None
 
     def note(self, promise: Promise) -> None: ...
 

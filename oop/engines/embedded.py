@@ -7,6 +7,7 @@ the boxes that feed it wait, up to the sources, which are not read.
 from __future__ import annotations
 
 import os
+import threading
 import weakref
 from collections.abc import Callable, Container, Iterator
 from contextlib import ExitStack
@@ -37,6 +38,7 @@ from oop.errors import OopError, WrongArgument
 from oop.operators.arrival import CLOCK, arrives_at
 from oop.operators.base import BATCH_ROWS, Asks, Element, Narrowing
 from oop.operators.input import InputOperator
+from oop.operators.late_room import Room
 from oop.operators.ledger import Ledger
 from oop.operators.qos import ENTERED, ReadsClock
 from oop.plan import Node, check_emits, interests, needed_columns, sources, walk
@@ -254,6 +256,7 @@ class Run:
         self._result = Arc(None, 0, None, engine.batch_rows)
         self._stopped = False
         self._failure: BaseException | None = None
+        self._telling: int | None = None  # the thread that calls on_silent, while it does: no operator is at work then
         self._gauge = Gauge()
         self._clocked: list[Box] = []  # boxes that look at the clock
         threads = engine.threads or _threads_for(root)
@@ -291,9 +294,9 @@ class Run:
         for node in walk(root):
             box = boxes[id(node)] = self._box(node, engine.check)
             operator = box.operator
-            ledgers = ledgers_of(operator)
-            for number, ledger in enumerate(ledgers):  # of the rows that may be kept each shard has its share
-                ledger.most = (engine.late_rows + number) // len(ledgers)
+            room = Room(engine.late_rows)
+            for ledger in ledgers_of(operator):
+                ledger.room = room
             columns = needed[id(node)]
             if columns is not None and isinstance(operator, Narrowing):
                 operator.narrow(columns)
@@ -346,6 +349,7 @@ class Run:
         """The next element of the result, after as many rounds of reading and running as it takes; None at the end,
         when all sources have ended or it was stopped."""
         while not self._stopped:
+            self._reading.answer()
             if self._result.queue:
                 return self._result.take_whole()
             if not self._has_run:
@@ -416,11 +420,14 @@ class Run:
         return any_read
 
     def _watch(self, monitor: Monitor) -> None:
-        """An error of who is told ends the run, once what came before it has left."""
+        """An error of who is told ends the run, once what came before it has left. Who is told may ask for blame."""
+        self._telling = threading.get_ident()
         try:
             monitor.look()
         except Exception as error:
             self._failure = self._failure or error
+        finally:
+            self._telling = None
 
     def _tick(self) -> None:
         """Let operators look at the clock; not while rows wait in front of them, which arrived before."""
@@ -567,7 +574,8 @@ class Run:
     def blame(self) -> Blame | None:
         """Why the oldest open window (or group, or row of a join) has not come out; None if nothing is open.
 
-        Ask whenever the run is not being read: between two batches, after `stop`, after an error.
+        Ask between two batches, after `stop`, after an error, or in ``on_silent``. While another thread reads the run,
+        that one answers between two of its rounds; not while it waits for an input that has no reader of its own.
 
         >>> import oop
         >>> batches = (pa.record_batch({"ts": [t]}) for t in (1, 12, 14))
@@ -580,10 +588,12 @@ class Run:
           it is held back by source 'north': promised ts < 12, ... s ago (0 rows ago)
           released when 'north' promises ts < 20
         """
-        if self._reading.is_over:
-            self._finish()
-        else:
-            self._reading.do(self._finish)
+        if self._reading.is_over or self._telling == threading.get_ident():
+            return self._find_blame()
+        return self._reading.ask(self._find_blame)
+
+    def _find_blame(self) -> Blame | None:
+        self._finish()
         return find_blame(self._boxes)
 
     def _finish(self) -> None:

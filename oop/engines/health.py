@@ -16,6 +16,7 @@ from oop.engines.tracing import find_blame
 from oop.errors import WrongArgument
 from oop.operators.arrival import CLOCK
 from oop.operators.input import Input
+from oop.operators.numbers import SEQ
 from oop.operators.times import duration_in
 from oop.punctuation import Punctuation
 from oop.punctuation.durations import Duration
@@ -25,7 +26,11 @@ from oop.punctuation.patterns import Bound
 @dataclass(frozen=True)
 class Pace:
     """How long promises that came to an operator waited for one of its own: how many were answered, and how long that
-    took, on average and at most, in the clock's unit (microseconds)."""
+    took, on average and at most, in the clock's unit (microseconds).
+
+    >>> Pace(answers=2, mean=1.5, longest=2.0).longest
+    2.0
+    """
 
     answers: int
     mean: float
@@ -36,7 +41,12 @@ class Pace:
 class BoxHealth:
     """An input or operator. ``since`` is when it last promised (or when the run began) by the run's clock, ``silent``
     how long ago that was, both in microseconds; ``rows`` and ``batches`` have left it since. ``waiting`` is how long a
-    promise that came to it has waited for an answer, None if none does."""
+    promise that came to it has waited for an answer, None if none does.
+
+    >>> promised, pace = Punctuation({"ts": 12}), Pace(0, 0.0, 0.0)
+    >>> print(BoxHealth("source 'north'", "report.py:3", True, promised, 0, 7, 2, 1, None, pace, False, False))
+    source 'north' (report.py:3): promised ts < 12, 7 us ago (2 rows since)
+    """
 
     name: str
     site: str
@@ -110,8 +120,9 @@ class Health:
 @dataclass(frozen=True)
 class Silence:
     """What ``on_silent`` is called with: once when an input or operator has fallen silent, and once when that is
-    ``over``. It had last ``promised`` this, ``since`` when by the run's clock, and ``lasted`` is how long ago that is
-    (or was, when it spoke again). ``holds_up`` is the oldest thing that waits for this input, as `Run.blame` finds it.
+    ``over``. It had last ``promised`` this. ``since`` is when an input last promised, or when the promise came that an
+    operator has not answered; ``lasted`` is how long ago that is (or was, when it spoke again). ``holds_up`` is the
+    oldest thing that waits for this input, as `Run.blame` finds it.
 
     >>> fallen = Silence("source 'north'", "report.py:3", True, Punctuation({"ts": 20}), 0, 12_000_000, None, False)
     >>> print(fallen)
@@ -241,7 +252,8 @@ def _over(known: Silence, now: Bound) -> Silence:
 
 
 def _may_promise(spec: Input) -> bool:
-    return any(promise.below for promise in spec.could_promise({}, 0).promises())
+    """Not where it only numbers its rows: windows of rows do not wait for more than rows."""
+    return any(set(promise.below) - {SEQ} for promise in spec.could_promise({}, 0).promises())
 
 
 def _named(box: Box) -> tuple[str, str, bool]:

@@ -82,7 +82,8 @@ class Late:
     @property
     def not_kept(self) -> dict[str, int]:
         """How many of these rows are not here, by source and operator: more came than ``Embedded(late_rows=)`` keeps.
-        They count in all else, in `histogram` and `needed_slack` by a sixteenth of their lateness, as drained ones do.
+        All other counts include them. `histogram` and `needed_slack` know their lateness to within a sixteenth, as that
+        of drained rows.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [9, 1, 2, 3]}), time="ts", punctuate=oop.ordered(), name="north")

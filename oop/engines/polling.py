@@ -19,7 +19,7 @@ _PAUSE = 0.01  # seconds between two questions: rounds of a busy plan are shorte
 
 
 class Poll:
-    """Asks one source. Only where nothing of it waits to be worked off."""
+    """Asks one source, where nothing of it waits to be worked off."""
 
     def __init__(self, node: Node, data: Data) -> None:
         assert data.progress is not None and isinstance(node.spec, Input)

@@ -91,7 +91,7 @@ class Pool:
         self._bell.ring()
 
     def rest(self) -> None:
-        """Once it is closed: wait until no task is running."""
+        """Wait until no task is running; the pool must be closed."""
         for thread in self._threads:
             if thread.is_alive():
                 thread.join()

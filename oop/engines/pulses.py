@@ -48,7 +48,7 @@ class Pulse:
         self.since, self.rows, self.batches = now, self.box.rows_out, self.box.batches_out
 
     def look(self, now: Bound) -> None:
-        """An input also promises what helps nobody, and does not leave it."""
+        """An input also makes promises that help nobody and do not leave it; they count as speaking."""
         place = self._how_far()
         if place != self._place:
             self._place = place
@@ -64,15 +64,9 @@ class Pulse:
 
     @property
     def promised(self) -> Punctuation | None:
-        """The last promise; of several groups, that of the last."""
-        operator, said = self.box.operator, self.said
+        """The last promise that was new; of several groups, that of the last."""
         if self.box.frontier.ended:
             return END
-        if isinstance(operator, InputOperator):
-            for progress in operator.progress:
-                if progress.promised is not None:
-                    return Punctuation({progress.attribute: progress.promised})
-            bound = operator.ports.frontiers[0].bound(operator.spec.time)
-            if bound is not None:
-                return Punctuation({operator.spec.time: bound})
+        stamps = self.box.stamps  # inputs have them: of what they promise some helps nobody, and does not leave
+        said = self.said if stamps is None else stamps.last
         return list(said)[-1] if isinstance(said, GroupPromises) else said

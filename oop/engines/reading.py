@@ -3,19 +3,25 @@
 An interrupt may come between any two steps, also while an error is handled. So a reading is taken for cut short from
 its beginning until the one assignment, after all else, that says that it went well. A reader that gave up in between
 leaves a run that says so, never one that ends cleanly with rows missing.
+
+Another thread may ask something of a run that is being read. The reader answers, between two of its rounds, when no
+operator is in the middle of anything.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator
-from typing import Generic, TypeVar
+from time import monotonic, sleep
+from typing import Any, Generic, TypeVar
 
 from oop.errors import OopError, RunInterrupted
 from oop.site import user_line
 
 T = TypeVar("T")
+_PATIENCE = 10.0  # seconds until a reader that does not answer is given up
 
 
 class Reading:
@@ -39,6 +45,9 @@ class Reading:
         self._process = os.getpid() if threaded else None
         self._lock = threading.Lock()  # of C: an interrupt cannot leave it held
         self._busy = False  # is it being read, or was a reading cut short?
+        self._reader = 0  # the thread that reads it, or did
+        self._looking = 0  # threads that ask something while nobody reads
+        self._questions: deque[_Question] = deque()
         self._cause: BaseException | None = None
 
     @property
@@ -74,15 +83,82 @@ class Reading:
                 at=user_line(),
                 hint="run it again, with a source that can be read again",
             ) from self._cause
-        with self._lock:
-            if not self._busy:
-                self._busy = True
-                return
+        me = threading.get_ident()
+        while True:
+            with self._lock:
+                if not self._busy:
+                    self._busy, self._reader = True, me
+                    return
+            if not self._looking or self._reader == me:
+                break
+            sleep(0.001)  # another thread is looking at it, which is soon over
         raise RunInterrupted(
-            "an earlier reading of this run has not ended: another thread is reading it, or it was interrupted",
+            "this run is being read, by another thread or by code that the run itself calls; or an interrupt cut a "
+            "reading short",
             at=user_line(),
             hint="let one thread read it, and hand its batches to others; after an interrupt, run it again",
         )
+
+    def ask(self, look: Callable[[], T]) -> T:
+        """What ``look`` finds while nobody reads, or from the one who reads between two rounds.
+
+        >>> Reading(close=lambda: None, threaded=False).ask(lambda: "all is well")
+        'all is well'
+        """
+        if not self._busy or self._reader == threading.get_ident():
+            return self._look(look)
+        question = _Question(look)
+        self._questions.append(question)
+        until = monotonic() + _PATIENCE
+        while not question.answered.wait(0.01):
+            if (not self._busy or monotonic() > until) and self._withdraw(question):
+                return self._look(look)  # which refuses, if it is still being read
+        if question.error is not None:
+            raise question.error
+        return question.found  # type: ignore[no-any-return]
+
+    def _look(self, look: Callable[[], T]) -> T:
+        with self._lock:
+            self._looking += 1
+        try:
+            return self.do(look)
+        finally:
+            with self._lock:
+                self._looking -= 1
+
+    def _withdraw(self, question: _Question) -> bool:
+        try:
+            self._questions.remove(question)
+        except ValueError:  # the reader has it
+            return False
+        return True
+
+    def answer(self) -> None:
+        """Answer what others ask; the reader calls it between two rounds."""
+        while self._questions:
+            try:
+                question = self._questions.popleft()
+            except IndexError:  # it was withdrawn
+                return
+            question.answer()
+
+
+class _Question:
+    """What another thread asks of the one that reads."""
+
+    def __init__(self, look: Callable[[], Any]) -> None:
+        self.look = look
+        self.answered = threading.Event()
+        self.found: Any = None
+        self.error: Exception | None = None
+
+    def answer(self) -> None:
+        try:
+            self.found = self.look()
+        except Exception as error:  # it is raised where it was asked
+            self.error = error
+        finally:
+            self.answered.set()
 
 
 class Reader(Generic[T]):

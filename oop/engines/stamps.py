@@ -16,6 +16,7 @@ from oop.clocks import Clock
 from oop.engines.boxes import Box
 from oop.errors import OopError
 from oop.operators.input import InputOperator
+from oop.operators.numbers import SEQ
 from oop.operators.times import show_duration
 from oop.punctuation import Equal, GroupPromises
 from oop.punctuation.group_promises import Promise
@@ -57,31 +58,36 @@ class Stamps:
         self.read = _reader(clock, self.unit)
         self.start = Stamp(self.read(), box.rows_out)
         self.by: dict[tuple[str | None, _Group], Stamp] = {}
+        self.last: Promise | None = None  # that said anything new, of more than the numbers of rows
         self._room = _GROUPS
 
     def note(self, promise: Promise, behind: int = 0) -> None:
         """A promise was made, so many rows ago."""
         if isinstance(promise, GroupPromises):
             each = (((promise.columns, group), bound) for group, bound in promise.bounds.items())
-            self._put(promise.attribute, each, behind)
-            return
-        if is_ranged(promise):  # neither a group nor all rows are further than before
-            return
-        group = group_key(promise.where)
-        for attribute, bound in promise.below.items() or [(None, math.inf)]:
-            self._put(attribute, [(group, bound)], behind)
+            is_new = self._put(promise.attribute, each, behind)
+        elif is_ranged(promise):  # neither a group nor all rows are further than before
+            is_new = True
+        else:
+            group = group_key(promise.where)
+            is_new = False
+            for attribute, bound in promise.below.items() or [(None, math.inf)]:
+                is_new |= self._put(attribute, [(group, bound)], behind) and attribute != SEQ
+        self.last = promise if is_new else self.last
 
-    def _put(self, attribute: str | None, bounds: Iterable[tuple[_Group, Bound]], behind: int) -> None:
+    def _put(self, attribute: str | None, bounds: Iterable[tuple[_Group, Bound]], behind: int) -> bool:
+        """Note these bounds; is one of them new?"""
         get = self.by.get
         # what is said again was said before
         new = [(g, b) for g, b in bounds if (before := get((attribute, g))) is None or before.bound < b]
         if not new:
-            return
+            return False
         time, rows = self.read(), self.box.rows_out - behind
         for group, bound in new:
             self.by[attribute, group] = Stamp(time, rows, bound)
         if len(self.by) > self._room:
             self._forget()
+        return True
 
     def _forget(self) -> None:
         """Groups of which nothing is promised any more, but what is promised of all rows."""
@@ -102,8 +108,8 @@ class Stamps:
         return named
 
     def since(self, attribute: str, bound: Bound | None, where: Mapping[str, GroupPattern]) -> tuple[str | None, int]:
-        """How long ago a bound was promised for a group (no patterns: for all rows), as text, and how many rows; that
-        nothing was (None), since the beginning."""
+        """How long ago this bound was promised for a group (without patterns: for all rows), as text, and how many rows
+        ago; if none was, since the run began."""
         then, now = self._found(attribute, bound, where), Stamp(self.read(), self.box.rows_out)
         if then.time is None or now.time is None:
             return None, now.rows - then.rows

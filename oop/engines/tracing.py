@@ -1,6 +1,6 @@
 """From what an operator holds back to the sources that hold it back: what `Run.blame` answers.
 
-The promise that would release it is traced with the plan's own translations (DESIGN section 3): a source holds it back
+The promise that would release it is traced with the plan's own translations: a source holds it back
 iff it would not be released even if every other source had ended. What a source would have to promise is found by
 trying.
 """

@@ -1,4 +1,4 @@
-"""The laws of merging (DESIGN section 8), for user-defined aggregates."""
+"""The laws of merging, for user-defined aggregates."""
 
 from __future__ import annotations
 

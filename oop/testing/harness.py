@@ -240,7 +240,7 @@ class Harness:
 
     def check_prompt(self) -> None:
         """Promises are exactly what translate allows. Behind an operator that holds some back it is what its open
-        results allow (DESIGN section 3: what is held back lowers the bound), or more: what was said of groups earlier
+        results allow (what is held back lowers the bound), or more: what was said of groups earlier
         may be finer. But never more than translate allows, and never what an open result would break. In order, rows
         say how far their stream has come, so there may be more than that.
 

@@ -1,4 +1,4 @@
-"""The laws that every operator is tested for (DESIGN section 8), as one check over a pipeline and its inputs."""
+"""The laws that every operator is tested for, as one check over a pipeline and its inputs."""
 
 from __future__ import annotations
 

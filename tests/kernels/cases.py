@@ -1028,8 +1028,9 @@ def _buffer_cases() -> Iterator[Case]:
             spans = [slice(end - length, end) for end, length in zip(ends, lengths, strict=True)]
             pushed = [(None if ids is None else ids[span], values[span]) for span in spans]
             sorts = [*pushed, "compact", pushed[0], "compact", "drain", pushed[-1], "drain", "drain"]
-            some = np.zeros(1, np.int64) if ids is None else np.unique(ids)[::-2]  # those that have come, not in order
-            bounds = [*pushed, "bounds", some, "held", pushed[0], "held", some[:0], "bounds", some]
+            every = np.zeros(1, np.int64) if ids is None else np.unique(ids)
+            some = every[::-2]  # those that have come, not in order
+            bounds = [*pushed, every, some, "held", pushed[0], "held", some[:0], every, some]
             for slack in slacks:
                 for kernel, steps in (("SortBuffers", sorts), ("RowBounds", bounds)):
                     args = (slack, values.dtype, steps)

@@ -195,3 +195,20 @@ def test_slabs_go_when_nothing_in_them_is_used() -> None:
         known = {id(slab) for places in slabs.free.values() for slab, _ in places}
         assert known <= {id(slabs.newest)}
     assert sum(map(len, pages._pages.waiting)) <= pages.KEPT
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # newer Pythons warn of every fork beside threads
+def test_a_child_process_leaves_the_lenders_of_its_parent_alone() -> None:
+    """Their state may be torn, and a thread that is gone may have got a lock of which `locked` does not know yet."""
+    region, slabs, whole = scratch._region, scratch._slabs, pages._pages
+    held = [scratch.new_array(20_000, np.int64), scratch.lasting_array(20_000, np.int64), huge_array(3 << 20)]
+    before = (region.live, len(slabs.free), len(whole.waiting))
+    child = os.fork()
+    if not child:
+        held.clear()
+        gc.collect()
+        after = (region.live, len(slabs.free), len(whole.waiting))
+        os._exit(7 if after == before and not region.returned else 8)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    held.clear()
+    assert region.live == before[0] - 1, "the parent goes on"

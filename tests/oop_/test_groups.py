@@ -1,5 +1,5 @@
 """Group-wise promises through whole pipelines (paper 004, A.1.1): groups that finish early come out early; groups
-retire and come back (DESIGN section 3, making promises at a source)."""
+retire and come back."""
 
 from __future__ import annotations
 

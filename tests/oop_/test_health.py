@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 import pyarrow as pa
@@ -178,6 +179,89 @@ def test_an_input_that_never_promises_before_its_end_is_not_expected_to():
     run = s.agg(n=oop.count()).run(oop.Embedded(clock=InLulls(), silent_for=1, on_silent=heard.append))
     assert run.to_table()["n"].to_pylist() == [5]
     assert heard == []
+
+
+def test_an_input_that_only_numbers_its_rows_is_not_expected_to_promise():
+    """Windows of rows need no promise about a time; that rows are numbered is nothing that a user reads of."""
+    clock, heard = ManualClock(0), list[oop.Silence]()
+    counts = lambda s: s.window(oop.rows(2)).agg(n=oop.count())  # noqa: E731
+    harness = Harness(counts, {"ts": "int64"}, punctuate=None)
+    monitor = Monitor(harness.run._boxes, clock, 10, heard.append)
+    harness.push({"ts": [1, 2, 3]})
+    clock.advance(100)
+    monitor.look()
+    assert heard == [] and monitor.health().box("source").promised is None
+
+
+@pytest.mark.parametrize("policy", [oop.ordered(), None])
+def test_the_last_promise_is_shown_whoever_made_it(policy):
+    """Of a policy and of answers that go further it is the last that said anything new."""
+    harness, clock = Harness(counting, {"ts": "int64"}, punctuate=policy or oop.punctuated()), ManualClock(0)
+    monitor = Monitor(harness.run._boxes, clock, 10, None)
+    box = harness.run._sources[0].box
+    harness.push({"ts": [1, 12]})
+    for bound in (25, 20):
+        box.emit(box.operator.take_promise(oop.Punctuation({"ts": bound})))
+        assert str(monitor.health().box("source").promised) == "ts < 25"
+    harness.push({"ts": [26]})
+    assert str(monitor.health().box("source").promised) == ("ts < 26" if policy else "ts < 25")
+
+
+def test_the_last_promise_is_shown_whatever_it_is_about():
+    policies = {"ts": oop.ordered(), "us": oop.slack(5)}
+    harness = Harness(lambda s: s, {"ts": "int64", "us": "int64"}, punctuate=policies)
+    monitor = Monitor(harness.run._boxes, ManualClock(0), 10, None)
+    harness.push({"ts": [3], "us": [10]})
+    harness.push({"ts": [3], "us": [20]})
+    assert str(monitor.health().box("source").promised) == "us < 15"
+
+
+def test_who_is_told_may_ask_for_blame():
+    north = Steps(batch(1, 12))
+    found: list[str] = []
+
+    def on_silent(silence: oop.Silence) -> None:
+        found.append(str(run.blame()).splitlines()[0])
+        north.go.release()
+
+    s = oop.source(north, time="ts", punctuate=oop.ordered(), schema=TS, name="north")
+    run = counting(s).run(oop.Embedded(clock=InLulls(north), silent_for=30, on_silent=on_silent))
+    assert run.to_table()["n"].to_pylist() == [1, 1]
+    assert "window [10, 20) of Aggregate" in found[0] and "is open" in found[0]
+
+
+def test_another_thread_may_ask_for_blame():
+    """The one that reads answers, though its input is silent."""
+    north = Steps(batch(1, 12))
+    s = oop.source(north, time="ts", punctuate=oop.ordered(), schema=TS, name="north")
+    run = counting(s).run(oop.Embedded(readers=True))
+    tables = list[pa.Table]()
+    reader = threading.Thread(target=lambda: tables.append(run.to_table()))
+    reader.start()
+    until = time.monotonic() + 20
+    while (blame := run.blame()) is None or "[10, 20)" not in blame.what:
+        assert time.monotonic() < until
+    north.go.release()
+    reader.join(20)
+    assert tables[0]["n"].to_pylist() == [1, 1] and run.blame() is None
+
+
+def test_whoever_reads_waits_for_who_looks():
+    """Between two batches another thread may look, and the next reading waits until it has."""
+    run = counting(oop.source([batch(t) for t in range(200)], time="ts", punctuate=oop.ordered(), schema=TS)).run()
+    over = threading.Event()
+
+    def ask() -> None:
+        while not over.is_set():
+            run.blame()
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    try:
+        assert sum(each.num_rows for each in run) == 20
+    finally:
+        over.set()
+        asking.join(20)
 
 
 def test_who_is_told_may_stop_the_run():

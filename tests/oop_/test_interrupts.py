@@ -278,7 +278,7 @@ def test_two_threads_that_read_one_run():
     reader = threading.Thread(target=lambda: found.extend(run))
     reader.start()
     assert inside.wait(10)
-    with pytest.raises(oop.RunInterrupted, match="another thread is reading it"):
+    with pytest.raises(oop.RunInterrupted, match="is being read, by another thread"):
         run.to_table()
     go_on.set()
     reader.join(10)

@@ -80,7 +80,7 @@ class InOrder:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_figure_5_rows_held(seed: int) -> None:
-    """DESIGN section 3: a left row is held while R - l.ts < hi, a right row while r.ts - L > lo.
+    """The rule of operators/band.py: a left row is held while R - l.ts < hi, a right row while r.ts - L > lo.
 
     With R = now and L = now - 5 min that is 2 minutes of S0 and 5 + 2 = 7 minutes of S1. The paper's text says "5
     minutes of S1 tuples, similar to IOP", where its figure 5(a) has 7: by the rule it is 7 in both, the 5 minutes that

@@ -14,6 +14,7 @@ import pytest
 import oop
 from oop.operators import slack_needed
 from oop.operators.input import Input, InputOperator
+from oop.operators.late_room import Room
 from tests.operators.fuzz import CASES
 
 SHARES = (0.5, 0.9, 0.99, 0.999, 1.0)
@@ -348,7 +349,7 @@ def test_the_law_of_late_rows_that_are_not_kept(size: int, most: int) -> None:
 def test_what_is_not_kept_is_saved_as_a_count() -> None:
     spec = Input("north", "ts", (("ts", oop.ordered()),))
     operators = [InputOperator(spec, [pa.schema({"ts": pa.int64()})]) for _ in range(2)]
-    operators[0].ledger.most = 400
+    operators[0].ledger.room = Room(400)
     parts: dict[str, Any] = {}
     for number in range(3):  # saved in between: what is saved stays as it is, though it is small
         list(operators[0].process_batch(pa.record_batch({"ts": [1_000 + number]})))
@@ -371,10 +372,13 @@ def test_what_is_not_kept_is_saved_as_a_count() -> None:
     parts.update(second.save())
     operators[0].load((key, part) for key, part in parts.items() if part is not None)
     assert not operators[0].ledger.entries, "nothing that was drained comes back"
+    assert first.room.left == 400, "and there is room again"
 
 
-def test_each_shard_keeps_its_part_of_late_rows() -> None:
-    values, keys = np.r_[[5_000] * 50, np.arange(900)], np.r_[np.arange(50), np.arange(900) % 50]
+@pytest.mark.parametrize("groups", [50, 1])
+def test_shards_keep_late_rows_together(groups: int) -> None:
+    """As many as one thread keeps, also where all of them come to one shard."""
+    values, keys = np.r_[[5_000] * 50, np.arange(900)], np.r_[np.arange(50), np.arange(900) % 50] % groups
     table = pa.table({"ts": np.arange(950), "v": values, "k": keys})
     stream = oop.source(table, time="ts", punctuate=oop.ordered(), name="north")
     assumed = oop.aurora.Assume(oop.Order("v", group_by="k"))(stream)
@@ -382,6 +386,8 @@ def test_each_shard_keeps_its_part_of_late_rows() -> None:
         run = assumed.run(oop.Embedded(threads=threads, late_rows=51))
         assert run.to_table().num_rows == 50
         assert (len(run.late), run.late["Assume"].num_rows, run.late.not_kept) == (900, 51, {"Assume": 849})
+        run.late.drain()
+        assert {ledger.room.left for ledger in run.late.operators["Assume"].ledgers} == {51}
 
 
 @pytest.mark.parametrize("wrong", [-1, 1.5, None, True])

@@ -143,6 +143,8 @@ def test_text_has_lists_and_no_ranges():
     assert run(oop.Punctuation(where={"shop": ["A", "C"]})) == [1, 1]
     with pytest.raises(oop.OopError, match="shop"):
         run(oop.Punctuation(above={"shop": "A"}))
+    with pytest.raises(oop.SchemaMismatch, match=r"a bound or range needs an integer, .* and 'shop' is string"):
+        run(oop.Punctuation({"shop": 3}))
     with pytest.raises(oop.OopError, match="7 is not a value"):
         run(oop.Punctuation(where={"shop": ["A", 7]}))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from oop import sinks
-from oop.errors import SchemaMismatch
+from oop.errors import SchemaMismatch, SinkError
 from oop.inputs import Input, open_input
 from oop.punctuation import END, Punctuation
 from oop.sinks import open_sink
@@ -231,3 +232,15 @@ def test_callables_and_objects() -> None:
     open_sink(plain, SCHEMA).abort()
     open_sink(full, SCHEMA).abort()
     assert full.got[-1] == "abort"
+
+
+def test_a_folder_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where its files could be looked for by name; a superuser may list any, so the refusal is a made one."""
+
+    def refused(self: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "glob", lambda self, pattern: iter(()))
+    monkeypatch.setattr(Path, "iterdir", refused)
+    with pytest.raises(SinkError, match=r"cannot write .*: Permission denied"):
+        sinks.DirectorySink(tmp_path / "out", pa.schema({"ts": pa.int64()}))

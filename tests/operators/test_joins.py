@@ -1,4 +1,4 @@
-"""The laws of DESIGN section 8 for the join, against a plain model of it, under the disorder fuzzer."""
+"""The laws in oop/testing/laws.py for the join, against a plain model of it, under the disorder fuzzer."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Condition:
         return out
 
     def holds(self, side: int, row: Row, bound: Any) -> bool:
-        """The rule of DESIGN section 3: may a row of the other side, at or above its bound, still be near?"""
+        """The rule of operators/band.py: may a row of the other side, at or above its bound, still be near?"""
         if any(row[pair[side]] is None for pair in self.pairs()):
             return False
         if bound is None:

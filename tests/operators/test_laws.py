@@ -1,4 +1,4 @@
-"""The laws of DESIGN section 8, for every operator there is, under the disorder fuzzer."""
+"""The laws in oop/testing/laws.py, for every operator there is, under the disorder fuzzer."""
 
 from __future__ import annotations
 

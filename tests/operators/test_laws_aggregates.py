@@ -1,4 +1,4 @@
-"""The laws of DESIGN section 8 for aggregates that hold values: by any order, of any type, over windows and groups."""
+"""Laws (oop/testing/laws.py) of aggregates that hold values: by any order, of any type, over windows and groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws for what assumes an order of arrival: rows are not permuted, but cut into any batches (DESIGN section 8)."""
+"""The laws for what assumes an order of arrival: rows are not permuted, but cut into any batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hybrid aggregation under the disorder fuzzer: whenever it switches, the laws of DESIGN section 8 hold."""
+"""Hybrid aggregation under the disorder fuzzer: whenever it switches, the laws in oop/testing/laws.py hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Panes that share tables, and windows that are put together many at a time: the laws of DESIGN section 8 hold for
+"""Panes that share tables, and windows that are put together many at a time: the laws in oop/testing/laws.py hold for
 sliding windows whenever slices get wider, and narrower again."""
 
 from __future__ import annotations

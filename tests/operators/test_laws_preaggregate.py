@@ -1,4 +1,4 @@
-"""The laws of DESIGN section 8 for two-level aggregation: the answer of plain aggregation, whatever the table."""
+"""The laws in oop/testing/laws.py for two-level aggregation: the answer of plain aggregation, whatever the table."""
 
 from __future__ import annotations
 

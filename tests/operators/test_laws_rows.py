@@ -1,4 +1,4 @@
-"""The laws of DESIGN section 8 for windows of rows: numbers are the input's, whatever stands between it and the window.
+"""Laws (oop/testing/laws.py) of windows of rows: numbers are the input's, whatever stands between it and the window.
 
 Another order of the rows would give them other numbers, so only batches are cut anew: every policy here is other than
 `punctuated()` by itself.

@@ -1,4 +1,4 @@
-"""The laws of DESIGN section 8 for user-defined aggregates, compiled and in plain Python, under the disorder fuzzer."""
+"""Laws (oop/testing/laws.py) of user-defined aggregates, compiled and in plain Python, under the disorder fuzzer."""
 
 from __future__ import annotations
 

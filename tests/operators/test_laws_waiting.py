@@ -1,4 +1,4 @@
-"""The laws of DESIGN section 8 for operators whose rows wait for a promise: sort, number, dedup."""
+"""The laws in oop/testing/laws.py for operators whose rows wait for a promise: sort, number, dedup."""
 
 from __future__ import annotations
 

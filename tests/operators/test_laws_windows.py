@@ -1,4 +1,4 @@
-"""The laws of DESIGN section 8 for calendar and landmark windows, and for windows with an offset."""
+"""The laws in oop/testing/laws.py for calendar and landmark windows, and for windows with an offset."""
 
 from __future__ import annotations
 

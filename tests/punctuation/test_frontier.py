@@ -1,4 +1,4 @@
-"""The laws of `Frontier` (DESIGN section 3), against lists of promises."""
+"""The laws of `Frontier`, against lists of promises."""
 
 import copy
 import itertools

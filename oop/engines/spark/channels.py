@@ -1,8 +1,8 @@
 """The input stage of a foreign DataFrame: policy and guard for each channel, before anything is reduced.
 
-A channel is a declared column's value, or the source as a whole; never a task, for tasks come and go (DESIGN section
-6). What the source promises is what all of its channels promise: skew between them makes no row late. A channel that
-appears later starts at what is promised by then; `channels=` names those that must have spoken first.
+A channel is a declared column's value, or the source as a whole; never a task, for tasks come and go. What the source
+promises is what all of its channels promise: skew between them makes no row late. A channel that appears later starts
+at what is promised by then; `channels=` names those that must have spoken first.
 """
 
 from __future__ import annotations

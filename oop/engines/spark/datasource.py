@@ -1,4 +1,4 @@
-"""Spark's side of a source that we read ourselves: a Python data source whose tasks yield cells (DESIGN section 6).
+"""Spark's side of a source that we read ourselves: a Python data source whose tasks yield cells.
 
 Spark keeps what `latestOffset` gives in its log, so an offset with the policies' state, a clock tick or the end makes a
 micro-batch even where there are no new rows.

@@ -1,4 +1,4 @@
-"""The spool: elements of a source that cannot be read by position, written to files that can (DESIGN section 6).
+"""The spool: elements of a source that cannot be read by position, written to files that can.
 
 Iterables, callables, data in memory and text files live in the driver's process, or have no blocks. A thread there
 writes them as Arrow IPC files, numbered, each complete before it gets its name; only then may an offset name it. What

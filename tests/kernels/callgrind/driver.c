@@ -377,7 +377,6 @@ static void run_buffers(const int64_t *times, const double *real_times) {
     rows.ids = groups, rows.left = left, rows.bounds = NULL;
     end_call("reserve_rows many", oop_reserve_rows(&many, groups, ROWS, touched, &coming));
     end_call("push_rows many", oop_push_rows(&many, &rows));
-    end_call("list_bounds", oop_list_bounds(&many, OOP_INTS, bounds));
     end_call("take_bounds", oop_take_bounds(&many, groups, ROWS, OOP_INTS, bounds));
 }
 

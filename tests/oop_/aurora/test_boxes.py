@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +14,7 @@ import pytest
 
 import oop
 from oop import aurora
+from oop.aurora.join_groups import listed
 from oop.testing import Harness, ManualClock
 
 REPORTS = {"Sid": "string", "Time": "int64", "Pos": "int64"}
@@ -471,6 +474,9 @@ def test_an_order_by_groups_in_a_join_needs_an_equality() -> None:
         (oop.col("Sid_right") == "a", [3, 1, 1]),
         (oop.col("Sid_right").isin(["a", "b"]), [4, 5, 3]),
         ((oop.col("Sid_right") == "b") | (oop.col("Sid_right") == "a"), [4, 5, 3]),
+        ((oop.col("Sid_right") == "a") & oop.col("Sid_right").isin(["a", "b"]), [3, 1, 1]),  # only what both list
+        (oop.col("Sid_right").isin(["d", "b", "a"]) & oop.col("Sid_right").isin(["a", "b"]), [4, 5, 3]),
+        ((oop.col("Sid_right") == "a") & (oop.col("Sid_right") == "b"), [3, 3, 3]),  # no row passes
     ],
     ids=str,
 )
@@ -486,6 +492,12 @@ def test_a_join_whose_predicate_lists_the_groups_frees_by_these(predicate, freed
     assert held == freed
     found = sorted((r["Time"], r["Sid_right"], r["Time_right"]) for r in h.rows())
     assert found == ([] if freed[0] == 3 else [(1, "b", 3), (2, "b", 3), (3, "b", 3)])
+
+
+def test_a_predicate_may_list_thousands_of_groups() -> None:
+    """Each ``or`` is nested in the next, deeper than Python's stack is."""
+    found = listed(reduce(or_, [oop.col("Sid") == number for number in range(3_000)]))
+    assert found == tuple(range(3_000))
 
 
 def test_a_join_by_groups_is_freed_by_what_the_source_promises_of_all() -> None:

@@ -1,4 +1,4 @@
-"""Real queries on a real Spark: what must hold for exactness, each with what happens without it (DESIGN section 6)."""
+"""Real queries on a real Spark: what must hold for exactness, each with what happens without it."""
 
 from __future__ import annotations
 

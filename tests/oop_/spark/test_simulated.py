@@ -1,4 +1,4 @@
-"""Embedded = Spark (DESIGN section 8), under the disorder fuzzer, with micro-batches, tasks and restarts at random."""
+"""Embedded = Spark, under the disorder fuzzer, with micro-batches, tasks and restarts at random."""
 
 from __future__ import annotations
 
