@@ -28,7 +28,7 @@ from oop.operators.marks import is_late, is_partial
 from oop.operators.table_pieces import pieces_of
 from oop.operators.times import from_physical, show_time
 from oop.punctuation import Frontier
-from oop.punctuation.group_promises import Promise, one_by_one
+from oop.punctuation.group_promises import Promise
 
 _RUNNING, _LAST = "running", "last"
 _MOST = 100_000_000  # rows that steps without a change may put out
@@ -74,7 +74,7 @@ class LandmarkOperator(AggregateOperator):
     def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
         before = frontier.copy()
-        new = [p for p in one_by_one(train) if self.ports.advance(p, port)]
+        new = self.ports.advance_all(train, port)
         if not new:
             return
         most = max(map(wid_bound, new))
