@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import pytest
 
@@ -30,10 +31,7 @@ def stream_of_ranges(rng: random.Random) -> list[Element]:
     for k in GROUPS:
         cuts = sorted(rng.sample(range(1, SPAN), rng.randint(1, 4)))
         promises.append(oop.Punctuation({"ts": cuts[0]}, {"k": k}))
-        promises += [
-            oop.Punctuation({"ts": high}, {"k": k}, above={"ts": low})
-            for low, high in zip(cuts, cuts[1:], strict=False)
-        ]
+        promises += [oop.Punctuation({"ts": high}, {"k": k}, above={"ts": low}) for low, high in pairwise(cuts)]
     rng.shuffle(promises)
     if rng.random() < 0.3:
         promises.insert(rng.randrange(len(promises)), oop.Punctuation({"ts": rng.randint(1, SPAN)}))
@@ -71,6 +69,7 @@ ONE = {
     "landmark": of_windows(oop.landmark(5)),
     "group by": lambda s: s.group_by("ts", "k").agg(n=oop.count()),
     "sort": lambda s: s.sort(),
+    "each window": lambda s: s.each_window("ts"),
     **{
         f"dedup {keep}{' within' if within else ''}": (
             lambda s, keep=keep, within=within: s.dedup(*(["k"] if within else ["k", "ts"]), keep=keep, **within)
