@@ -20,7 +20,7 @@ from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, GroupPattern, Range, Value
 from oop.punctuation.staircase import Staircase
 
-INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+INT64_MIN, INT64_MAX, UINT64_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 _FEW = 8  # promises for each row, or rows for each promise, from which on the one is searched for each of the other
 _OTHER = object()  # stands for every group that nobody names
 
@@ -253,7 +253,7 @@ def _steps_above(steps: Staircase, batch: pa.RecordBatch) -> tuple[np.ndarray, n
     """Rows that have both attributes, and which of the steps each is below; behind the last: none."""
     if not {steps.first, steps.second} <= set(batch.schema.names):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    (valid, first), (there, second) = (_values(batch.column(c)) for c in (steps.first, steps.second))
+    (valid, first), (there, second) = (numbers_of(batch.column(c)) for c in (steps.first, steps.second))
     rows = np.flatnonzero(valid & there)
     beyond = max(steps.rising[-1], steps.falling[0]) > INT64_MAX
     if len(rows) * _FEW >= len(steps) and not beyond:
@@ -269,7 +269,7 @@ def _steps_above(steps: Staircase, batch: pa.RecordBatch) -> tuple[np.ndarray, n
 def _places_above(steps: Staircase, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """The same of many rows at a time."""
     rising, falling = (
-        np.array([as_int64(b) for b in bounds] if values.dtype == np.int64 else bounds, values.dtype)
+        np.array(bounds if values.dtype == np.float64 else [_whole(b, values.dtype) for b in bounds], values.dtype)
         for bounds, values in ((steps.rising, first), (steps.falling, second))
     )
     places = np.searchsorted(rising, first, "right")  # NaN is behind all
@@ -297,10 +297,11 @@ def groups_of(
 
 def _below_each(column: pa.Array, bounds: Sequence[Bound | None], codes: np.ndarray) -> np.ndarray:
     """Row i is below bounds[codes[i]], if there is one; whole numbers are compared as such, not as floats."""
-    valid, values = _values(column)
-    if values.dtype == np.int64:
-        below = values < np.array([as_int64(b) for b in bounds], np.int64)[codes]
-        beyond = [b is not None and b > INT64_MAX for b in bounds]  # every value is below a bound beyond the type
+    valid, values = numbers_of(column)
+    if values.dtype != np.float64:
+        below = values < np.array([_whole(b, values.dtype) for b in bounds], values.dtype)[codes]
+        most = np.iinfo(values.dtype).max
+        beyond = [b is not None and b > most for b in bounds]  # every value is below a bound beyond the type
         return (below | np.array(beyond)[codes] if any(beyond) else below) & valid
     return (values < np.array([-math.inf if b is None else b for b in bounds], np.float64)[codes]) & valid
 
@@ -311,7 +312,7 @@ def matching(promise: Punctuation, batch: pa.RecordBatch) -> np.ndarray:
     for attribute, bound in promise.below.items():
         if attribute not in batch.schema.names:
             return np.zeros(batch.num_rows, bool)
-        valid, values = _values(batch.column(attribute))
+        valid, values = numbers_of(batch.column(attribute))
         mask &= valid & _below(values, bound)
     for name, pattern in promise.where.items():
         mask &= _matches_group(batch, name, pattern)
@@ -319,29 +320,43 @@ def matching(promise: Punctuation, batch: pa.RecordBatch) -> np.ndarray:
 
 
 def _below(values: np.ndarray, bound: Bound) -> np.ndarray:
-    if values.dtype != np.int64:
+    if values.dtype == np.float64:
         return np.less(values, bound)
-    # every value is below a bound beyond the type
-    return np.less(values, as_int64(bound)) if bound <= INT64_MAX else np.ones(len(values), bool)
+    if bound > np.iinfo(values.dtype).max:  # every value is below a bound beyond the type
+        return np.ones(len(values), bool)
+    return np.less(values, np.array(_whole(bound, values.dtype), values.dtype))
+
+
+def _whole(bound: Bound | None, dtype: np.dtype) -> int:
+    """A bound for values of a whole type; nothing promised is its least value."""
+    if dtype == np.int64:
+        return as_int64(bound)
+    return 0 if bound is None or bound <= 0 else UINT64_MAX if bound > UINT64_MAX else math.ceil(bound)
 
 
 def _matches_group(batch: pa.RecordBatch, name: str, pattern: GroupPattern) -> np.ndarray:
     if name not in batch.schema.names:
         return np.full(batch.num_rows, pattern.matches(None))
     if isinstance(pattern, Range):
-        valid, values = _values(batch.column(name))
+        valid, values = numbers_of(batch.column(name))
         inside: np.ndarray = valid & ~_below(values, pattern.low) & ~np.isnan(values)
         return inside if pattern.high is None else inside & _below(values, pattern.high)
     codes, groups = encode(batch.column(name))
     return np.array([pattern.matches(v) for v in groups], bool)[codes]
 
 
-def _values(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Validity, and physical numbers with anything under a null."""
+def numbers_of(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Validity, and physical numbers with anything under a null: unsigned where a key is beyond what a time can be."""
     if not column.null_count:
-        return np.ones(len(column), bool), views.times(column)
-    valid = views.booleans(column.is_valid())
-    return valid, views.times(pc.fill_null(column, column.drop_null()[0] if valid.any() else _zero(column.type)))
+        valid = np.ones(len(column), bool)
+    else:
+        valid = views.booleans(column.is_valid())
+        column = pc.fill_null(column, column.drop_null()[0] if valid.any() else _zero(column.type))
+    if pa.types.is_uint64(column.type) and len(column):
+        unsigned: np.ndarray = views.column(column).data
+        if int(unsigned.max()) > INT64_MAX:
+            return valid, unsigned
+    return valid, views.times(column)
 
 
 def _zero(type_: pa.DataType) -> pa.Scalar:
