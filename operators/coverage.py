@@ -146,8 +146,9 @@ def encode(array: pa.Array, named: Iterable[Value] | None = None) -> tuple[np.nd
 
 
 def _encode_named(array: pa.Array, named: list[Value]) -> tuple[np.ndarray, list[Value]] | None:
-    """None where Arrow would not find a value that equals a named one: -0.0 is 0.0 for us, and one NaN another."""
-    if pa.types.is_floating(array.type) or pa.types.is_dictionary(array.type):
+    """None where Arrow would not find a value that equals a named one (-0.0 is 0.0 for us, and one NaN another), and
+    where they are so many that values could be chosen to collide in its table."""
+    if len(named) > dictionaries.FEW or pa.types.is_floating(array.type) or pa.types.is_dictionary(array.type):
         return None
     try:
         places = pc.index_in(array, value_set=pa.array(named, array.type))

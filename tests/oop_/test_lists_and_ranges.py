@@ -141,8 +141,10 @@ def test_text_has_lists_and_no_ranges():
         return [b.num_rows for b in stream.group_by("shop").agg(n=oop.count()).run()]
 
     assert run(oop.Punctuation(where={"shop": ["A", "C"]})) == [1, 1]
+    with pytest.raises(ValueError, match="shop: a range is of numbers or times"):
+        oop.Punctuation(above={"shop": "A"})
     with pytest.raises(oop.OopError, match="shop"):
-        run(oop.Punctuation(above={"shop": "A"}))
+        run(oop.Punctuation(above={"shop": 5}))
     with pytest.raises(oop.OopError, match="7 is not a value"):
         run(oop.Punctuation(where={"shop": ["A", 7]}))
 

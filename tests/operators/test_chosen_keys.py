@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as compute
 import pytest
 
 import oop
@@ -89,6 +90,24 @@ def test_they_do_collide_in_arrow():
 )
 def test_but_not_here(what):
     assert seconds(what, colliding()) < 6 * seconds(what, any_numbers())
+
+
+@pytest.mark.parametrize("groups", [dictionaries.FEW, dictionaries.FEW + 1])
+def test_arrow_finds_only_a_few_named_groups(groups, monkeypatch):
+    asked = []
+
+    def index_in(array: pa.Array, value_set: pa.Array) -> pa.Array:
+        asked.append(len(value_set))
+        return compute.index_in(array, value_set=value_set)
+
+    monkeypatch.setattr(coverage.pc, "index_in", index_in, raising=False)
+    named = oop.Frontier()
+    for k in range(groups):
+        named.advance(oop.Punctuation({"ts": k}, {"k": k}))
+    rows = 10 * groups
+    batch = pa.record_batch({"ts": np.zeros(rows, np.int64), "k": np.arange(rows)})
+    assert np.flatnonzero(coverage.covered(named, batch)).tolist() == list(range(1, groups))
+    assert asked == ([groups] if groups <= dictionaries.FEW else [])
 
 
 VALUES = [None, 0, 1, 2, 3, 5, 5, 5, 8, 13]
