@@ -12,17 +12,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import dictionaries, views
+from oop.kernels import views
+from oop.operators.cells import cells_of, encode, groups_of
 from oop.operators.compute import compute as pc
-from oop.operators.group_values import of_column
-from oop.punctuation import END, Corners, Frontier, GroupPromises, Punctuation
-from oop.punctuation.group_promises import Promise
+from oop.punctuation import Corners, Frontier, GroupPromises, Punctuation
 from oop.punctuation.patterns import Bound, GroupPattern, Range, Value
 from oop.punctuation.staircase import Staircase
 
 INT64_MIN, INT64_MAX, UINT64_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 _FEW = 8  # promises for each row, or rows for each promise, from which on the one is searched for each of the other
-_OTHER = object()  # stands for every group that nobody names
 
 
 def as_int64(bound: Bound | None) -> int:
@@ -90,28 +88,6 @@ def is_promised(frontier: Frontier, attribute: str, keys: Sequence[str]) -> bool
     return any(p.where.keys() <= set(keys) and p.below.keys() <= {attribute} for p in frontier.several)
 
 
-def cells_of(
-    keys: Mapping[str, pa.Array], named: Iterable[tuple[Value, ...]] | None = None
-) -> tuple[np.ndarray, list[tuple[Value, ...]]]:
-    """The combinations of values that occur in these columns, and for each row which one it has. If some are ``named``,
-    values that none of them has need not be told apart.
-
-    >>> of, cells = cells_of({"link": pa.array(["A", "B", "A"]), "k": pa.array([1, 1, 1])})
-    >>> of.tolist(), cells
-    ([0, 1, 0], [('A', 1), ('B', 1)])
-    """
-    known: list[Iterable[Value] | None] = [None] * len(keys)
-    if named is not None:
-        known = [dict.fromkeys(values) for values in zip(*named, strict=True)]
-    encoded = [encode(array, some) for array, some in zip(keys.values(), known, strict=True)]
-    of = encoded[0][0].astype(np.int64)
-    for codes, values in encoded[1:]:
-        of = np.unique(of, return_inverse=True)[1] * len(values) + codes
-    _, places, of = np.unique(of, return_index=True, return_inverse=True)
-    columns = [[values[code] for code in codes[places].tolist()] for codes, values in encoded]
-    return of, list(zip(*columns, strict=True))
-
-
 def group_columns(frontier: Frontier) -> list[str]:
     """The columns by which it has group-wise promises."""
     return frontier.group_columns()
@@ -123,89 +99,12 @@ def told_apart(frontier: Frontier, keys: Container[str]) -> list[str]:
     return sorted(c for c in {*group_columns(frontier), *bounded} if c in keys)
 
 
-def encode(array: pa.Array, named: Iterable[Value] | None = None) -> tuple[np.ndarray, list[Value]]:
-    """Dense codes for the rows, and the value of each code; null and NaN are values like others. If some are ``named``,
-    others need not be told apart.
-
-    >>> codes, values = encode(pa.array(["a", "b", "c", "b"]), named=["b"])
-    >>> codes.tolist(), values[0]
-    ([1, 0, 1, 0], 'b')
-    """
-    found = None if named is None else _encode_named(array, list(named))
-    if found is not None:
-        return found
-    if pa.types.is_dictionary(array.type) and len(array.dictionary) > len(array):
-        array = array.dictionary_decode()  # a large dictionary, of which little occurs
-    encoded = array if pa.types.is_dictionary(array.type) else dictionaries.encode(array)
-    values = of_column(encoded.dictionary)
-    codes = encoded.indices
-    if codes.null_count:
-        codes = pc.fill_null(codes, len(values))
-        values = [*values, None]
-    return views.column(codes).data, values
-
-
-def _encode_named(array: pa.Array, named: list[Value]) -> tuple[np.ndarray, list[Value]] | None:
-    """None where Arrow would not find a value that equals a named one (-0.0 is 0.0 for us, and one NaN another), and
-    where they are so many that values could be chosen to collide in its table."""
-    if len(named) > dictionaries.FEW or pa.types.is_floating(array.type) or pa.types.is_dictionary(array.type):
-        return None
-    try:
-        places = pc.index_in(array, value_set=pa.array(named, array.type))
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return None
-    return views.column(pc.fill_null(places, len(named))).data, [*named, _OTHER]
-
-
 def covered(frontier: Frontier, batch: pa.RecordBatch) -> np.ndarray:
     """Which rows match a promise already made?"""
     mask = np.zeros(batch.num_rows, bool)
     for found in _matches(frontier, batch):
         mask |= found
     return mask
-
-
-def broken_promises(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[tuple[Promise, np.ndarray]]:
-    """For each promise that rows of the batch match, which rows; bounds on one attribute of many groups are one promise
-    here. Of columns that the batch lacks, because nobody uses them, nothing can be said."""
-    some, names = covered(frontier, batch), set(batch.schema.names)
-    if not some.any():
-        return
-    late = batch.filter(pa.array(some))
-    for promise in _promises_about(frontier, late):
-        if isinstance(promise, Punctuation) and not promise.patterns().keys() <= names:
-            continue
-        here = matching(promise, late) if isinstance(promise, Punctuation) else _below_groups(promise, late)
-        if here.any():
-            rows = some.copy()
-            rows[some] = here
-            yield promise, rows
-
-
-def _promises_about(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[Promise]:
-    """The promises that name groups of these rows, or none."""
-    for attribute, bound in frontier.all.linear.items():
-        yield Punctuation({attribute: bound})
-    if frontier.ended:
-        yield END
-    for steps in frontier.all.stairs.values():  # of each row the first that it is below
-        places = np.unique(_steps_above(steps, batch)[1]).tolist()
-        yield from (Punctuation(steps.corner(place)) for place in places if place < len(steps))
-    yield from map(Punctuation, frontier.all.wide)
-    for column, grouping in frontier.by.items():
-        if column not in batch.schema.names:
-            continue
-        values = encode(batch.column(column))[1]
-        if grouping.is_flat:
-            yield from grouping.flat.about((column,), dict.fromkeys(values))
-        else:
-            for pattern, corners in grouping.about(values):
-                yield from (Punctuation(corner, {column: pattern}) for corner in corners)
-    yield from (*frontier.across.mixed, *frontier.ranges)
-    for columns, bounds in frontier.across.cells.items():
-        if all(c in batch.schema.names for c in columns):
-            cells = cells_of({c: batch.column(c) for c in columns})[1]
-            yield from bounds.about(columns, dict.fromkeys(cells))
 
 
 def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
@@ -236,21 +135,21 @@ def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
         yield matching(promise, batch)
     for columns, bounds_of in frontier.across.cells.items():
         for attribute, known in bounds_of.linear.items():
-            yield _below_groups(GroupPromises(columns, attribute, known), batch)
+            yield below_groups(GroupPromises(columns, attribute, known), batch)
 
 
 def _below_joint(corners: Corners, batch: pa.RecordBatch) -> np.ndarray:
     """Which rows are below a corner with several attributes?"""
     mask = np.zeros(batch.num_rows, bool)
     for steps in corners.stairs.values():
-        rows, places = _steps_above(steps, batch)
+        rows, places = steps_above(steps, batch)
         mask[rows[places < len(steps)]] = True
     for corner in corners.wide:
         mask |= matching(Punctuation(corner), batch)
     return mask
 
 
-def _steps_above(steps: Staircase, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
+def steps_above(steps: Staircase, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
     """Rows that have both attributes, and which of the steps each is below; behind the last: none."""
     if not {steps.first, steps.second} <= set(batch.schema.names):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -277,23 +176,13 @@ def _places_above(steps: Staircase, first: np.ndarray, second: np.ndarray) -> np
     return np.where(second < np.append(falling, falling[-1])[places], places, len(steps))
 
 
-def _below_groups(promises: GroupPromises, batch: pa.RecordBatch) -> np.ndarray:
+def below_groups(promises: GroupPromises, batch: pa.RecordBatch) -> np.ndarray:
     """Which rows are below the bound of their group? A column that the batch does not have is null in every row."""
     if promises.attribute not in batch.schema.names:
         return np.zeros(batch.num_rows, bool)
     few = len(promises) * _FEW < batch.num_rows
     of, groups = groups_of(promises.columns, batch, promises.bounds if few else None)
     return _below_each(batch.column(promises.attribute), list(map(promises.bounds.get, groups)), of)
-
-
-def groups_of(
-    columns: tuple[str, ...], batch: pa.RecordBatch, named: Iterable[tuple[Value, ...]] | None = None
-) -> tuple[np.ndarray, list[Value]]:
-    """Which group of these columns each row has, and the groups as `GroupPromises` has them; of several columns, if
-    some are ``named``, others need not be told apart."""
-    nothing = pa.nulls(batch.num_rows)
-    keys = {c: batch.column(c) if c in batch.schema.names else nothing for c in columns}
-    return encode(keys[columns[0]]) if len(columns) == 1 else cells_of(keys, named)
 
 
 def _below_each(column: pa.Array, bounds: Sequence[Bound | None], codes: np.ndarray) -> np.ndarray:

@@ -12,7 +12,8 @@ import pyarrow as pa
 from oop.kernels import dispatch, views
 from oop.operators.aggregate import WINDOW_START
 from oop.operators.base import BATCH_ROWS, LATE_UNUSED, Element, Held, Part, Ports, load_common, text_part
-from oop.operators.coverage import INT64_MAX, as_int64, bounds_of_rows, cells_of, group_columns
+from oop.operators.cells import cells_of
+from oop.operators.coverage import INT64_MAX, as_int64, bounds_of_rows, group_columns
 from oop.operators.emitted_ends import EmittedEnds
 from oop.operators.exchange import HASHES
 from oop.operators.groups import Shape

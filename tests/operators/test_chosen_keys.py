@@ -15,7 +15,7 @@ import pytest
 import oop
 from oop.fitting import _encoded
 from oop.kernels import dictionaries, views
-from oop.operators import coverage, held_rows
+from oop.operators import cells, coverage, held_rows
 
 N = 40_000
 _FACTOR = 11400714785074694791  # Arrow's hash of a number: its product with this, the bytes reversed
@@ -81,7 +81,7 @@ def test_they_do_collide_in_arrow():
         dictionaries.encode,
         joined,
         counted,
-        coverage.encode,
+        cells.encode,
         lambda values: views.to_arrow(views.column(values), DICTIONARY),
         lambda values: held_rows.as_type(values, DICTIONARY),
         lambda values: _encoded(values, DICTIONARY),
@@ -100,7 +100,7 @@ def test_arrow_finds_only_a_few_named_groups(groups, monkeypatch):
         asked.append(len(value_set))
         return compute.index_in(array, value_set=value_set)
 
-    monkeypatch.setattr(coverage.pc, "index_in", index_in, raising=False)
+    monkeypatch.setattr(cells.pc, "index_in", index_in, raising=False)
     named = oop.Frontier()
     for k in range(groups):
         named.advance(oop.Punctuation({"ts": k}, {"k": k}))
