@@ -32,6 +32,11 @@ def as_int64(bound: Bound | None) -> int:
     return max(INT64_MIN, min(INT64_MAX, math.ceil(bound)))
 
 
+def as_float(bound: Bound | None) -> float:
+    """The same on floats."""
+    return -math.inf if bound is None else float(bound)
+
+
 def int_bounds(frontier: Frontier, attribute: str, keys: Mapping[str, pa.Array]) -> int | np.ndarray:
     """The bound on a whole-number attribute for each row; one number where all rows share it."""
     return bounds_of_rows(frontier, attribute, keys, as_int64)
@@ -49,7 +54,7 @@ def bounds_of_rows(
     ranges = [r for r in frontier.ranges if r.below.keys() <= {attribute} and r.where.keys() <= keys.keys()]
     if ranges:
         return _bounds_in_ranges(frontier.without_ranges(), ranges, attribute, keys, convert)
-    keys = {c: keys[c] for c in told_apart(frontier, keys)}
+    keys = {c: keys[c] for c in columns_told_apart(frontier, keys)}
     if not keys:
         return convert(frontier.bound(attribute))
     of, cells = cells_of(keys, named)
@@ -66,7 +71,7 @@ def _bounds_in_ranges(
     """The same where values of keys are in ranges: all rows are compared with each range, and have the greatest of the
     bounds that hold for them."""
     rows = pa.RecordBatch.from_arrays(list(keys.values()), names=list(keys))
-    groups = {c: keys[c] for c in told_apart(others, keys)}
+    groups = {c: keys[c] for c in columns_told_apart(others, keys)}
     of, cells = cells_of(groups) if groups else (np.zeros(rows.num_rows, np.intp), [()])
     found = [others.bound(attribute, dict(zip(groups, cell, strict=True))) for cell in cells]
     reached = [r.below.get(attribute, math.inf) for r in ranges]
@@ -93,7 +98,7 @@ def group_columns(frontier: Frontier) -> list[str]:
     return frontier.group_columns()
 
 
-def told_apart(frontier: Frontier, keys: Container[str]) -> list[str]:
+def columns_told_apart(frontier: Frontier, keys: Container[str]) -> list[str]:
     """The key columns by which rows have different bounds: those of groups, and those that have bounds themselves."""
     bounded = {a for corner in frontier.all for a in corner}
     return sorted(c for c in {*group_columns(frontier), *bounded} if c in keys)

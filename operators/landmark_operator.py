@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from oop.errors import OopError
 from oop.kernels import views
-from oop.operators.aggregate import WINDOW_END, Aggregate, AggregateOperator, _at, wid_bound
+from oop.operators.aggregate import WINDOW_END, Aggregate, AggregateOperator, _at, reached_wid
 from oop.operators.base import Element, Part, read_text, text_part
 from oop.operators.batches import coupled
 from oop.operators.bucket import WID_START
@@ -77,7 +77,7 @@ class LandmarkOperator(AggregateOperator):
         new = self.ports.advance_all(train, port)
         if not new:
             return
-        most = max(map(wid_bound, new))
+        most = max(map(reached_wid, new))
         if most > INT64_MIN:  # bounds on other attributes complete nothing
             steps = self._changed if self.changes else self._steps
             yield from coupled(steps(before, frontier, most), self.batch_rows)

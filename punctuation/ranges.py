@@ -51,7 +51,7 @@ def atoms_in(pattern: Range | None, cuts: Iterable[Bound]) -> list[Atom]:
     return [Atom(a, b) for a, b in zip(starts, [*starts[1:], high], strict=True)]
 
 
-def told_apart(promised: Promised, column: str, promise: Punctuation) -> list[Value]:
+def cells_of_column(promised: Promised, column: str, promise: Punctuation) -> list[Value]:
     """The values of a group column that must be told apart, among those that a promise speaks of. Where there are
     ranges of it, numbers that nobody names are told apart too: between any two bounds they are one cell."""
     pattern = promise.where.get(column)
