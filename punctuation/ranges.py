@@ -182,7 +182,8 @@ def without(promise: Punctuation, column: str, bound: Bound) -> Punctuation:
 
 
 def swallows(promise: Punctuation, other: Punctuation) -> bool:
-    """Does it imply one with a range, and is it as much to whoever takes a range for groups? A bound on it is not."""
+    """May ``other``, which has a range, be forgotten beside it? It must be implied, and not by a bound on the range's
+    column: whoever takes a range for groups makes less of a bound."""
     return promise.covers(other) and not any(isinstance(other.where.get(c), Range) for c in promise.below)
 
 
