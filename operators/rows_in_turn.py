@@ -28,9 +28,9 @@ _FEW = 4_096  # rows that are left waiting rather than looked at for every promi
 
 
 class RowsInTurn:
-    """Rows as they arrived, with the numbers of their windows. `Bucket` sends a promise about ``on`` before what follows
-    from it for windows, and this relies on that. ``on`` decides whose turn it is, within the groups of ``keys``; of
-    other columns those in ``needed`` are kept."""
+    """Rows as they arrived, with the numbers of their windows. `Bucket` sends a promise about ``on`` before what
+    follows from it for windows, and this relies on that. ``on`` decides whose turn it is, within the groups of
+    ``keys``; of other columns those in ``needed`` are kept."""
 
     def __init__(self, schema: pa.Schema, on: str, keys: Sequence[str], needed: frozenset[str]) -> None:
         self.on, self.keys = on, tuple(keys)
