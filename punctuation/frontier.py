@@ -102,8 +102,9 @@ class Frontier(Promised):
         """
         if not promise.where and self.is_linear:
             if not self.all.add(promise.below):
-                first_end, self.end_is_new = self.end_is_new and promise.is_end, self.end_is_new and not promise.is_end
-                return first_end
+                if not (self.end_is_new and promise.is_end):
+                    return False
+                self.end_is_new = False
         elif (one := GroupPromises.of(promise)) is not None and self._flat(one.columns, one.attribute) is not None:
             return self.advance_groups(one) is not None
         elif promise.has_list:
