@@ -206,7 +206,7 @@ class AggregateOperator(Holding):
         self.advanced(new)
         # what went out before may be uneven too, even when the promise now is the same for all groups
         if uneven or self._is_uneven(frontier):
-            most = max(map(wid_bound, new))
+            most = max(map(reached_wid, new))
             now = self.reach.now(frontier, len(self.store))
             closed = self._close_groups(least, most, before or _constant_reach(least), now)
         elif self.sliding:
@@ -366,7 +366,7 @@ def _constant_reach(bound: int) -> Reach:
     return lambda table: np.full(len(table), bound)
 
 
-def wid_bound(punct: Promise) -> int:
+def reached_wid(punct: Promise) -> int:
     """How far one promise may reach; the end of a group reaches everywhere, a bound on something else nowhere."""
     if isinstance(punct, GroupPromises):
         return as_int64(max(punct.bounds.values())) if punct.attribute == WID_START else INT64_MIN

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.aggregate import Aggregate, AggregateOperator, wid_bound, wids_of
+from oop.operators.aggregate import Aggregate, AggregateOperator, reached_wid, wids_of
 from oop.operators.base import Columns, Element, Held, Operator, Part
 from oop.operators.bucket import WID_END, WID_START
 from oop.operators.groups import Table
@@ -79,7 +79,7 @@ class ArrivalAggregateOperator(AggregateOperator):
         waiting.add(batch)
 
     def advanced(self, new: Sequence[Promise]) -> None:
-        if self.waiting is not None and self.waiting.are_due(max(map(wid_bound, new))):
+        if self.waiting is not None and self.waiting.are_due(max(map(reached_wid, new))):
             self.take_in_turn(self.waiting.take_covered(self.ports.frontiers[0]))
 
     def take_in_turn(self, rows: pa.RecordBatch) -> None:

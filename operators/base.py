@@ -258,13 +258,15 @@ class Ports:
         return self.frontiers[port].advance(punct)
 
     def advance_each(self, train: Iterable[Promise], port: int) -> list[Promise]:
-        """Take promises in; those that are new."""
-        found: list[Promise] = []
-        for promise in train:
-            new = self.frontiers[port].take(promise)
-            if new is not None:
-                found.append(new)
-        return found
+        """Take promises in; those that are new. What ranges become with them is new as well: whoever looks only at
+        what is new would otherwise keep rows that are promised away."""
+        frontier = self.frontiers[port]
+        found = [new for promise in train if (new := frontier.take(promise)) is not None]
+        return [*found, *frontier.take_lifted()] if frontier.lifted else found
+
+    def advance_all(self, train: Iterable[Promise], port: int) -> list[Punctuation]:
+        """The same, one by one."""
+        return list(one_by_one(self.advance_each(one_by_one(train), port)))
 
     def promises(self, punct: Punctuation, added: Iterable[Punctuation] | None = None) -> Iterator[Punctuation]:
         """What can be promised now that this promise has come, and was not before.

@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oop.kernels import views
 from oop.operators.base import Ports
+from oop.operators.lowering import held_values
 from oop.operators.ordered_rows import without_place
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
@@ -95,5 +95,5 @@ def _least_of(values: pa.Array) -> Bound:
     apart = without_place(values)  # null and NaN are below nothing
     if apart is not None:
         values = values.filter(pc.invert(apart))
-    found: Bound = views.times(values).min().item() if len(values) else math.inf
+    found: Bound = held_values(values).min().item() if len(values) else math.inf
     return found

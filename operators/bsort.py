@@ -120,7 +120,7 @@ class BSortOperator:
         return self.process_punctuations([punct], port)
 
     def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = [p for p in train if self.ports.advance(p, port)]
+        new = self.ports.advance_all(train, port)
         if not new:
             return
         ended = [p for p in self.ports.translate(self.ports.frontiers).promises() if not p.below]

@@ -26,7 +26,7 @@ from oop.operators.ordered_rows import OrderedRows, load_reached, save_reached
 from oop.operators.partial_table import Partials
 from oop.operators.table_pieces import Piece
 from oop.operators.window_tables import WindowTables
-from oop.punctuation.group_promises import Promise, one_by_one
+from oop.punctuation.group_promises import Promise
 
 _ROWS, _WINDOWS = "rows", "windows"
 
@@ -84,7 +84,7 @@ class BufferedAggregateOperator(AggregateOperator):
             yield from self._close()
 
     def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
-        new = [p for p in one_by_one(train) if self.ports.advance(p, port)]
+        new = self.ports.advance_all(train, port)
         if new:
             yield from self._close()
         for punct in new:

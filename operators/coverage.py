@@ -12,17 +12,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import dictionaries, views
+from oop.kernels import views
+from oop.operators.cells import cells_of, encode, groups_of
 from oop.operators.compute import compute as pc
-from oop.operators.group_values import of_column
-from oop.punctuation import END, Corners, Frontier, GroupPromises, Punctuation
-from oop.punctuation.group_promises import Promise
+from oop.punctuation import Corners, Frontier, GroupPromises, Punctuation
 from oop.punctuation.patterns import Bound, GroupPattern, Range, Value
 from oop.punctuation.staircase import Staircase
 
-INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+INT64_MIN, INT64_MAX, UINT64_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 _FEW = 8  # promises for each row, or rows for each promise, from which on the one is searched for each of the other
-_OTHER = object()  # stands for every group that nobody names
 
 
 def as_int64(bound: Bound | None) -> int:
@@ -32,6 +30,11 @@ def as_int64(bound: Bound | None) -> int:
     if math.isinf(bound):
         return INT64_MAX if bound > 0 else INT64_MIN
     return max(INT64_MIN, min(INT64_MAX, math.ceil(bound)))
+
+
+def as_float(bound: Bound | None) -> float:
+    """The same on floats."""
+    return -math.inf if bound is None else float(bound)
 
 
 def int_bounds(frontier: Frontier, attribute: str, keys: Mapping[str, pa.Array]) -> int | np.ndarray:
@@ -51,7 +54,7 @@ def bounds_of_rows(
     ranges = [r for r in frontier.ranges if r.below.keys() <= {attribute} and r.where.keys() <= keys.keys()]
     if ranges:
         return _bounds_in_ranges(frontier.without_ranges(), ranges, attribute, keys, convert)
-    keys = {c: keys[c] for c in told_apart(frontier, keys)}
+    keys = {c: keys[c] for c in columns_told_apart(frontier, keys)}
     if not keys:
         return convert(frontier.bound(attribute))
     of, cells = cells_of(keys, named)
@@ -68,7 +71,7 @@ def _bounds_in_ranges(
     """The same where values of keys are in ranges: all rows are compared with each range, and have the greatest of the
     bounds that hold for them."""
     rows = pa.RecordBatch.from_arrays(list(keys.values()), names=list(keys))
-    groups = {c: keys[c] for c in told_apart(others, keys)}
+    groups = {c: keys[c] for c in columns_told_apart(others, keys)}
     of, cells = cells_of(groups) if groups else (np.zeros(rows.num_rows, np.intp), [()])
     found = [others.bound(attribute, dict(zip(groups, cell, strict=True))) for cell in cells]
     reached = [r.below.get(attribute, math.inf) for r in ranges]
@@ -90,70 +93,15 @@ def is_promised(frontier: Frontier, attribute: str, keys: Sequence[str]) -> bool
     return any(p.where.keys() <= set(keys) and p.below.keys() <= {attribute} for p in frontier.several)
 
 
-def cells_of(
-    keys: Mapping[str, pa.Array], named: Iterable[tuple[Value, ...]] | None = None
-) -> tuple[np.ndarray, list[tuple[Value, ...]]]:
-    """The combinations of values that occur in these columns, and for each row which one it has. If some are ``named``,
-    values that none of them has need not be told apart.
-
-    >>> of, cells = cells_of({"link": pa.array(["A", "B", "A"]), "k": pa.array([1, 1, 1])})
-    >>> of.tolist(), cells
-    ([0, 1, 0], [('A', 1), ('B', 1)])
-    """
-    known: list[Iterable[Value] | None] = [None] * len(keys)
-    if named is not None:
-        known = [dict.fromkeys(values) for values in zip(*named, strict=True)]
-    encoded = [encode(array, some) for array, some in zip(keys.values(), known, strict=True)]
-    of = encoded[0][0].astype(np.int64)
-    for codes, values in encoded[1:]:
-        of = np.unique(of, return_inverse=True)[1] * len(values) + codes
-    _, places, of = np.unique(of, return_index=True, return_inverse=True)
-    columns = [[values[code] for code in codes[places].tolist()] for codes, values in encoded]
-    return of, list(zip(*columns, strict=True))
-
-
 def group_columns(frontier: Frontier) -> list[str]:
     """The columns by which it has group-wise promises."""
     return frontier.group_columns()
 
 
-def told_apart(frontier: Frontier, keys: Container[str]) -> list[str]:
+def columns_told_apart(frontier: Frontier, keys: Container[str]) -> list[str]:
     """The key columns by which rows have different bounds: those of groups, and those that have bounds themselves."""
     bounded = {a for corner in frontier.all for a in corner}
     return sorted(c for c in {*group_columns(frontier), *bounded} if c in keys)
-
-
-def encode(array: pa.Array, named: Iterable[Value] | None = None) -> tuple[np.ndarray, list[Value]]:
-    """Dense codes for the rows, and the value of each code; null and NaN are values like others. If some are ``named``,
-    others need not be told apart.
-
-    >>> codes, values = encode(pa.array(["a", "b", "c", "b"]), named=["b"])
-    >>> codes.tolist(), values[0]
-    ([1, 0, 1, 0], 'b')
-    """
-    found = None if named is None else _encode_named(array, list(named))
-    if found is not None:
-        return found
-    if pa.types.is_dictionary(array.type) and len(array.dictionary) > len(array):
-        array = array.dictionary_decode()  # a large dictionary, of which little occurs
-    encoded = array if pa.types.is_dictionary(array.type) else dictionaries.encode(array)
-    values = of_column(encoded.dictionary)
-    codes = encoded.indices
-    if codes.null_count:
-        codes = pc.fill_null(codes, len(values))
-        values = [*values, None]
-    return views.column(codes).data, values
-
-
-def _encode_named(array: pa.Array, named: list[Value]) -> tuple[np.ndarray, list[Value]] | None:
-    """None where Arrow would not find a value that equals a named one: -0.0 is 0.0 for us, and one NaN another."""
-    if pa.types.is_floating(array.type) or pa.types.is_dictionary(array.type):
-        return None
-    try:
-        places = pc.index_in(array, value_set=pa.array(named, array.type))
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        return None
-    return views.column(pc.fill_null(places, len(named))).data, [*named, _OTHER]
 
 
 def covered(frontier: Frontier, batch: pa.RecordBatch) -> np.ndarray:
@@ -162,49 +110,6 @@ def covered(frontier: Frontier, batch: pa.RecordBatch) -> np.ndarray:
     for found in _matches(frontier, batch):
         mask |= found
     return mask
-
-
-def broken_promises(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[tuple[Promise, np.ndarray]]:
-    """For each promise that rows of the batch match, which rows; bounds on one attribute of many groups are one promise
-    here. Of columns that the batch lacks, because nobody uses them, nothing can be said."""
-    some, names = covered(frontier, batch), set(batch.schema.names)
-    if not some.any():
-        return
-    late = batch.filter(pa.array(some))
-    for promise in _promises_about(frontier, late):
-        if isinstance(promise, Punctuation) and not promise.patterns().keys() <= names:
-            continue
-        here = matching(promise, late) if isinstance(promise, Punctuation) else _below_groups(promise, late)
-        if here.any():
-            rows = some.copy()
-            rows[some] = here
-            yield promise, rows
-
-
-def _promises_about(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[Promise]:
-    """The promises that name groups of these rows, or none."""
-    for attribute, bound in frontier.all.linear.items():
-        yield Punctuation({attribute: bound})
-    if frontier.ended:
-        yield END
-    for steps in frontier.all.stairs.values():  # of each row the first that it is below
-        places = np.unique(_steps_above(steps, batch)[1]).tolist()
-        yield from (Punctuation(steps.corner(place)) for place in places if place < len(steps))
-    yield from map(Punctuation, frontier.all.wide)
-    for column, grouping in frontier.by.items():
-        if column not in batch.schema.names:
-            continue
-        values = encode(batch.column(column))[1]
-        if grouping.is_flat:
-            yield from grouping.flat.about((column,), dict.fromkeys(values))
-        else:
-            for pattern, corners in grouping.about(values):
-                yield from (Punctuation(corner, {column: pattern}) for corner in corners)
-    yield from (*frontier.across.mixed, *frontier.ranges)
-    for columns, bounds in frontier.across.cells.items():
-        if all(c in batch.schema.names for c in columns):
-            cells = cells_of({c: batch.column(c) for c in columns})[1]
-            yield from bounds.about(columns, dict.fromkeys(cells))
 
 
 def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
@@ -235,25 +140,25 @@ def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
         yield matching(promise, batch)
     for columns, bounds_of in frontier.across.cells.items():
         for attribute, known in bounds_of.linear.items():
-            yield _below_groups(GroupPromises(columns, attribute, known), batch)
+            yield below_groups(GroupPromises(columns, attribute, known), batch)
 
 
 def _below_joint(corners: Corners, batch: pa.RecordBatch) -> np.ndarray:
     """Which rows are below a corner with several attributes?"""
     mask = np.zeros(batch.num_rows, bool)
     for steps in corners.stairs.values():
-        rows, places = _steps_above(steps, batch)
+        rows, places = steps_above(steps, batch)
         mask[rows[places < len(steps)]] = True
     for corner in corners.wide:
         mask |= matching(Punctuation(corner), batch)
     return mask
 
 
-def _steps_above(steps: Staircase, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
+def steps_above(steps: Staircase, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
     """Rows that have both attributes, and which of the steps each is below; behind the last: none."""
     if not {steps.first, steps.second} <= set(batch.schema.names):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    (valid, first), (there, second) = (_values(batch.column(c)) for c in (steps.first, steps.second))
+    (valid, first), (there, second) = (numbers_of(batch.column(c)) for c in (steps.first, steps.second))
     rows = np.flatnonzero(valid & there)
     beyond = max(steps.rising[-1], steps.falling[0]) > INT64_MAX
     if len(rows) * _FEW >= len(steps) and not beyond:
@@ -269,14 +174,14 @@ def _steps_above(steps: Staircase, batch: pa.RecordBatch) -> tuple[np.ndarray, n
 def _places_above(steps: Staircase, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """The same of many rows at a time."""
     rising, falling = (
-        np.array([as_int64(b) for b in bounds] if values.dtype == np.int64 else bounds, values.dtype)
+        np.array(bounds if values.dtype == np.float64 else [_whole(b, values.dtype) for b in bounds], values.dtype)
         for bounds, values in ((steps.rising, first), (steps.falling, second))
     )
     places = np.searchsorted(rising, first, "right")  # NaN is behind all
     return np.where(second < np.append(falling, falling[-1])[places], places, len(steps))
 
 
-def _below_groups(promises: GroupPromises, batch: pa.RecordBatch) -> np.ndarray:
+def below_groups(promises: GroupPromises, batch: pa.RecordBatch) -> np.ndarray:
     """Which rows are below the bound of their group? A column that the batch does not have is null in every row."""
     if promises.attribute not in batch.schema.names:
         return np.zeros(batch.num_rows, bool)
@@ -285,22 +190,13 @@ def _below_groups(promises: GroupPromises, batch: pa.RecordBatch) -> np.ndarray:
     return _below_each(batch.column(promises.attribute), list(map(promises.bounds.get, groups)), of)
 
 
-def groups_of(
-    columns: tuple[str, ...], batch: pa.RecordBatch, named: Iterable[tuple[Value, ...]] | None = None
-) -> tuple[np.ndarray, list[Value]]:
-    """Which group of these columns each row has, and the groups as `GroupPromises` has them; of several columns, if
-    some are ``named``, others need not be told apart."""
-    nothing = pa.nulls(batch.num_rows)
-    keys = {c: batch.column(c) if c in batch.schema.names else nothing for c in columns}
-    return encode(keys[columns[0]]) if len(columns) == 1 else cells_of(keys, named)
-
-
 def _below_each(column: pa.Array, bounds: Sequence[Bound | None], codes: np.ndarray) -> np.ndarray:
     """Row i is below bounds[codes[i]], if there is one; whole numbers are compared as such, not as floats."""
-    valid, values = _values(column)
-    if values.dtype == np.int64:
-        below = values < np.array([as_int64(b) for b in bounds], np.int64)[codes]
-        beyond = [b is not None and b > INT64_MAX for b in bounds]  # every value is below a bound beyond the type
+    valid, values = numbers_of(column)
+    if values.dtype != np.float64:
+        below = values < np.array([_whole(b, values.dtype) for b in bounds], values.dtype)[codes]
+        most = np.iinfo(values.dtype).max
+        beyond = [b is not None and b > most for b in bounds]  # every value is below a bound beyond the type
         return (below | np.array(beyond)[codes] if any(beyond) else below) & valid
     return (values < np.array([-math.inf if b is None else b for b in bounds], np.float64)[codes]) & valid
 
@@ -311,7 +207,7 @@ def matching(promise: Punctuation, batch: pa.RecordBatch) -> np.ndarray:
     for attribute, bound in promise.below.items():
         if attribute not in batch.schema.names:
             return np.zeros(batch.num_rows, bool)
-        valid, values = _values(batch.column(attribute))
+        valid, values = numbers_of(batch.column(attribute))
         mask &= valid & _below(values, bound)
     for name, pattern in promise.where.items():
         mask &= _matches_group(batch, name, pattern)
@@ -319,29 +215,43 @@ def matching(promise: Punctuation, batch: pa.RecordBatch) -> np.ndarray:
 
 
 def _below(values: np.ndarray, bound: Bound) -> np.ndarray:
-    if values.dtype != np.int64:
+    if values.dtype == np.float64:
         return np.less(values, bound)
-    # every value is below a bound beyond the type
-    return np.less(values, as_int64(bound)) if bound <= INT64_MAX else np.ones(len(values), bool)
+    if bound > np.iinfo(values.dtype).max:  # every value is below a bound beyond the type
+        return np.ones(len(values), bool)
+    return np.less(values, np.array(_whole(bound, values.dtype), values.dtype))
+
+
+def _whole(bound: Bound | None, dtype: np.dtype) -> int:
+    """A bound for values of a whole type; nothing promised is its least value."""
+    if dtype == np.int64:
+        return as_int64(bound)
+    return 0 if bound is None or bound <= 0 else UINT64_MAX if bound > UINT64_MAX else math.ceil(bound)
 
 
 def _matches_group(batch: pa.RecordBatch, name: str, pattern: GroupPattern) -> np.ndarray:
     if name not in batch.schema.names:
         return np.full(batch.num_rows, pattern.matches(None))
     if isinstance(pattern, Range):
-        valid, values = _values(batch.column(name))
+        valid, values = numbers_of(batch.column(name))
         inside: np.ndarray = valid & ~_below(values, pattern.low) & ~np.isnan(values)
         return inside if pattern.high is None else inside & _below(values, pattern.high)
     codes, groups = encode(batch.column(name))
     return np.array([pattern.matches(v) for v in groups], bool)[codes]
 
 
-def _values(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Validity, and physical numbers with anything under a null."""
+def numbers_of(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Validity, and physical numbers with anything under a null: unsigned where a key is beyond what a time can be."""
     if not column.null_count:
-        return np.ones(len(column), bool), views.times(column)
-    valid = views.booleans(column.is_valid())
-    return valid, views.times(pc.fill_null(column, column.drop_null()[0] if valid.any() else _zero(column.type)))
+        valid = np.ones(len(column), bool)
+    else:
+        valid = views.booleans(column.is_valid())
+        column = pc.fill_null(column, column.drop_null()[0] if valid.any() else _zero(column.type))
+    if pa.types.is_uint64(column.type) and len(column):
+        unsigned: np.ndarray = views.column(column).data
+        if int(unsigned.max()) > INT64_MAX:
+            return valid, unsigned
+    return valid, views.times(column)
 
 
 def _zero(type_: pa.DataType) -> pa.Scalar:

@@ -70,7 +70,7 @@ class DedupOperator(ABC):
         return self.process_punctuations([punct], port)
 
     def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = [p for p in train if self.ports.advance(p, port)]
+        new = self.ports.advance_all(train, port)
         if not new:
             return
         yield from self.free(new)

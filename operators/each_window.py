@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from oop.errors import UnknownColumn
 from oop.kernels import views
+from oop.kernels.dictionaries import concat_batches
 from oop.operators.base import Element, Held, Operator, Part, Ports, Spec, load_common, read_text, text_part
 from oop.operators.coverage import is_promised, matching
 from oop.operators.held_rows import laid_out
@@ -27,6 +28,7 @@ from oop.operators.lowering import Lowered
 from oop.operators.marks import is_late
 from oop.operators.times import check_time_type, is_time_type, show_time
 from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation.patterns import Bound, Range
 from oop.punctuation.search import above
 
 _HELD, _PENDING = "held", "pending"
@@ -65,14 +67,15 @@ class EachWindow(Spec):
 
 
 class EachWindowOperator:
-    """``held`` are rows that are not promised complete; ``pending`` are promises that some of them still match."""
+    """``held`` are rows that are not promised complete; ``pending`` is what of the input's promises some of them still
+    match. It is part of its frontier, and no larger."""
 
     def __init__(self, spec: EachWindow, inputs: Sequence[pa.Schema]) -> None:
         self.on = spec.on
         self.schema = inputs[0].remove_metadata()
         self.ports = Ports(spec, inputs)
         self.held: list[pa.RecordBatch] = []
-        self.pending: list[Punctuation] = []
+        self.pending = Frontier()
         self._saved = False  # is there a part of rows?
 
     @property
@@ -96,49 +99,56 @@ class EachWindowOperator:
             self.held.append(rows)
 
     def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        if not self.ports.advance(punct, port):
-            return
-        if punct.below.keys() <= {self.on}:  # or the end, of all or of a group
-            yield from self._close(punct)
-        else:
-            self.pending.append(punct)
-        yield from self._as_far_as_held(self._rows())
-        if punct not in self.pending and self.ports.out.advance(punct):
-            yield punct
+        for new in self.ports.advance_all([punct], port):
+            if new.below.keys() <= {self.on}:  # or the end, of all or of a group
+                complete = matching(new, self._rows())
+                if complete.any():
+                    yield from self._close(new, complete)
+                    waiting, self.pending = list(self.pending.promises()), Frontier()
+                    yield from self._as_far_as_held(waiting)  # it goes further only when rows have left
+                if self.ports.out.advance(new):
+                    yield new
+            else:
+                yield from self._as_far_as_held([new])
 
     def _rows(self) -> pa.RecordBatch:
-        if len(self.held) != 1:
-            table = pa.Table.from_batches(self.held, schema=self.schema).combine_chunks()
-            self.held = table.to_batches()
+        if len(self.held) > 1:
+            self.held = [concat_batches(self.held)]
         return self.held[0] if self.held else pa.RecordBatch.from_pylist([], schema=self.schema)
 
-    def _close(self, punct: Punctuation) -> Iterator[Element]:
+    def _close(self, punct: Punctuation, complete: np.ndarray) -> Iterator[Element]:
         """The rows that are complete now, window by window, with what is promised after each."""
         rows = self._rows()
-        complete = matching(punct, rows)
-        if not complete.any():
-            return
         kept, closed = rows.filter(pa.array(~complete)), rows.filter(pa.array(complete))
         values = _numbers(closed.column(self.on))[1]
         order = np.argsort(values, kind="stable")
         closed, values = closed.take(pa.array(order)), values[order]
         begins = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), len(values)]
-        others = [Lowered(promise, closed, kept) for promise in self.pending]
+        others = [Lowered(promise, closed, kept) for promise in self.pending.promises()]
         for start, end in pairwise(begins):
             self.held = [part for part in (kept, closed.slice(end)) if part.num_rows]
             yield closed.slice(start, end - start)
             if end < len(values):
                 said = [other.after(end) for other in others]
-                said.append(Punctuation({self.on: values[end].item()}, punct.where))
+                said.append(self._up_to(punct, values[start].item(), values[end].item()))
                 yield from filter(self.ports.out.advance, said)
 
-    def _as_far_as_held(self, rows: pa.RecordBatch) -> Iterator[Element]:
-        """Of promises that wait what no row that is held matches."""
-        waiting, self.pending = self.pending, []
-        for promise in waiting:
+    def _up_to(self, punct: Punctuation, window: Bound, following: Bound) -> Punctuation:
+        """What a promise says once this window has left, and before the following one does."""
+        pattern = punct.where.get(self.on)
+        if pattern is None:
+            return Punctuation({self.on: following}, punct.where)
+        # of a range so much of it; of single windows this one
+        part = Range(pattern.low, following) if isinstance(pattern, Range) else Range(window, above(window))
+        return Punctuation({}, {**punct.where, self.on: part})
+
+    def _as_far_as_held(self, promises: Iterable[Punctuation]) -> Iterator[Element]:
+        """Of promises what no row that is held matches; those that one matches wait."""
+        rows = self._rows()
+        for promise in promises:
             low = Lowered(promise, rows.slice(0, 0), rows).after(0)
             if low != promise:
-                self.pending.append(promise)
+                self.pending.advance(promise)
             if self.ports.out.advance(low):
                 yield low
 
@@ -156,7 +166,7 @@ class EachWindowOperator:
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()
-        yield text_part(_PENDING, [promise.to_json() for promise in self.pending])
+        yield text_part(_PENDING, [promise.to_json() for promise in self.pending.promises()])
         if self.held or self._saved:
             yield _HELD, self._rows() if self.held else None
         self._saved = bool(self.held)
@@ -167,7 +177,7 @@ class EachWindowOperator:
         held, pending = found.get(_HELD), found.get(_PENDING)
         self.held, self._saved = [] if held is None else [held], held is not None
         said: Any = [] if pending is None else read_text(pending)
-        self.pending = [Punctuation.from_json(text) for text in said]
+        self.pending = Frontier.from_json(said)
 
 
 def _numbers(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from oop.kernels import dispatch
 from oop.kernels.reference_late import least_of
-from oop.operators.coverage import encode
+from oop.operators.cells import encode
 from oop.operators.group_values import of_column
 from oop.punctuation.patterns import Bound, Value
 from oop.punctuation.progress_groups import Grouped

@@ -108,7 +108,7 @@ class GroupByOperator(Holding):
         return self.process_punctuations([punct], port)
 
     def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = [p for p in train if self.ports.advance(p, port)]
+        new = self.ports.advance_all(train, port)
         if not new:
             return
         # what is newly covered matches what the promises add; only where a group column goes does the whole decide

@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
-from oop.operators.coverage import broken_promises, groups_of
+from oop.operators.breaches import broken_promises
+from oop.operators.cells import groups_of
 from oop.operators.group_bounds import prefix_bounds_grouped
 from oop.operators.ledger import Breach, Entry
 from oop.operators.slack_needed import Arrivals

@@ -65,7 +65,7 @@ class InOrderJoinOperator(JoinOperator):
         yield from self._release()
 
     def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = [p for p in train if self.ports.advance(p, port)]
+        new = self.ports.advance_all(train, port)
         if new:
             yield from self._release()
             if all(frontier.ended for frontier in self.ports.frontiers):

@@ -181,7 +181,7 @@ class JoinOperator:
 
     def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
         """ProcessPunctuation: free the other side's rows that no later row can meet; then promise."""
-        new = [p for p in train if self.ports.advance(p, port)]
+        new = self.ports.advance_all(train, port)
         if not new:
             return
         yield from self._free(1 - port, new)

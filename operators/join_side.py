@@ -17,8 +17,9 @@ from oop.kernels import dispatch, views
 from oop.kernels.reference_joins import Reach
 from oop.operators.band import Band, SameWindow
 from oop.operators.base import Part
+from oop.operators.cells import cells_of
 from oop.operators.compute import compute as pc
-from oop.operators.coverage import as_int64, cells_of
+from oop.operators.coverage import as_int64
 from oop.operators.join_keys import as_key
 from oop.operators.join_words import ByKey, ByPiece, KeyWords
 from oop.operators.placed_rows import PlacedRows, Places, with_room

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from oop.errors import OopError
 from oop.kernels import views
-from oop.operators.aggregate import WINDOW_END, Aggregate, AggregateOperator, _at, wid_bound
+from oop.operators.aggregate import WINDOW_END, Aggregate, AggregateOperator, _at, reached_wid
 from oop.operators.base import Element, Part, read_text, text_part
 from oop.operators.batches import coupled
 from oop.operators.bucket import WID_START
@@ -28,7 +28,7 @@ from oop.operators.marks import is_late, is_partial
 from oop.operators.table_pieces import pieces_of
 from oop.operators.times import from_physical, show_time
 from oop.punctuation import Frontier
-from oop.punctuation.group_promises import Promise, one_by_one
+from oop.punctuation.group_promises import Promise
 
 _RUNNING, _LAST = "running", "last"
 _MOST = 100_000_000  # rows that steps without a change may put out
@@ -74,10 +74,10 @@ class LandmarkOperator(AggregateOperator):
     def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
         before = frontier.copy()
-        new = [p for p in one_by_one(train) if self.ports.advance(p, port)]
+        new = self.ports.advance_all(train, port)
         if not new:
             return
-        most = max(map(wid_bound, new))
+        most = max(map(reached_wid, new))
         if most > INT64_MIN:  # bounds on other attributes complete nothing
             steps = self._changed if self.changes else self._steps
             yield from coupled(steps(before, frontier, most), self.batch_rows)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.coverage import cells_of
+from oop.operators.cells import cells_of
 from oop.punctuation.patterns import Bound, Equal, GroupPattern, Range, Value
 
 Least = Callable[[Mapping[str, GroupPattern]], Bound | None]

@@ -16,8 +16,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import views
 from oop.operators.base import Part, read_text, text_part
+from oop.operators.coverage import numbers_of
 from oop.operators.late_buckets import Buckets, count_buckets
 from oop.operators.late_coupling import LOOSE, SMALL, coupled
 from oop.operators.late_room import Room
@@ -155,7 +155,9 @@ class Breach:
 
 
 def _late_by(column: pa.Array, bounds: np.ndarray) -> np.ndarray:
-    values = views.times(column)
+    values = numbers_of(column)[1]
+    if values.dtype == np.uint64:  # keys beyond all times, more than a float can tell apart
+        return np.array([float(b - v) for b, v in zip(bounds.tolist(), values.tolist(), strict=True)])
     if values.dtype != np.int64 or bounds.dtype != np.int64:
         return bounds.astype(np.float64) - values.astype(np.float64)
     # nanoseconds of today are more than a float can tell apart, what lies between two of them is not

@@ -47,12 +47,23 @@ def _values(attribute: str, promise: Punctuation, rows: pa.RecordBatch) -> np.nd
     floating = pa.types.is_floating(column.type)
     values = np.full(rows.num_rows, _most(np.float64 if floating else np.int64))
     known = views.booleans(column.is_valid())
-    values[known] = views.times(column.drop_null())
+    values[known] = held_values(column.drop_null())
     counts = matching(Punctuation({}, promise.where), rows)
     if floating:
         counts = counts & ~np.isnan(values)
     values[~counts] = _most(values.dtype)
     return values
+
+
+def held_values(column: pa.Array) -> np.ndarray:
+    """The numbers by which rows that are held lower a bound; a key beyond all times lowers it to the last of them.
+
+    >>> held_values(pa.array([5, 2**64 - 1], pa.uint64())).tolist() == [5, 2**63 - 2]
+    True
+    """
+    if pa.types.is_uint64(column.type):
+        return np.minimum(views.column(column).data, np.uint64(_most(np.int64) - 1)).astype(np.int64)
+    return views.times(column)
 
 
 def _most(dtype: object) -> int | float:

@@ -55,7 +55,8 @@ class Facts:
 
 
 def carrier(expr: Expr, facts: Facts) -> Expr | str | None:
-    """The argument in which a function increases; the column, where several share it, or where it is one."""
+    """The argument in which a function increases; or the name of a column, if several arguments increase in it or the
+    expression is that column."""
     if not expr.args:
         return getattr(expr, "name", None)  # of a column
     call: Any = expr

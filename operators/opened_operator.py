@@ -13,7 +13,7 @@ from oop.errors import TimeError
 from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
 from oop.operators.base import LATE_UNUSED, Element, Part, Ports, load_common, text_part
-from oop.operators.coverage import INT64_MAX, INT64_MIN, as_int64, bounds_of_rows
+from oop.operators.coverage import INT64_MAX, INT64_MIN, as_float, as_int64, bounds_of_rows
 from oop.operators.groups import Shape, Table
 from oop.operators.held_rows import laid_out
 from oop.operators.keys import KeyTable, read_key
@@ -86,7 +86,7 @@ class OpenedOperator:
         return self.process_punctuations([punct], port)
 
     def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = [p for p in train if self.ports.advance(p, port)]
+        new = self.ports.advance_all(train, port)
         if not new:
             return
         if self.rows:
@@ -98,7 +98,7 @@ class OpenedOperator:
         """The windows that have ended; rows that no window can cover any more are forgotten."""
         times = views.times(rows.column(self.spec.on))
         keys = {k: rows.column(k) for k in self.spec.keys}
-        convert = as_int64 if self.whole else _as_float
+        convert = as_int64 if self.whole else as_float
         bounds = np.broadcast_to(bounds_of_rows(self.ports.frontiers[0], self.spec.on, keys, convert), len(times))
         ended = _have_ended(times, bounds, self.spec.size, self.whole)
         groups = KeyTable(self.shape.kinds).map([read_key(key) for key in keys.values()], len(times))
@@ -192,7 +192,3 @@ def _have_ended(starts: np.ndarray, bounds: np.ndarray, size: Bound, whole: bool
     size = int(size)
     known = (bounds != INT64_MAX) & (bounds > INT64_MIN + size)
     return np.where(known, starts <= bounds - np.where(known, size, 0), bounds == INT64_MAX)
-
-
-def _as_float(bound: Bound | None) -> float:
-    return -math.inf if bound is None else float(bound)

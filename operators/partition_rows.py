@@ -26,7 +26,7 @@ from oop.operators.numbers import SEQ, SHOWN
 from oop.operators.partial_table import Partials
 from oop.operators.waiting import WaitingRows
 from oop.punctuation import END, Frontier, Interest, Punctuation
-from oop.punctuation.group_promises import Promise, one_by_one
+from oop.punctuation.group_promises import Promise
 from oop.punctuation.translate import Image
 
 _COUNTED, _WAITING = "counted", "waiting/"
@@ -108,7 +108,7 @@ class PartitionRowsOperator(AggregateOperator):
 
     def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
-        new = [p for p in one_by_one(train) if self.ports.advance(p, port)]
+        new = self.ports.advance_all(train, port)
         if not new:
             return
         before = self._reached(self.counts)

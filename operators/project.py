@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
@@ -152,14 +151,14 @@ def _images(name: str, term: Sequence[Expr], schema: pa.Schema) -> dict[str, lis
     for expr in term:
         source = expr.increasing_in(schema)
         assert source is not None
-        # the greatest of several may be in a range while each of the others is not
-        function = Increasing(expr, schema) if len(term) == 1 else partial(_move, expr, schema)
+        # No range follows for the greatest of several: it may lie in a range in which one of them does not.
+        function = (InRanges if len(term) == 1 else Increasing)(expr, schema)
         images.setdefault(source, []).append((name, function))
     return images
 
 
 class Increasing:
-    """An expression that increases in one column, as bounds and ranges cross it."""
+    """An expression that increases in one column, as bounds cross it."""
 
     __slots__ = ("expr", "schema")
 
@@ -169,13 +168,15 @@ class Increasing:
     def __call__(self, bound: Bound) -> Bound | None:
         return self.expr.bound_of(bound, self.schema)
 
+
+class InRanges(Increasing):
+    """The same, as ranges cross it too."""
+
+    __slots__ = ()
+
     def lower(self, low: Bound) -> Bound | None:
         return lower_through(self.expr, low, self.schema)
 
 
 def _joined(a: dict[str, list[Image]], b: dict[str, list[Image]]) -> dict[str, list[Image]]:
     return {n: a.get(n, []) + b.get(n, []) for n in {**a, **b}}
-
-
-def _move(expr: Expr, schema: pa.Schema, bound: Bound) -> Bound | None:
-    return expr.bound_of(bound, schema)

@@ -133,7 +133,7 @@ class Reducing:
             yield from self.table.flush(below, self.batch_rows)
 
     def settle(self) -> Iterator[pa.RecordBatch]:
-        """What only a promise waits for leaves."""
+        """Partials leave that were pushed out and hold a promise back."""
         if self.table is not None:
             yield from self.table.settle(self.batch_rows)
 

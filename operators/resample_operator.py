@@ -118,7 +118,7 @@ class ResampleOperator:
         return self.process_punctuations([punct], port)
 
     def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = [p for p in train if self.ports.advance(p, port)]
+        new = self.ports.advance_all(train, port)
         if not new:
             return
         if port == RIGHT:

@@ -8,7 +8,6 @@ its group follows; behind an order of slack n about n rows of each group wait.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -17,20 +16,20 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.operators.base import Part
 from oop.operators.bucket import WID_END, WID_START
-from oop.operators.coverage import INT64_MAX, as_int64, bounds_of_rows, group_columns
+from oop.operators.coverage import INT64_MAX, as_float, as_int64, bounds_of_rows, group_columns
 from oop.operators.group_values import of_column
 from oop.operators.held_rows import held_as, plain_schema
 from oop.operators.times import is_whole
 from oop.punctuation import Frontier
-from oop.punctuation.patterns import Bound, Value
+from oop.punctuation.patterns import Value
 
 _ROWS = "in turn"
 _FEW = 4_096  # rows that are left waiting rather than looked at for every promise
 
 
 class RowsInTurn:
-    """Rows as they arrived, with the numbers of their windows. A promise about ``on`` must come before what it says of
-    windows, as `Bucket` has it. ``on`` decides whose turn it is, within the groups of
+    """Rows as they arrived, with the numbers of their windows. `Bucket` sends a promise about ``on`` before what
+    follows from it for windows, and this relies on that. ``on`` decides whose turn it is, within the groups of
     ``keys``; of other columns those in ``needed`` are kept."""
 
     def __init__(self, schema: pa.Schema, on: str, keys: Sequence[str], needed: frozenset[str]) -> None:
@@ -77,7 +76,7 @@ class RowsInTurn:
         if frontier.ended:
             return self.take(np.ones(rows.num_rows, np.bool_))
         keys = {k: rows.column(k) for k in self.keys}
-        bounds = bounds_of_rows(frontier, self.on, keys, as_int64 if self.whole else _as_float)
+        bounds = bounds_of_rows(frontier, self.on, keys, as_int64 if self.whole else as_float)
         return self.take(views.times(rows.column(self.on)) < bounds)
 
     def take(self, chosen: np.ndarray) -> pa.RecordBatch:
@@ -139,7 +138,3 @@ def _wids(rows: pa.RecordBatch) -> np.ndarray:
 
 def _least(rows: pa.RecordBatch) -> int:
     return int(_wids(rows).min(initial=INT64_MAX))
-
-
-def _as_float(bound: Bound | None) -> float:
-    return -math.inf if bound is None else float(bound)

@@ -12,7 +12,8 @@ import pyarrow as pa
 from oop.kernels import dispatch, views
 from oop.operators.aggregate import WINDOW_START
 from oop.operators.base import BATCH_ROWS, LATE_UNUSED, Element, Held, Part, Ports, load_common, text_part
-from oop.operators.coverage import INT64_MAX, as_int64, bounds_of_rows, cells_of, group_columns
+from oop.operators.cells import cells_of
+from oop.operators.coverage import INT64_MAX, as_float, as_int64, bounds_of_rows, group_columns
 from oop.operators.emitted_ends import EmittedEnds
 from oop.operators.exchange import HASHES
 from oop.operators.groups import Shape
@@ -23,7 +24,7 @@ from oop.operators.session_parts import SessionParts
 from oop.operators.session_table import SessionTable
 from oop.operators.times import from_physical
 from oop.punctuation import Equal, Frontier, Punctuation
-from oop.punctuation.patterns import Bound, Value
+from oop.punctuation.patterns import Value
 
 if TYPE_CHECKING:
     from oop.operators.session import Session
@@ -86,7 +87,7 @@ class SessionOperator:
         return self.process_punctuations([punct], port)
 
     def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = [p for p in train if self.ports.advance(p, port)]
+        new = self.ports.advance_all(train, port)
         if not new:
             return
         frontier = self.ports.frontiers[0]
@@ -133,7 +134,7 @@ class SessionOperator:
         named: list[tuple[Value, ...]] | None = None,
     ) -> int | float | np.ndarray:
         """The bound on the time, or another attribute, for each row or session; one number where all share it."""
-        convert = as_int64 if self.whole else _as_float
+        convert = as_int64 if self.whole else as_float
         found: int | float | np.ndarray = bounds_of_rows(frontier, on or self.spec.on, keys, convert, named)
         return found
 
@@ -247,10 +248,6 @@ class SessionOperator:
         self.parts.load(found)
         if self.emitted is not None:
             self.emitted.load(found)
-
-
-def _as_float(bound: Bound | None) -> float:
-    return -math.inf if bound is None else float(bound)
 
 
 def _is_below(values: np.ndarray, bounds: int | float | np.ndarray, whole: bool) -> np.ndarray:

@@ -18,9 +18,11 @@ _FEW = 16
 
 
 class Above:
-    """The floor rises with almost every batch, so a look at all groups each time would be quadratic. What it has passed
-    is thrown away only when there are twice as many bounds as the last such look left: each look is paid for by
-    the bounds that came since, and at most half of what is kept, or a few, is of no use."""
+    """Bounds of groups, and a floor that holds for all of them.
+
+    The floor rises with almost every batch, so a look at all groups each time would be quadratic. What it has passed
+    is thrown away only when there are twice as many bounds as the last such look left: each look is paid for by the
+    bounds that came since, and at most half of what is kept, or a few, is of no use."""
 
     __slots__ = ("_bounds", "_room", "floor")
 

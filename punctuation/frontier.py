@@ -102,12 +102,17 @@ class Frontier(Promised):
         """
         if not promise.where and self.is_linear:
             if not self.all.add(promise.below):
-                return False
+                if not (self.end_is_new and promise.is_end):
+                    return False
+                self.end_is_new = False
         elif (one := GroupPromises.of(promise)) is not None and self._flat(one.columns, one.attribute) is not None:
             return self.advance_groups(one) is not None
         elif promise.has_list:
             many = GroupPromises.listed(promise)
-            return self.advance_groups(many) is not None if many else sum(map(self.advance, promise.each())) > 0
+            if many:
+                return self.advance_groups(many) is not None
+            new = [self.advance(p) for p in promise.each()]  # all are taken in, not only up to the first that is new
+            return any(new)
         elif not promise.is_end and self.covers(promise):  # the end is more than that no row is left: it is known
             return False
         else:
@@ -189,11 +194,13 @@ class Frontier(Promised):
     def _fold(self) -> None:
         """Keep the form canonical: a grouping that names no group is a promise for all rows, and nothing is kept
         that those imply."""
+        before = self.ended
         while folded := [c for c, g in self.by.items() if not g or self.ended]:
             for column in folded:
                 for corner in self.by.pop(column).rest:
                     self.all.add(corner)
             self._drop_covered()
+        self.end_is_new |= self.ended and not before
         if self.across.mixed or (self.across.cells and (self.by or self._names_groups())):
             simple = Frontier()
             simple.all, simple.by = self.all, self.by
@@ -237,7 +244,7 @@ class Frontier(Promised):
         out.all = self.all.copy()
         out.by = {c: g.copy() for c, g in self.by.items()}
         out.across = self.across.copy()
-        out.ranges = list(self.ranges)
+        out.ranges, out.end_is_new = list(self.ranges), self.end_is_new
         return out
 
     def without_ranges(self) -> Frontier:

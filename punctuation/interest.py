@@ -24,7 +24,7 @@ from oop.punctuation.group_promises import GroupPromises, Promise, expanded
 from oop.punctuation.patterns import Bound, Range, Value
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.ranges import is_ranged
-from oop.punctuation.translate import Image, carry, carry_groups, carry_promise, roll_up
+from oop.punctuation.translate import CarriesRanges, Image, carry, carry_groups, carry_promise, roll_up
 
 Step = Callable[[Bound], Bound | None]
 
@@ -108,7 +108,9 @@ class Interest:
         by = [c for c, names in columns.items() if self.by is None or self.by.intersection(names)]
         ranges = {c for c, names in columns.items() if self.ranges.intersection(names)}
         for a, images in attributes.items():
-            if any(hasattr(f, "lower") and (self.by is None or to in self.by | self.ranges) for to, f in images):
+            if any(
+                isinstance(f, CarriesRanges) and (self.by is None or to in self.by | self.ranges) for to, f in images
+            ):
                 ranges.add(a)
         return Interest({a: images for a, images in uses.items() if images}, by=by, ranges=ranges)
 
@@ -263,7 +265,10 @@ def _same(columns: Iterable[str]) -> dict[str, tuple[str]]:
 
 
 def _then(first: Step | None, second: Step | None) -> Step | None:
-    return first or second if first is None or second is None else _Then(first, second)
+    if first is None or second is None:
+        return first or second
+    carries = isinstance(first, CarriesRanges) and isinstance(second, CarriesRanges)
+    return _ThenInRanges(first, second) if carries else _Then(first, second)
 
 
 @dataclass(frozen=True)
@@ -277,10 +282,13 @@ class _Then:
         moved = self.first(bound)
         return moved if moved is None or math.isinf(moved) else self.second(moved)
 
+
+class _ThenInRanges(_Then):
+    """The same where both let ranges pass."""
+
+    first: CarriesRanges
+    second: CarriesRanges
+
     def lower(self, low: Bound) -> Bound | None:
-        """For ranges, where both let them pass."""
-        moved: Bound | None = low
-        for step in (self.first, self.second):
-            lower = getattr(step, "lower", None)
-            moved = None if lower is None or moved is None else lower(moved)
-        return moved
+        moved = self.first.lower(low)
+        return None if moved is None else self.second.lower(moved)

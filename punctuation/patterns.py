@@ -126,23 +126,24 @@ class Range:
                 raise ValueError(f"the bounds of a range are of one kind: {self.low!r} and {self.high!r}") from None
             if not some:
                 raise ValueError(f"no value is at least {self.low!r} and below {self.high!r}")
+        if isinstance(self.low, str | bytes):
+            raise ValueError(f"a range is of numbers or times, and {self.low!r} is neither")
 
     def matches(self, value: Value) -> bool:
-        if value is None:
-            return False
-        try:
-            return bool(self.low <= value) and (self.high is None or bool(value < self.high))
-        except TypeError:  # no number
-            return False
+        return self._contains(value, unknown=False)
 
     def may_match(self, value: Value) -> bool:
-        """Could it be in the range? A time that is written as Python does cannot be told: bounds are numbers."""
+        """Could the value be in the range? Python's dates and datetimes cannot be compared with bounds, which are
+        numbers: for them the answer is yes."""
+        return self._contains(value, unknown=True)
+
+    def _contains(self, value: Value, unknown: bool) -> bool:
         if value is None or isinstance(value, str | bytes | bool):
             return False
         try:
             return bool(self.low <= value) and (self.high is None or bool(value < self.high))
         except TypeError:
-            return True
+            return unknown
 
     def __str__(self) -> str:
         return f">= {self.low}" if self.high is None else f"in [{self.low}, {self.high})"

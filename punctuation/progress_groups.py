@@ -87,7 +87,11 @@ class Grouped(Progress):
         if self._marked is not None:
             for group in groups:
                 self._marked.note(self, group)
-        return [self.trackers.setdefault(group, start_tracker(self.policy)) for group in groups]
+        trackers = self.trackers
+        for group in groups:
+            if group not in trackers:
+                trackers[group] = start_tracker(self.policy)
+        return [trackers[group] for group in groups]
 
     def saw(self, groups: Iterable[Value], greatest: Bound) -> None:
         """The trackers of these groups have seen rows up to ``greatest``."""

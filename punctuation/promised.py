@@ -14,7 +14,7 @@ from oop.punctuation.group_promises import GroupBounds
 from oop.punctuation.grouping import Grouping
 from oop.punctuation.patterns import Below, Bound, Equal, GroupPattern, NotIn, Value, group_value
 from oop.punctuation.promise import Punctuation
-from oop.punctuation.ranges import given, named_in, point_of, says, told_apart
+from oop.punctuation.ranges import cells_of_column, given, named_in, point_of, says
 from oop.punctuation.several_columns import OTHER, Cell, SeveralColumns
 
 
@@ -22,7 +22,7 @@ class Promised:
     """Four kinds: promises about ``all`` rows (linear and joint corners), about groups of one column (``by`` it), about
     groups ``across`` several columns, and about ``ranges`` of an attribute."""
 
-    __slots__ = ("across", "all", "by", "lifted", "ranges")
+    __slots__ = ("across", "all", "by", "end_is_new", "lifted", "ranges")
 
     def __init__(self) -> None:
         self.all = Corners()
@@ -30,6 +30,7 @@ class Promised:
         self.across = SeveralColumns()
         self.ranges: list[Punctuation] = []
         self.lifted: list[Punctuation] = []  # what ranges have become together with others; taken by who translates
+        self.end_is_new = False  # have promises about groups ended it, without the end itself?
 
     @property
     def ended(self) -> bool:
@@ -196,12 +197,7 @@ class Promised:
             return True
         if promise.has_list:
             return all(map(self.covers, promise.each()))
-        if (
-            not promise.where
-            and not self.ranges
-            and not self.across.mixed
-            and not any(g.rest for g in self.by.values())
-        ):
+        if not promise.where and not self.ranges and not self.names_rest:
             return False  # of a group that nobody names nothing else is said
         if self._covers_group(promise):
             return True
@@ -210,7 +206,7 @@ class Promised:
         known = not self.ranges and all(isinstance(p, Equal | NotIn) for p in promise.where.values())
         if known and not self._covers_cell(promise.below, {c: _other(promise.where.get(c)) for c in names}):
             return False  # what nobody names need not be told apart: most promises that are new are told here
-        cells = [told_apart(self, column, promise) for column in names]
+        cells = [cells_of_column(self, column, promise) for column in names]
         return all(
             self._covers_cell(promise.below, dict(zip(names, cell, strict=True))) for cell in itertools.product(*cells)
         )

@@ -51,7 +51,7 @@ def atoms_in(pattern: Range | None, cuts: Iterable[Bound]) -> list[Atom]:
     return [Atom(a, b) for a, b in zip(starts, [*starts[1:], high], strict=True)]
 
 
-def told_apart(promised: Promised, column: str, promise: Punctuation) -> list[Value]:
+def cells_of_column(promised: Promised, column: str, promise: Punctuation) -> list[Value]:
     """The values of a group column that must be told apart, among those that a promise speaks of. Where there are
     ranges of it, numbers that nobody names are told apart too: between any two bounds they are one cell."""
     pattern = promise.where.get(column)
@@ -182,7 +182,8 @@ def without(promise: Punctuation, column: str, bound: Bound) -> Punctuation:
 
 
 def swallows(promise: Punctuation, other: Punctuation) -> bool:
-    """Does it imply one with a range, and is it as much to whoever takes a range for groups? A bound on it is not."""
+    """May ``other``, which has a range, be forgotten beside it? It must be implied, and not by a bound on the range's
+    column: whoever takes a range for groups makes less of a bound."""
     return promise.covers(other) and not any(isinstance(other.where.get(c), Range) for c in promise.below)
 
 

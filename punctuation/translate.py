@@ -13,7 +13,7 @@ import builtins
 import itertools
 import math
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from oop.punctuation.corners import Corner
 from oop.punctuation.frontier import Frontier
@@ -27,13 +27,14 @@ Image = tuple[str, Callable[[Bound], Bound | None] | None]
 """An output attribute, and the increasing function that takes bounds there (None: the identity).
 
 A row below the image of a bound must be below the bound: so it is for every argument of a greatest. A range crosses a
-function that also says by ``lower`` from which value on a row cannot come from below the range (see `Raises`)."""
+function that also says by ``lower`` from which value on a row cannot come from below the range: `CarriesRanges`."""
 
 
 _ANY: Mapping[str, Range] = {}
 
 
-class Raises(Protocol):
+@runtime_checkable
+class CarriesRanges(Protocol):
     """An increasing function of one attribute that ranges cross."""
 
     def __call__(self, bound: Bound) -> Bound | None: ...

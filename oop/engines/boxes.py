@@ -18,8 +18,9 @@ from oop.engines.sharded import SLICES
 from oop.errors import OopError, PunctuationViolated
 from oop.operators.base import BATCH_ROWS, Couples, Element, Operator, Slices, Stateful, TakesTrains
 from oop.operators.batches import cut
+from oop.operators.breaches import broken_promises
 from oop.operators.bucket import WID_START
-from oop.operators.coverage import broken_promises, matching
+from oop.operators.coverage import matching
 from oop.operators.input import InputOperator
 from oop.operators.marks import is_late, is_partial
 from oop.plan import Node

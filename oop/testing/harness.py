@@ -15,7 +15,8 @@ from oop.engines.late import Late
 from oop.engines.sharded import Sharded, ledgers_of
 from oop.kernels import views
 from oop.operators.base import Element, Part, ShowsOpen, Stateful
-from oop.operators.coverage import broken_promises, matching
+from oop.operators.breaches import broken_promises
+from oop.operators.coverage import matching
 from oop.operators.describe import Describe
 from oop.operators.input import Input, InputOperator, normalise
 from oop.operators.numbers import SEQ, promised

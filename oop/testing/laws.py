@@ -112,6 +112,7 @@ class _Trial:
         self.rows: Counter[Row] = Counter()
         self.late: Counter[Row] = Counter()
         self.promised = Frontier()
+        self.ends = 0
         self.given: list[tuple[pa.RecordBatch, Counter[Row]]] = []
 
     def play(self, saving: bool = False) -> None:
@@ -130,6 +131,7 @@ class _Trial:
         self._note_late()
         for batch, rows in self.given:
             _same("what has been put out does not change", bag(batch.to_pylist()), rows)
+        assert self.ends == 1, f"the end was said {self.ends} times"
         assert self.harness.buffered_rows == 0, f"state is not empty after the end: {self.harness.buffered_rows}"
         assert self.harness.state_bytes == 0, f"memory is not released at the end: {self.harness.state_bytes} bytes"
 
@@ -140,6 +142,7 @@ class _Trial:
                 self.given.append((element, rows))
                 self.rows += rows
             else:
+                self.ends += element.is_end
                 assert self.promised.advance(element), f"a bound retreated, or was said twice: {element}"
         self.harness.check_held_back()
         if quiet and _is_data_free(self.harness):

@@ -146,3 +146,17 @@ def test_what_does_not_go_together() -> None:
         oop.source(table, time="ts", punctuate=oop.exact(by="nope"))
     with pytest.raises((ValueError, OopError), match="only a source can"):
         oop.exact().start("ts")
+
+
+def test_the_end_is_said_although_every_group_has_ended():
+    """Together the ends of all groups are the end, which is said once more, as itself."""
+    rows = [pa.record_batch({"ts": [9, 1], "a": ["x", "y"]}), pa.record_batch({"ts": [11, 12], "a": ["y", "x"]})]
+    ends = [oop.Punctuation({}, {"a": a}) for a in ("x", "y", oop.not_in("x", "y"))]
+    for elements, policy in ((rows, oop.exact(by="a")), ([*rows, *ends], oop.punctuated(by="a"))):
+        s = oop.source(elements, time="ts", punctuate=policy)
+        for stream in (s, s.filter(oop.col("ts") > 0), s.sort(), s.window(oop.tumbling(10)).agg(n=oop.count())):
+            for threads in (1, 2):
+                said = [
+                    e for e in stream.run(oop.Embedded(threads=threads)).elements() if isinstance(e, oop.Punctuation)
+                ]
+                assert said[-1] == oop.END and said.count(oop.END) == 1

@@ -141,8 +141,10 @@ def test_text_has_lists_and_no_ranges():
         return [b.num_rows for b in stream.group_by("shop").agg(n=oop.count()).run()]
 
     assert run(oop.Punctuation(where={"shop": ["A", "C"]})) == [1, 1]
+    with pytest.raises(ValueError, match="shop: a range is of numbers or times"):
+        oop.Punctuation(above={"shop": "A"})
     with pytest.raises(oop.OopError, match="shop"):
-        run(oop.Punctuation(above={"shop": "A"}))
+        run(oop.Punctuation(above={"shop": 5}))
     with pytest.raises(oop.SchemaMismatch, match=r"a bound or range needs an integer, .* and 'shop' is string"):
         run(oop.Punctuation({"shop": 3}))
     with pytest.raises(oop.OopError, match="7 is not a value"):
@@ -185,3 +187,56 @@ def test_one_list_is_one_value_on_its_way():
     harness = Harness(lambda s: s.window(oop.tumbling(10)).group_by("k").agg(n=oop.count()), COLUMNS)
     harness.feed(oop.Punctuation({"ts": 10}, {"k": list(range(1_000))}))
     assert oop.Frontier.of(*harness.promises()).bound("window_start", {"k": 999}) == 10
+
+
+FAR = 2**63
+UNSIGNED_PLANS = {
+    "groups": lambda s: s.group_by("k").agg(n=oop.count()),
+    "windows": lambda s: s.window(oop.tumbling(3)).group_by("k").agg(n=oop.count()),
+    "sessions": lambda s: s.window(oop.session(2)).group_by("k").agg(n=oop.count()),
+    "dedup": lambda s: s.dedup("k", keep="last"),
+    "join": lambda s: s.join(s, on="k", within=(-3, 3), how="left"),
+    "each window": lambda s: s.each_window("ts"),
+    "filter": lambda s: s.filter(oop.col("k") > 3).group_by("k").agg(n=oop.count()),
+}
+UNSIGNED_PROMISES = [
+    oop.Punctuation({"k": 2}, above={"k": 0}),
+    oop.Punctuation({"k": FAR + 9}, above={"k": FAR + 4}),
+    oop.Punctuation(above={"k": FAR}),
+    oop.Punctuation({"k": 5}),
+    oop.Punctuation({"k": FAR + 3}),
+    oop.Punctuation({"ts": 5, "k": FAR + 6}),
+    oop.Punctuation({"ts": 9, "k": FAR + 6}, above={"k": 3}),
+]
+
+
+@pytest.mark.parametrize("name", UNSIGNED_PLANS)
+def test_ranges_of_keys_beyond_all_times(name):
+    """A uint64 key need not fit a signed number, as a time must: the answer is that for small keys."""
+
+    def rows_of(base):
+        def put(promise):
+            def moved(bounds):
+                return {a: b + base - FAR if a == "k" and b >= FAR else b for a, b in bounds.items()}
+
+            ranges = dict(promise.where)
+            return oop.Punctuation(
+                {**moved(promise.below), **moved({a: p.high for a, p in ranges.items() if p.high is not None})},
+                above=moved({a: p.low for a, p in ranges.items()}),
+            )
+
+        def batch(ts, k):
+            far = [None if v is None else base + v - 100 if v > 100 else v for v in k]
+            return pa.record_batch({"ts": ts, "k": pa.array(far, pa.uint64())})
+
+        for said in UNSIGNED_PROMISES:
+            elements = [batch([1, 2, 3, 4], [1, 105, None, 105]), put(said), batch([7, 8, 9], [7, 105, 102])]
+            s = oop.source(elements, time="ts", punctuate=oop.punctuated(by="k"))
+            run = UNSIGNED_PLANS[name](s).run(oop.Embedded(check=True))
+            rows = run.to_table().to_pylist()
+            yield (
+                sorted(str({c: v - base if v and v >= base else v for c, v in r.items()}) for r in rows),
+                len(run.late),
+            )
+
+    assert list(rows_of(FAR)) == list(rows_of(1000))

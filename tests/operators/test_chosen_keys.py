@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as compute
 import pytest
 
 import oop
 from oop.fitting import _encoded
 from oop.kernels import dictionaries, views
-from oop.operators import coverage, held_rows
+from oop.operators import cells, coverage, held_rows
 
 N = 40_000
 _FACTOR = 11400714785074694791  # Arrow's hash of a number: its product with this, the bytes reversed
@@ -80,7 +81,7 @@ def test_they_do_collide_in_arrow():
         dictionaries.encode,
         joined,
         counted,
-        coverage.encode,
+        cells.encode,
         lambda values: views.to_arrow(views.column(values), DICTIONARY),
         lambda values: held_rows.as_type(values, DICTIONARY),
         lambda values: _encoded(values, DICTIONARY),
@@ -89,6 +90,24 @@ def test_they_do_collide_in_arrow():
 )
 def test_but_not_here(what):
     assert seconds(what, colliding()) < 6 * seconds(what, any_numbers())
+
+
+@pytest.mark.parametrize("groups", [dictionaries.FEW, dictionaries.FEW + 1])
+def test_arrow_finds_only_a_few_named_groups(groups, monkeypatch):
+    asked = []
+
+    def index_in(array: pa.Array, value_set: pa.Array) -> pa.Array:
+        asked.append(len(value_set))
+        return compute.index_in(array, value_set=value_set)
+
+    monkeypatch.setattr(cells.pc, "index_in", index_in, raising=False)
+    named = oop.Frontier()
+    for k in range(groups):
+        named.advance(oop.Punctuation({"ts": k}, {"k": k}))
+    rows = 10 * groups
+    batch = pa.record_batch({"ts": np.zeros(rows, np.int64), "k": np.arange(rows)})
+    assert np.flatnonzero(coverage.covered(named, batch)).tolist() == list(range(1, groups))
+    assert asked == ([groups] if groups <= dictionaries.FEW else [])
 
 
 VALUES = [None, 0, 1, 2, 3, 5, 5, 5, 8, 13]

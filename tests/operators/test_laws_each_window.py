@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 import oop
+from oop.operators import each_window
 from oop.operators.coverage import covered
 from oop.testing import Harness, check_operator
 from tests.operators import fuzz
@@ -148,6 +149,53 @@ def test_rows_without_a_window_and_dictionaries():
     joined = counts.join(other, how="right", times=("window_end", "ts"), within=(-1, 1))
     rows = joined.each_window().run().to_table().to_pylist()
     assert sorted((r["ts"], r["window_end"] or 0, r["k"] or "") for r in rows) == [(10, 10, "a"), (50, 0, "")]
+
+
+def windows_by_time(*elements: object, **columns: object) -> list[object]:
+    s = oop.source(list(elements), time="ts", punctuate=oop.punctuated(**columns))
+    found = s.each_window("ts").run(oop.Embedded(check=True)).elements()
+    return [str(e) if isinstance(e, oop.Punctuation) else e["ts"].to_pylist() for e in found]
+
+
+def test_ranges_and_lists_of_windows():
+    rows = pa.record_batch({"ts": [15, 11, 3, 11]})
+    closed = windows_by_time(rows, oop.Punctuation({"ts": 20}, above={"ts": 10}), rows.slice(2, 1))
+    assert closed == [[11, 11], "ts in [10, 15)", [15], "ts in [10, 20)", [3, 3], "END"]
+    closed = windows_by_time(rows, oop.Punctuation(where={"ts": [11, 15]}), rows.slice(2, 1))
+    assert closed == [[11, 11], "ts = 11", [15], "ts = 15", [3, 3], "END"]
+    closed = windows_by_time(rows, oop.Punctuation(where={"ts": oop.not_in(3)}), rows.slice(2, 1))
+    assert closed == [[11, 11], "ts in [11, 12)", [15], "ts not in {3}", [3, 3], "END"]
+
+
+def test_dictionaries_with_nulls_that_differ():
+    def coded(*values: str | None) -> pa.DictionaryArray:
+        return pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int32()), pa.array(values, pa.string()))
+
+    one, other = (pa.record_batch({"ts": [1, 2], "k": coded(value, None)}) for value in "ab")
+    s = oop.source([one, other, oop.Punctuation({"ts": 9})], time="ts", punctuate=oop.punctuated())
+    found = s.each_window("ts").run().to_table()
+    assert found["ts"].to_pylist() == [1, 1, 2, 2] and found["k"].to_pylist() == ["a", "b", None, None]
+
+
+def test_promises_on_another_attribute_wait_as_one(monkeypatch):
+    """A promise that waits is not looked at again before rows leave, and what a further one implies is forgotten."""
+    looks = []
+
+    class Counted(each_window.Lowered):
+        def __init__(self, *args):
+            looks.append(args)
+            super().__init__(*args)
+
+    monkeypatch.setattr(each_window, "Lowered", Counted)
+    schema = pa.schema({"start": pa.int64(), "end": pa.int64()})
+    operator = each_window.each_window("end", schema).start([schema])
+    list(operator.process_batch(pa.record_batch({"start": [1], "end": [100]})))
+    for bound in range(2, 200):
+        assert [str(p) for p in operator.process_punctuation(oop.Punctuation({"start": bound}))] in (["start < 1"], [])
+    assert len(looks) == 198 and list(operator.pending.promises()) == [oop.Punctuation({"start": 199})]
+    found = list(operator.process_punctuation(oop.Punctuation({"end": 101})))
+    assert found[1:] == [oop.Punctuation({"start": 199}), oop.Punctuation({"end": 101})]
+    assert not list(operator.pending.promises())
 
 
 def test_what_is_refused():

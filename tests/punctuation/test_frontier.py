@@ -315,3 +315,11 @@ def test_after_the_end_nothing_else_is_kept(said):
     assert frontier.is_linear
     assert list(frontier.promises()) == [END]
     assert frontier.bound("ts") == math.inf
+
+
+def test_the_first_end_is_new_although_groups_have_ended_before():
+    frontier = Frontier.of(Punctuation({}, {"link": "A"}))
+    assert frontier.advance(Punctuation({}, {"link": not_in("A")})) and frontier.ended
+    other = frontier.copy()
+    assert not frontier.advance(Punctuation({"ts": 5}))
+    assert [frontier.advance(END), frontier.advance(END), other.advance(END)] == [True, False, True]

@@ -149,3 +149,23 @@ def test_a_gate_asks_no_step_of_infinity(ended):
     assert gate.passes(Punctuation({"ts": 5}))
     assert gate.passes(ended)
     assert not gate.passes(Punctuation({"ts": 500}, {"link": "A"}))
+
+
+class _Carrying:
+    def __call__(self, bound):
+        return bound
+
+    def lower(self, low):
+        return low
+
+
+def test_ranges_are_asked_for_only_where_every_step_lets_them_pass():
+    carrying, bounds_only = _Carrying(), lambda bound: bound
+    for first, second, asked in (
+        (carrying, carrying, True),
+        (carrying, bounds_only, False),
+        (bounds_only, carrying, False),
+    ):
+        ((_, both),) = Interest({"b": [("c", second)]}, by=()).before({"a": [("b", first)]}, {}).uses["a"]
+        wanted = Interest("c", by=["c"]).before({"a": [("c", both)]}, {})
+        assert (wanted.ranges == {"a"}) is asked

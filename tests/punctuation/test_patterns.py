@@ -220,3 +220,17 @@ def test_corners_keep_the_strongest_alone(said):
     assert corners.bound("ts") == (
         math.inf if {} in said else max((c["ts"] for c in said if c.keys() == {"ts"}), default=None)
     )
+
+
+@pytest.mark.parametrize("bounds", [("m",), (b"m",), ("a", "m"), (1, "m")])
+def test_a_range_is_of_numbers_or_times(bounds):
+    with pytest.raises(ValueError, match=r"numbers or times|of one kind"):
+        Range(*bounds)
+    with pytest.raises(ValueError, match=r"^k: "):
+        Punctuation(above={"k": bounds[0]}, below={"k": bounds[1]} if len(bounds) > 1 else {})
+
+
+@pytest.mark.parametrize("value", [True, False, None, "1", b"1"])
+def test_what_is_no_number_is_in_no_range(value):
+    assert not Range(0, 2).matches(value) and not Range(0, 2).may_match(value)
+    assert not Range(-1).matches(value) and not Range(-1).may_match(value)

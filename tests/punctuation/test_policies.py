@@ -9,7 +9,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from oop.punctuation import Frontier, Punctuation, at_end, ordered, punctuated, slack, timer
+from oop.punctuation import (
+    Frontier,
+    Punctuation,
+    at_end,
+    ordered,
+    progress_groups,
+    punctuated,
+    slack,
+    timer,
+    trackers,
+)
 from oop.punctuation.durations import NANOSECONDS, in_units
 from oop.punctuation.encoding import dumps, loads
 from tests.punctuation import naive
@@ -467,3 +477,17 @@ def test_vectors(case):
         else:
             progress.tick(now)
             assert [p.below["ts"] for p in progress.promises()] == step["expect_punct"]
+
+
+def test_a_group_has_one_tracker_however_many_batches_it_is_in(monkeypatch):
+    made = []
+
+    def start(policy):
+        made.append(policy)
+        return trackers.start_tracker(policy)
+
+    monkeypatch.setattr(progress_groups, "start_tracker", start)
+    groups = progress_groups.Grouped(slack(5, by="link"), "ts")
+    for _ in range(10):
+        assert groups.active(["A", "B"]) == [groups.trackers["A"], groups.trackers["B"]]
+    assert len(made) == 2
