@@ -205,6 +205,7 @@ def _promises_about(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[Promi
         if all(c in batch.schema.names for c in columns):
             cells = cells_of({c: batch.column(c) for c in columns})[1]
             yield from bounds.about(columns, dict.fromkeys(cells))
+            yield from bounds.more_about(columns, dict.fromkeys(cells))
 
 
 def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
@@ -236,6 +237,11 @@ def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
     for columns, bounds_of in frontier.across.cells.items():
         for attribute, known in bounds_of.linear.items():
             yield _below_groups(GroupPromises(columns, attribute, known), batch)
+        if bounds_of.more:
+            of, groups = groups_of(columns, batch)
+            for number, more in enumerate(map(bounds_of.more.get, groups)):
+                if more is not None:
+                    yield (of == number) if more.ended else (of == number) & _below_joint(more, batch)
 
 
 def _below_joint(corners: Corners, batch: pa.RecordBatch) -> np.ndarray:
