@@ -37,6 +37,7 @@ from typing import Any
 from oop.punctuation.group_corners import GroupCorners
 from oop.punctuation.group_promises import GroupPromises, Promise
 from oop.punctuation.grouping import Grouping
+from oop.punctuation.meeting import intersections
 from oop.punctuation.patterns import Bound, Equal, NotIn, Range, Value
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.promised import Promised
@@ -294,9 +295,6 @@ def _meet(a: Frontier, b: Frontier) -> Frontier:
             out.by[column].drop_covered(out.all)
         out._fold()
         return out
-    for p in a.promises():
-        for q in b.promises():
-            both = p.intersect(q)
-            if both is not None:
-                out.advance(both)
+    for both in intersections(a.promises(), b.promises()):
+        out.advance(both)
     return out

@@ -108,6 +108,22 @@ def test_so_it_does_where_one_about_all_rows_would_move_every_group(name: str, b
     assert many <= SLACK * few
 
 
+@pytest.mark.parametrize("joint", [False, True])
+def test_what_two_streams_promise_about_groups_of_two_columns_meets_by_group(joint: bool) -> None:
+    def met(count: int) -> int:
+        def said(bound: int) -> Frontier:
+            bounds = {"ts": bound, "v": bound} if joint else {"ts": bound}
+            where = [{"k": f"g{g}", "j": g % 3} for g in range(count)]
+            return Frontier.of(oop.Punctuation({"ts": 1}), *(oop.Punctuation(bounds, groups) for groups in where))
+
+        ours, theirs = said(9), said(7)
+        with Steps() as steps:
+            assert Frontier.meet([ours, theirs]) == theirs
+        return steps.taken
+
+    assert met(4 * GROUPS) <= 4 * SLACK * met(GROUPS)
+
+
 def test_what_rows_of_few_groups_cost_does_not_go_by_what_is_promised() -> None:
     """A guard asks about the groups that a batch has, also where many promises are, and rows that break one."""
 
