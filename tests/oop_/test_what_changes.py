@@ -108,8 +108,7 @@ def test_so_it_does_where_one_about_all_rows_would_move_every_group(name: str, b
     assert many <= SLACK * few
 
 
-@pytest.mark.parametrize("by", ["k", "k, j"])
-@pytest.mark.parametrize("name", ["tumbling", "sliding"])
+@pytest.mark.parametrize(("name", "by"), [("tumbling", "k"), ("sliding", "k, j")])
 def test_windows_of_other_groups_are_not_looked_at(name: str, by: str) -> None:
     """Each batch has a row of a new group in a window of its own, which stays open. A promise about it, and one about
     an old group that lets its window go, cost the same however many are open."""
