@@ -208,7 +208,8 @@ class AggregateOperator(Holding):
         if uneven or self._is_uneven(frontier):
             most = max(map(reached_wid, new))
             now = self.reach.now(frontier, len(self.store))
-            closed = self._close_groups(least, most, before or _constant_reach(least), now)
+            among = self.reach.slices(self.store, self._slots_due)
+            closed = self._close_groups(least, most, before or _constant_reach(least), now, among=among)
         elif self.sliding:
             closed = self._close_sliding(least, as_int64(frontier.bound(WID_START)))
         else:
@@ -252,6 +253,12 @@ class AggregateOperator(Holding):
     def _slices_below(self, bound: int) -> list[int]:
         return self.store.numbers_below(INT64_MAX if bound == INT64_MAX else self.code.bounds(bound)[1])
 
+    def _slots_due(self, bound: int) -> tuple[int, int]:
+        """A slot up to which windows below a bound leave nothing of a group, and one from which on none of them is."""
+        if not self.sliding or bound == INT64_MAX:
+            return bound, bound
+        return self.code.first_needed(bound), self.code.bounds(bound)[1]
+
     def _slices_with(self, due: set[int] | None, below: int) -> list[int]:
         """Of the slices of panes below a bound those that may have one of these windows."""
         numbers, shift = self._slices_below(below), self.store.shift
@@ -274,17 +281,23 @@ class AggregateOperator(Holding):
                 self.store.narrow()
 
     def _close_groups(
-        self, least: int, most: int, before: Reach, now: Reach, due: set[int] | None = None
+        self,
+        least: int,
+        most: int,
+        before: Reach,
+        now: Reach,
+        due: set[int] | None = None,
+        among: list[int] | None = None,
     ) -> Iterator[Table]:
         """Group-wise promises (A.1.1): each group goes out as far as its own bound reaches.
 
         What promises newly cover lies below their own bounds, so only windows below the greatest are looked at; those
         below the least of what was promised before are out. ``due``, where it is known, are the windows that go out of
-        any group.
+        any group, and ``among`` the slices that they may be in.
         """
         if not self.sliding:
             slices = None if due is None else {wid >> self.store.shift for wid in due}
-            for number in self.store.numbers_below(most):
+            for number in self.store.numbers_below(most) if among is None else among:
                 if slices is not None and number not in slices:
                     continue
                 table = self.store.tables[number]
@@ -294,7 +307,7 @@ class AggregateOperator(Holding):
             return
         reached: dict[int, np.ndarray] = {}
         going: list[Due] = []
-        for number in self._slices_with(due, most):
+        for number in self._slices_with(due, most) if among is None else among:
             table = self.store.tables[number]
             was, is_ = np.maximum(before(table), least), now(table)
             if due is not None or (is_ > was).any():
@@ -304,7 +317,8 @@ class AggregateOperator(Holding):
         for number, bounds in reached.items():
             self.store.take_where(number, self.code.decode_all(self.store.tables[number].slots())[1] < bounds)
         # a merge may still have a group that left one of its panes: no window of that pane is due for it any more
-        self.tree.forget_below(INT64_MAX if self.store.shift else min(self.store.tables, default=INT64_MAX))
+        merged = self.tree.nodes and not self.store.shift
+        self.tree.forget_below(min(self.store.tables, default=INT64_MAX) if merged else INT64_MAX)
 
     def _bounds(self, frontier: Frontier, table: Table) -> np.ndarray:
         """The bound on wids for each group of a table."""

@@ -54,3 +54,4 @@ def _promises_about(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[Promi
         if all(c in batch.schema.names for c in columns):
             cells = cells_of({c: batch.column(c) for c in columns})[1]
             yield from bounds.about(columns, dict.fromkeys(cells))
+            yield from bounds.more_about(columns, dict.fromkeys(cells))

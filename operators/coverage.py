@@ -141,6 +141,11 @@ def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
     for columns, bounds_of in frontier.across.cells.items():
         for attribute, known in bounds_of.linear.items():
             yield below_groups(GroupPromises(columns, attribute, known), batch)
+        if bounds_of.more:
+            of, groups = groups_of(columns, batch)
+            for number, more in enumerate(map(bounds_of.more.get, groups)):
+                if more is not None:
+                    yield (of == number) if more.ended else (of == number) & _below_joint(more, batch)
 
 
 def _below_joint(corners: Corners, batch: pa.RecordBatch) -> np.ndarray:

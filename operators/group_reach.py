@@ -2,7 +2,8 @@
 
 A frontier has bounds of groups in dictionaries. Whoever holds groups in tables would have to look up each of them, for
 each window, at every promise; here groups have dense ids and bounds stand in an array, which promises about many groups
-bring up to date. A table keeps the ids of its groups, so that only those that are new to it are looked up.
+bring up to date. A table keeps the ids of its groups, so that only those that are new to it are looked up. Where
+promises move few groups, only slices that hold one of them are looked at (`group_slices.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.coverage import INT64_MIN, as_int64, int_bounds
-from oop.operators.groups import Table
+from oop.operators.group_slices import GroupSlices
+from oop.operators.groups import Store, Table
 from oop.operators.keys import KeyTable, read_key
 from oop.punctuation import Frontier, GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise
@@ -22,6 +24,9 @@ from oop.punctuation.patterns import Bound, Value
 
 Reach = Callable[[Table], np.ndarray]
 """The bound on a whole-number attribute for each group of a table."""
+Due = Callable[[int], tuple[int, int]]
+"""For a bound a slot up to which it leaves nothing of a group, and one from which on it changes nothing."""
+_FEW = 4  # slices for each group that promises move, from which on they are not all looked at
 _SPARE = 64  # groups that nobody speaks of may always be kept, and as many as there are others
 
 
@@ -41,15 +46,22 @@ class GroupReach:
         self.bounds = np.zeros(0, np.int64)
         self._before: np.ndarray | None = None  # the bounds as they were, as soon as somebody asks for them
         self._risen: list[np.ndarray] = []  # and the groups whose bounds are others now
+        # the groups that the last promises moved, and how far; None: that is not known, or all of them
+        self._moved: list[tuple[np.ndarray, np.ndarray]] | None = None
+        self._slices: GroupSlices | None = None  # once somebody asks for the slices of few groups
 
     @property
     def nbytes(self) -> int:
         if self.columns is None:
             return 0
-        return self.table.nbytes + self.bounds.nbytes + (0 if self._before is None else self._before.nbytes)
+        before = 0 if self._before is None else self._before.nbytes
+        slices = 0 if self._slices is None else self._slices.nbytes
+        return self.table.nbytes + self.bounds.nbytes + before + slices
 
     def follow(self, new: Iterable[Promise]) -> None:
         """The frontier has taken these promises in."""
+        about_all = False
+        self._moved = []
         for promise in new:
             groups = GroupPromises.of(promise) if isinstance(promise, Punctuation) else promise
             if groups is not None and groups.columns == self.columns:
@@ -57,6 +69,27 @@ class GroupReach:
                     self._raise(groups.bounds)
             elif isinstance(promise, GroupPromises) or promise.where:
                 self.forget()
+            else:
+                about_all = True
+        if about_all:
+            self._moved = None
+
+    def slices(self, store: Store, due: Due) -> list[int] | None:
+        """The slices in which the last promises may have changed something, if they moved few groups; None: any may
+        be. It is asked after each of them, before groups leave the store."""
+        if self._slices is not None:
+            self._slices.follow(store)
+        if self._moved is None or _FEW * sum(len(ids) for ids, _ in self._moved) > len(store.tables):
+            return None
+        if self._slices is None:
+            self._slices = GroupSlices(self.table, self.places)
+            self._slices.follow(store)
+        found: set[int] = set()
+        for ids, bounds in self._moved:
+            for group, bound in zip(ids.tolist(), bounds.tolist(), strict=True):
+                done, end = due(bound)
+                found.update(self._slices.take(group, done >> store.shift, ((end - 1) >> store.shift) + 1))
+        return sorted(number for number in found if number in store.tables)
 
     def now(self, frontier: Frontier, held: int) -> Reach:
         """As far as the frontier reaches now; ``held`` are the groups in tables, of which it is asked."""
@@ -112,7 +145,9 @@ class GroupReach:
             self._before = None if self._before is None else _with_room(self._before, room)
         if self._before is not None:
             self._risen.append(ids)
-        self.bounds[ids] = _as_int64(list(bounds.values()))
+        self.bounds[ids] = moved = _as_int64(list(bounds.values()))
+        if self._moved is not None:
+            self._moved.append((ids, moved))
 
 
 def _bounds_of(bounds: np.ndarray, ids: np.ndarray) -> np.ndarray:

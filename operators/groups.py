@@ -185,6 +185,10 @@ class Table:
             self._numbers = others, known
         return known
 
+    def numbered_in(self, others: KeyTable) -> int:
+        """Of how many groups, the first that came, `numbers_in` has told the numbers in this other table."""
+        return len(self._numbers[1]) if self._numbers is not None and self._numbers[0] is others else 0
+
     def update(
         self, slots: np.ndarray, keys: Sequence[Key], values: Sequence[Prepared], rows: np.ndarray | None = None
     ) -> None:
@@ -285,6 +289,12 @@ class Store:
         # slices, and slots, that rows went to since it was last asked; None: nobody asks
         self._touched: set[int] | None = None
         self._touched_slots: set[int] | None = None
+        self._grown: set[int] | None = None  # slices that groups came to; None: nobody asks
+
+    def grown(self) -> list[int]:
+        """The slices that groups came to since this was last asked; none when it is asked for the first time."""
+        found, self._grown = self._grown, set()
+        return sorted(found or ())
 
     def touched_slots(self) -> np.ndarray:
         """The slots that rows went to since this was last asked, where slices have several."""
@@ -309,6 +319,11 @@ class Store:
             return  # no group came or went
         self._sizes.pop(number, None)
         rows, size = (0, 0) if table is None else (len(table), table.nbytes)
+        if self._grown is not None:
+            if rows > before_rows:
+                self._grown.add(number)
+            elif not rows:
+                self._grown.discard(number)
         self._held += rows - before_rows
         self.nbytes += size - before_size
         if table is not None:

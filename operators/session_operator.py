@@ -207,7 +207,9 @@ class SessionOperator:
         if not columns:
             return lambda where: self.table.least_start()
         records = self.table.read(self.table.slots())
-        return least_by_group(self.table.key_arrays(records, sorted(columns)), records["start"], named)
+        keys = self.table.key_arrays(records, columns)
+        # in alphabetical order, in which the values of a named group stand
+        return least_by_group({c: keys[c] for c in sorted(columns)}, records["start"], named)
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
         """The sessions that are open, as they are now."""

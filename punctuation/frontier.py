@@ -34,8 +34,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from typing import Any
 
+from oop.punctuation.group_corners import GroupCorners
 from oop.punctuation.group_promises import GroupPromises, Promise
 from oop.punctuation.grouping import Grouping
+from oop.punctuation.meeting import intersections
 from oop.punctuation.patterns import Bound, Equal, NotIn, Range, Value
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.promised import Promised
@@ -83,7 +85,7 @@ class Frontier(Promised):
                 single = zip(promises.bounds.items(), promises, strict=True)
                 promises = promises.only({group: bound for (group, bound), p in single if not self.covers(p)})
             new = bounds.advance(attribute, promises.bounds, self.all.linear.get(attribute))
-            if new and len(columns) > 1:
+            if new and isinstance(bounds, GroupCorners):
                 self.across.cells[columns] = bounds
             elif new and columns[0] not in self.by:
                 self.by[columns[0]] = Grouping()
@@ -204,7 +206,7 @@ class Frontier(Promised):
         if self.across.mixed or (self.across.cells and (self.by or self._names_groups())):
             simple = Frontier()
             simple.all, simple.by = self.all, self.by
-            self.across.keep([p for p in self.across.promises() if not simple.covers(p)])
+            self.across.drop(simple.covers)
 
     def _names_groups(self) -> bool:
         """Is something promised about all rows below a bound on a group column, or jointly?"""
@@ -300,9 +302,6 @@ def _meet(a: Frontier, b: Frontier) -> Frontier:
             out.by[column].drop_covered(out.all)
         out._fold()
         return out
-    for p in a.promises():
-        for q in b.promises():
-            both = p.intersect(q)
-            if both is not None:
-                out.advance(both)
+    for both in intersections(a.promises(), b.promises()):
+        out.advance(both)
     return out

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 
 from oop.punctuation.corners import Corner, Corners
+from oop.punctuation.group_corners import GroupCorners
 from oop.punctuation.group_promises import GroupBounds
 from oop.punctuation.grouping import Grouping
 from oop.punctuation.patterns import Below, Bound, Equal, GroupPattern, NotIn, Value, group_value
@@ -127,7 +128,7 @@ class Promised:
         if len(self.by) + len(self.across.cells) != 1 or self.across.mixed or self.ranges:
             return None
         for columns, bounds in self.across.cells.items():
-            return columns, bounds
+            return (columns, bounds) if bounds.is_flat else None
         ((column, grouping),) = self.by.items()
         return ((column,), grouping.flat) if grouping.is_flat else None
 
@@ -152,7 +153,10 @@ class Promised:
         if len(columns) > 1:
             if self.by or self.across.cells.keys() - {columns}:
                 return None
-            return self.across.cells.get(columns) or GroupBounds()
+            found = self.across.cells.get(columns)
+            if found is None:
+                return GroupCorners()
+            return found if found.is_flat else None
         if self.across.cells or self.by.keys() - {columns[0]}:
             return None
         grouping = self.by.get(columns[0])
@@ -197,10 +201,11 @@ class Promised:
             return True
         if promise.has_list:
             return all(map(self.covers, promise.each()))
-        if not promise.where and not self.ranges and not self.names_rest:
-            return False  # of a group that nobody names nothing else is said
         if self._covers_group(promise):
             return True
+        single = all(isinstance(p, Equal) for p in promise.where.values())
+        if single and not self.ranges and not self.names_rest:
+            return False  # in other columns rows may be of groups that nobody names, of which nothing else is said
         columns = {*promise.where, *self.group_columns()}
         names = sorted(columns)
         known = not self.ranges and all(isinstance(p, Equal | NotIn) for p in promise.where.values())
@@ -212,13 +217,11 @@ class Promised:
         )
 
     def _covers_group(self, promise: Punctuation) -> bool:
-        """Is it about one group, and implied by what is said of that alone? Then cells need not be told apart."""
-        if len(promise.where) != 1:
-            return False
-        ((column, pattern),) = promise.where.items()
-        if not isinstance(pattern, Equal) or column not in self.by or column in promise.below:
-            return False
-        return self.by[column].at(pattern.value).covers(promise.below, {column: pattern.value})
+        """Is it implied by what is said of the groups that it names alone? Then cells need not be told apart."""
+        point = {c: p.value for c, p in promise.where.items() if isinstance(p, Equal)}
+        if any(self.by[c].at(v).covers(promise.below, point) for c, v in point.items() if c in self.by):
+            return True
+        return any(corners.covers(promise.below, point) for corners in self.across.of_groups(point))
 
     def named(self, column: str) -> set[Value]:
         """The groups of a column that some promise names.
@@ -290,7 +293,7 @@ class Promised:
         9
         """
         where = {c: group_value(v) for c, v in where.items()}
-        if not self.across.mixed and not self.ranges:
+        if not self.ranges and not (self.has_several and self.names_rest):
             return given(self._at(where), where)
         # of a range of a column that is free nothing follows for all of its values, so it need not be told apart
         free = sorted(self.across.columns().union(*(r.where for r in self.ranges)) - where.keys())

@@ -84,7 +84,7 @@ def _cuts(promised: Promised, column: str, promise: Punctuation) -> set[Bound]:
         if all(c in point for c in columns):
             found.append(bounds.corners(tuple(point[c] for c in columns)))
         else:
-            cuts.update(bounds.linear.get(column, {}).values())
+            cuts.update(bounds.bounds_on(column))
     cuts.update(corner[column] for corners in found for corner in corners if column in corner)
     return cuts.union(*(_span(p, column) for p in (*promised.across.mixed, *promised.ranges, promise)))
 

@@ -11,10 +11,10 @@ A *cell* is one combination of groups: a value for each column, or `OTHER`.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from oop.punctuation.corners import Corners
-from oop.punctuation.group_promises import GroupBounds, where
+from oop.punctuation.group_corners import GroupCorners
 from oop.punctuation.patterns import Equal, NotIn, Value
 from oop.punctuation.promise import Punctuation
 
@@ -23,23 +23,18 @@ Cell = Mapping[str, Value]
 
 
 class SeveralColumns:
-    """Bounds of single groups are in ``cells``, by the columns in alphabetical order: cheap to ask for. The rare other
-    conjunctions are in ``mixed``, a plain list; as long as there is one, all are there."""
+    """What is said of single groups is in ``cells``, by the columns in alphabetical order: cheap to ask for. The rare
+    conjunctions that speak of the rest of a column's groups are in ``mixed``, a plain list."""
 
     __slots__ = ("cells", "mixed")
 
     def __init__(self) -> None:
-        self.cells: dict[tuple[str, ...], GroupBounds] = {}
+        self.cells: dict[tuple[str, ...], GroupCorners] = {}
         self.mixed: list[Punctuation] = []
 
     def promises(self) -> list[Punctuation]:
         """All of them, to be read."""
-        found = list(self.mixed)
-        for columns, bounds in self.cells.items():
-            for group in bounds.groups():
-                patterns = where(columns, group)
-                found += (Punctuation._made(dict(corner), patterns) for corner in bounds.corners(group))
-        return found
+        return [*self.mixed, *itertools.chain(*(groups.promises(columns) for columns, groups in self.cells.items()))]
 
     def columns(self) -> set[str]:
         """The columns whose groups they tell apart."""
@@ -48,10 +43,10 @@ class SeveralColumns:
     def named(self, column: str) -> set[Value]:
         """The groups of a column that some promise names."""
         named: set[Value] = set()
-        for columns, bounds in self.cells.items():
+        for columns, groups in self.cells.items():
             if column in columns:
                 place = columns.index(column)
-                named |= {group[place] for group in bounds.groups()}
+                named |= {group[place] for group in groups.groups()}
         for p in self.mixed:
             theirs = p.where.get(column)
             if isinstance(theirs, Equal | NotIn):
@@ -60,34 +55,61 @@ class SeveralColumns:
 
     def at(self, cell: Cell) -> Iterator[Corners]:
         """What is said of a cell, promise by promise."""
-        for columns, bounds in self.cells.items():
-            if all(c in cell for c in columns):
-                yield bounds.corners(tuple(cell[c] for c in columns))
+        yield from self.of_groups(cell)
         for promise in self.mixed:
             if _cell_matches(promise, cell):
                 corners = Corners()
                 corners.add(promise.below)
                 yield corners
 
-    def add(self, promise: Punctuation) -> None:
-        """Another one, of whichever kind."""
-        self.keep([*(p for p in self.promises() if not promise.covers(p)), promise])
+    def of_groups(self, cell: Cell) -> Iterator[Corners]:
+        """What is said of single groups that a cell is part of, whatever its values in other columns are."""
+        for columns, groups in self.cells.items():
+            if all(c in cell for c in columns):
+                yield groups.corners(tuple(cell[c] for c in columns))
 
-    def keep(self, promises: Sequence[Punctuation]) -> None:
-        """These, and no others."""
-        self.mixed, self.cells = list(promises), {}
+    def add(self, promise: Punctuation) -> None:
+        """Another one, of whichever kind, which is not implied."""
+        columns = tuple(sorted(promise.where))
+        patterns = [promise.where[c] for c in columns]
+        group = tuple(p.value for p in patterns if isinstance(p, Equal))
+        if len(group) < len(columns):
+            self.drop(promise.covers)
+            self.mixed.append(promise)
+            return
+        groups = self.cells.get(columns)
+        if groups is None:
+            groups = self.cells[columns] = GroupCorners()
+        groups.add(group, promise.below)
+        self.mixed = [p for p in self.mixed if not promise.covers(p)]
+        self.drop(promise.covers, [wider for wider in self.cells if set(columns) < set(wider)])
+
+    def drop(self, implied: Callable[[Punctuation], bool], kinds: Iterable[tuple[str, ...]] | None = None) -> None:
+        """Forget promises that are implied; if some ``kinds`` are given, among groups of these columns."""
+        if kinds is None:
+            self.mixed = [p for p in self.mixed if not implied(p)]
+        for columns in list(self.cells if kinds is None else kinds):
+            groups = self.cells[columns]
+            for promise in [p for p in groups.promises(columns) if implied(p)]:
+                groups.remove(_group(columns, promise), promise.below)
+            if not groups:
+                del self.cells[columns]
 
     def drop_covered(self, everyone: Corners) -> None:
         """Forget bounds that a promise about all rows implies."""
-        for bounds in self.cells.values():
-            bounds.drop_covered(everyone)
-        self.cells = {columns: bounds for columns, bounds in self.cells.items() if bounds}
+        for groups in self.cells.values():
+            groups.drop_covered(everyone)
+        self.cells = {columns: groups for columns, groups in self.cells.items() if groups}
 
     def copy(self) -> SeveralColumns:
         out = SeveralColumns()
         out.cells = {c: b.copy() for c, b in self.cells.items()}
         out.mixed = list(self.mixed)
         return out
+
+
+def _group(columns: tuple[str, ...], promise: Punctuation) -> tuple[Value, ...]:
+    return tuple(p.value for c in columns if isinstance(p := promise.where[c], Equal))
 
 
 def _cell_matches(promise: Punctuation, cell: Cell) -> bool:

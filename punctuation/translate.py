@@ -103,9 +103,11 @@ def roll_up(frontier: Frontier, columns: Container[str]) -> Frontier:
             out.advance(promise)
         elif len(promise.where) > 1:
             mixed |= kept
+    if not mixed or not frontier.names_rest:  # nothing holds for all groups of a column that goes
+        return out
     # of promises over several columns, of which some go, each combination of the groups that stay decides by itself
     named = {c: frontier.named(c) for c in sorted(mixed)}
-    for cell in itertools.product(*([OTHER, *values] for values in named.values())) if mixed else ():
+    for cell in itertools.product(*([OTHER, *values] for values in named.values())):
         where = dict(zip(named, cell, strict=True))
         for corner in frontier.at(where):
             if not corner.keys() & where.keys():  # a time that is also named as a group: no one promise says both

@@ -100,11 +100,56 @@ def test_a_round_costs_the_same_after_four_times_as_many_groups(name: str, by: s
     assert many <= SLACK * few
 
 
-@pytest.mark.parametrize(("name", "by"), [("session", "k"), ("join", "k"), ("union", "k"), ("union", "k, j")])
+@pytest.mark.parametrize("by", ["k", "k, j"])
+@pytest.mark.parametrize("name", WITHOUT_REST)
 def test_so_it_does_where_one_about_all_rows_would_move_every_group(name: str, by: str) -> None:
     """What a promise about all rows changes there are the promises about all groups."""
     few, many = (taken(WITHOUT_REST[name], count, by, 1, rest=False) for count in (GROUPS, 4 * GROUPS))
     assert many <= SLACK * few
+
+
+@pytest.mark.parametrize(("name", "by"), [("tumbling", "k"), ("sliding", "k, j")])
+def test_windows_of_other_groups_are_not_looked_at(name: str, by: str) -> None:
+    """Each batch has a row of a new group in a window of its own, which stays open. A promise about it, and one about
+    an old group that lets its window go, cost the same however many are open."""
+
+    def come(count: int, steps: Steps) -> Iterator[pa.RecordBatch | oop.Punctuation]:
+        for i in range(count + ROUNDS):
+            if i == count:
+                steps.start()
+            yield rows(10 * i, range(i, i + 1))
+            yield promise(10 * i - 5, i, by)
+            yield promise(10 * i + 50, i // 2, by)
+        steps.stop()
+
+    def taken_after(count: int) -> int:
+        steps = Steps()
+        source = oop.source(come(count, steps), time="ts", schema=SCHEMA, punctuate=oop.punctuated())
+        try:
+            for _ in PLANS[name](source, count, by).run(engine=oop.Embedded(threads=1)).elements():
+                pass
+        finally:
+            steps.stop()
+        assert steps.taken > 1_000
+        return steps.taken
+
+    assert taken_after(4 * GROUPS) <= SLACK * taken_after(GROUPS)
+
+
+@pytest.mark.parametrize("joint", [False, True])
+def test_what_two_streams_promise_about_groups_of_two_columns_meets_by_group(joint: bool) -> None:
+    def met(count: int) -> int:
+        def said(bound: int) -> Frontier:
+            bounds = {"ts": bound, "v": bound} if joint else {"ts": bound}
+            where = [{"k": f"g{g}", "j": g % 3} for g in range(count)]
+            return Frontier.of(oop.Punctuation({"ts": 1}), *(oop.Punctuation(bounds, groups) for groups in where))
+
+        ours, theirs = said(9), said(7)
+        with Steps() as steps:
+            assert Frontier.meet([ours, theirs]) == theirs
+        return steps.taken
+
+    assert met(4 * GROUPS) <= 4 * SLACK * met(GROUPS)
 
 
 def test_what_rows_of_few_groups_cost_does_not_go_by_what_is_promised() -> None:

@@ -24,7 +24,7 @@ from tests.operators import fuzz
 from tests.operators.fuzz import CASES, TIMES
 
 Row = dict[str, Any]
-KEYS = [[], ["link"], ["k"], ["k", "link"]]
+KEYS = [[], ["link"], ["k"], ["k", "link"], ["link", "k"]]
 
 
 @pytest.fixture(autouse=True)
@@ -253,3 +253,22 @@ def test_what_shards_promise_does_not_depend_on_when_they_get_to_it():
         sharded.settle()
         found.append([s.operator.ports.out for s in sharded.shards])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("keys", [("a", "b"), ("b", "a")])
+def test_groups_of_two_columns_of_one_type_are_not_mistaken_for_each_other(keys: tuple[str, str]) -> None:
+    """Values of a group stand in the order of the columns' names, whatever the order of the keys."""
+    schema = pa.schema({"ts": pa.int64(), "a": pa.string(), "b": pa.string()})
+
+    def case(rng: random.Random, seed: int) -> None:
+        elements: list[Element] = []
+        reached: dict[tuple[str, str], int] = {}
+        for _ in range(12):
+            a, b = rng.choice("xy"), rng.choice("xyz")
+            least = reached.get((a, b), 0)
+            elements.append(fuzz.batch([{"ts": least + rng.randint(0, 9), "a": a, "b": b}], schema))
+            reached[a, b] = least + rng.randint(0, 6)
+            elements.append(oop.Punctuation({"ts": reached[a, b]}, {"a": a, "b": b}))
+        check_operator(lambda s: s.window(oop.session(3)).group_by(*keys).agg(n=oop.count()), elements, seed=seed)
+
+    each(range(6), case)

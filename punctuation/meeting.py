@@ -1,0 +1,47 @@
+"""Which promises of two streams have rows in common: what both promise is what a union of them does (paper 004, A-1).
+
+Promises about different groups have none. So those of one stream are looked up by the groups that they name, and
+streams that tell n groups apart cost about n pairs, not n times n.
+
+>>> a, b = Punctuation({"ts": 5}, {"k": 1, "link": "A"}), Punctuation({"ts": 3}, {"link": "A"})
+>>> list(intersections([a], [b])), list(intersections([a], [Punctuation({"ts": 3}, {"link": "B"})]))
+([Punctuation(ts < 3, k = 1, link = 'A')], [])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from oop.punctuation.patterns import Equal, Value
+from oop.punctuation.promise import Punctuation
+
+Group = tuple[Value, ...]
+
+
+def intersections(ours: Iterable[Punctuation], theirs: Iterable[Punctuation]) -> Iterator[Punctuation]:
+    """What promises of the one and of the other say together, pair by pair."""
+    others = _by_columns(theirs)
+    for columns, promises in _by_columns(ours).items():
+        for beside, candidates in others.items():
+            shared = [c for c in columns if c in beside]
+            by_group: dict[Group, list[Punctuation]] = {}
+            for q in candidates:
+                by_group.setdefault(_group(q, shared), []).append(q)
+            for p in promises:
+                for q in by_group.get(_group(p, shared), ()):
+                    both = p.intersect(q)
+                    if both is not None:
+                        yield both
+
+
+def _by_columns(promises: Iterable[Punctuation]) -> dict[tuple[str, ...], list[Punctuation]]:
+    """Promises by the columns of which they name one group."""
+    found: dict[tuple[str, ...], list[Punctuation]] = {}
+    for promise in promises:
+        columns = tuple(sorted(c for c, p in promise.where.items() if isinstance(p, Equal)))
+        found.setdefault(columns, []).append(promise)
+    return found
+
+
+def _group(promise: Punctuation, columns: Iterable[str]) -> Group:
+    return tuple(p.value for c in columns if isinstance(p := promise.where[c], Equal))
