@@ -205,6 +205,8 @@ class Promised:
             return False  # of a group that nobody names nothing else is said
         if self._covers_group(promise):
             return True
+        if any(r.covers(promise) for r in self.ranges):
+            return True  # of a date that some promise names the cells below cannot tell whether it is in a range
         columns = {*promise.where, *self.group_columns()}
         names = sorted(columns)
         known = not self.ranges and all(isinstance(p, Equal | NotIn) for p in promise.where.values())
@@ -238,7 +240,7 @@ class Promised:
         point = {c: v for c, v in cell.items() if v is not OTHER}
         both = corner.keys() & point.keys()  # a time that some promise also names with ``=`` or ``not in``
         if both:
-            if not all(Below(corner[c]).matches(point[c]) for c in both):
+            if not all(Below(corner[c]).may_match(point[c]) for c in both):
                 return True  # the cell has no row below the corner
             corner = {c: b for c, b in corner.items() if c not in both}
         if self.all.covers(corner, point):
