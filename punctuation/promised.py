@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from functools import reduce
 
 from oop.punctuation.corners import Corner, Corners
@@ -205,17 +206,19 @@ class Promised:
             return False  # of a group that nobody names nothing else is said
         if self._covers_group(promise):
             return True
-        if any(r.covers(promise) for r in self.ranges):
-            return True  # of a date that some promise names the cells below cannot tell whether it is in a range
         columns = {*promise.where, *self.group_columns()}
         names = sorted(columns)
         known = not self.ranges and all(isinstance(p, Equal | NotIn) for p in promise.where.values())
         if known and not self._covers_cell(promise.below, {c: _other(promise.where.get(c)) for c in names}):
             return False  # what nobody names need not be told apart: most promises that are new are told here
         cells = [told_apart(self, column, promise) for column in names]
-        return all(
+        if all(
             self._covers_cell(promise.below, dict(zip(names, cell, strict=True))) for cell in itertools.product(*cells)
-        )
+        ):
+            return True
+        # whether a date that some promise names is in a range, a cell does not tell: one promise may be all of it
+        dates = any(isinstance(value, date) for cell in cells for value in cell)
+        return dates and any(r.covers(promise) for r in self.ranges)
 
     def _covers_group(self, promise: Punctuation) -> bool:
         """Is it about one group, and implied by what is said of that alone? Then cells need not be told apart."""
