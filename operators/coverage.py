@@ -61,6 +61,19 @@ def bounds_of_rows(
     return np.array([convert(frontier.bound(attribute, dict(zip(keys, cell, strict=True)))) for cell in cells])[of]
 
 
+def bound_of_cell(
+    frontier: Frontier, attribute: str, cell: Mapping[str, Value], types: Sequence[pa.DataType]
+) -> Bound | None:
+    """The bound on an attribute for one group, of columns of these types. A frontier compares ranges with numbers, so a
+    date or timestamp is looked at as its column has it."""
+    if not frontier.ranges or not any(map(pa.types.is_temporal, types)):
+        return frontier.bound(attribute, cell)
+    keys = {c: pa.array([value], type_) for (c, value), type_ in zip(cell.items(), types, strict=True)}
+    found = bounds_of_rows(frontier, attribute, keys, lambda bound: [bound])
+    bound: Bound | None = np.array(found, object).item()
+    return bound
+
+
 def _bounds_in_ranges(
     others: Frontier,
     ranges: Sequence[Punctuation],

@@ -18,7 +18,7 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.operators.band import LEFT, RIGHT
 from oop.operators.base import BATCH_ROWS, LATE_UNUSED, Columns, Element, Held, Part, Ports, load_common, text_part
-from oop.operators.coverage import INT64_MAX, bounds_of_rows, group_columns
+from oop.operators.coverage import INT64_MAX, bound_of_cell, bounds_of_rows, group_columns
 from oop.operators.join_output import JoinOutput
 from oop.operators.join_promises import linear_promises, promises_of_groups
 from oop.operators.join_side import Arrived, Cell, Side, is_below, split_bounds
@@ -208,9 +208,12 @@ class JoinOperator:
             bounds = [p.below.get(time, math.inf) for p in new]
             highest = max(map(least_held, [*bounds, frontier.bound(time)]))
 
+            inputs = self.output.inputs[side]
+            types = [inputs.field(ours).type for ours in groups.values()]
+
             @cache  # one search for each group, however many slices have it
             def least(cell: Cell) -> Bound:
-                return least_held(frontier.bound(time, dict(zip(groups, cell, strict=True))))
+                return least_held(bound_of_cell(frontier, time, dict(zip(groups, cell, strict=True)), types))
 
             due = {_cell(p, groups) for p in new}
             freed = own.purge_each(list(groups.values()), least, highest, None if None in due else due, self.batch_rows)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from oop.punctuation.patterns import Bound, Value
+from oop.punctuation.patterns import Bound, Value, is_below
 from oop.punctuation.staircase import At, Staircase
 
 Corner = Mapping[str, Bound]
@@ -31,10 +31,8 @@ def _within(inner: Corner, outer: Corner, point: Mapping[str, Value]) -> bool:
         if attribute in inner:
             if inner[attribute] > bound:
                 return False
-        else:
-            value = point.get(attribute)
-            if value is None or not value < bound:
-                return False
+        elif not is_below(point.get(attribute), bound):
+            return False
     return True
 
 
@@ -49,7 +47,7 @@ def _at(inner: Corner, attribute: str, point: Mapping[str, Value]) -> At | None:
     if attribute in inner:
         return inner[attribute], False
     value = point.get(attribute)
-    return None if value is None else (value, True)
+    return (value, True) if is_below(value, math.inf) else None  # a date is not known to be below any bound
 
 
 _NO_POINT: Mapping[str, Value] = {}
@@ -112,10 +110,8 @@ class Corners:
             if below is not None:
                 if below <= bound:
                     return True
-            elif point:
-                value = point.get(attribute)
-                if value is not None and value < bound:
-                    return True
+            elif point and is_below(point.get(attribute), bound):
+                return True
         if any(_below_stairs(corner, steps, point) for steps in self.stairs.values()):
             return True
         return any(_within(corner, j, point) for j in self.wide)

@@ -24,6 +24,22 @@ Value = Any  # a group's value: whatever a column can hold, hashable
 NAN = float("nan")  # the one NaN: dicts and sets find it by identity
 
 
+def is_below(value: Value, bound: Bound) -> bool:
+    """Is a group's value known to be below the bound? Python's dates and datetimes cannot be compared with it: what
+    number they are, the type of their column says.
+
+    >>> from datetime import date
+    >>> is_below(4, 5), is_below(None, 5), is_below(date(1970, 1, 2), 5)
+    (True, False, False)
+    """
+    if value is None:
+        return False
+    try:
+        return bool(value < bound)
+    except TypeError:
+        return False
+
+
 def group_value(value: Value) -> Value:
     """The value as a group: every NaN becomes the same object, so that NaN equals NaN."""
     if isinstance(value, float) and math.isnan(value):
@@ -43,6 +59,15 @@ class Below:
 
     def matches(self, value: Value) -> bool:
         return value is not None and value < self.bound
+
+    def may_match(self, value: Value) -> bool:
+        """Could the value be below it? Of Python's dates and datetimes that is not known: a bound is a number."""
+        if value is None or isinstance(value, str | bytes | bool):
+            return False
+        try:
+            return bool(value < self.bound)
+        except TypeError:
+            return True
 
     def __str__(self) -> str:
         return f"< {self.bound}"
@@ -180,15 +205,17 @@ def contains(outer: Pattern, inner: Pattern) -> bool:
     (True, True, False)
     >>> contains(NotIn({9}), Below(9)), contains(Range(5), Range(7, 9)), contains(Below(9), In({5, 9}))
     (True, True, False)
+
+    Where a value is a date or datetime of Python, and a bound a number, that is not known, and the answer is no.
     """
     if isinstance(inner, Equal):
-        return outer.matches(inner.value)
+        return _holds(outer, inner.value)
     if isinstance(inner, In):
-        return all(map(outer.matches, inner.values))
+        return all(_holds(outer, value) for value in inner.values)
     if isinstance(outer, NotIn):
         if isinstance(inner, NotIn):
             return outer.values <= inner.values
-        if isinstance(inner, Range):
+        if isinstance(inner, Below | Range):
             return not any(map(inner.may_match, outer.values))
         return not any(map(inner.matches, outer.values))
     if isinstance(inner, NotIn) or isinstance(outer, Equal | In):
@@ -198,6 +225,11 @@ def contains(outer: Pattern, inner: Pattern) -> bool:
     return (least is None or (low is not None and least <= low)) and (
         most is None or (high is not None and high <= most)
     )
+
+
+def _holds(pattern: Pattern, value: Value) -> bool:
+    """Is a group's value known to match?"""
+    return is_below(value, pattern.bound) if isinstance(pattern, Below) else pattern.matches(value)
 
 
 def _span(pattern: Below | Range) -> tuple[Bound | None, Bound | None]:
@@ -218,11 +250,11 @@ def intersect(a: Pattern, b: Pattern) -> Pattern | None:
     (Range(low=3, high=5), Range(low=5, high=9), None)
     """
     if isinstance(a, Equal):
-        return a if b.matches(a.value) else None
+        return a if _holds(b, a.value) else None
     if isinstance(b, Equal | In) and not isinstance(a, In):
         return intersect(b, a)
     if isinstance(a, In):
-        both = list(filter(b.matches, a.values))
+        both = [value for value in a.values if _holds(b, value)]
         return listed(both) if both else None
     if isinstance(a, NotIn) and isinstance(b, NotIn):
         return NotIn(a.values | b.values)

@@ -211,6 +211,8 @@ class Promised:
         known = not self.ranges and all(isinstance(p, Equal | NotIn) for p in promise.where.values())
         if known and not self._covers_cell(promise.below, {c: _other(promise.where.get(c)) for c in names}):
             return False  # what nobody names need not be told apart: most promises that are new are told here
+        if any(kept.covers(promise) for kept in self.ranges):
+            return True  # also where cells would not tell: whether a date that some promise names is in a range
         cells = [cells_of_column(self, column, promise) for column in names]
         return all(
             self._covers_cell(promise.below, dict(zip(names, cell, strict=True))) for cell in itertools.product(*cells)
@@ -237,7 +239,7 @@ class Promised:
         point = {c: v for c, v in cell.items() if v is not OTHER}
         both = corner.keys() & point.keys()  # a time that some promise also names with ``=`` or ``not in``
         if both:
-            if not all(Below(corner[c]).matches(point[c]) for c in both):
+            if not all(Below(corner[c]).may_match(point[c]) for c in both):
                 return True  # the cell has no row below the corner
             corner = {c: b for c, b in corner.items() if c not in both}
         if self.all.covers(corner, point):
