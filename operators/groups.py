@@ -391,7 +391,7 @@ class Store:
         narrow, self.tables = self.tables, {}
         for number in narrow:
             self._account(number)
-        self._changed |= narrow.keys()  # all are saved anew
+        self._changed = self._parts.saved(self._changed | narrow.keys())  # all are saved anew
         for number, table in narrow.items():
             self._table(number >> 2).absorb(table)
             self._account(number >> 2)
@@ -415,7 +415,7 @@ class Store:
         self._expected = self._further = self._rows = 0
         for number in wide:
             self._account(number)
-        self._changed |= wide.keys()  # all are saved anew
+        self._changed = self._parts.saved(self._changed | wide.keys())  # all are saved anew
         for table in wide.values():
             slots, order, starts = self.shape.kernels.order_slots(table.slots(), 0)
             rows = np.arange(len(table)) if order is None else order
@@ -460,7 +460,8 @@ class Store:
             self._remove(number)
 
     def _remove(self, number: int) -> Table:
-        self._changed.add(number)
+        self._changed.discard(number)
+        self._changed |= self._parts.saved({number})  # of another nothing is to be taken back
         if self._touched is not None:
             self._touched.discard(number)
         table = self.tables.pop(number)

@@ -29,6 +29,16 @@ class SliceParts:
     def __init__(self) -> None:
         self._saved: set[Number] = set()
 
+    def saved(self, numbers: set[int]) -> set[int]:
+        """Those of them whose parts are saved now: if such a slice goes, its part must go, too.
+
+        >>> parts = SliceParts()
+        >>> _ = list(parts.save(2, [5], {5: pa.record_batch({"v": [1]})}.get))
+        >>> parts.saved({5, 7})
+        {5}
+        """
+        return {number for number in numbers if number in self._saved}
+
     def save(
         self,
         shift: int,

@@ -32,6 +32,8 @@ _ENOUGH_ELEMENTS = 16_384
 _PATIENCE = 0.05  # seconds that an element of a live input may wait for more
 _ROOM = 64  # elements that may wait to be written
 _CLOSED = "closed.json"
+_LAST_WORDS = 16_384  # bytes that are kept free for how the input ended
+_AGAIN = 0.5  # seconds after which it is said again, where it could not be
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class Spool:
         self.queue: queue.Queue[Element | BaseException | None] = queue.Queue(_ROOM)
         self.number = self.skipped = self.rows = 0
         if not self._is_done():
+            self._reserve()
             for target in (self._read, self._write):
                 threading.Thread(target=target, name="oop-spool", daemon=True).start()
 
@@ -124,6 +127,20 @@ class Spool:
     def close(self) -> None:
         self.stopped.set()
 
+    def _reserve(self) -> None:
+        """Take the room on the disk that `_say_end` needs: a disk that is full by then must not make the query wait."""
+        try:
+            _overwrite(self._last_words, b" " * _LAST_WORDS)
+        except OSError as wrong:
+            raise SourceError(
+                f"{self.data.label} cannot be spooled to {self.folder}: {wrong}",
+                hint="make room, or choose another place",
+            ) from wrong
+
+    @property
+    def _last_words(self) -> Path:
+        return (self.folder / _CLOSED).with_suffix(".tmp")
+
     def _read(self) -> None:
         try:
             for element in islice(self.data.elements(), self.skipped, None):
@@ -151,11 +168,18 @@ class Spool:
                     self._file(elements)
         except BaseException as error:  # whoever waits for the end must not wait forever
             ended = [error]
-        if ended:
-            why = ended[0]
-            what = why.what if isinstance(why, OopError) else f"{type(why).__name__}: {why}"
-            failure = "" if why is None else what
-            _publish(self.folder / _CLOSED, dumps({"rows": self.rows, "failure": failure}).encode())
+        while ended and not self._say_end(ended[0]) and not self.stopped.wait(_AGAIN):
+            pass
+
+    def _say_end(self, why: BaseException | None) -> bool:
+        """Say that no more comes, and why; False if the system does not let it, which may pass."""
+        said = dumps({"rows": self.rows, "failure": "" if why is None else _what(why)[:1_000]}).encode()
+        try:
+            _overwrite(self._last_words, said.ljust(_LAST_WORDS))  # its room is not given back before
+            os.replace(self._last_words, self.folder / _CLOSED)
+        except OSError:
+            return False
+        return True
 
     def _gather(self) -> tuple[list[Element], list[BaseException | None]]:
         """Elements for one file, and how the input ended if it did."""
@@ -187,6 +211,15 @@ class Spool:
         self.rows += sum(e.num_rows for e in elements if not isinstance(e, Punctuation))
 
 
+def _what(why: BaseException) -> str:
+    if isinstance(why, OopError):
+        return why.what
+    try:
+        return f"{type(why).__name__}: {why}"
+    except Exception:  # of its own __str__: its name must do
+        return type(why).__name__
+
+
 def _said(folder: Path) -> Any:
     """How the input ended, as `Spool` wrote it; None: it has not ended."""
     path = folder / _CLOSED
@@ -214,8 +247,17 @@ def _pairs(elements: list[Element], schema: pa.Schema) -> Iterator[tuple[pa.Reco
 def _publish(path: Path, body: Any) -> None:
     """Write, make durable, then give it its name: who sees the name sees all of it."""
     temporary = path.with_suffix(".tmp")
-    with temporary.open("wb") as file:
+    try:
+        _overwrite(temporary, body)
+    except OSError:
+        temporary.unlink(missing_ok=True)  # half of it is of no use, and takes room
+        raise
+    os.replace(temporary, path)
+
+
+def _overwrite(path: Path, body: Any) -> None:
+    """What was there, if anything, is not longer."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb") as file:
         file.write(body)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(temporary, path)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 import random
 import threading
 import time
@@ -242,6 +244,22 @@ def test_whatever_ends_a_spool_is_said(
     assert spool.spooled.complete().failure == f"{raised.__name__}: in a thread"
 
 
+def test_an_error_that_cannot_say_what_it_is_ends_a_spool_too(tmp_path: Path) -> None:
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise self
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        yield pa.record_batch({"ts": [1]})
+        raise Mute
+
+    spool = Spool(open_input(rows, schema=pa.schema({"ts": pa.int64()})), tmp_path)
+    until = time.monotonic() + 5
+    while spool.spooled.listing().failure is None and time.monotonic() < until:
+        time.sleep(0.01)
+    assert spool.spooled.listing().failure == "Mute"
+
+
 def wait(spool: Spool) -> list[Any]:
     listing = spool.spooled.complete()
     assert listing.failure is None
@@ -279,6 +297,50 @@ def test_a_spool_that_cannot_write_says_so(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr("oop.engines.spark.spool._publish", full)
     spool = Spool(open_input([pa.record_batch({"ts": [1]})]), tmp_path)
     assert spool.spooled.complete().failure == "OSError: no space left on device"
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Once it is set, files that are there can be overwritten, and no new one finds room, not even a small one."""
+    is_full, open_descriptor, open_path = threading.Event(), os.open, Path.open
+
+    def refuse(path: Any) -> None:
+        if is_full.is_set() and tmp_path in Path(path).parents:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def descriptor(path: Any, flags: int, *mode: Any, **more: Any) -> int:
+        if flags & os.O_TRUNC or (flags & os.O_CREAT and not Path(path).exists()):
+            refuse(path)
+        return open_descriptor(path, flags, *mode, **more)
+
+    def opened(path: Path, mode: str = "r", *more: Any, **named: Any) -> Any:
+        if "w" in mode:
+            refuse(path)
+        return open_path(path, mode, *more, **named)
+
+    monkeypatch.setattr(os, "open", descriptor)
+    monkeypatch.setattr(Path, "open", opened)
+    return is_full
+
+
+def test_a_spool_on_a_full_disk_still_says_how_it_ended(tmp_path: Path, full_disk: threading.Event) -> None:
+    def rows(*_: Any) -> Iterator[pa.RecordBatch]:
+        full_disk.set()
+        yield pa.record_batch({"ts": [1]})
+
+    data = open_input([pa.record_batch({"ts": [1]})])
+    spool = Spool(replace(data, start=rows, plain=None, peeked=None), tmp_path)
+    until = time.monotonic() + 5
+    while spool.spooled.listing().failure is None and time.monotonic() < until:
+        time.sleep(0.01)
+    assert "No space left on device" in str(spool.spooled.listing().failure)
+    assert [path.name for path in tmp_path.iterdir()] == ["closed.json"]
+
+
+def test_a_disk_that_is_full_from_the_beginning_is_said_at_once(tmp_path: Path, full_disk: threading.Event) -> None:
+    full_disk.set()
+    with pytest.raises(SourceError, match=r"cannot be spooled to .*: .*No space left"):
+        Spool(open_input([pa.record_batch({"ts": [1]})]), tmp_path)
 
 
 def test_what_a_live_input_gives_leaves_soon(tmp_path: Path) -> None:
