@@ -460,8 +460,7 @@ class Store:
             self._remove(number)
 
     def _remove(self, number: int) -> Table:
-        self._changed.discard(number)
-        self._changed |= self._parts.saved({number})  # of another nothing is to be taken back
+        self._parts.note_gone(self._changed, number)
         if self._touched is not None:
             self._touched.discard(number)
         table = self.tables.pop(number)

@@ -313,9 +313,9 @@ class Side:
     def _tidy(self) -> None:
         """Begin anew when nothing is held, and write a log anew that is mostly of rows which are gone."""
         if not len(self):
-            changed = self.slices.take_changes()
+            before = self.slices
             self._start()
-            self.slices.changed = set(changed)
+            self.slices.follow(before)
         elif self.rows.is_mostly_gone(len(self)):
             self.rows.rewrite(self.held())
 
@@ -346,6 +346,7 @@ class Side:
         if shift is None:
             return
         self.slices.shift = shift
+        self.slices.are_known(number for number, _ in found if number is not None)
         for _, part in found:
             self._load(part)
         if self.slices.shift == shift:

@@ -130,9 +130,9 @@ class KeyedTimes:
         self._table.remove(places[gone])
         self._places.give(places[gone])
         if not len(self):  # arrays keep the size of the peak until nothing is held
-            changed = self._slices.take_changes()
+            before = self._slices
             self._start()
-            self._slices.changed = set(changed)
+            self._slices.follow(before)
         elif self._rows is not None and self._rows.is_mostly_gone(len(self)):
             self._rows.rewrite(self._held())
 
@@ -174,6 +174,7 @@ class KeyedTimes:
         if shift is None:
             return
         self._slices.shift = shift
+        self._slices.are_known(number for number, _ in found if number is not None)
         for _, part in found:
             rows = part.select(self.schema.names) if self.keeps_rows else None
             self.insert(self.numbers(part), views.times(part.column(_TIME)), rows)

@@ -184,6 +184,7 @@ class SeenKeys:
     def _remove(self, number: int) -> None:
         part = self._slices.pop(number)
         self._account(number, -len(part), -part.nbytes)
+        self._parts.note_gone(self._changed, number)
         self._expected = len(part)
 
     def _reached(self, frontier: Frontier) -> Iterator[tuple[int, bool]]:

@@ -46,6 +46,7 @@ class SessionParts:
         if shift is None:
             return
         due.shift = shift
+        due.are_known(number for number, _ in found if number is not None)
         for _, part in found:
             self._load(part)
         if due.shift == shift:

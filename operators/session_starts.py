@@ -57,5 +57,4 @@ class Starts:
                 first = int(np.argmin(starts))
                 self._least = int(slots[first]), starts[first].item()
                 break
-        self._slices.take_changes()  # nothing here is saved
         return None if self._least is None else self._least[1]

@@ -205,10 +205,10 @@ class SessionTable:
 
     def release(self) -> None:
         """Nothing is open, and no memory is kept for what will be."""
-        changed = [] if self.filed is None else self.filed.due.take_changes()
+        before = self.filed
         self.begin()
-        if self.filed is not None:
-            self.filed.due.changed = set(changed)
+        if before is not None and self.filed is not None:
+            self.filed.due.follow(before.due)
 
     def slots(self) -> np.ndarray:
         """All that are open."""

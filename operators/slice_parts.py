@@ -12,6 +12,7 @@ saves little. How wide the slices are is a part of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -38,6 +39,13 @@ class SliceParts:
         {5}
         """
         return {number for number in numbers if number in self._saved}
+
+    def note_gone(self, changed: set[Any], number: Number) -> None:
+        """A slice is gone. That is to be said at the next save only if it was saved: a run that nobody saves must not
+        remember every slice that it ever had."""
+        changed.discard(number)
+        if number in self._saved:
+            changed.add(number)
 
     def save(
         self,

@@ -64,7 +64,8 @@ class TimeSlices(Slicing):
         super().__init__(span, whole)
         self._pieces: dict[int, list[np.ndarray]] = {}
         self._narrow: set[int] = set()  # numbers of shorter slices, of which it must be said that they are gone
-        self.changed: set[int] = set()
+        self._changed: set[int] = set()
+        self._known: set[int] = set()  # numbers of which others have heard: only of these it is said that they are gone
         self.nbytes = 0  # kept as a number: another thread may ask
 
     def numbers(self) -> list[int]:
@@ -83,17 +84,18 @@ class TimeSlices(Slicing):
         found: list[int] = numbers.tolist()
         for number, start, end in zip(found, starts[:-1].tolist(), starts[1:].tolist(), strict=True):
             self._pieces.setdefault(number, []).append(ordered[start:end])
-            self.changed.add(number)
+            self._changed.add(number)
         return found
 
     def _widen(self) -> None:
         self.shift += 2
-        self._narrow |= self._pieces.keys() | self.changed
+        self._narrow |= self._known
+        self._known = set()
         wide: dict[int, list[np.ndarray]] = {}
         for number, pieces in self._pieces.items():
             wide.setdefault(number >> 2, []).extend(pieces)
         self._pieces = wide
-        self.changed = set(wide)
+        self._changed = set(wide)
 
     def places(self, number: int) -> np.ndarray:
         pieces = self._pieces[number]
@@ -107,21 +109,34 @@ class TimeSlices(Slicing):
 
     def replace(self, number: int, places: np.ndarray) -> None:
         """What is left of a slice."""
-        self.changed.add(number)
         self.nbytes -= sum(piece.nbytes for piece in self._pieces.pop(number))
+        if len(places) or number in self._known:
+            self._changed.add(number)
+        else:  # a run that nobody saves must not remember every slice that it ever had
+            self._changed.discard(number)
         if len(places):
             self._pieces[number] = [places.astype(np.uint32)]
             self.nbytes += 4 * len(places)
 
     def touch(self, times: np.ndarray) -> None:
         """Something else about rows of these times has changed."""
-        self.changed.update(np.unique(self.slots(times) >> self.shift).tolist())
+        self._changed.update(np.unique(self.slots(times) >> self.shift).tolist())
 
     def take_changes(self) -> list[int]:
         """Slices that changed since they were last asked for; also numbers that are no longer in use."""
-        changed = sorted(self.changed | self._narrow)
-        self.changed, self._narrow = set(), set()
+        changed = sorted(self._changed | self._narrow)
+        self._known |= self._changed & self._pieces.keys()
+        self._known -= self._changed - self._pieces.keys()
+        self._changed, self._narrow = set(), set()
         return changed
+
+    def are_known(self, numbers: Iterable[int]) -> None:
+        """Others have heard of these slices: they were loaded."""
+        self._known.update(numbers)
+
+    def follow(self, before: TimeSlices) -> None:
+        """In the place of others that hold nothing any more: what is to be said of those is said by this one."""
+        self._narrow = before._narrow | before._known
 
     def __contains__(self, number: int) -> bool:
         return number in self._pieces

@@ -159,7 +159,10 @@ class WaitingRows:
         whole = gone is None or bool(gone.all())
         left = None if whole or gone is None else _taken(rows, np.flatnonzero(~gone))
         leaving = rows if whole or gone is None else _taken(rows, np.flatnonzero(gone))
-        self._changed.add(number)
+        if left is None:
+            self._parts.note_gone(self._changed, number)
+        else:
+            self._changed.add(number)
         self._rows -= leaving.num_rows
         self.nbytes += (0 if left is None else _size(left)) - _size(rows)
         if number is None:
