@@ -108,7 +108,7 @@ def test_ranges_of_the_time_by_group(name):
         harness.end()
         assert harness.buffered_rows == 0
 
-    each(range(CASES // 10), case)
+    each(range(CASES // 12), case)
 
 
 def one_at_a_time(rng: random.Random, inputs: list[list[Element]]) -> Iterator[tuple[Element, int]]:
