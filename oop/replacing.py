@@ -45,11 +45,17 @@ class Replacement:
         if self._old is not None:
             _take_over(self._lock, self._old)
         os.replace(self.temporary, self.path)
-        os.close(self._lock)
+        self._unlock()
 
     def discard(self) -> None:
         self.temporary.unlink(missing_ok=True)
-        os.close(self._lock)
+        self._unlock()
+
+    def _unlock(self) -> None:
+        """Once: an interrupt may let both happen, and the descriptor's number may be somebody else's by then."""
+        lock, self._lock = self._lock, -1
+        if lock >= 0:
+            os.close(lock)
 
 
 @contextmanager

@@ -176,6 +176,19 @@ def test_a_sweep_between_the_making_of_a_file_and_its_lock(tmp_path: Path, monke
     assert hidden(tmp_path) == []
 
 
+def test_a_file_that_is_finished_and_then_discarded_closes_no_other(tmp_path: Path) -> None:
+    new = Replacement(tmp_path / "out.csv")
+    new.temporary.write_text("ts\n1\n")
+    number = new._lock
+    new.finish()
+    other = os.open(tmp_path, os.O_RDONLY)
+    assert other == number, "the system gives the lowest number that is free"
+    new.discard()  # as behind an interrupt in the middle of a sink's close
+    assert os.fstat(other)
+    os.close(other)
+    assert (tmp_path / "out.csv").read_text() == "ts\n1\n"
+
+
 def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import errno
     import fcntl
