@@ -79,7 +79,32 @@ def _decoded(kind: pa.DataType) -> pa.DataType:
         return pa.string()
     if pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind):
         return pa.binary()
+    return _widened(kind)
+
+
+def _widened(kind: pa.DataType) -> pa.DataType:
+    """The type with indices of int32 in every dictionary that is inside of other values.
+
+    >>> _widened(pa.list_(pa.dictionary(pa.int8(), pa.string())))
+    ListType(list<item: dictionary<values=string, indices=int32, ordered=0>>)
+    """
+    if pa.types.is_struct(kind):
+        return pa.struct([f.with_type(_inside(f.type)) for f in kind])
+    if pa.types.is_map(kind):
+        key, item = (f.with_type(_inside(f.type)) for f in (kind.key_field, kind.item_field))
+        return pa.map_(key, item, kind.keys_sorted)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        item = kind.value_field.with_type(_inside(kind.value_type))
+        if pa.types.is_large_list(kind):
+            return pa.large_list(item)
+        return pa.list_(item, kind.list_size) if pa.types.is_fixed_size_list(kind) else pa.list_(item)
     return kind
+
+
+def _inside(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(pa.int32(), kind.value_type, kind.ordered)
+    return _widened(kind)
 
 
 def settled(schema: pa.Schema, where: str) -> pa.Schema:
@@ -104,7 +129,7 @@ def _settled(kind: pa.DataType) -> pa.DataType:
         return _settled(kind.value_type)
     if pa.types.is_dictionary(kind):
         return pa.dictionary(pa.int32(), _settled(kind.value_type), kind.ordered)
-    return _decoded(kind) if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind) else kind
+    return _decoded(kind) if pa.types.is_string_view(kind) or pa.types.is_binary_view(kind) else _widened(kind)
 
 
 def agreed(found: pa.Schema, declared: pa.Schema | None, where: str) -> pa.Schema:

@@ -52,8 +52,10 @@ def order_by_time(times: np.ndarray, columns: Sequence[pa.Array]) -> np.ndarray:
 
 def check_order(field: pa.Field, why: str) -> None:
     """Has a column an order? ``why`` says what it is needed for."""
+    column = pa.nulls(2, field.type)
     try:
-        order_rows([pa.nulls(1, field.type)])
+        for columns in ([column], [column, column]):  # Arrow sorts by one column and by several in different ways
+            order_rows(columns)
     except (pa.ArrowException, TypeError) as wrong:
         raise SchemaMismatch(
             f"the column {field.name!r} of type {field.type} has no order, which {why}",

@@ -358,6 +358,33 @@ def test_a_small_dictionary_is_widened() -> None:
     assert len(rows_of(given)) == 1000
 
 
+def _inside(nested: str, texts: list[str], index: pa.DataType) -> pa.Array:
+    coded = pa.array(texts).dictionary_encode().cast(pa.dictionary(index, pa.string()))
+    if nested == "struct":
+        return pa.StructArray.from_arrays([coded], ["x"])
+    ends = pa.array(range(len(texts) + 1), pa.int32())
+    if nested == "map":
+        return pa.MapArray.from_arrays(ends, pa.array(texts), coded)
+    if nested == "large list":
+        return pa.LargeListArray.from_arrays(ends.cast(pa.int64()), coded)
+    return pa.ListArray.from_arrays(ends, coded) if nested == "list" else pa.FixedSizeListArray.from_arrays(coded, 1)
+
+
+@pytest.mark.parametrize("nested", ["struct", "list", "large list", "fixed list", "map"])
+def test_small_dictionaries_inside_of_other_values_are_widened(nested: str) -> None:
+    def some(first: int, index: pa.DataType) -> pa.RecordBatch:
+        texts = [f"v{i}" for i in range(first, first + 100)]
+        return pa.record_batch({"ts": range(100), "k": _inside(nested, texts, index)})
+
+    batches = [some(0, pa.int8()), some(100, pa.uint8()), some(200, pa.int64())]
+    left, right = (oop.source(batches, time="ts", punctuate=oop.slack(500)) for _ in range(2))
+    assert oop.union(left, right).sort().run().to_table().num_rows == 600
+    assert left.join(right, within=(0, 0)).run().to_table().num_rows == 900
+    assert oop.source(batches, time="ts", punctuate=oop.ordered()).run().to_table().num_rows == 102
+    with pytest.raises(oop.OopError, match="has no order"):
+        left.dedup("ts", keep="first")
+
+
 @pytest.mark.parametrize("late", ["drop", "admit", "raise"])
 @pytest.mark.parametrize("encode", [pc.run_end_encode, pc.dictionary_encode])
 def test_encoded_columns_and_late_rows(encode: Callable[[pa.Array], pa.Array], late: str) -> None:
