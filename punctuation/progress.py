@@ -154,7 +154,8 @@ class Arrived(Progress):
     """arrival: the clock says how far it is, and rows are stamped by it as they come. It never goes back, also where
     the clock does.
 
-    >>> arrived = Arrived(Arrival(), "at")
+    >>> from oop.punctuation import arrival
+    >>> arrived = Arrived(arrival(), "at")
     >>> arrived.stamp(7), arrived.stamp(5), list(arrived.promises())
     (7, 7, [Punctuation(at < 7)])
     """
