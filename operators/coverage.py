@@ -113,8 +113,7 @@ def group_columns(frontier: Frontier) -> list[str]:
 
 def columns_told_apart(frontier: Frontier, keys: Container[str]) -> list[str]:
     """The key columns by which rows have different bounds: those of groups, and those that have bounds themselves."""
-    bounded = {a for corner in frontier.all for a in corner}
-    return sorted(c for c in {*group_columns(frontier), *bounded} if c in keys)
+    return sorted(c for c in {*group_columns(frontier), *frontier.all.attributes()} if c in keys)
 
 
 def covered(frontier: Frontier, batch: pa.RecordBatch) -> np.ndarray:

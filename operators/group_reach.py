@@ -18,6 +18,7 @@ from oop.operators.coverage import INT64_MIN, as_int64, int_bounds
 from oop.operators.group_slices import GroupSlices
 from oop.operators.groups import Store, Table
 from oop.operators.keys import KeyTable, read_key
+from oop.operators.room import with_room
 from oop.punctuation import Frontier, GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, Value
@@ -139,11 +140,9 @@ class GroupReach:
         values = [groups] if len(self.columns) == 1 else [list(each) for each in zip(*groups, strict=True)]
         arrays = [pa.array(each, self.types[c]) for c, each in zip(self.columns, values, strict=True)]
         ids = self.table.map([read_key(array) for array in arrays], len(groups))
-        if len(self.table) > len(self.bounds):
-            room = 2 * len(self.table)
-            self.bounds = _with_room(self.bounds, room)
-            self._before = None if self._before is None else _with_room(self._before, room)
+        self.bounds = with_room(self.bounds, len(self.table), INT64_MIN)
         if self._before is not None:
+            self._before = with_room(self._before, len(self.table), INT64_MIN)
             self._risen.append(ids)
         self.bounds[ids] = moved = _as_int64(list(bounds.values()))
         if self._moved is not None:
@@ -158,12 +157,6 @@ def _bounds_of(bounds: np.ndarray, ids: np.ndarray) -> np.ndarray:
     found = np.full(len(ids), INT64_MIN)
     found[known] = bounds[ids[known]]
     return found
-
-
-def _with_room(bounds: np.ndarray, room: int) -> np.ndarray:
-    out = np.full(room, INT64_MIN)
-    out[: len(bounds)] = bounds
-    return out
 
 
 def _as_int64(bounds: list[Bound]) -> np.ndarray:

@@ -20,6 +20,7 @@ import numpy as np
 
 from oop.operators.groups import Store
 from oop.operators.keys import KeyTable
+from oop.operators.room import with_room
 
 _SPARE = 1_024  # notes of groups that have left may always be kept, and as many as there are others
 _NOTE, _HEAP = 40, 200  # about the bytes of a number in a heap, and of a heap
@@ -66,10 +67,9 @@ class GroupSlices:
         if len(groups) > 1:
             groups = np.unique(groups)  # one may be there in several slots, or with several values of other keys
         end = self._notes + len(groups)
-        if end > len(self._slices):
-            self._slices, self._before = _with_room(self._slices, 2 * end), _with_room(self._before, 2 * end)
-        if len(groups) and groups[-1] >= len(self._newest):
-            self._newest = _with_room(self._newest, 2 * (int(groups[-1]) + 1))
+        self._slices, self._before = with_room(self._slices, end, -1), with_room(self._before, end, -1)
+        if len(groups):
+            self._newest = with_room(self._newest, int(groups[-1]) + 1, -1)
         self._slices[self._notes : end] = number
         self._before[self._notes : end] = self._newest[groups]
         self._newest[groups] = np.arange(self._notes, end)
@@ -101,9 +101,3 @@ class GroupSlices:
         if group < len(self._newest):
             self._newest[group] = -1
         return heap
-
-
-def _with_room(numbers: np.ndarray, room: int) -> np.ndarray:
-    out = np.full(room, -1, np.int64)
-    out[: len(numbers)] = numbers
-    return out

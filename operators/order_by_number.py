@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from oop.operators.order import Order
-from oop.operators.order_progress import ByGroup, with_room
+from oop.operators.order_progress import ByGroup
 from oop.operators.partition_rows import places_of
+from oop.operators.room import with_room
 
 
 class ByNumber(ByGroup):

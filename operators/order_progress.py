@@ -17,6 +17,7 @@ from oop.kernels.reference_late import least_of
 from oop.operators.base import Part
 from oop.operators.order import Order
 from oop.operators.order_groups import OrderGroups
+from oop.operators.room import with_room
 from oop.punctuation import GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise
 
@@ -105,19 +106,6 @@ class ByGroup(OrderProgress):
         else:
             self.groups.load(part.columns[:-1], part.num_rows)
             self._restore(part.columns[-1])
-
-
-def with_room(array: np.ndarray, groups: int, fill: float) -> np.ndarray:
-    """The array, with room for so many groups and as many again where it had to grow: a new group seldom copies all.
-
-    >>> len(with_room(np.zeros(4), 3, 0)), len(with_room(np.zeros(4), 5, 0))
-    (4, 10)
-    """
-    if groups <= len(array):
-        return array
-    longer = np.full(2 * groups, fill, array.dtype)
-    longer[: len(array)] = array
-    return longer
 
 
 def _distinct(ids: list[np.ndarray], count: int) -> np.ndarray:

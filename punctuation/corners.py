@@ -69,6 +69,15 @@ class Corners:
         """Is there a corner with several attributes?"""
         return bool(self.stairs) or bool(self.wide)
 
+    def attributes(self) -> set[str]:
+        """Those that have bounds, without a look at every step of a staircase.
+
+        >>> corners = Corners()
+        >>> corners.add({"ts": 9, "ts_right": 2}), sorted(corners.attributes())
+        (True, ['ts', 'ts_right'])
+        """
+        return set(self.linear).union(*self.stairs, *self.wide)
+
     def add(self, corner: Corner) -> bool:
         if len(corner) == 1 and not self.joint and not self.ended:  # the path of linear promises
             ((attribute, bound),) = corner.items()

@@ -312,8 +312,7 @@ class Promised:
     def _times(self) -> Iterator[str]:
         """The attributes with bounds."""
         for corners in (self.all, *(c for g in self.by.values() for _, c in g.items())):
-            for corner in corners:
-                yield from corner
+            yield from corners.attributes()
 
     def promises(self) -> Iterator[Punctuation]:
         """The strongest promises; advancing an empty frontier by them gives this one again.

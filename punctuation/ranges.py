@@ -144,7 +144,7 @@ def given(corners: Corners, where: Mapping[str, Value]) -> Corners:
     >>> corners.add({"k": 20, "ts": 5}), given(corners, {"k": 15}), given(corners, {"k": 20})
     (True, Corners({'ts': 5}), Corners())
     """
-    if not where or corners.ended or not any(a in where for corner in corners for a in corner):
+    if not where or corners.attributes().isdisjoint(where):
         return corners
     out = Corners()
     for corner in corners:
