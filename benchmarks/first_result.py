@@ -8,7 +8,8 @@ from typing import Any
 
 from _harness import at_most, limited, options, repeated, report
 
-from oop import demo, packets
+from oop import packets
+from oop.cli import demo
 
 LIMIT = at_most(1)
 ROWS = 4_000_000  # the demo's own

@@ -1,7 +1,7 @@
 """The value at the least or the greatest of something else, in NumPy: first and last by time.
 
 A group has a row of three words: what it holds (nothing, a null, a value), by what, and the value. Both are int64:
-`oop.operators.words` turns other numbers into integers of the same order.
+`oop.operators.core.words` turns other numbers into integers of the same order.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@
 from typing import TYPE_CHECKING, Any
 
 from oop.engines.blame import Blame
-from oop.engines.embedded import Embedded, Run
-from oop.engines.health import BoxHealth, Health, Pace, Silence
+from oop.engines.embedded.engine import Embedded, Run
+from oop.engines.embedded.health import BoxHealth, Health, Pace, Silence
+from oop.engines.embedded.schedulers import MinCost, RoundRobin
 from oop.engines.late import Late
-from oop.engines.schedulers import MinCost, RoundRobin
 from oop.engines.spark.engine import Spark
 from oop.errors import (
     LateRow,
@@ -32,12 +32,13 @@ from oop.errors import (
     UnknownSource,
     WrongArgument,
 )
-from oop.operators.aggregates import aside, count, late, max, mean, min, seen, sum, var
-from oop.operators.expressions import Expr, col, greatest, if_else, least, lit
-from oop.operators.flush import Flush, lazy_flush, slow_flush
-from oop.operators.order import Order
-from oop.operators.user_aggregate import aggregate
-from oop.operators.value_aggregates import collect, count_distinct, first, last, median, quantile, top
+from oop.io.ring import Ring, RingCounts
+from oop.operators.aggregate.flush import Flush, lazy_flush, slow_flush
+from oop.operators.assume.order import Order
+from oop.operators.expressions.expr import Expr, col, greatest, if_else, least, lit
+from oop.operators.functions.aggregates import aside, count, late, max, mean, min, seen, sum, var
+from oop.operators.functions.user_aggregate import aggregate
+from oop.operators.functions.value_aggregates import collect, count_distinct, first, last, median, quantile, top
 from oop.punctuation import (
     END,
     Frontier,
@@ -51,9 +52,8 @@ from oop.punctuation import (
     slack,
     timer,
 )
-from oop.ring import Ring, RingCounts
-from oop.sources import source
-from oop.stream import Stream, set_default_engine, set_spark_engine, union
+from oop.streams.sources import source
+from oop.streams.stream import Stream, set_default_engine, set_spark_engine, union
 from oop.windows import calendar, landmark, rows, session, sliding, tumbling
 
 if TYPE_CHECKING:

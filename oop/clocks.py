@@ -8,7 +8,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
-from oop.operators.times import unit_of
+from oop.operators.core.times import unit_of
 from oop.punctuation.patterns import Bound
 
 

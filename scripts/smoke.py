@@ -10,7 +10,7 @@ import oop
 
 if not Path(oop.__file__).is_relative_to(sys.prefix):
     raise SystemExit(f"this is not the installed oop: {oop.__file__}")
-for name in ("oop.kernels", "oop.operators", "oop.punctuation", "oop.cli", "oop.demo"):
+for name in ("oop.kernels", "oop.operators", "oop.punctuation", "oop.cli", "oop.cli.demo"):
     importlib.import_module(name)
 stream = oop.source(pa.table({"ts": [3, 1, 12]}), time="ts", punctuate=oop.slack(5))
 counts = stream.window(oop.tumbling(10)).agg(n=oop.count()).run().to_table()["n"].to_pylist()

@@ -24,7 +24,7 @@ from oop.aurora.join import Join
 from oop.aurora.resample import Resample
 from oop.aurora.tumble import Tumble
 from oop.aurora.wsort import WSort
-from oop.operators.order import TUP, Order
+from oop.operators.assume.order import TUP, Order
 
 __all__ = [
     "TUP",

@@ -16,17 +16,17 @@ from oop.aurora.arguments import named_functions, wrong
 from oop.aurora.assuming import Assume
 from oop.aurora.windows import ArrivalWindow, OpenedWindow
 from oop.errors import NeverEmits, OopError
-from oop.operators.aggregates import Aggregate as Function
-from oop.operators.aggregates import count
-from oop.operators.arrival import timeout_in
-from oop.operators.expressions import Expr, col
-from oop.operators.order import TUP, Order
-from oop.operators.timed_aggregate import EARLY
-from oop.operators.times import duration_in
-from oop.plan import could_promise, frontiers
+from oop.operators.assume.order import TUP, Order
+from oop.operators.aurora.timed_aggregate import EARLY
+from oop.operators.core.arrival import timeout_in
+from oop.operators.core.times import duration_in
+from oop.operators.expressions.expr import Expr, col
+from oop.operators.functions.aggregates import Aggregate as Function
+from oop.operators.functions.aggregates import count
+from oop.plan.graph import could_promise, frontiers
 from oop.punctuation.durations import Duration
 from oop.site import user_line
-from oop.stream import Stream
+from oop.streams.stream import Stream
 from oop.windows import Window
 from oop.windows.window import duration
 

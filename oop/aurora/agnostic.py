@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from oop.aurora.arguments import check_stream, wrong
-from oop.operators.expressions import Expr
-from oop.stream import Stream, union
+from oop.operators.expressions.expr import Expr
+from oop.streams.stream import Stream, union
 
 
 class Filter:

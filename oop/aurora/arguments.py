@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from oop.errors import WrongArgument
-from oop.operators.aggregates import Aggregate as Function
+from oop.operators.functions.aggregates import Aggregate as Function
 from oop.site import user_line
-from oop.stream import Stream
+from oop.streams.stream import Stream
 
 
 def named_functions(F: Any) -> dict[str, Function]:

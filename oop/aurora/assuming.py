@@ -7,14 +7,14 @@ from typing import Any
 
 from oop.aurora.arguments import check_stream, no_order, wrong
 from oop.errors import OopError, UnknownColumn
-from oop.operators import assume
-from oop.operators.group_values import of_group
-from oop.operators.order import TUP, Order
-from oop.operators.times import duration_in
+from oop.operators.assume import assume
+from oop.operators.assume.order import TUP, Order
+from oop.operators.core.group_values import of_group
+from oop.operators.core.times import duration_in
 from oop.punctuation.durations import Duration
 from oop.punctuation.named_groups import named_groups
 from oop.site import user_line
-from oop.stream import Stream
+from oop.streams.stream import Stream
 
 
 class Assume:

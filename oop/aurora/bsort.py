@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from oop.aurora.arguments import check_stream, no_order
-from oop.operators.order import TUP, Order
-from oop.stream import Stream
+from oop.operators.assume.order import TUP, Order
+from oop.streams.stream import Stream
 
 
 class BSort:

@@ -9,9 +9,9 @@ from operator import and_
 import pyarrow as pa
 
 from oop.errors import OopError
-from oop.operators.expressions import Call, Col, Expr
-from oop.operators.join import called_right
-from oop.operators.join_keys import common_type
+from oop.operators.expressions.expr import Call, Col, Expr
+from oop.operators.join.join import called_right
+from oop.operators.join.keys import common_type
 
 Pairs = list[tuple[str, str]]
 """Columns of the left and of the right that must be equal."""
@@ -20,7 +20,7 @@ Pairs = list[tuple[str, str]]
 def equalities(predicate: Expr | None, left: pa.Schema, right: pa.Schema) -> tuple[Pairs, Expr | None]:
     """The pairs of columns, left and right, that the predicate asks to be equal, and what else it asks.
 
-    >>> from oop.operators.expressions import col
+    >>> from oop.operators.expressions.expr import col
     >>> both = pa.schema({"k": pa.int64(), "x": pa.int64()})
     >>> equalities((col("k_right") == col("k")) & (col("x") > col("x_right")), both, both)
     ([('k', 'k')], x > x_right)

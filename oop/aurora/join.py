@@ -19,16 +19,16 @@ from oop.aurora.assuming import Assume
 from oop.aurora.equalities import equalities
 from oop.aurora.join_groups import alike, check_freed, narrowed
 from oop.errors import OopError
-from oop.joining import read_table
-from oop.operators.expressions import Expr, col
-from oop.operators.join import called_right
-from oop.operators.order import Order
-from oop.operators.times import duration_in
+from oop.operators.assume.order import Order
+from oop.operators.core.times import duration_in
+from oop.operators.expressions.expr import Expr, col
+from oop.operators.join.join import called_right
 from oop.punctuation import at_end
 from oop.punctuation.durations import Duration
 from oop.site import user_line
-from oop.sources import source
-from oop.stream import Stream
+from oop.streams.joining import read_table
+from oop.streams.sources import source
+from oop.streams.stream import Stream
 
 
 class Join:

@@ -19,12 +19,12 @@ import pyarrow as pa
 from oop.aurora.assuming import Assume
 from oop.aurora.equalities import Pairs, terms
 from oop.errors import SchemaMismatch
-from oop.operators.expressions import Call, Expr
-from oop.operators.group_values import of_value
-from oop.operators.order import TUP, Order
-from oop.plan import could_promise, frontiers
+from oop.operators.assume.order import TUP, Order
+from oop.operators.core.group_values import of_value
+from oop.operators.expressions.expr import Call, Expr
+from oop.plan.graph import could_promise, frontiers
 from oop.punctuation.patterns import Value
-from oop.stream import Stream
+from oop.streams.stream import Stream
 
 
 def narrowed(
@@ -87,7 +87,7 @@ def _is_promised(stream: Stream, on: str) -> bool:
 def listed(term: Expr) -> tuple[Value, ...] | None:
     """The values that the one column of a term may have; None if it does not list them.
 
-    >>> from oop.operators.expressions import col
+    >>> from oop.operators.expressions.expr import col
     >>> listed(col("Sid").isin(["a", "b"])), listed((col("Sid") == "a") | (col("Sid") == "c")), listed(col("Sid") > "a")
     (('a', 'b'), ('a', 'c'), None)
     """

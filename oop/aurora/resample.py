@@ -7,10 +7,10 @@ from typing import Any
 
 from oop.aurora.arguments import named_functions
 from oop.aurora.assuming import Assume
-from oop.operators.aggregates import Aggregate as Function
-from oop.operators.order import Order
+from oop.operators.assume.order import Order
+from oop.operators.functions.aggregates import Aggregate as Function
 from oop.punctuation.durations import Duration
-from oop.stream import Stream
+from oop.streams.stream import Stream
 
 
 class Resample:

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable, Mapping
 from oop.aurora.agnostic import Filter, Union
 from oop.aurora.arguments import check_stream, named_functions, wrong
 from oop.errors import OopError, SchemaMismatch, UnknownColumn
-from oop.operators import tumble
-from oop.operators.aggregates import ACCOUNTS
-from oop.operators.aggregates import Aggregate as Function
-from oop.operators.arrival import timeout_in
-from oop.operators.emit import ON_CHANGE, ON_CLOSE
-from oop.operators.expressions import Expr
-from oop.operators.order import named_columns
+from oop.operators.aggregate.emit import ON_CHANGE, ON_CLOSE
+from oop.operators.assume.order import named_columns
+from oop.operators.aurora import tumble
+from oop.operators.core.arrival import timeout_in
+from oop.operators.expressions.expr import Expr
+from oop.operators.functions.aggregates import ACCOUNTS
+from oop.operators.functions.aggregates import Aggregate as Function
 from oop.punctuation.durations import Duration
 from oop.site import user_line
-from oop.stream import Stream
+from oop.streams.stream import Stream
 
 Sort = Callable[[Stream], Stream]
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, TimeError
-from oop.operators.arrival import ARRIVAL
-from oop.operators.arrival_aggregate import ArrivalAggregate
-from oop.operators.bucket import Bucket
-from oop.operators.expressions import Expr
-from oop.operators.holding import Named, can_merge
-from oop.operators.opened import Opened
-from oop.operators.timed_aggregate import TimedAggregate
-from oop.operators.timed_opened import TimedOpened
-from oop.operators.times import duration_in, is_whole
+from oop.operators.aurora.arrival_aggregate import ArrivalAggregate
+from oop.operators.aurora.opened import Opened
+from oop.operators.aurora.timed_aggregate import TimedAggregate
+from oop.operators.aurora.timed_opened import TimedOpened
+from oop.operators.core.arrival import ARRIVAL
+from oop.operators.core.times import duration_in, is_whole
+from oop.operators.expressions.expr import Expr
+from oop.operators.groups.holding import Named, can_merge
+from oop.operators.windows.bucket import Bucket
 from oop.punctuation.durations import Duration, show
 from oop.punctuation.patterns import Bound
 from oop.site import user_line
@@ -25,7 +25,7 @@ from oop.windows import TimeWindow, Window
 from oop.windows.window import edge_type
 
 if TYPE_CHECKING:
-    from oop.stream import Stream
+    from oop.streams.stream import Stream
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from oop.aurora.arguments import check_stream, wrong
-from oop.operators.arrival import timeout_in
+from oop.operators.core.arrival import timeout_in
 from oop.punctuation.durations import Duration
-from oop.stream import Stream
+from oop.streams.stream import Stream
 
 
 class WSort:

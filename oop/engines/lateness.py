@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import WrongArgument
-from oop.operators.input import InputOperator
-from oop.operators.late_buckets import Buckets, count_buckets, edges, octaves
-from oop.operators.ledger import AT_LEAST, AT_MOST, TIME, Ledger
-from oop.operators.times import is_whole, show_duration, unit_of
+from oop.operators.core.times import is_whole, show_duration, unit_of
+from oop.operators.source.input import InputOperator
+from oop.operators.source.lateness import Buckets, count_buckets, edges, octaves
+from oop.operators.source.ledger import AT_LEAST, AT_MOST, TIME, Ledger
 from oop.punctuation.patterns import Bound
 from oop.punctuation.policies import Policy, Slack, SlackRows
 from oop.punctuation.progress_groups import Grouped

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oop.engines.boxes import Box
-from oop.operators.qos import MonitorOperator, least_in
+from oop.engines.embedded.boxes import Box
+from oop.operators.passing.qos import MonitorOperator, least_in
 
 
 @dataclass(frozen=True)

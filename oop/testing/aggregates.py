@@ -8,7 +8,7 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from oop.operators.user_aggregate import UserFunctions
+from oop.operators.functions.user_aggregate import UserFunctions
 
 _ROWS = 40
 _TRIALS = 60

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.operators.times import physical
+from oop.operators.core.times import physical
 from oop.punctuation.patterns import Bound
 
 

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from oop.operators.base import Element
-from oop.operators.group_values import of_column
-from oop.operators.input import normalise
+from oop.operators.core.base import Element
+from oop.operators.core.group_values import of_column
+from oop.operators.source.input import normalise
 from oop.punctuation import Punctuation
 
 

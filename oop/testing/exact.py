@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from oop.low_water import punctuate_exactly
-from oop.operators.base import Element
+from oop.io.low_water import punctuate_exactly
+from oop.operators.core.base import Element
 from oop.punctuation import policies
 from oop.punctuation.named_groups import By
 

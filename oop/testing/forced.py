@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from oop.operators.aggregate import Aggregate
-from oop.plan import make_node
-from oop.stream import Stream
+from oop.operators.aggregate.aggregate import Aggregate
+from oop.plan.graph import make_node
+from oop.streams.stream import Stream
 
 
 def forced(stream: Stream, how: str) -> Stream:

@@ -9,22 +9,22 @@ from typing import Any
 import pyarrow as pa
 
 from oop.clocks import Clock
-from oop.engines.boxes import Box
-from oop.engines.embedded import Embedded, Run
+from oop.engines.embedded.boxes import Box
+from oop.engines.embedded.engine import Embedded, Run
+from oop.engines.embedded.sharded import Sharded, ledgers_of
 from oop.engines.late import Late
-from oop.engines.sharded import Sharded, ledgers_of
 from oop.kernels import views
-from oop.operators.base import Element, Part, ShowsOpen, Stateful
-from oop.operators.breaches import broken_promises
-from oop.operators.coverage import matching
-from oop.operators.describe import Describe
-from oop.operators.input import Input, InputOperator, normalise
-from oop.operators.numbers import SEQ, promised
-from oop.plan import check_emits, frontiers
-from oop.preaggregating import preaggregated
+from oop.operators.core.base import Element, Part, ShowsOpen, Stateful
+from oop.operators.core.breaches import broken_promises
+from oop.operators.core.coverage import matching
+from oop.operators.passing.describe import Describe
+from oop.operators.source.input import Input, InputOperator, normalise
+from oop.operators.source.numbers import SEQ, promised
+from oop.plan.graph import check_emits, frontiers
+from oop.plan.preaggregating import preaggregated
 from oop.punctuation import END, Frontier, Policy, Punctuation, punctuated
-from oop.sources import source
-from oop.stream import Stream
+from oop.streams.sources import source
+from oop.streams.stream import Stream
 
 Snapshot = list[dict[str, pa.RecordBatch]]
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.operators.base import Element
-from oop.operators.coverage import covered
-from oop.operators.input import normalise
+from oop.operators.core.base import Element
+from oop.operators.core.coverage import covered
+from oop.operators.source.input import normalise
 from oop.punctuation import END, Frontier, Policy, Punctuation
 from oop.punctuation.policies import Punctuated
-from oop.stream import Stream
+from oop.streams.stream import Stream
 from oop.testing.disorder import disorder, resplit
 from oop.testing.harness import Harness
 

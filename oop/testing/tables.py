@@ -25,12 +25,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.operators.base import Element
+from oop.operators.core.base import Element
 from oop.punctuation import END, Punctuation, punctuated
 from oop.punctuation.patterns import Below, Equal, In, NotIn, Pattern, Range
 from oop.punctuation.promise import from_patterns
-from oop.sources import source
-from oop.stream import Stream
+from oop.streams.sources import source
+from oop.streams.stream import Stream
 
 _PATTERN = re.compile(r"\s*(\w+)\s*(<|>=|=|not in|in)\s*(\{[^}]*\}|\[[^)]*\)|'[^']*'|[^,]+)\s*(?:,|$)")
 

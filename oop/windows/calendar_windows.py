@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, WrongArgument
-from oop.operators.calendar import UNITS, Calendar
-from oop.operators.holding import Named
-from oop.operators.kinds import UTC
-from oop.operators.zones import zone_of
+from oop.operators.expressions.kinds import UTC
+from oop.operators.groups.holding import Named
+from oop.operators.windows.calendar import UNITS, Calendar
+from oop.operators.windows.zones import zone_of
 from oop.site import user_line
 from oop.windows.window import Window, aggregate
 
 if TYPE_CHECKING:
-    from oop.stream import Stream
+    from oop.streams.stream import Stream
 
 
 @dataclass(frozen=True)

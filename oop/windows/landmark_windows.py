@@ -12,17 +12,17 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, WrongArgument
-from oop.operators.bucket import Bucket
-from oop.operators.holding import Named
-from oop.operators.landmark import Landmark, LandmarkAggregate
-from oop.operators.times import duration_in, is_whole, physical, unit_of
-from oop.operators.zones import zone_of
+from oop.operators.aggregate.landmark import Landmark, LandmarkAggregate
+from oop.operators.core.times import duration_in, is_whole, physical, unit_of
+from oop.operators.groups.holding import Named
+from oop.operators.windows.bucket import Bucket
+from oop.operators.windows.zones import zone_of
 from oop.punctuation.durations import Duration, show
 from oop.site import user_line
 from oop.windows.window import Window, duration, edge_type
 
 if TYPE_CHECKING:
-    from oop.stream import Stream
+    from oop.streams.stream import Stream
 
 
 Instant = int | float | str | date | datetime

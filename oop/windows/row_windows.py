@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 
 from oop.errors import UnknownColumn, WrongArgument
-from oop.numbering import numbered
-from oop.operators.aggregate import Aggregate
-from oop.operators.bucket import Bucket, Grid
-from oop.operators.holding import Named
-from oop.operators.numbers import SEQ
-from oop.operators.partition_rows import PartitionRows
+from oop.operators.aggregate.aggregate import Aggregate
+from oop.operators.aggregate.partition_rows import PartitionRows
+from oop.operators.groups.holding import Named
+from oop.operators.source.numbers import SEQ
+from oop.operators.windows.bucket import Bucket, Grid
+from oop.plan.numbering import numbered
 from oop.site import user_line
 from oop.windows.window import Window
 
 if TYPE_CHECKING:
-    from oop.stream import Stream
+    from oop.streams.stream import Stream
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from oop.errors import OopError
-from oop.operators.holding import Named
-from oop.operators.input import Input
-from oop.operators.session import Session
-from oop.operators.times import duration_in
-from oop.plan import sources
+from oop.operators.core.times import duration_in
+from oop.operators.groups.holding import Named
+from oop.operators.session.session import Session
+from oop.operators.source.input import Input
+from oop.plan.graph import sources
 from oop.punctuation.durations import Duration, show
 from oop.punctuation.patterns import Bound
 from oop.site import user_line
 from oop.windows.window import Window, duration, edge_type
 
 if TYPE_CHECKING:
-    from oop.stream import Stream
+    from oop.streams.stream import Stream
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, ClassVar
 import pyarrow as pa
 
 from oop.kernels.checks import float_time_limit, int_time_limits
-from oop.operators.bucket import Grid
-from oop.operators.holding import Named
-from oop.operators.times import duration_in, is_whole
+from oop.operators.core.times import duration_in, is_whole
+from oop.operators.groups.holding import Named
+from oop.operators.windows.bucket import Grid
 from oop.punctuation.durations import Duration, show
 from oop.windows.window import Window, aggregate, duration
 
 if TYPE_CHECKING:
-    from oop.stream import Stream
+    from oop.streams.stream import Stream
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.aggregate import Aggregate
-from oop.operators.bucket import Bucket
-from oop.operators.holding import Named
-from oop.operators.wids import Windows
+from oop.operators.aggregate.aggregate import Aggregate
+from oop.operators.groups.holding import Named
+from oop.operators.windows.bucket import Bucket
+from oop.operators.windows.windows import Windows
 from oop.punctuation.durations import Duration, no_duration
 from oop.site import user_line
 
 if TYPE_CHECKING:
-    from oop.stream import Stream
+    from oop.streams.stream import Stream
 
 
 class Window(ABC):

@@ -12,8 +12,8 @@ import oop
 from oop import testing
 from oop.engines.lateness import Histogram, Need, NeededSlack
 from oop.engines.metrics import Metrics
-from oop.operators.fluent import Fluent
-from oop.windowed import Grouped, Windowed
+from oop.operators.expressions.fluent import Fluent
+from oop.streams.windowed import Grouped, Windowed
 
 RETURNED = [Windowed, Grouped, NeededSlack, Need, Histogram, Metrics, Fluent]
 """Classes that users do not name, but are given."""

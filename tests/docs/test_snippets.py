@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import pytest
 
-from oop import demo
-from oop.cli import main
+from oop.cli import demo
+from oop.cli.command import main
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", *(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]

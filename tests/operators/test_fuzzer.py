@@ -9,7 +9,11 @@ import pytest
 
 import oop
 from oop.errors import PunctuationViolated
-from oop.operators import aggregate, bucket, filter, group_by, groups, guard, panes, union
+from oop.operators.aggregate import aggregate, group_by, panes
+from oop.operators.groups import store as groups
+from oop.operators.passing import filter, union
+from oop.operators.source import guard
+from oop.operators.windows import bucket
 from oop.punctuation import Frontier
 from oop.testing import check_operator
 from tests.operators import fuzz

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 import pytest
 
 import oop
-from oop.operators import groups
+from oop.operators.groups import store as groups
 from oop.testing import check_operator
 from tests.operators import fuzz
 from tests.operators.fuzz import CASES, TIMES, TOGETHER

@@ -11,8 +11,8 @@ import pytest
 
 import oop
 from oop.engines.blame import Holder
-from oop.engines.tracing import _bound, _known, _only
-from oop.operators.base import Element, Holds
+from oop.engines.embedded.tracing import _bound, _known, _only
+from oop.operators.core.base import Element, Holds
 from oop.testing import Harness, ManualClock
 from tests.operators import fuzz
 from tests.operators.fuzz import CASES, TIMES

@@ -12,7 +12,7 @@ import pytest
 
 import oop
 from oop.kernels.dispatch import NAMES
-from oop.operators.bucket import WID_START
+from oop.operators.windows.bucket import WID_START
 from oop.testing import Harness
 from tests.operators import fuzz
 from tests.operators.test_laws import each

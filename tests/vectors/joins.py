@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 import oop
-from oop.operators.join_operator import JoinOperator
+from oop.operators.join.operator import JoinOperator
 from oop.testing import Harness
 
 Case = dict[str, Any]

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 import oop
 from oop.kernels.dispatch import kernels
-from oop.operators.union import Union
+from oop.operators.passing.union import Union
 from oop.testing import Harness
 from tests.vectors.aurora import run_split_merge, run_tumble_on_change, slack_agg
 from tests.vectors.clocks import CaseClock, first_time, is_clocked, own_promises, policy_of, run_slack_punct

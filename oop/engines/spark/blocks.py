@@ -14,12 +14,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.files import PARQUET_ENDINGS, ending
-from oop.fitting import fit
-from oop.ipc_files import Element, element_at, ipc_rows, opened_ipc
+from oop.io.files import PARQUET_ENDINGS, ending
+from oop.io.fitting import fit
+from oop.io.ipc import Element, element_at, ipc_rows, opened_ipc
+from oop.io.sound import Sound, reading
 from oop.kernels import views
 from oop.punctuation import Punctuation
-from oop.sound import Sound, reading
 
 
 @dataclass(frozen=True)

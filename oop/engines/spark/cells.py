@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from oop.io.sound import Sound, reading
 from oop.punctuation import Punctuation
 from oop.punctuation.encoding import dumps, loads
-from oop.sound import Sound, reading
 
 ROWS, PROMISES, METRIC, TICK = range(4)
 """A batch; a list of promises; a count for the query's progress; the time on the driver's clock."""

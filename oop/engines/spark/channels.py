@@ -22,13 +22,13 @@ from oop.engines.spark.passage import Passage
 from oop.engines.spark.runner import main_bound, trains
 from oop.engines.spark.scout import dump, restore
 from oop.engines.spark.stages import Stages
+from oop.io.sound import reading
 from oop.kernels import dictionaries, views
-from oop.operators.base import Element, Part, read_text, text_part
-from oop.operators.input import Input, InputOperator
-from oop.operators.ledger import Ledger
+from oop.operators.core.base import Element, Part, read_text, text_part
+from oop.operators.source.input import Input, InputOperator
+from oop.operators.source.ledger import Ledger
 from oop.punctuation import END, Frontier, Punctuation
 from oop.punctuation.encoding import dumps, loads
-from oop.sound import reading
 
 WHOLE = "null"
 """The channel of a source that has just one; with a channel column, that of rows without a value."""

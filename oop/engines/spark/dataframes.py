@@ -40,12 +40,12 @@ from oop.engines.spark.spool import Spool
 from oop.engines.spark.stages import Stages, without_data
 from oop.engines.spark.types import as_spark, can_finish, spark_schema
 from oop.errors import OopError
-from oop.files import IPC_ENDINGS, PARQUET_ENDINGS, ending
-from oop.operators.input import Input
-from oop.plan import Node, check_emits, walk
-from oop.plan import sources as sources_of
+from oop.io.files import IPC_ENDINGS, PARQUET_ENDINGS, ending
+from oop.io.sound import reading
+from oop.operators.source.input import Input
+from oop.plan.graph import Node, check_emits, walk
+from oop.plan.graph import sources as sources_of
 from oop.punctuation.policies import Arrival
-from oop.sound import reading
 
 
 class Built:

@@ -12,9 +12,9 @@ from typing import Any
 from oop.clocks import Clock, WallClock
 from oop.engines.spark.session import absolute, check_classic, check_installed, local_session, restore, set_up
 from oop.errors import OopError
-from oop.plan import Node
-from oop.plan import sources as sources_of
-from oop.preaggregating import notes
+from oop.plan.graph import Node
+from oop.plan.graph import sources as sources_of
+from oop.plan.preaggregating import notes
 
 _BUILDING = threading.RLock()  # settings and the data source's name are the session's: one plan at a time
 _TRIGGERS = ("availableNow", "once", "processingTime")

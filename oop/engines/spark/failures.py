@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from oop import errors
 from oop.errors import OopError
-from oop.plan import Node
+from oop.plan.graph import Node
 
 _OURS = re.compile(
     r"oop\.errors\.(?P<kind>\w+): (?P<what>[^\n]*?)(?: \(at (?P<at>[^\n]*?)\))?(?:\nHint: (?P<hint>[^\n]*))?(?:\n|$)"

@@ -14,9 +14,9 @@ from oop.engines.spark.cells import DDL, ROWS, TICK, Cell, batches, encode
 from oop.engines.spark.channels import by_channel
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.stages import Stages
-from oop.inputs import Input as Data
-from oop.operators.input import Input
-from oop.plan import Node
+from oop.io.inputs import Input as Data
+from oop.operators.source.input import Input
+from oop.plan.graph import Node
 from oop.punctuation.encoding import dumps
 from oop.punctuation.patterns import Bound
 from oop.punctuation.policies import Timer

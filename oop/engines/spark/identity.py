@@ -10,7 +10,7 @@ from typing import Any
 
 from oop.engines.spark.stages import Stages
 from oop.errors import OopError
-from oop.operators.input import Input
+from oop.operators.source.input import Input
 
 FORMAT = 3
 """Of offsets, cells and state; it changes when they do."""

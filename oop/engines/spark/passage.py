@@ -11,12 +11,12 @@ from oop.engines.spark.cells import METRIC, PROMISES, ROWS, Cell, encode, encode
 from oop.engines.spark.failures import located
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.stages import Stages
-from oop.operators.exchange import part_batches
-from oop.operators.flush import Flush
-from oop.operators.marks import route_of, without_route
-from oop.operators.reducing import Reducing
-from oop.operators.train import concat
-from oop.plan import Node
+from oop.operators.aggregate.flush import Flush
+from oop.operators.aggregate.reducing import Reducing
+from oop.operators.core.exchange import part_batches
+from oop.operators.core.marks import route_of, without_route
+from oop.operators.core.train import concat
+from oop.plan.graph import Node
 from oop.punctuation import Punctuation
 
 _ENOUGH_ROWS = 262_144  # rows or partials, to be parted together

@@ -26,8 +26,8 @@ from oop.engines.spark.scout import Scout, restore
 from oop.engines.spark.spool import Spooled
 from oop.engines.spark.stages import Stages
 from oop.errors import SourceError
-from oop.operators.base import Element
-from oop.operators.input import Input, InputOperator
+from oop.operators.core.base import Element
+from oop.operators.source.input import Input, InputOperator
 from oop.punctuation import END, Punctuation
 
 _TRAIN_ROWS = 65_536

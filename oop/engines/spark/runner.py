@@ -28,10 +28,10 @@ from oop.engines.spark.failures import located
 from oop.engines.spark.late_files import write_late
 from oop.engines.spark.passage import Passage
 from oop.engines.spark.stages import Stages
-from oop.operators.base import Element, Part, TakesTrains, read_text, text_part
-from oop.operators.ledger import Ledger, SetsAside
-from oop.operators.numbers import SEQ
-from oop.operators.train import concat
+from oop.operators.core.base import Element, Part, TakesTrains, read_text, text_part
+from oop.operators.core.train import concat
+from oop.operators.source.ledger import Ledger, SetsAside
+from oop.operators.source.numbers import SEQ
 from oop.punctuation import Frontier, Punctuation
 
 _TRAIN_ROWS = 65_536  # cells with fewer rows are coupled

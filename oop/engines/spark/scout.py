@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from oop.engines.spark.blocks import Block, read_block
 from oop.engines.spark.stages import Stages, policy_columns
-from oop.operators.base import FRONTIERS, Element
-from oop.operators.input import Input, InputOperator
-from oop.operators.ledger import Ledger
+from oop.operators.core.base import FRONTIERS, Element
+from oop.operators.source.input import Input, InputOperator
+from oop.operators.source.ledger import Ledger
 from oop.punctuation import Frontier
 from oop.punctuation.encoding import dumps, loads
 from oop.punctuation.progress import Linear

@@ -21,9 +21,9 @@ import pyarrow as pa
 
 from oop.engines.spark.blocks import Listing
 from oop.errors import OopError, SourceError
-from oop.fitting import fit, text_types
-from oop.inputs import Input
-from oop.ipc_files import PROMISE_KEY, Element, ipc_rows
+from oop.io.fitting import fit, text_types
+from oop.io.inputs import Input
+from oop.io.ipc import PROMISE_KEY, Element, ipc_rows
 from oop.punctuation import Punctuation
 from oop.punctuation.encoding import dumps, loads
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.inputs import Input as Data
-from oop.operators.base import Columns, Narrowing
-from oop.operators.input import Input
-from oop.plan import Edge, Node, consumers, interests, needed_columns, walk
+from oop.io.inputs import Input as Data
+from oop.operators.core.base import Columns, Narrowing
+from oop.operators.source.input import Input
+from oop.plan.graph import Edge, Node, consumers, interests, needed_columns, walk
 from oop.punctuation import Frontier, Interest
 from oop.punctuation.policies import Punctuated
 

@@ -14,7 +14,7 @@ from oop.engines.spark.failures import ours
 from oop.engines.spark.query import Query
 from oop.engines.spark.session import absolute
 from oop.errors import OopError
-from oop.files import IPC_ENDINGS
+from oop.io.files import IPC_ENDINGS
 
 _FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".orc": "orc"}
 

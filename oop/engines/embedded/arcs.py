@@ -1,0 +1,144 @@
+"""Arcs: the queues between boxes (Aurora's word for an edge of the network), in which small batches become trains.
+
+On their way to other threads rows may overtake promises; promises never overtake rows.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, TypeGuard
+
+import pyarrow as pa
+
+from oop.operators.core.base import BATCH_ROWS, Element
+from oop.operators.core.marks import route_of, without_route
+from oop.operators.core.train import concat
+from oop.punctuation import GroupPromises, Punctuation
+from oop.punctuation.group_promises import Promise
+
+if TYPE_CHECKING:
+    from oop.engines.embedded.boxes import Box
+
+TRAIN_ROWS = 8_192  # batches smaller than this are coupled before a box takes them
+OVERTAKING_ROWS = 65_536  # rows that cross to other threads from behind a promise, at most
+
+
+class Arc:
+    """A queue from a box to one port of another, or to whoever reads the result (``target`` None). What is coupled in
+    it has at most ``batch_rows``."""
+
+    def __init__(self, target: Box | None, port: int, route: int | None, batch_rows: int = BATCH_ROWS) -> None:
+        self.batch_rows = batch_rows
+        self.target = target
+        self.port = port
+        self.route = route
+        self.queue: deque[Element | GroupPromises] = deque()
+        self.queued_rows = 0
+        self.peak_rows = 0
+        self.rows = 0
+        self.promises = 0
+        self.queued_promises = 0
+
+    def put(self, element: Element | GroupPromises) -> None:
+        if isinstance(element, pa.RecordBatch):
+            if self.route is not None:
+                if route_of(element) != self.route:
+                    return
+                element = without_route(element)
+            self.rows += element.num_rows
+            self.queued_rows += element.num_rows
+            self.peak_rows = max(self.peak_rows, self.queued_rows)
+        else:
+            self.promises += count_promises(element)
+            self.queued_promises += 1
+        self.queue.append(element)
+
+    def take_promises(self) -> list[Promise]:
+        """The promises about groups that are next, if they are: those of all groups come in a row."""
+        found: list[Promise] = []
+        while self.queue and _is_promise(promise := self.queue[0]):
+            if isinstance(promise, Punctuation) and not promise.where:
+                break
+            found.append(promise)
+            self.queue.popleft()
+        self.queued_promises -= len(found)
+        return found
+
+    def take_whole(self) -> Element | GroupPromises:
+        """The next element, promises about many groups as they are."""
+        if isinstance(self.queue[0], GroupPromises):
+            whole: Element | GroupPromises = self.queue.popleft()
+            self.queued_promises -= 1
+            return whole
+        return self.take()
+
+    def take(self) -> Element:
+        """The next element; small batches in a row come coupled into a train, and nothing overtakes a promise."""
+        if _is_promise(promise := self.queue[0]):
+            self.queue.popleft()
+            self.queued_promises -= 1
+            if isinstance(promise, Punctuation):
+                return promise
+            first, *others = promise
+            self.queue.extendleft(reversed(others))
+            self.queued_promises += len(others)
+            return first
+        train = self.take_batches(TRAIN_ROWS)
+        whole = concat(train)
+        if whole is not None:
+            return whole
+        self.queue.extendleft(reversed(train[1:]))
+        self.queued_rows += sum(batch.num_rows for batch in train[1:])
+        return train[0]
+
+    def take_batches(self, enough: int) -> list[pa.RecordBatch]:
+        """The batches that are next, up to a promise, another mark, or so many rows."""
+        train: list[pa.RecordBatch] = []
+        rows = 0
+        while self.queue and rows < enough:
+            following = self.queue[0]
+            if not isinstance(following, pa.RecordBatch) or (train and not _couple(train[0], following)):
+                break
+            if train and rows + following.num_rows > self.batch_rows:
+                break
+            self.queue.popleft()
+            train.append(following)
+            rows += following.num_rows
+        self.queued_rows -= rows
+        return train
+
+    def take_past_promises(self, enough: int) -> tuple[list[pa.RecordBatch], list[Punctuation]]:
+        """The batches that are next, also behind linear promises, and these promises: rows may overtake them, and of
+        those about one attribute the last says all. Not many may: a promise should not wait."""
+        train: list[pa.RecordBatch] = []
+        promises: dict[str, Punctuation] = {}
+        rows = 0
+        while self.queue and rows < enough:
+            following = self.queue[0]
+            if isinstance(following, pa.RecordBatch):
+                if train and not _couple(train[0], following):
+                    break
+                train.append(following)
+                rows += following.num_rows
+            elif train and isinstance(following, Punctuation) and len(following.below) == 1 and not following.where:
+                promises.update(dict.fromkeys(following.below, following))
+                self.queued_promises -= 1
+                enough = min(enough, rows + OVERTAKING_ROWS)
+            else:
+                break
+            self.queue.popleft()
+        self.queued_rows -= rows
+        return train, list(promises.values())
+
+
+def _is_promise(element: Element | GroupPromises) -> TypeGuard[Promise]:
+    return isinstance(element, Punctuation | GroupPromises)
+
+
+def count_promises(promise: Promise) -> int:
+    return len(promise) if isinstance(promise, GroupPromises) else 1
+
+
+def _couple(a: pa.RecordBatch, b: pa.RecordBatch) -> bool:
+    """Only batches with the same marks go into one train."""
+    return bool(a.schema.equals(b.schema, check_metadata=True))

@@ -1,0 +1,287 @@
+"""Boxes: operators made ready to run (Aurora's word); the queues between them are in `arcs.py`.
+
+A box takes elements from the arcs that lead to it and puts what comes out on the arcs that lead away. Both count what
+passes: that is all the metrics there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from oop.engines.embedded.arcs import Arc, count_promises
+from oop.engines.embedded.sharded import SLICES
+from oop.errors import OopError, PunctuationViolated
+from oop.operators.core.base import BATCH_ROWS, Couples, Element, Operator, Slices, Stateful, TakesTrains
+from oop.operators.core.batches import cut
+from oop.operators.core.breaches import broken_promises
+from oop.operators.core.coverage import matching
+from oop.operators.core.marks import is_late, is_partial
+from oop.operators.source.input import InputOperator
+from oop.operators.windows.bucket import WID_START
+from oop.plan.graph import Node
+from oop.punctuation import Frontier, GroupPromises, Punctuation
+from oop.punctuation.group_promises import Promise, one_by_one
+
+CAPACITY_ROWS = 524_288  # rows that may wait in a queue, or be on their way through other threads
+
+
+class Gauge:
+    """Rows held by all boxes of a run together, now and at the peak."""
+
+    def __init__(self) -> None:
+        self.held = 0
+        self.peak = 0
+
+    def change(self, by: int) -> None:
+        self.held += by
+        self.peak = max(self.peak, self.held)
+
+
+class Notes(Protocol):
+    """Whoever is told of each promise that leaves a box; ``last`` is the last one that was new."""
+
+    last: Promise | None
+
+    def note(self, promise: Promise) -> None: ...
+
+
+class Pulse(Protocol):
+    """Whoever is told of each promise that comes to a box, or leaves it (`pulses.py`)."""
+
+    def came(self) -> None: ...
+
+    def left(self, promise: Promise) -> None: ...
+
+
+@dataclass(eq=False)
+class Box:
+    """A running operator with what it reads and feeds. ``check`` watches that it keeps its own promises.
+
+    One element may give very many: when a queue behind it is full, or a turn's worth has been put out, what is left of
+    them stays ``pending``, unmade, and the box takes nothing else before. No batch of more than ``batch_rows`` leaves.
+    """
+
+    node: Node
+    operator: Operator
+    gauge: Gauge = field(default_factory=Gauge)
+    inputs: list[Arc] = field(default_factory=list)
+    outputs: list[Arc] = field(default_factory=list)
+    check: bool = False
+    batch_rows: int = BATCH_ROWS
+    queue_rows: int | None = None
+    turn_rows: int = SLICES * BATCH_ROWS
+    rows_in: int = 0
+    rows_out: int = 0
+    batches_in: int = 0
+    batches_out: int = 0
+    promises_in: int = 0
+    promises_out: int = 0
+    seconds: float = 0.0
+    peak_buffered: int = 0
+    peak_bytes: int = 0
+    frontier: Frontier = field(default_factory=Frontier)
+    held: int = 0
+    failed: bool = False
+    stamps: Notes | None = None  # of a source: when it promised
+    pulse: Pulse | None = None  # where someone asks: when it promised, and how long promises waited
+    pending: Iterator[Element] | None = None
+    unfinished: bool = False  # its last turn ended before what it had to do
+    round: int = 0  # in which it had a turn
+
+    def __post_init__(self) -> None:
+        self._turn_ends = 0  # when so many rows have been put out
+        if isinstance(self.operator, Slices):
+            self.operator.batch_rows = self.batch_rows
+        self.stateful = self.operator if isinstance(self.operator, Stateful) else None
+        self.trains = self.operator if isinstance(self.operator, TakesTrains) else None
+        self.couples = isinstance(self.operator, Couples) and self.operator.couple()
+
+    @property
+    def has_work(self) -> bool:
+        if self.failed:
+            return False
+        for arc in self.inputs:  # here and below: these are asked many times for each batch, and a loop answers soonest
+            if arc.queue:
+                return True
+        return self.pending is not None
+
+    @property
+    def holds_promise(self) -> bool:
+        """Is there a promise to be worked off?"""
+        for arc in self.inputs:
+            if arc.queued_promises:
+                return True
+        return self.pending is not None
+
+    @property
+    def capacity(self) -> int:
+        """The rows that a queue behind it is meant for."""
+        return CAPACITY_ROWS if self.queue_rows is None else self.queue_rows
+
+    @property
+    def is_full(self) -> bool:
+        """Does a queue behind it, also that of whoever reads the result, have as much as it is meant for?"""
+        for arc in self.outputs:
+            if arc.queued_rows >= self.capacity and (arc.target is None or not arc.target.failed):
+                return True
+        return False
+
+    @property
+    def is_pushed_back(self) -> bool:
+        """A box behind it has more waiting than its queue is meant for."""
+        for arc in self.outputs:
+            if arc.queued_rows >= self.capacity and arc.target is not None and not arc.target.failed:
+                return True
+        return False
+
+    def run(self, rows: int | None) -> bool:
+        """Take up to this many rows (None: all that wait, but no more than a turn's) from the ports in turn; True if
+        there was anything."""
+        taken, worked = 0, False
+        turn = self._begin_turn()
+        rows = turn if rows is None else min(rows, turn)
+        if self.pending is not None:
+            self._go_on(self.pending)
+            worked = True
+        while self.pending is None and taken < rows:
+            ready = [arc for arc in self.inputs if arc.queue]
+            if not ready:
+                break
+            for arc in ready:
+                if self.pending is not None:
+                    break
+                promises = arc.take_promises() if self.trains is not None else []
+                if promises:
+                    self._process_promises(promises, arc.port)
+                else:
+                    element = arc.take()
+                    taken += element.num_rows if isinstance(element, pa.RecordBatch) else 0
+                    self.process(element, arc.port)
+                worked = True
+        self.unfinished = self.pending is not None or (taken >= turn and self.has_work)
+        self.measure()
+        return worked
+
+    def _begin_turn(self) -> int:
+        """The rows that it may take, and put out, before others have their turn."""
+        self._turn_ends = self.rows_out + self.turn_rows
+        return self.turn_rows
+
+    def process(self, element: Element, port: int = 0) -> None:
+        if isinstance(element, pa.RecordBatch):
+            self.rows_in += element.num_rows
+            self.batches_in += 1
+            self._go_on(self.operator.process_batch(element, port))
+        else:
+            self.measure()  # a promise is about to free what has been taken: this is where a peak is
+            self.promises_in += 1
+            if self.pulse is not None:
+                self.pulse.came()
+            self._go_on(self.operator.process_punctuation(element, port))
+
+    def process_train(self, elements: list[Element]) -> int:
+        """What an input box takes in one go; the number of rows."""
+        assert isinstance(self.operator, InputOperator)
+        lengths = [e.num_rows for e in elements if not isinstance(e, Punctuation)]
+        rows = sum(lengths)
+        self.rows_in += rows
+        self.batches_in += len(lengths)
+        self.promises_in += len(elements) - len(lengths)
+        self.emit(self.operator.process_train(elements))
+        self.measure()
+        return rows
+
+    def _process_promises(self, promises: list[Promise], port: int) -> None:
+        assert self.trains is not None
+        self.measure()
+        self.promises_in += sum(map(count_promises, promises))
+        if self.pulse is not None:
+            self.pulse.came()
+        train: Any = promises if self.couples else list(one_by_one(promises))
+        self._go_on(self.trains.process_punctuations(train, port))
+
+    def _go_on(self, elements: Iterator[Element]) -> None:
+        """Put out what comes, until a queue behind it is full or its turn has ended."""
+        self.pending = None
+        self.emit(elements, pausing=True)
+
+    def finish(self) -> None:
+        """Put out what is left of what it is at, however full queues are: before anyone asks what it holds."""
+        if self.pending is not None:
+            elements, self.pending, self.unfinished = self.pending, None, False
+            self.emit(elements)
+            self.measure()
+
+    def emit(self, elements: Iterator[Element], pausing: bool = False) -> None:
+        """Put what comes out on every arc; an error from the operator gets the user's line."""
+        start = perf_counter()
+        try:
+            for element in elements:
+                self._put(element)
+                if pausing and (self.rows_out >= self._turn_ends or self.is_full):
+                    self.pending = elements
+                    break
+        except OopError as wrong:
+            raise wrong.located(self.node.site) from wrong.__cause__
+        except Exception as wrong:
+            wrong.add_note(f"in {self.node.spec.describe()}, written at {self.node.site}")
+            raise
+        finally:
+            self.seconds += perf_counter() - start
+
+    def tick(self, punct: Punctuation) -> None:
+        """What the clock promises."""
+        self._begin_turn()
+        self._go_on(self.operator.process_punctuation(punct))
+        self.unfinished = self.pending is not None
+        self.measure()
+
+    def measure(self) -> None:
+        if self.stateful is not None:
+            before, self.held = self.held, self.stateful.buffered_rows
+            self.gauge.change(self.held - before)
+            self.peak_buffered = max(self.peak_buffered, self.held)
+            self.peak_bytes = max(self.peak_bytes, self.stateful.state_bytes)
+
+    def _put(self, element: Element | GroupPromises) -> None:
+        if isinstance(element, GroupPromises):
+            self.promises_out += len(element)
+            self.frontier.advance_groups(element)
+            if self.stamps is not None:
+                self.stamps.note(element)
+            if self.pulse is not None:
+                self.pulse.left(element)
+        elif isinstance(element, Punctuation):
+            self.promises_out += 1
+            self.frontier.advance(element)
+            if self.stamps is not None:
+                self.stamps.note(element)
+            if self.pulse is not None:
+                self.pulse.left(element)
+        elif element.num_rows > self.batch_rows:
+            for part in cut(element, self.batch_rows):
+                self._put(part)
+            return
+        else:
+            self.rows_out += element.num_rows
+            self.batches_out += 1
+            if self.check and not is_late(element):
+                self._watch(element)
+        for arc in self.outputs:
+            arc.put(element)
+
+    def _watch(self, batch: pa.RecordBatch) -> None:
+        if is_partial(batch) and WID_START not in batch.schema.names:
+            return  # panes: which windows they are of is for who merges them
+        for promise, rows in broken_promises(self.frontier, batch):
+            row = batch.filter(pa.array(rows)).slice(0, 1)
+            broken = next(p for p in one_by_one([promise]) if matching(p, row).all())
+            raise PunctuationViolated(
+                f"{self.node.spec.describe()} put out {row.to_pylist()[0]} after it had promised {broken}",
+                hint="this is a bug in the operator: please report it with the plan and the input",
+            )

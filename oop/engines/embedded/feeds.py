@@ -1,0 +1,160 @@
+"""Feeds: where an input box gets its elements from, without the engine having to wait where it must not.
+
+An input whose promises come from a wall clock is read by a thread of its own: in a lull the engine still ticks. Every
+other input is read in the engine's own thread, when there is room for it. So is a ring, always: it never blocks.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+
+from oop.engines.embedded.bell import Bell
+from oop.engines.embedded.starting import start_threads
+from oop.io.ring import Ring
+from oop.operators.core.base import Element
+
+_ROOM = 16  # trains that a reader may be ahead
+_PATIENCE = 0.1  # seconds after which a reader that has no room looks whether anybody still wants something
+
+
+@dataclass(frozen=True)
+class Failed:
+    """What reading raised; it is raised again in the engine's thread."""
+
+    error: BaseException
+
+
+class Done:
+    """The input has ended."""
+
+
+Train = list[Element]
+Next = Train | Failed | Done | None  # None: nothing yet
+
+
+class DirectFeed:
+    """Reads when asked, a train at a time. ``waits`` says whether something is at hand, where the input can say."""
+
+    def __init__(self, trains: Iterator[Train], waits: Callable[[], bool] | None = None) -> None:
+        self.trains = trains
+        self.waits = waits
+
+    @property
+    def waiting(self) -> bool:
+        """Is there certainly something that can be read at once?"""
+        return self.waits is not None and self.waits()
+
+    def next(self) -> Next:
+        """What is not an `Exception`, such as an interrupt, is the caller's: it ends the run at once."""
+        try:
+            return next(self.trains)
+        except StopIteration:
+            return Done()
+        except Exception as error:
+            return Failed(error)
+
+    def close(self) -> None:
+        close = getattr(self.trains, "close", None)
+        if close is not None:
+            close()
+
+
+class ThreadFeed:
+    """A thread reads ahead, from the first time that it is asked; ``arrived`` rings when there is something.
+
+    Whatever ends the thread is handed over, also what is no `Exception` (``sys.exit()``, a task of asyncio that is
+    cancelled): nobody else would notice, and the engine would wait for ever.
+    """
+
+    def __init__(self, trains: Iterator[Train], arrived: Bell) -> None:
+        self.direct = DirectFeed(trains)
+        self.arrived = arrived
+        self.queue: SimpleQueue[Train | Failed | Done] = SimpleQueue()
+        self.room: SimpleQueue[None] = SimpleQueue()  # as many as trains may still be put into the queue
+        for _ in range(_ROOM):
+            self.room.put(None)
+        self.stopped = False
+        self.thread: threading.Thread | None = None
+
+    @property
+    def waiting(self) -> bool:
+        """Has something arrived that nobody has taken?"""
+        return not self.queue.empty()
+
+    def _read(self) -> None:
+        try:
+            last = self._read_ahead()
+            self.direct.close()  # here: a generator can be closed only by the thread that runs it
+        except BaseException as error:
+            self._fail(error)
+            return
+        if last is not None:
+            self.queue.put(last)
+        self.arrived.ring()
+
+    def _fail(self, error: BaseException) -> None:
+        self.queue.put(Failed(error))
+        self.arrived.ring()
+
+    def _read_ahead(self) -> Failed | Done | None:
+        """How the input ended; None if it was stopped."""
+        while not self.stopped:
+            train = self.direct.next()
+            assert train is not None
+            if isinstance(train, Failed | Done):
+                return train
+            if not self._has_room():
+                break
+            self.queue.put(train)
+            self.arrived.ring()
+        return None
+
+    def _has_room(self) -> bool:
+        """Wait for it; False if nobody wants anything any more."""
+        while not self.stopped:
+            try:
+                self.room.get(timeout=_PATIENCE)
+                return True
+            except Empty:
+                continue
+        return False
+
+    def next(self) -> Next:
+        if self.thread is None:
+            self.thread = threading.Thread(target=self._read, name="oop-feed", daemon=True)
+            start_threads([self.thread], self._fail)
+        try:
+            train = self.queue.get_nowait()
+        except Empty:
+            return None
+        self.room.put(None)
+        return train
+
+    def close(self) -> None:
+        self.stopped = True
+        self.room.put(None)  # it may be waiting for some
+
+
+class RingFeed:
+    """Reads what is there; an empty train says that nothing is."""
+
+    def __init__(self, trains: Iterator[Train], ring: Ring) -> None:
+        self.direct = DirectFeed(trains)
+        self.ring = ring
+
+    @property
+    def waiting(self) -> bool:
+        """Has something arrived that nobody has taken?"""
+        return self.ring.waiting
+
+    def next(self) -> Next:
+        return self.direct.next() or None
+
+    def close(self) -> None:
+        self.direct.close()
+
+
+Feed = DirectFeed | ThreadFeed | RingFeed

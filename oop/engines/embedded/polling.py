@@ -1,0 +1,58 @@
+"""Asking a source how far it is, where it has nothing to read (papers/004, section 3.2: progress by polling).
+
+An answer holds for what the source gives from then on. A source that a thread reads is asked in the middle of the call
+that waits for its next element. What it has given before must be worked off first: so an answer counts only if that
+very call is still waiting when the engine comes by again and finds nothing that has arrived.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Any
+
+from oop.errors import OopError, SourceError
+from oop.io.inputs import Input as Data
+from oop.operators.source.input import Input
+from oop.plan.graph import Node
+
+_PAUSE = 0.01  # seconds between two questions: rounds of a busy plan are shorter
+
+
+class Poll:
+    """Asks one source, where nothing of it waits to be worked off."""
+
+    def __init__(self, node: Node, data: Data) -> None:
+        assert data.progress is not None and isinstance(node.spec, Input)
+        self.node, self.progress, self.lull = node, data.progress, data.lull
+        self.source = node.spec.source
+        self._asked = -1.0  # when
+        self._answer: Any = None
+        self._call: int | None = None  # during which it was given
+
+    def ask(self, thread: int | None) -> Any:
+        """What it has said that counts by now; None if nothing does. ``thread`` reads it, if not the engine itself."""
+        now = monotonic()
+        if now - self._asked < _PAUSE:
+            return None
+        self._asked = now
+        if self.lull is None:  # read by the engine itself, which found nothing
+            return self._said()
+        call = self.lull.call(thread)
+        answer = self._answer if call is not None and call == self._call else None
+        self._call = call
+        self._answer = None if call is None else self._said()
+        return answer
+
+    def _said(self) -> Any:
+        try:
+            return self.progress()
+        except Exception as error:
+            error.add_note(f"while asking source {self.source!r} how far it is (progress=…), at {self.node.site}")
+            raise
+
+    def refused(self, answer: object, why: Exception) -> OopError:
+        """What to say of an answer that is no bound."""
+        return SourceError(
+            f"source {self.source!r} was asked how far it is, and said {answer!r}: {why}",
+            hint="progress= gives a bound on the time as its column counts, a promise (oop.Punctuation), or None",
+        )

@@ -1,0 +1,69 @@
+"""Schedulers: which box runs next, and how many rows it takes (Aurora's operator scheduling, papers/001).
+
+A scheduler is an object with one method: `turn` gives one round of (box, rows). Boxes come inputs first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from oop.engines.embedded.boxes import Box
+
+
+class Scheduler(Protocol):
+    """One with a ``train`` also says how many rows a source may couple into one batch."""
+
+    def turn(self, boxes: Sequence[Box]) -> Iterator[tuple[Box, int | None]]:
+        """One round: each box to run, with the most rows that it takes (None: all that wait, up to a turn)."""
+        ...
+
+
+class MinCost:
+    """The whole plan as one superbox, traversed so that each box is called as seldom as possible: a box runs after
+    all boxes that feed it, on all that waits, up to a turn of it (papers/001, section 3.2: Min-Cost).
+
+    >>> MinCost()
+    MinCost()
+    """
+
+    def turn(self, boxes: Sequence[Box]) -> Iterator[tuple[Box, int | None]]:
+        """One round: every box takes all that waits.
+
+        >>> list(MinCost().turn(["source", "filter"]))
+        [('source', None), ('filter', None)]
+        """
+        for box in boxes:
+            yield box, None
+
+    def __repr__(self) -> str:
+        return "MinCost()"
+
+
+class RoundRobin:
+    """Every box in turn, each taking a train of at most ``train`` rows (papers/001, section 3.1).
+
+    >>> RoundRobin(train=1000)
+    RoundRobin(train=1000)
+    """
+
+    def __init__(self, train: int = 65_536) -> None:
+        if train < 1:
+            raise ValueError(f"a train has at least one row, not {train}")
+        self.train = train
+        self._first = 0
+
+    def turn(self, boxes: Sequence[Box]) -> Iterator[tuple[Box, int | None]]:
+        """One round: every box takes a train.
+
+        >>> rounds = RoundRobin(train=10)
+        >>> list(rounds.turn(["source", "filter"])), list(rounds.turn(["source", "filter"]))
+        ([('source', 10), ('filter', 10)], [('filter', 10), ('source', 10)])
+        """
+        # the round begins one box further each time, so that none is always last
+        for i in range(len(boxes)):
+            yield boxes[(self._first + i) % len(boxes)], self.train
+        self._first = (self._first + 1) % max(1, len(boxes))
+
+    def __repr__(self) -> str:
+        return f"RoundRobin(train={self.train})"

@@ -1,0 +1,421 @@
+"""A stateful operator on several threads: rows are parted by key, each shard has an operator of its own.
+
+To the engine it is one operator with the two hooks; what comes out comes a little later, and is asked for by `ready`.
+A batch is parted by any thread; a shard takes what is meant for it in order, one thread at a time, so that no promise
+overtakes a row. The output promises what all shards promise, like a union of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import pyarrow as pa
+
+from oop.engines.embedded.pool import Pool
+from oop.errors import OopError
+from oop.operators.core.base import (
+    BATCH_ROWS,
+    FRONTIERS,
+    SHARDS,
+    Asks,
+    Columns,
+    Couples,
+    Element,
+    Held,
+    Holds,
+    Narrowing,
+    Part,
+    Ports,
+    Slices,
+    Spec,
+    TakesTrains,
+    check_shards,
+    text_part,
+)
+from oop.operators.core.exchange import part_batches
+from oop.operators.core.marks import is_partial
+from oop.operators.core.oldest import oldest_of
+from oop.operators.passing.union import Union
+from oop.operators.source.ledger import Ledger, SetsAside
+from oop.punctuation import GroupPromises, Interest, Punctuation
+from oop.punctuation.patterns import Equal
+
+SLICES = 2  # that a box or a shard puts out before others have their turn
+
+
+class Item:
+    """What waits for all shards, at its place in the order in which it came."""
+
+    __slots__ = ("number", "port")
+
+    def __init__(self, number: int, port: int) -> None:
+        self.number = number
+        self.port = port
+
+
+class Promises(Item):
+    """Promises for every shard, each of which takes them together (see `TakesTrains`). What is coupled is said when
+    they are handed over: if shards took what happens to wait, what they promise would depend on the threads."""
+
+    __slots__ = ("train",)
+
+    def __init__(self, number: int, port: int, train: Sequence[Punctuation]) -> None:
+        super().__init__(number, port)
+        self.train = train
+
+
+class Ticket(Item):
+    """Some batches; their parts, one for each shard, are filled in by the thread that makes them."""
+
+    __slots__ = ("batches", "parts")
+
+    def __init__(self, number: int, port: int, batches: Sequence[pa.RecordBatch]) -> None:
+        super().__init__(number, port)
+        self.batches = batches
+        self.parts: list[pa.RecordBatch] | None = None
+
+
+@dataclass(eq=False)
+class Shard:
+    number: int
+    operator: Any
+    queue: deque[Item] = field(default_factory=deque)
+    busy: bool = False
+    pending: Iterator[Element] | None = None  # what is left of the first item in the queue
+    finished: int = -1  # the number of the item that it finished last
+
+
+class Sharded:
+    """``columns`` are, for each port, those whose values decide the shard. ``pool`` runs what is to be done.
+
+    ``waiting_rows`` are on their way through the shards; a promise counts as a row for each. Results of about
+    ``room`` rows wait to be asked for; shards that would put out more pause in the middle of what they are at.
+    """
+
+    def __init__(
+        self, spec: Spec, inputs: Sequence[pa.Schema], columns: Sequence[tuple[str, ...]], shards: int, pool: Pool
+    ) -> None:
+        self.shards = [Shard(i, spec.start(inputs)) for i in range(shards)]
+        self.spec, self.inputs = spec, inputs
+        self.columns = columns
+        self.needed = self._needed(None)
+        self.pool = pool
+        self._batch_rows = BATCH_ROWS
+        output = spec.schema(inputs)
+        self.ports = Ports(Union(shards), [output] * shards)
+        self.waiting_rows = 0
+        self.room = sys.maxsize
+        self.seconds = 0.0
+        self.peak_rows = 0
+        self.peak_bytes = 0
+        self._lock = threading.Lock()
+        self._out: deque[Element] = deque()
+        self._out_rows = 0
+        self._paused = False  # is there a shard that waits until results are taken?
+        self._settling = False  # whoever waits for all of it takes no results meanwhile
+        self._numbers = itertools.count()
+        self._unfinished = 0
+        self._behind = False  # has a shard made promises that others have yet to make?
+        self._failure: Exception | None = None
+        self._failed_at = sys.maxsize  # the number of the item that went wrong, of several the first
+
+    @property
+    def batch_rows(self) -> int:
+        return self._batch_rows
+
+    @batch_rows.setter
+    def batch_rows(self, rows: int) -> None:
+        """Of each shard as of the whole."""
+        self._batch_rows = rows
+        for shard in self.shards:
+            if isinstance(shard.operator, Slices):
+                shard.operator.batch_rows = rows
+
+    def narrow(self, wanted: frozenset[str]) -> None:
+        """Of the output only these columns are used."""
+        self.needed = self._needed(wanted)
+        for shard in self.shards:
+            if isinstance(shard.operator, Narrowing):
+                shard.operator.narrow(wanted)
+
+    def couple(self) -> bool:
+        """Promises about many groups as one, if the shards take and make them so."""
+        self.ports.coupled = all(isinstance(s.operator, Couples) and s.operator.couple() for s in self.shards)
+        return self.ports.coupled
+
+    def ask(self, interests: Iterable[Interest]) -> None:
+        """Promises of the shards' own that help."""
+        interests = list(interests)
+        for shard in self.shards:
+            if isinstance(shard.operator, Asks):
+                shard.operator.ask(interests)
+
+    def _needed(self, wanted: Columns) -> list[list[str]]:
+        """For each port the columns that the operator must be given: others need not be parted."""
+        asked = self.spec.needs(wanted, self.inputs)
+        return [
+            [name for name in schema.names if columns is None or name in columns]
+            for schema, columns in zip(self.inputs, asked, strict=True)
+        ]
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        return self.process_batches([batch], port)
+
+    def process_batches(self, batches: Sequence[pa.RecordBatch], port: int = 0) -> Iterator[Element]:
+        """Batches in a row, with the same marks: they are parted together."""
+        ticket = Ticket(next(self._numbers), port, batches)
+        with self._lock:
+            self._append(ticket, sum(batch.num_rows for batch in batches))
+        self.pool.submit(partial(self._part, ticket))
+        return self.ready()
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        return self.process_punctuations([punct], port)
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+        with self._lock:
+            self._append(Promises(next(self._numbers), port, train), len(train) * len(self.shards))
+            self._wake(self.shards)
+        return self.ready()
+
+    def ready(self) -> Iterator[Element]:
+        """What has come out by now; raises what went wrong in a thread, once all that came before it has left."""
+        while True:
+            with self._lock:
+                if not self._out:
+                    failure = self._failure if self.is_idle else None
+                    break
+                element = self._out.popleft()
+                self._out_rows -= _rows_of(element)
+                if self._paused and not self._is_full:
+                    self._paused = False
+                    self._wake(self.shards)
+            yield element
+        if failure is not None:
+            raise failure
+
+    @property
+    def has_output(self) -> bool:
+        return bool(self._out) or (self._failure is not None and self.is_idle)
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._unfinished
+
+    def settle(self) -> None:
+        """Wait until all that was taken in has been worked off, however many results that gives."""
+        self._settling = True
+        try:
+            with self._lock:
+                self._wake(self.shards)
+            while not self.is_idle:
+                if self.pool.is_closed:
+                    raise OopError("the run has ended, with rows still on their way", hint="save before stop()")
+                self.pool.help()
+        finally:
+            self._settling = False
+
+    @property
+    def _is_full(self) -> bool:
+        return self._out_rows >= self.room and not self._settling
+
+    def _append(self, item: Item, weight: int) -> None:
+        self.waiting_rows += weight
+        self._unfinished += len(self.shards)
+        for shard in self.shards:
+            shard.queue.append(item)
+
+    def _wake(self, shards: Iterable[Shard]) -> None:
+        """Have a thread look after each shard that can go on; the lock is held."""
+        if self._is_full:
+            self._paused = True
+            return
+        for shard in shards:
+            if not shard.busy and _can_go_on(shard):
+                shard.busy = True
+                self.pool.submit(partial(self._work, shard))
+
+    def _part(self, ticket: Ticket) -> None:
+        start = perf_counter()
+        parts: list[pa.RecordBatch] = []
+        try:
+            rows = [b if is_partial(b) else b.select(self.needed[ticket.port]) for b in ticket.batches]
+            parts = part_batches(rows, self.columns[ticket.port], len(self.shards))
+        except Exception as error:
+            self._fail(error, ticket.number)
+        with self._lock:
+            ticket.parts, ticket.batches = parts, ()
+            self.seconds += perf_counter() - start
+            self._wake(self.shards)
+
+    def _work(self, shard: Shard) -> None:
+        """Take what waits next for a shard, or go on with it, and come back for more: a thread that lends a hand must
+        not get stuck, and what one shard releases must not keep it from the others."""
+        start = perf_counter()
+        with self._lock:
+            item = shard.queue[0]
+            # what came after a failure is only cleared away; what came before it is still worked off
+            counts = item.number < self._failed_at
+        done = True
+        try:
+            if counts:
+                if shard.pending is None:
+                    shard.pending = self._process(shard, item)
+                done = self._emit(shard, shard.pending, item)
+        except Exception as error:  # what else there is, such as an interrupt, is the pool's: it ends the run at once
+            self._fail(error, item.number)
+        with self._lock:
+            if done:
+                shard.pending, shard.finished = None, item.number
+                shard.queue.popleft()
+                self._unfinished -= 1
+                self.waiting_rows -= _weight(item, shard)
+                self._catch_up(item)
+            self.seconds += perf_counter() - start
+            shard.busy = False
+            self._wake([shard])
+
+    def _process(self, shard: Shard, item: Item) -> Iterator[Element]:
+        if isinstance(item, Ticket):
+            assert item.parts is not None
+            part = item.parts[shard.number]
+            if part.num_rows:
+                yield from shard.operator.process_batch(part, item.port)
+            return
+        assert isinstance(item, Promises)
+        self._note_peak()  # a promise is about to free what has been taken
+        if isinstance(shard.operator, TakesTrains):
+            yield from shard.operator.process_punctuations(item.train, item.port)
+        else:
+            for promise in item.train:
+                yield from shard.operator.process_punctuation(promise, item.port)
+
+    def _emit(self, shard: Shard, elements: Iterator[Element], item: Item) -> bool:
+        """Put out what comes, a turn of it; False if there may be more."""
+        # A promise that rows have brought, and that names a value of each column which decides the shard, is about a
+        # group which no other shard has.
+        own = self.columns[item.port] if isinstance(item, Ticket) else None
+        rows = 0
+        for element in elements:
+            with self._lock:
+                if isinstance(element, GroupPromises):
+                    alone = own is not None and set(own) <= set(element.columns)
+                    for new in self.ports.advance_each([element], shard.number):
+                        self._out.extend(self.ports.leaving([new]) if alone else self.ports.promises_of(new))
+                elif isinstance(element, Punctuation):
+                    if self.ports.advance(element, shard.number):
+                        alone = own is not None and all(isinstance(element.where.get(c), Equal) for c in own)
+                        self._out.extend(self.ports.promises(element, [element] if alone else self._of_all(element)))
+                else:
+                    self._out.append(element)
+                    self._out_rows += element.num_rows
+                    rows += element.num_rows
+            if rows >= SLICES * self._batch_rows or self._is_full:
+                return False
+        return True
+
+    def _of_all(self, promise: Punctuation) -> list[Punctuation] | None:
+        """A promise as soon as the last shard has made it, where groups of several columns are promised about: what
+        holds of all shards while some are behind would tell apart all combinations of such groups. None: they are few,
+        and it is looked at as a whole."""
+        frontiers = self.ports.frontiers
+        if not any(f.has_several or len(f.by) > 1 for f in frontiers):
+            return None
+        if all(frontier.covers(promise) for frontier in frontiers):
+            return [promise]
+        self._behind = True
+        return []
+
+    def _catch_up(self, item: Item) -> None:
+        """When all shards have come just as far: what else holds of all of them. As a rule they have promised the
+        same."""
+        if not self._behind or any(shard.finished != item.number for shard in self.shards):
+            return
+        self._behind = False
+        first, *others = self.ports.frontiers
+        if any(first != other for other in others):
+            self._out.extend(self.ports.out.advance_to(self.ports.translate(self.ports.frontiers)))
+
+    def _fail(self, error: Exception, number: int) -> None:
+        with self._lock:
+            if number < self._failed_at:
+                self._failure, self._failed_at = error, number
+
+    def _note_peak(self) -> None:
+        with self._lock:
+            self.peak_rows = max(self.peak_rows, self.buffered_rows)
+            self.peak_bytes = max(self.peak_bytes, self.state_bytes)
+
+    @property
+    def buffered_rows(self) -> int:
+        return sum(shard.operator.buffered_rows for shard in self.shards)
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(shard.operator.state_bytes for shard in self.shards)
+
+    @property
+    def late_unused(self) -> int:
+        return sum(getattr(shard.operator, "late_unused", 0) for shard in self.shards)
+
+    @property
+    def note(self) -> str:
+        """What the shards have decided, each for itself."""
+        return "; ".join(sorted({getattr(shard.operator, "note", "") for shard in self.shards} - {""}))
+
+    def oldest(self) -> Held | None:
+        """The oldest thing that a shard holds, once what was taken in has been worked off (or the run has ended)."""
+        if self.pool.is_closed:
+            self.pool.rest()
+        else:
+            self.settle()
+        return oldest_of([s.operator.oldest() for s in self.shards if isinstance(s.operator, Holds)])
+
+    def save(self) -> Iterator[Part]:
+        """The parts of every shard under its number; what is still waiting is worked off first."""
+        self.settle()
+        yield text_part(SHARDS, len(self.shards))
+        yield self.ports.save()
+        for shard in self.shards:
+            yield from ((f"{shard.number}/{key}", part) for key, part in shard.operator.save())
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        check_shards(found, len(self.shards))
+        own = found.pop(FRONTIERS)
+        assert own is not None
+        self.ports.load(own)
+        for shard in self.shards:
+            prefix = f"{shard.number}/"
+            shard.operator.load([(k.removeprefix(prefix), p) for k, p in found.items() if k.startswith(prefix)])
+
+
+def _can_go_on(shard: Shard) -> bool:
+    if not shard.queue:
+        return False
+    first = shard.queue[0]
+    return not isinstance(first, Ticket) or first.parts is not None
+
+
+def _rows_of(element: Element) -> int:
+    return element.num_rows if isinstance(element, pa.RecordBatch) else 0
+
+
+def _weight(item: Item, shard: Shard) -> int:
+    if isinstance(item, Ticket):
+        return item.parts[shard.number].num_rows if item.parts else 0
+    return len(item.train) if isinstance(item, Promises) else 0
+
+
+def ledgers_of(operator: Any) -> list[Ledger]:
+    """Where an operator keeps the rows that it sets aside: of each of its shards one; none if it sets none aside."""
+    shards = [shard.operator for shard in operator.shards] if isinstance(operator, Sharded) else [operator]
+    return [each.ledger for each in shards if isinstance(each, SetsAside)]

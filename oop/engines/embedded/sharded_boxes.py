@@ -1,0 +1,83 @@
+"""Boxes whose operators are spread over threads (`sharded.py`)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from oop.engines.embedded.arcs import TRAIN_ROWS
+from oop.engines.embedded.boxes import Box
+from oop.engines.embedded.sharded import Sharded
+from oop.operators.core.base import Element
+from oop.operators.core.train import concat
+
+SHARDED_TRAIN_ROWS = 262_144  # rows that cross to other threads together: each crossing has its price
+
+
+class ShardedBox(Box):
+    """A box whose operator works on several threads: what comes out comes later, and only so much is on its way."""
+
+    sharded: Sharded
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert isinstance(self.operator, Sharded)
+        self.sharded = self.operator
+        self.sharded.room = self.capacity
+
+    @property
+    def has_work(self) -> bool:
+        waits = self.sharded.waiting_rows < self.capacity and any(arc.queue for arc in self.inputs)
+        return not self.failed and (waits or self.sharded.has_output)
+
+    def run(self, rows: int | None) -> bool:
+        """Hand on what waits, up to what may be on its way, and put out what has come back."""
+        taken, before = 0, self.rows_out
+        while self.sharded.waiting_rows < self.capacity and (rows is None or taken < rows):
+            ready = [arc for arc in self.inputs if arc.queue]
+            if not ready:
+                break
+            for arc in ready:
+                together = arc.take_promises()
+                if together:
+                    self._process_promises(together, arc.port)
+                    continue
+                train, promises = arc.take_past_promises(min(SHARDED_TRAIN_ROWS, self.capacity))
+                if train:
+                    taken += self._process_batches(train, arc.port)
+                for promise in promises if train else [arc.take()]:
+                    self.process(promise, arc.port)
+        if self.rows_out == before or not self.is_full:  # something in every turn, or who takes results would wait
+            self._put_out(self.sharded.ready())
+        self.unfinished = self.is_full and self.sharded.has_output
+        self.measure()
+        return True
+
+    def _go_on(self, elements: Iterator[Element]) -> None:
+        if not self.is_full:
+            self._put_out(elements)
+
+    def _put_out(self, elements: Iterator[Element]) -> None:
+        """Put out what has come back, until a queue behind it is full. What is left stays with the shards, which pause
+        when that is too much: nothing is pending here."""
+        self._turn_ends = sys.maxsize
+        self.emit(elements, pausing=True)
+        self.pending = None
+
+    def _process_batches(self, train: list[pa.RecordBatch], port: int) -> int:
+        rows = sum(batch.num_rows for batch in train)
+        self.rows_in += rows
+        self.batches_in += len(train)
+        if rows < len(train) * TRAIN_ROWS:  # small ones cost more apart than to copy
+            whole = concat(train)
+            train = train if whole is None else [whole]
+        self._go_on(self.sharded.process_batches(train, port))
+        return rows
+
+    def measure(self) -> None:
+        super().measure()
+        self.peak_buffered = max(self.peak_buffered, self.sharded.peak_rows)
+        self.peak_bytes = max(self.peak_bytes, self.sharded.peak_bytes)
+        self.gauge.peak = max(self.gauge.peak, self.sharded.peak_rows)  # it may have come and gone in a thread

@@ -1,0 +1,151 @@
+"""The exact low-water mark of data at hand: before each batch, the least value still to come (papers/004, Eq. 1).
+
+No row is ever late, and no promise could be stronger. The data is read twice, first for the least values of each batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oop.errors import SourceError, WrongArgument
+from oop.io.inputs import Input
+from oop.io.ipc import Element
+from oop.kernels import views
+from oop.operators.core.group_values import of_column
+from oop.punctuation import Policy, Punctuation
+from oop.punctuation.group_promises import where
+from oop.punctuation.patterns import NotIn, Value
+from oop.punctuation.policies import Exact, Punctuated
+
+
+def punctuate_exactly(
+    read: Callable[[], Iterable[Element]], attributes: Sequence[str], by: tuple[str, ...] = ()
+) -> Iterator[Element]:
+    """The batches with the promises between them. Other promises are left out: these say as much, and nothing is late.
+
+    ``read`` gives the same elements at each call.
+
+    >>> batches = [pa.record_batch({"ts": [5, 1]}), pa.record_batch({"ts": [3]}), pa.record_batch({"ts": [9]})]
+    >>> [str(e) for e in punctuate_exactly(lambda: batches, ["ts"]) if isinstance(e, Punctuation)]
+    ['ts < 1', 'ts < 3', 'ts < 9']
+    """
+    marks = [_Marks(attribute, ()) for attribute in attributes]
+    if by:
+        marks += [_Marks(attribute, by) for attribute in attributes]
+    for batch in _batches(read()):
+        for mark in marks:
+            mark.add(batch)
+    for number, batch in enumerate(_batches(read())):
+        for mark in marks:
+            yield from mark.before(number)
+        yield batch
+    for mark in marks:
+        yield from mark.before(len(mark.least))
+
+
+def _batches(elements: Iterable[Element]) -> Iterator[pa.RecordBatch]:
+    return (element for element in elements if not isinstance(element, Punctuation))
+
+
+class _Marks:
+    """The low-water marks of one attribute: of all rows, or of each group."""
+
+    def __init__(self, attribute: str, by: tuple[str, ...]) -> None:
+        self.attribute = attribute
+        self.by = by
+        self.least: list[dict[Value, Any]] = []  # of each batch, by group
+        self.last: dict[Value, int] = {}  # the last batch of each group, also if its rows have no time
+        self.promises: list[list[Punctuation]] = []  # before each batch, and after the last
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        column = batch.column(self.attribute)
+        if not self.by:
+            self.least.append(_least(column))
+        else:
+            values = [of_column(batch.column(name)) for name in self.by]
+            groups = values[0] if len(values) == 1 else list(zip(*values, strict=True))
+            self.last |= dict.fromkeys(groups, len(self.least))
+            self.least.append(_least_by_group(column, groups))
+
+    def before(self, number: int) -> list[Punctuation]:
+        """What becomes known before this batch, once all have been added: the mark of each group at first, then those
+        that the batch before has raised; of groups that are through, that no row comes, whatever its time."""
+        if not self.promises:
+            self.promises = self._all()
+        return self.promises[number]
+
+    def _all(self) -> list[list[Punctuation]]:
+        found: list[list[Punctuation]] = [[] for _ in range(len(self.least) + 1)]
+        later: dict[Value, Any] = {}
+        for i, least in reversed(list(enumerate(self.least))):
+            for group, value in least.items():
+                mark = later.get(group)
+                if mark is None or value < mark:
+                    if mark is not None:
+                        found[i + 1].append(Punctuation({self.attribute: mark}, self._where(group)))
+                    later[group] = value
+        found[0] = [Punctuation({self.attribute: mark}, self._where(group)) for group, mark in later.items()]
+        for group, i in self.last.items():
+            found[i + 1].append(Punctuation({}, self._where(group)))
+        if self.last and len(self.by) == 1:  # the rest of several columns is no pattern of single columns
+            found[0].append(Punctuation({}, {self.by[0]: NotIn(self.last)}))
+        return found
+
+    def _where(self, group: Value) -> Mapping[str, Value]:
+        return where(self.by, group) if self.by else {}
+
+
+def _times(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """The times that there are, and their rows."""
+    rows, times = np.flatnonzero(views.booleans(column.is_valid())), views.times(column.drop_null())
+    if pa.types.is_floating(column.type):
+        finite = np.isfinite(times)
+        rows, times = rows[finite], times[finite]
+    return times, rows
+
+
+def _least(column: pa.Array) -> dict[Value, Any]:
+    times, _ = _times(column)
+    return {None: times.min().item()} if len(times) else {}
+
+
+def _least_by_group(column: pa.Array, groups: Sequence[Value]) -> dict[Value, Any]:
+    times, rows = _times(column)
+    found: dict[Value, Any] = {}
+    for i in np.argsort(times, kind="stable").tolist():
+        found.setdefault(groups[rows[i]], times[i].item())
+    return found
+
+
+def with_exact(
+    read: Input, punctuate: Policy | Mapping[str, Policy] | None, time: str
+) -> tuple[Input, Policy | Mapping[str, Policy] | None]:
+    """The input with the promises of ``exact()`` between its batches, and policies that take them from there."""
+    given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate or {})
+    exact = {attribute: policy for attribute, policy in given.items() if isinstance(policy, Exact)}
+    if not exact:
+        return read, punctuate
+    if read.kind == "live" or read.once or read.frame is not None:
+        raise SourceError(
+            f"exact() reads its data twice to know what is still to come, and this is a live input ({read.label})",
+            hint="pass a list, a table or files, or choose slack(…), ordered() or punctuated()",
+        )
+    if any(isinstance(policy, Punctuated) for policy in given.values()):
+        raise WrongArgument("exact() makes all promises that the data could carry", hint="leave punctuated() out")
+    groupings = {policy.columns for policy in exact.values()}
+    if len(groupings) > 1:
+        raise WrongArgument("exact() for several attributes has one by= for all", hint="give each the same by=")
+    attributes, (by,) = tuple(exact), groupings
+    source = replace(read, peeked=None)
+
+    def start() -> Iterator[Element]:
+        return punctuate_exactly(source.elements, attributes, by)
+
+    others = {attribute: policy for attribute, policy in given.items() if attribute not in exact}
+    carried = replace(read, start=start, rows=read.count_rows(), plain=None, peeked=None, paths=())
+    return carried, {attributes[0]: Punctuated(by=exact[attributes[0]].by, on=attributes), **others}

@@ -1,0 +1,59 @@
+"""Plans with windows that say how many rows were late for them: their sources let such rows travel on, to be counted.
+
+From a source to such a window there are only operators that pass rows. Whoever else reads them on the way gets an
+`OnTime` in between.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from oop.errors import SchemaMismatch
+from oop.operators.aggregate.aggregate import Aggregate
+from oop.operators.aggregate.emit import Emit
+from oop.operators.functions.aggregates import ACCOUNTS
+from oop.operators.passing.on_time import OnTime
+from oop.operators.source.input import Input
+from oop.plan.graph import Edge, Node, rebuilt, walk
+
+
+def check_accounts(node: Node, site: str) -> None:
+    """Can rows that were late at the sources be counted behind this node?"""
+    for above in walk(node):
+        if above.inputs and not above.spec.passes:
+            raise SchemaMismatch(
+                f"late rows are known at the sources only, and {above.call} at {above.site} lies in between",
+                at=site,
+                hint="take oop.seen(), oop.late() and oop.aside() in the first window behind the sources",
+            )
+
+
+def accounted(root: Node) -> Node:
+    """The plan with late rows on their way to whoever counts them; the very same plan if nobody does."""
+    counting = [node for node in walk(root) if _counts(node)]
+    if not counting:
+        return root
+    carrying = {id(above) for node in counting for edge in node.inputs for above in walk(edge.node)}
+
+    def make(node: Node, inputs: tuple[Edge, ...]) -> Node:
+        if id(node) in carrying:
+            spec = replace(node.spec, account=True) if isinstance(node.spec, Input) else node.spec
+        else:
+            spec = node.spec
+            if not _counts(node):
+                pairs = zip(inputs, node.inputs, strict=True)
+                inputs = tuple(_on_time(new) if id(old.node) in carrying else new for new, old in pairs)
+        return replace(node, spec=spec, inputs=inputs)
+
+    return rebuilt(root, make)
+
+
+def _counts(node: Node) -> bool:
+    spec = node.spec.of if isinstance(node.spec, Emit) else node.spec
+    return isinstance(spec, Aggregate) and any(f.function in ACCOUNTS for _, f in spec.aggregates)
+
+
+def _on_time(edge: Edge) -> Edge:
+    """From one output of a split as well: what passes has no other route any more."""
+    node = edge.node
+    return Edge(Node(OnTime(), (edge,), node.site, node.call, node.schema))

@@ -1,0 +1,203 @@
+"""`run(order="iop")`: the same logical plan with the physical operators of an in-order system (paper 004, section 2).
+
+Every operator that is sensitive to order says what its inputs must be in order of. Where a stream is not, it is sorted
+right there, by what its sources promise; so filters and projections come before the sort. A union becomes an ordered
+merge by what its readers need (`oop/plan/orders.py`), a sliding aggregate buffers its rows, a join waits until its output is
+in order; other operators go by the order of their rows (`operators/in_order/wrapper.py`). All of it runs on one thread: several
+would mix up the order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import fields, replace
+
+from oop.errors import NeverEmits
+from oop.operators.in_order.join import InOrderJoin
+from oop.operators.in_order.merge import OrderedMerge
+from oop.operators.in_order.sort import InputSort
+from oop.operators.in_order.wrapper import InOrder
+from oop.operators.join.join import Join
+from oop.operators.passing.union import Union
+from oop.operators.rows.releasing import Releasing
+from oop.operators.source.input import Input
+from oop.operators.source.numbers import SEQ
+from oop.operators.windows.bucket import Bucket
+from oop.plan.graph import Edge, Node, check_emits, consumers, interests, make_node, rebuilt, walk
+from oop.plan.in_order_steps import Step, grouped_step, input_step, is_grouping, passing_step
+from oop.plan.orders import NO_ORDER, Possible, order_before
+from oop.streams.emitting import is_early
+
+_Made = tuple[Node, Step]
+
+
+def in_order(root: Node, time: str | None = None) -> Node:
+    """The plan as an in-order system runs it; its rows in order of ``time``, where that can be. Results that are shown
+    early are not: they would have to wait for that."""
+    time = time if time in root.schema.names else None
+    early = is_early(root)
+    plan = _Plan(root, NO_ORDER if early else time)
+    last, step = plan.built()
+    if time is not None and time not in step.ordered and not early:
+        last = _sorted_if_possible(last, time, plan.possible.attributes(root))
+    return _asked_alone(last)
+
+
+class _Plan:
+    """One pass says what each operator needs, one from the result back to the sources who asks for which order, and
+    one makes the nodes. What is ``above`` an operator is what it reads."""
+
+    def __init__(self, root: Node, last: str | None) -> None:
+        self.root, self.nodes, self.last = root, walk(root), last
+        self.possible = Possible(root)
+        self.readers = consumers(root)
+        self.steps: dict[int, Step] = {}
+        for node in self.nodes:
+            self.steps[id(node)] = self._step(node, [self.steps[id(edge.node)] for edge in node.inputs])
+        self.orders = self._orders()
+        self.made: dict[tuple[int, str | None], _Made] = {}
+        self.sorts: dict[tuple[int, int | None, str], Node] = {}  # by what they sort, and by which attribute
+
+    def _orders(self) -> dict[int, dict[str | None, None]]:
+        """By id of a node the orders that its readers ask for."""
+        found: dict[int, dict[str | None, None]] = {id(self.root): {self._to_ask(self.root, self.last): None}}
+        for node in reversed(self.nodes):
+            for order in found[id(node)]:
+                for edge, asked in zip(node.inputs, self._asked(node, order, found[id(node)]), strict=True):
+                    found.setdefault(id(edge.node), {})[asked] = None
+        return found
+
+    def _asked(self, node: Node, order: str | None, orders: Collection[str | None]) -> list[str | None]:
+        """What it asks of its inputs, when it is asked for an order, one of several."""
+        step = self.steps[id(node)]
+        asked = step.inputs
+        if isinstance(node.spec, Union):
+            asked = [order] * len(node.inputs)
+        elif isinstance(node.spec, Join):
+            asked = self._join(node, orders).inputs
+        elif isinstance(node.spec, Releasing):
+            asked = [node.spec.on]
+        elif node.spec.passes and asked == [None]:
+            asked = [order_before(node, order)]
+        return [self._to_ask(edge.node, on) for edge, on in zip(node.inputs, asked, strict=True)]
+
+    def _to_ask(self, node: Node, order: str | None) -> str | None:
+        """What is asked of a node for that order. A union is merged by it, where any will do by its time; by none, if
+        nothing that is promised could release that: rows are then sorted where they are needed."""
+        if not isinstance(node.spec, Union) or order == NO_ORDER:
+            return order
+        order = self.steps[id(node)].time if order is None else order
+        return order if order is not None and self.possible.releases(node, order) else NO_ORDER
+
+    def built(self) -> _Made:
+        nodes: dict[tuple[object, ...], Node] = {}
+        for node in self.nodes:
+            orders = self.orders[id(node)]
+            for order in orders:
+                asked = self._asked(node, order, orders)
+                given = [self.made[id(edge.node), on] for edge, on in zip(node.inputs, asked, strict=True)]
+                step = self._made_of(node, order, [step for _, step in given])
+                edges = [
+                    self._sorted(Edge(above, edge.route), made, on, edge.node, node)
+                    for (above, made), on, edge in zip(given, step.inputs, node.inputs, strict=True)
+                ]
+                # one node for all orders, unless its inputs are made in several
+                key = id(node), isinstance(node.spec, Union) and order, *((id(e.node), e.route) for e in edges)
+                if key not in nodes:
+                    nodes[key] = make_node(step.spec, edges, node.site, node.call, node.data)
+                self.made[id(node), order] = nodes[key], step
+        return self.made[id(self.root), next(iter(self.orders[id(self.root)]))]
+
+    def _sorted(self, edge: Edge, above: Step, on: str | None, of: Node, node: Node) -> Edge:
+        """An input in the order that the operator needs; who else needs the same shares the sort."""
+        if not on or on in above.ordered:
+            return edge
+        key = id(edge.node), edge.route, on
+        if key not in self.sorts:
+            sort = InputSort(on, beside=_beside(self.possible.attributes(of), on))
+            self.sorts[key] = make_node(sort, [edge], node.site, node.call)
+        return Edge(self.sorts[key])
+
+    def _step(self, node: Node, given: Sequence[Step]) -> Step:
+        """What it needs, as far as that does not depend on who reads it."""
+        spec = node.spec
+        if isinstance(spec, Input):
+            return input_step(spec, node)
+        if isinstance(spec, Union):  # in order of what all inputs are without a sort
+            times = {above.time for above in given}
+            time = times.pop() if len(times) == 1 else None
+            return Step(spec, [None] * len(given), time, frozenset.intersection(*(above.ordered for above in given)))
+        if isinstance(spec, Join):
+            return self._join(node, ())
+        if isinstance(spec, Releasing):  # it sorts by itself, unless that is done already
+            released = {spec.on, *((SEQ,) if SEQ in node.schema.names else ())}
+            sorted_ = spec.on in given[0].ordered
+            note = f"holds the rows of the last {spec.on}"
+            spec_ = InOrder(spec, spec.on, spec.on, note) if sorted_ else spec
+            return Step(spec_, [None], spec.on, frozenset(released))
+        if is_grouping(spec):
+            return grouped_step(spec, node, given[0], self.possible)
+        if isinstance(spec, Bucket) and any(is_grouping(reader.spec) for reader, _ in self.readers.get(id(node), ())):
+            kept = given[0].ordered if spec.on in given[0].ordered else frozenset({spec.on})  # a sort ends other orders
+            return Step(spec, [spec.on], given[0].time, kept)
+        return passing_step(node, given)
+
+    def _made_of(self, node: Node, order: str | None, given: Sequence[Step]) -> Step:
+        """The step with what its inputs have become, for one of the orders that are asked for."""
+        step = self.steps[id(node)]
+        if isinstance(node.spec, Union):
+            if not order:  # nobody needs it in order, or of nothing that all could be in order of
+                return replace(step, ordered=frozenset())
+            merge = OrderedMerge(node.spec.ports, order, _beside(self.possible.attributes(node), order))
+            return Step(merge, [order] * len(given), step.time, frozenset({order}))
+        if isinstance(node.spec, Join):
+            return self._join(node, self.orders[id(node)])
+        return step if is_grouping(node.spec) else self._step(node, given)
+
+    def _join(self, node: Node, orders: Collection[str | None]) -> Step:
+        """In order of its leading time, unless somebody asks for what that cannot give: joint promises, or an order of
+        a column that only the whole frontier of a side releases. Then it takes rows as they come, and so it does where
+        nothing tells when the last match has come, or there is no one time."""
+        spec = node.spec
+        assert isinstance(spec, Join)
+        if spec.unbounded or spec.how == "full":
+            return Step(spec, [NO_ORDER, NO_ORDER], spec.times[0] if spec.how != "full" else None)
+        join = InOrderJoin(**{f.name: getattr(spec, f.name) for f in fields(spec)})
+        outputs = join.names(node.input_schemas()).outputs
+        time = outputs[join.lead][spec.times[join.lead]]
+        times = {time, outputs[1 - join.lead].get(spec.times[1 - join.lead])}
+        others = {order for order in orders if order is not None} - times
+        if any(order == NO_ORDER or self.possible.releases(node, order) for order in others):
+            return Step(spec, [NO_ORDER, NO_ORDER], time)
+        return Step(join, list(spec.times), time, frozenset({time}))
+
+
+def _sorted_if_possible(root: Node, time: str, promised: Collection[str]) -> Node:
+    """The result in order, unless nothing that is promised could ever release its rows."""
+    found = make_node(InputSort(time, beside=_beside(promised, time)), [Edge(root)], root.site, root.call)
+    try:
+        check_emits(found)
+    except NeverEmits:
+        return root
+    return found
+
+
+def _beside(promised: Collection[str], on: str) -> tuple[str, ...]:
+    return tuple(sorted(name for name in promised if name != on))
+
+
+def _asked_alone(root: Node) -> Node:
+    """Buffers that pass promises about the attributes that somebody asks about, and no others: each costs a look at
+    what is held."""
+    if not any(isinstance(n.spec, (InputSort, OrderedMerge)) and n.spec.beside for n in walk(root)):
+        return root
+    wanted = interests(root)
+
+    def narrowed(node: Node, edges: tuple[Edge, ...]) -> Node:
+        spec = node.spec
+        if isinstance(spec, (InputSort, OrderedMerge)) and spec.beside:
+            used = {name for interest in wanted[id(node)] for name in interest.uses}
+            spec = replace(spec, beside=tuple(name for name in spec.beside if name in used))
+        return replace(node, spec=spec, inputs=edges)
+
+    return rebuilt(root, narrowed)

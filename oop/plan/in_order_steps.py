@@ -1,0 +1,133 @@
+"""What becomes of each operator of a plan that is to run in order: what its inputs must be in order of, and what it is
+in order of itself (see `oop/plan/in_order.py`; unions and joins, which depend on who reads them, are there)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeGuard
+
+import pyarrow as pa
+
+from oop.errors import SchemaMismatch
+from oop.operators.aggregate.aggregate import WINDOW_END, WINDOW_START, Aggregate
+from oop.operators.aggregate.emit import Emit
+from oop.operators.aggregate.group_by import GroupBy
+from oop.operators.aggregate.landmark import LandmarkAggregate
+from oop.operators.aggregate.partition_rows import PartitionRows
+from oop.operators.core.base import Spec
+from oop.operators.dedup.dedup import Dedup
+from oop.operators.functions.aggregates import ACCOUNTS
+from oop.operators.in_order.aggregate import BufferedAggregate
+from oop.operators.in_order.wrapper import InOrder
+from oop.operators.passing.project import Project
+from oop.operators.session.session import Session
+from oop.operators.source.input import Input
+from oop.operators.source.numbers import SEQ
+from oop.operators.windows.bucket import WID_START
+from oop.plan.graph import Node
+from oop.plan.orders import NO_ORDER, Possible, image_of_order, mixes
+from oop.punctuation.policies import Arrival, Slack
+
+
+@dataclass(frozen=True)
+class Step:
+    """What becomes of an operator: its physical spec, what each input must be in order of (None: of anything;
+    `NO_ORDER`: it goes by promises as they come), the time of its rows, and the attributes that they are in order of.
+    """
+
+    spec: Spec
+    inputs: Sequence[str | None]
+    time: str | None
+    ordered: frozenset[str] = frozenset()
+
+
+_Grouping = Aggregate | GroupBy | Session | Dedup | Emit
+
+
+def is_grouping(spec: Spec) -> TypeGuard[_Grouping]:
+    """Is it one that is the same in any order? Aurora's go by arrival, and stay as they are."""
+    of = spec.of if isinstance(spec, Emit) else spec
+    return type(of) in (Aggregate, LandmarkAggregate, PartitionRows, GroupBy, Session, Dedup)
+
+
+def input_step(spec: Input, node: Node) -> Step:
+    if spec.late == "admit":
+        raise SchemaMismatch(
+            'in-order operators take no late rows: order="iop" and late="admit" exclude each other',
+            at=node.site,
+            hint='pass late="drop", or run it with order="oop"',
+        )
+    # rows behind the greatest so far are late, and do not pass the guard; but policies look at no infinite value
+    linear = [a for a, policy in spec.policies if isinstance(policy, Slack) and not policy.bound and policy.by is None]
+    ordered = {a for a in linear if a == spec.time or not pa.types.is_floating(node.schema.field(a).type)}
+    ordered |= {a for a, policy in spec.policies if isinstance(policy, Arrival)}  # stamps never decrease
+    return Step(spec, [], spec.time, frozenset(ordered | ({SEQ} if spec.numbers else set())))
+
+
+def grouped_step(spec: _Grouping, node: Node, above: Step, possible: Possible) -> Step:
+    of = spec.of if isinstance(spec, Emit) else spec
+    if isinstance(of, Aggregate) and any(f.function in ACCOUNTS for _, f in of.aggregates):
+        raise SchemaMismatch(
+            "in-order operators keep no account of late rows: oop.seen(), late() and aside()",
+            at=node.site,
+            hint='run it with order="oop"',
+        )
+    if isinstance(of, PartitionRows):
+        return _driven(spec, SEQ, out=None, time=None, note="holds one open window of each partition")
+    if isinstance(of, LandmarkAggregate):
+        if of.endless:
+            return Step(spec, [None], None)
+        note = "holds the groups since the landmark"
+        return _driven(spec, of.on, by=WID_START, out=WINDOW_END, time=WINDOW_END, note=note)
+    if isinstance(of, Aggregate):
+        if of.grid.overlaps and of is spec:
+            buffered = BufferedAggregate(of.keys, of.aggregates, of.grid, of.on, of.time)
+            return Step(buffered, [of.on], WINDOW_START, frozenset({WINDOW_START, WINDOW_END}))
+        step = _driven(spec, of.on, by=WID_START, out=WINDOW_START, time=WINDOW_START, note="holds one open window")
+        return replace(step, ordered=step.ordered and step.ordered | {WINDOW_END})
+    if isinstance(of, Session):
+        return _driven(spec, of.on, out=WINDOW_END, time=WINDOW_START, note="holds one session of each key")
+    assert isinstance(of, (GroupBy, Dedup))
+    if isinstance(of, Dedup) and of.within is not None:
+        # the last row of a span leaves when the span is over, behind later rows of spans that began before it
+        out = None if of.keep == "last" else of.time
+        return _driven(spec, str(of.time), out=out, time=of.time, note=f"holds one span of {of.within} of each key")
+    on = _goes_by(of, node, above, possible)
+    if not on:
+        return Step(spec, [on], None)
+    return _driven(spec, on, out=on, time=on, note=f"holds what has the last {on}")
+
+
+def _goes_by(spec: GroupBy | Dedup, node: Node, above: Step, possible: Possible) -> str | None:
+    """Of the keys that may be promised about the one whose order it goes by: one that its rows are in order of, else
+    the time, else the first. If promises are about several of them together, none: it waits for those. If there are
+    none at all, the first: the check of the plan then says what is missing."""
+    input_ = node.inputs[0].node
+    released = [name for name in spec.on if possible.releases(input_, name)]
+    if released:
+        return next((n for n in released if n in above.ordered), above.time if above.time in released else released[0])
+    if any(spec.blocking([f], node.input_schemas()) is None for f in possible.without_groups(input_)):
+        return NO_ORDER
+    return next(iter(spec.on), None)
+
+
+def _driven(spec: Spec, on: str, *, by: str | None = None, out: str | None, time: str | None, note: str) -> Step:
+    """An operator that goes by the order of its rows: they come in order of ``on``, and so of ``by`` (a window's number
+    for its time), which it goes by; what it puts out is in order of ``out``, and has ``time`` as its time. Of what it
+    shows early only the final rows are in order."""
+    ordered = frozenset() if out is None or isinstance(spec, Emit) else frozenset({out})
+    return Step(InOrder(spec, by or on, out, note), [on], time, ordered)
+
+
+def passing_step(node: Node, given: Sequence[Step]) -> Step:
+    """What passes rows passes their order, under the names that columns have behind it."""
+    above, spec = given[0], node.spec
+    if isinstance(spec, Project):
+        schema = node.input_schemas()[0]
+        ordered = frozenset(name for name, on in image_of_order(spec, schema).items() if on in above.ordered)
+        images = spec.crossing(schema).attributes
+        names = [] if above.time is None else [name for name, f in images.get(above.time, ()) if f is None]
+        return Step(spec, [None], above.time if above.time in names else next(iter(names), None), ordered)
+    kept = frozenset(above.ordered & set(node.schema.names))
+    return Step(spec, [None] * len(given), above.time, kept if spec.passes and not mixes(node) else frozenset())

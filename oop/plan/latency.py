@@ -1,0 +1,75 @@
+"""Latency of results: the plan with Aurora's QoS timestamp on every row, for whoever asks (`operators/passing/qos.py`).
+
+A row that an operator makes has the timestamp of the oldest row that it comes from (papers/000, footnote 3): an
+aggregate takes the least, a join and a Resample the lesser of two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+from oop.operators.core.base import Spec
+from oop.operators.expressions.expr import col, if_else, least
+from oop.operators.functions.aggregates import Aggregate as AggregateFunction
+from oop.operators.functions.aggregates import min as least_value
+from oop.operators.join.join import SUFFIX, Join
+from oop.operators.passing.project import Project
+from oop.operators.passing.qos import ENTERED, LEFT_ENTERED, Enter, Monitor, taken
+from oop.operators.resample.resample import Resample
+from oop.operators.source.input import Input
+from oop.plan.graph import Edge, Node, make_node, rebuilt
+
+
+def measured(root: Node) -> Node:
+    """The plan with a monitor behind it. Behind an operator that cannot carry the timestamp rows enter anew."""
+    last = rebuilt(root, _stamped)
+    return make_node(Monitor(), [Edge(last)], root.site, root.call)
+
+
+def _stamped(node: Node, inputs: tuple[Edge, ...]) -> Node:
+    if isinstance(node.spec, Input):
+        return make_node(Enter(), [Edge(node)], node.site, node.call)
+    if isinstance(node.spec, Join):
+        if ENTERED + SUFFIX in node.schema.names:
+            raise taken(node.site, ENTERED + SUFFIX)
+        return _joined(node, inputs)
+    if ENTERED in node.schema.names:
+        raise taken(node.site)
+    carrying = _carrying(node.spec)
+    found = make_node(carrying, inputs, node.site, node.call, node.data)
+    if LEFT_ENTERED in set(found.schema.names).difference(node.schema.names):  # of a Resample: its left row, too
+        columns = [(name, col(name)) for name in node.schema.names]
+        lesser = Project((*columns, (ENTERED, least(col(ENTERED), col(LEFT_ENTERED)))))
+        return make_node(lesser, [Edge(found)], node.site, node.call)
+    if ENTERED in found.schema.names:
+        return found
+    return make_node(Enter(), [Edge(found)], node.site, node.call)
+
+
+def _carrying(spec: Spec) -> Any:
+    """The spec that also gives the oldest of its rows' timestamps."""
+    if isinstance(spec, Project):
+        return Project((*spec.columns, (ENTERED, col(ENTERED))))
+    names = {field.name for field in fields(spec)}  # type: ignore[arg-type]
+    found: Any = spec
+    if "of" in names and isinstance(found.of, Spec):
+        return replace(found, of=_carrying(found.of))
+    if "aggregates" in names:
+        given: tuple[tuple[str, AggregateFunction], ...] = found.aggregates
+        stamps = (ENTERED, LEFT_ENTERED) if isinstance(spec, Resample) else (ENTERED,)
+        return replace(found, aggregates=(*given, *((name, least_value(name)) for name in stamps)))
+    return spec
+
+
+def _joined(node: Node, inputs: tuple[Edge, ...]) -> Node:
+    """Both sides bring one; of a row that goes out alone the other is null. That of a semi join, too, comes from the
+    right rows that let it go."""
+    spec: Any = node.spec
+    found = make_node(replace(spec, least_of=ENTERED) if spec.how == "semi" else spec, inputs, node.site, node.call)
+    ours, theirs = col(ENTERED), col(ENTERED + SUFFIX)
+    if theirs.name not in found.schema.names:
+        return found
+    lesser = if_else(ours.is_null(), theirs, if_else(theirs.is_null(), ours, least(ours, theirs)))
+    columns = [(name, col(name)) for name in node.schema.names]
+    return make_node(Project((*columns, (ENTERED, lesser))), [Edge(found)], node.site, node.call)

@@ -1,0 +1,157 @@
+"""Which operators of a plan carry row numbers: those on the way from a source to whoever counts rows.
+
+A plan is written without them. Whoever needs the number of each row puts a mark behind the rows (`numbered`); just
+before the plan runs, `resolved` takes the marks out and lets the operators in front of them give the hidden column.
+So a stream that is also used otherwise stays one node, and nobody else sees the column. An operator says by
+`Spec.with_number` how it carries the number, by `Spec.numbers_rows` that it gives numbers itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from oop.errors import OopError, SchemaMismatch
+from oop.operators.expressions.expr import col
+from oop.operators.passing.project import Project
+from oop.operators.passing.union import Union
+from oop.operators.rows.number import Number
+from oop.operators.source.numbers import SEQ, Numbered, of_source, with_number
+from oop.plan.graph import Edge, Node, make_node, walk
+
+if TYPE_CHECKING:
+    from oop.streams.stream import Stream
+
+
+def numbered(stream: Stream) -> Stream:
+    """The stream with the number of each row as the last column (`SEQ`), for an operator that counts rows."""
+    if isinstance(stream._node.spec, Numbered):
+        return stream
+    check_numbers(stream._node)
+    return stream._then(Numbered(), "row numbers", time=stream.time)
+
+
+def ranked(stream: Stream, time: str) -> Stream:
+    """The stream with its rows ranked: by time, then by source and number there if it has them, else by value."""
+    with_number(stream.schema)  # refuses a column of the user's that has the name, also where rows are ranked by value
+    try:
+        check_numbers(stream._node, sources=True)
+    except SchemaMismatch:
+        ties = tuple(name for name in stream.schema.names if name != time)
+        return stream._then(Number(time, ties), ".number()", time=stream.time)
+    marked = stream._then(Numbered(sources=True), "row numbers", time=stream.time)
+    return marked._then(Number(time, (SEQ,)), ".number()", time=stream.time)
+
+
+def check_numbers(root: Node, sources: bool = False) -> None:
+    """SchemaMismatch if rows have no number there, with the operator that loses it; ``sources``: behind a union they
+    have that of their source."""
+    waiting, seen = [root], {id(root)}
+    while waiting:
+        node = waiting.pop()
+        _check_number(node, sources)
+        if not node.spec.numbers_rows:
+            above = [edge.node for edge in node.inputs if id(edge.node) not in seen]
+            waiting += above
+            seen.update(map(id, above))
+
+
+def _check_number(node: Node, sources: bool) -> None:
+    if isinstance(node.spec, Numbered):
+        return  # they have it there
+    with_number(node.schema)  # refuses a column of the user's that has the name
+    through = sources and isinstance(node.spec, Union)
+    if not through and node.spec.with_number() is None:
+        raise SchemaMismatch(
+            f"rows are counted as a source gave them, and behind {node.call} at {node.site} they have no number",
+            hint="number what comes out of it: .number(), or count the rows before it",
+        )
+    if node.data is not None and node.data.channel is not None:
+        raise SchemaMismatch(
+            f"the rows of {node.call} at {node.site} come through several channels, each with an order of its own",
+            hint="leave channel= out: the rows of a source as a whole are counted as Spark's tasks bring them",
+        )
+
+
+def resolved(root: Node) -> Node:
+    """The plan with numbers in the place of marks; the very same plan if there is none."""
+    nodes = walk(root)
+    carriers = _carriers(node for node in nodes if isinstance(node.spec, Numbered))
+    if not carriers:
+        return root
+    made: dict[int, Edge] = {}  # what stands for a node now
+    for node in nodes:
+        inputs = [_now(made[id(edge.node)], edge.route) for edge in node.inputs]
+        if isinstance(node.spec, Numbered):
+            made[id(node)] = _with_columns(inputs[0], node.schema.names)
+        else:
+            made[id(node)] = Edge(_rewritten(node, inputs, id(node) in carriers))
+    return made[id(root)].node
+
+
+def _carriers(marks: Iterable[Node]) -> set[int]:
+    """The ids of the nodes that must give the number: from each mark up to whoever gives it of its own."""
+    found: set[int] = set()
+    waiting = [edge.node for mark in marks for edge in mark.inputs]
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in found:
+            found.add(id(node))
+            waiting += [] if node.spec.numbers_rows else [edge.node for edge in node.inputs]
+    return found
+
+
+def _rewritten(node: Node, inputs: Sequence[Edge], carries: bool) -> Node:
+    """The node behind these inputs, some of which may have got the number."""
+    if not carries:
+        if all(new.node is old.node for new, old in zip(inputs, node.inputs, strict=True)):
+            return node
+        if _gives_the_same(node, inputs):
+            return replace(node, inputs=tuple(inputs))
+    if carries and isinstance(node.spec, Union):
+        return make_node(node.spec, _of_sources(node, inputs), node.site, node.call)
+    spec = node.spec.with_number()
+    if spec is None or node.spec.numbers_rows or len(inputs) > 1:  # it is given what it was written for
+        inputs = [_with_columns(new, old.node.schema.names) for new, old in zip(inputs, node.inputs, strict=True)]
+        spec = spec if carries else node.spec
+    assert spec is not None
+    return make_node(spec, inputs, node.site, node.call, node.data)
+
+
+def _of_sources(node: Node, inputs: Sequence[Edge]) -> list[Edge]:
+    """The inputs of a union with numbers that also say which source a row is from, counted over all inputs."""
+    found, before = [], 0
+    for new, old in zip(inputs, node.inputs, strict=True):
+        columns = (*((name, col(name)) for name in old.node.schema.names), (SEQ, of_source(col(SEQ), before)))
+        found.append(Edge(make_node(Project(columns), [new], node.site, node.call)))
+        before += _sources_of(old.node)
+    return found
+
+
+def _sources_of(root: Node) -> int:
+    """How many sources the numbers there tell apart; one that is read twice counts twice."""
+    found: dict[int, int] = {}
+    for node in walk(root):
+        found[id(node)] = 1 if node.spec.numbers_rows else sum(found[id(edge.node)] for edge in node.inputs)
+    return found[id(root)]
+
+
+def _gives_the_same(node: Node, inputs: Sequence[Edge]) -> bool:
+    """Does it give the same columns behind these inputs? Then it names those that it uses."""
+    try:
+        return bool(node.spec.schema([edge.node.schema for edge in inputs]).equals(node.schema))
+    except OopError:
+        return False
+
+
+def _with_columns(edge: Edge, names: Sequence[str]) -> Edge:
+    """The rows with these columns, in this order."""
+    if edge.node.schema.names == list(names):
+        return edge
+    spec = Project(tuple((name, col(name)) for name in names))
+    return Edge(make_node(spec, [edge], edge.node.site, edge.node.call))
+
+
+def _now(made: Edge, route: int | None) -> Edge:
+    return made if route is None else Edge(made.node, route)

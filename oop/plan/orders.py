@@ -1,0 +1,85 @@
+"""Which orders an in-order plan can make, and which its operators need (see `oop/plan/in_order.py`).
+
+A union can be merged by any attribute that all its inputs promise about, so who reads it is asked first: through
+filters and projections, under the names that columns have there. An order that nobody needs is not made, and where one
+merge would not do for all, there is one for each order; no row is sorted by one attribute only to be sorted by another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+import pyarrow as pa
+
+from oop.errors import TimeError
+from oop.operators.join.static import StaticJoin
+from oop.operators.passing.project import Project
+from oop.operators.source.numbers import SEQ
+from oop.plan.graph import PROBES, Node, could_promise, walk
+from oop.punctuation import Frontier
+
+NO_ORDER = ""
+"""What is asked for where promises as they come help more than any order of rows. (None: any order will do.)"""
+
+
+class Possible:
+    """What may come to be promised behind each node of a plan, out of order: as `check_emits` asks for it."""
+
+    def __init__(self, root: Node) -> None:
+        self._found = [_frontiers(root, could_promise(root, bound)) for bound in PROBES]
+
+    def _all(self, node: Node) -> Iterator[Frontier]:
+        for found in self._found:
+            if id(node) in found:
+                yield found[id(node)]
+
+    def releases(self, node: Node, attribute: str) -> bool:
+        """May rows in order of an attribute ever be released by what is promised about all of them?"""
+        return any(frontier.bound(attribute) is not None for frontier in self._all(node))
+
+    def without_groups(self, node: Node) -> Iterator[Frontier]:
+        for frontier in self._all(node):
+            yield Frontier.of(*(p for p in frontier.promises() if not p.where))
+
+    def attributes(self, node: Node) -> set[str]:
+        """What may be promised about, alone or with others. Numbers of rows cross no buffer: nobody asks behind one."""
+        found = {name for f in self.without_groups(node) for p in f.promises() for name in p.below}
+        return (found & set(node.schema.names)) - {SEQ}
+
+
+def _frontiers(root: Node, given: Mapping[int, Frontier]) -> dict[int, Frontier]:
+    found = dict(given)
+    for node in walk(root):
+        inputs = [found.get(id(edge.node)) for edge in node.inputs]
+        known = [f for f in inputs if f is not None]
+        if id(node) in found or len(known) < len(inputs):
+            continue
+        with suppress(TimeError):  # the bound asked with is out of reach of a window; one that comes need not be
+            found[id(node)] = node.spec.translate(known, node.input_schemas())
+    return found
+
+
+def mixes(node: Node) -> bool:
+    """Does it pass rows, but not in their order? Rows that meet none leave behind the others."""
+    return isinstance(node.spec, StaticJoin) and node.spec.how == "left"
+
+
+def image_of_order(spec: Project, schema: pa.Schema) -> dict[str, str]:
+    """By column of a projection the one whose order it has: it increases in that alone. The greatest of two times is
+    below a bound when both are, and still in order of neither."""
+    sources: dict[str, set[str]] = {}
+    for source, images in spec.crossing(schema).attributes.items():
+        for name, _ in images:
+            sources.setdefault(name, set()).add(source)
+    return {name: next(iter(found)) for name, found in sources.items() if len(found) == 1}
+
+
+def order_before(node: Node, order: str | None) -> str | None:
+    """What to ask of the input of an operator that passes rows, for its output to be in this order."""
+    if not order:
+        return order
+    (schema,) = node.input_schemas()[:1]
+    if isinstance(node.spec, Project):
+        return image_of_order(node.spec, schema).get(order, NO_ORDER)
+    return order if order in schema.names and not mixes(node) else NO_ORDER

@@ -1,0 +1,82 @@
+"""`Stream.resample`, from what a user writes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from oop.errors import SchemaMismatch, TimeError, WrongArgument
+from oop.operators.core.times import duration_in, is_whole
+from oop.operators.functions.aggregates import ACCOUNTS
+from oop.operators.functions.aggregates import Aggregate as AggregateFunction
+from oop.operators.resample.resample import Resample
+from oop.plan.graph import PROBES, could_promise, frontiers
+from oop.punctuation import Frontier
+from oop.punctuation.durations import Duration, show
+from oop.streams.joining import comparable, two
+from oop.streams.waiting import check_columns, time_of
+
+if TYPE_CHECKING:
+    from oop.streams.stream import Stream
+
+
+def make_resample(
+    left: Stream,
+    right: Stream,
+    within: Duration,
+    by: str | Iterable[str] | None,
+    times: tuple[str, str] | None,
+    aggregates: Mapping[str, AggregateFunction],
+) -> Resample:
+    first, second = (None, None) if times is None else two("times", times, "left, right")
+    advice = "say .resample(…, times=(left, right))"
+    on = time_of(left, first, advice), time_of(right, second, advice)
+    types = left.schema.field(on[0]).type, right.schema.field(on[1]).type
+    if not comparable(*types):
+        raise SchemaMismatch(
+            f"the times {on[0]!r} of type {types[0]} and {on[1]!r} of type {types[1]} cannot be compared",
+            hint="cast one of them with .with_columns(…) first",
+        )
+    size = duration_in(within, types[0])
+    if not 0 <= size < math.inf:
+        raise WrongArgument(f"within is a span of time, not {within!r}", hint="write 60, or '1h'")
+    if is_whole(types[0]) and size >= 2**63:
+        raise WrongArgument(f"within={within!r} does not fit 64-bit times", hint="give a smaller one")
+    keys = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    check_columns(right, keys)
+    spec = Resample(keys, (), on, size, show(within), _what_stays(left, right, on))
+    pairs = spec.pair_schema([left.schema, right.schema])
+    functions = []
+    for name, function in aggregates.items():
+        if not isinstance(function, AggregateFunction):
+            raise WrongArgument(f"{name} is not an aggregate: {function!r}", hint="write oop.mean('Pos')")
+        if function.function in ACCOUNTS:
+            raise SchemaMismatch(f"{name}={function} is known for windows of time and rows only")
+        function = function.by_default(on[1]).in_window(None)
+        function.type(pairs)  # here, where the columns are still just the user's
+        functions.append((name, function))
+    return replace(spec, aggregates=tuple(functions))
+
+
+def _what_stays(left: Stream, right: Stream, on: tuple[str, str]) -> str:
+    """What nothing will ever free before the end: right rows, if the left promises nothing about all rows, left rows,
+    if the right does not."""
+    found = []
+    if not _is_promised(left, on[0]):
+        found.append(f"right rows stay until the left ends: nothing is promised about {on[0]} of all its rows")
+    if not _is_promised(right, on[1]):
+        found.append(f"left rows stay until the right ends: nothing is promised about {on[1]} of all groups")
+    return "; ".join(found)
+
+
+def _is_promised(stream: Stream, attribute: str) -> bool:
+    for bound in PROBES:
+        try:
+            promised: Frontier = frontiers(stream._node, could_promise(stream._node, bound))[id(stream._node)]
+        except TimeError:  # out of reach of a window, for what was asked with
+            return True
+        if promised.bound(attribute) is not None:
+            return True
+    return False

@@ -1,0 +1,409 @@
+"""Aggregate: WID's second half (paper 004, section 4.1, A.2.2 and figure A-3).
+
+Rows come tagged with window ids from `Bucket`, in any order; each updates the partial aggregates of its group. When the
+promise ``wid < W`` arrives, the windows below W go out and are purged. On every advance of W, with rows or without, the
+output promises ``window_start < start(W)`` and ``window_end < start(W) + range``.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.kernels.scratch import lasting_array
+from oop.operators.aggregate.flush import Flush
+from oop.operators.aggregate.pane_windows import Due, windows_of
+from oop.operators.aggregate.panes import PaneCode, PaneTree, has_panes
+from oop.operators.core.base import Columns, Element, Held, Operator, Part, Spec
+from oop.operators.core.batches import couple
+from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds, is_promised
+from oop.operators.core.keys import read_key
+from oop.operators.core.marks import is_late, is_partial
+from oop.operators.core.oldest import oldest_window
+from oop.operators.core.stretches import numbers_in
+from oop.operators.core.times import from_physical
+from oop.operators.functions.aggregates import Aggregate as AggregateFunction
+from oop.operators.groups.holding import Holding, Named, can_merge, describe_groups, unique_schema
+from oop.operators.groups.partial_table import Partials
+from oop.operators.groups.pieces import Piece, sliced
+from oop.operators.groups.reach import GroupReach, Reach
+from oop.operators.groups.store import Edges, Shape, Table
+from oop.operators.windows.bucket import WID_END, WID_START
+from oop.operators.windows.windows import Windows
+from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
+from oop.punctuation.group_promises import Promise
+from oop.punctuation.translate import Image, carry, carry_groups, carry_promise
+
+WINDOW_START, WINDOW_END = "window_start", "window_end"
+_MANY = 64  # windows that go out with one promise, and groups held for each, from and up to which they share merges
+_MOST_AT_ONCE = 2**17  # windows that are looked up in one go, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregate(Spec):
+    """``on`` is the windowed attribute, ``time`` its type, ``grid`` the windows in its units. ``how`` is "hybrid", or
+    says which implementation it is to be, whatever the stream is like: "incremental" or "buffered"."""
+
+    keys: tuple[str, ...]
+    aggregates: tuple[tuple[str, AggregateFunction], ...]
+    grid: Windows
+    on: str
+    time: pa.DataType
+    flush: Flush | bool | None = field(default=None, kw_only=True)
+    """How its rows are preaggregated, if the user said so; or whether."""
+    how: str = field(default="hybrid", kw_only=True)
+    name = "Aggregate"
+
+    def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
+        return [self.keys] if self.keys else None
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        fields = [pa.field(WINDOW_START, self.time), pa.field(WINDOW_END, self.time)]
+        return unique_schema(fields + Shape(inputs[0], self.keys, self.aggregates).fields())
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        return carry(frontiers[0], *self._images())
+
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        return carry_promise(punct, *self._images(), among=frontiers[0])
+
+    def translate_groups(
+        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[GroupPromises] | None:
+        return carry_groups(promises, *self._images(), among=frontiers[0])
+
+    def _images(self) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+        edges: list[Image] = [(WINDOW_START, self.grid.start), (WINDOW_END, self.grid.end)]
+        return {WID_START: edges}, {k: [k] for k in self.keys}
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        return [[Interest(WID_START, by=self.keys)]]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        wids = {WID_START} if self.grid.tumbles else {WID_START, WID_END}
+        return [frozenset(self.keys).union(wids, *(a.columns() for _, a in self.aggregates))]
+
+    def early(self) -> tuple[str | None, tuple[str, ...]]:
+        return self.on, (WINDOW_START, WINDOW_END, *self.keys)
+
+    def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
+        return None if is_promised(frontiers[0], WID_START, self.keys) else self.on
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        from oop.operators.aggregate.hybrid import HybridOperator, may_switch  # it is made of the operator below
+
+        return AggregateOperator(self, inputs) if not may_switch(self) else HybridOperator(self, inputs)
+
+    def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
+        if not can_merge(self.aggregates) or (self.grid.overlaps and not has_panes(self.grid)):
+            return None
+        shape, code = Shape(inputs[0], self.keys, self.aggregates), PaneCode(self.grid)
+        if not self.grid.overlaps:
+            return Partials(shape, partial(wids_of, name=WID_START), slot_name=WID_START)
+        return Partials(
+            shape,
+            lambda batch: code.encode(wids_of(batch, WID_START), wids_of(batch, WID_END)),
+            lambda slot: code.decode(slot)[0],
+        )
+
+    def describe(self) -> str:
+        forced = "" if self.how == "hybrid" else f" ({self.how})"
+        return describe_groups("Aggregate", self.aggregates, self.keys) + forced
+
+    def promise_note(self) -> str:
+        return "emits a window when wid < W is promised"
+
+
+class AggregateOperator(Holding):
+    """``aggregates`` in the place of the spec's, for who keeps more of a window; without ``panes`` rows go into each of
+    their windows, also where panes could be merged."""
+
+    def __init__(
+        self, spec: Aggregate, inputs: Sequence[pa.Schema], aggregates: Named | None = None, panes: bool = True
+    ) -> None:
+        aggregates = spec.aggregates if aggregates is None else aggregates
+        # panes are merged; where that cannot be, each row goes into each of its windows, as into tumbling ones
+        self.sliding = has_panes(spec.grid) and panes and can_merge(aggregates)
+        self.repeats = spec.grid.overlaps and not self.sliding
+        self.code = PaneCode(spec.grid)
+        super().__init__(spec, inputs, spec.keys, aggregates, self.code.thin if self.sliding else None)
+        self.grid = spec.grid
+        self.time = spec.time
+        self.tree = PaneTree(self.store, self.code)
+        self.reach = GroupReach(WID_START, spec.keys, self.store.shape.key_types)
+
+    def couple(self) -> bool:
+        self.ports.coupled = True
+        return True
+
+    @property
+    def state_bytes(self) -> int:
+        return self.store.nbytes + self.tree.nbytes + self.reach.nbytes
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if is_partial(batch):
+            self._touched(self.take_partials(batch))
+            return
+        least: np.ndarray | None = None
+        if is_late(batch):  # taken for windows that have not gone out (``late="admit"``)
+            keys = {k: batch.column(k) for k in self.keys}
+            bounds = int_bounds(self.ports.frontiers[port], WID_START, keys)
+            usable = wids_of(batch, WID_START if self.grid.tumbles else WID_END) >= bounds
+            batch, least = self.keep_usable(batch, usable), np.broadcast_to(bounds, len(usable))[usable]
+        if batch.num_rows:
+            first = wids_of(batch, WID_START)
+            last = wids_of(batch, WID_END) if self.grid.overlaps else first
+            self.take_in_windows(first if least is None or not self.repeats else np.maximum(first, least), last, batch)
+        yield from ()
+
+    def take_in_windows(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
+        """Rows into their windows, from the first to the last."""
+        if self.sliding:
+            self._touched(self.take_in(self.code.encode(first, last), batch))
+        elif self.repeats:
+            self.take_in_each(first, last, batch)
+        else:
+            self.take_in(first, batch)
+
+    def _touched(self, slices: list[int]) -> None:
+        if self.sliding and not self.store.shift:
+            self.tree.touched(slices)
+        elif self.tree.nodes:  # panes have come to share tables
+            self.tree.forget_below(INT64_MAX)
+
+    def take_in_each(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
+        """Rows into every window from their first to their last: all into their first, then all into the next."""
+        while batch.num_rows:
+            keys, values = [read_key(batch.column(k)) for k in self.keys], self.store.shape.prepare(batch)
+            more = np.ones(batch.num_rows, np.bool_)
+            while more.all():
+                self.store.update(first, keys, values)
+                more = first < last
+                first = first + 1
+            batch, first, last = batch.filter(pa.array(more)), first[more], last[more]
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        return self.process_punctuations([punct], port)
+
+    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
+        frontier = self.ports.frontiers[port]
+        uneven, least = self._is_uneven(frontier), as_int64(frontier.bound(WID_START))
+        # windows below it went out already; panes stay until all of theirs are out
+        before = self.reach.before(frontier, len(self.store)) if uneven and self.sliding else None
+        new = self.ports.advance_each(train, port)
+        if not new:
+            return
+        self.reach.follow(new)
+        self.advanced(new)
+        # what went out before may be uneven too, even when the promise now is the same for all groups
+        if uneven or self._is_uneven(frontier):
+            most = max(map(reached_wid, new))
+            now = self.reach.now(frontier, len(self.store))
+            among = self.reach.slices(self.store, self._slots_due)
+            closed = self._close_groups(least, most, before or _constant_reach(least), now, among=among)
+        elif self.sliding:
+            closed = self._close_sliding(least, as_int64(frontier.bound(WID_START)))
+        else:
+            closed = self.store.take_below(as_int64(frontier.bound(WID_START)))
+        yield from self._batches(closed)
+        for promise in new:
+            yield from self.ports.promises_of(promise)
+
+    def advanced(self, new: Sequence[Promise]) -> None:
+        """Promises have been taken in, and what they complete is about to leave: for rows that are not in yet."""
+
+    def _is_uneven(self, frontier: Frontier) -> bool:
+        """Are groups told apart by promises?"""
+        return any(c in self.keys for c in group_columns(frontier))
+
+    def _close_sliding(self, before: int, bound: int) -> Iterator[Table]:
+        if self.store.shift:
+            yield from self._together((t, before, bound) for t in self._panes_below(bound))
+        else:
+            wids = self.tree.open_wids(before, bound)
+            while some := list(islice(wids, _MOST_AT_ONCE)):
+                yield from self._windows(some)
+        self._purge_panes(bound)
+
+    def _windows(self, wids: list[int]) -> Iterator[Table]:
+        """Complete windows of panes with tables of their own. Where they are many for what is held, a few rows in
+        panes of which a window has thousands, a table for each costs more than what is in it."""
+        if len(wids) >= _MANY and len(self.store) <= _MANY * len(wids):
+            end = wids[-1] + 1
+            yield from self._together((t, wids[0], end) for t in self._panes_below(end))
+            return
+        for wid in wids:
+            table = self.tree.window(wid)
+            if table is not None:
+                yield _at(table, wid)
+
+    def _panes_below(self, bound: int) -> Iterator[Table]:
+        """Those that may have windows below a bound."""
+        return (self.store.tables[number] for number in self._slices_below(bound))
+
+    def _slices_below(self, bound: int) -> list[int]:
+        return self.store.numbers_below(INT64_MAX if bound == INT64_MAX else self.code.bounds(bound)[1])
+
+    def _slots_due(self, bound: int) -> tuple[int, int]:
+        """A slot up to which windows below a bound leave nothing of a group, and one from which on none of them is."""
+        if not self.sliding or bound == INT64_MAX:
+            return bound, bound
+        return self.code.first_needed(bound), self.code.bounds(bound)[1]
+
+    def _slices_with(self, due: set[int] | None, below: int) -> list[int]:
+        """Of the slices of panes below a bound those that may have one of these windows."""
+        numbers, shift = self._slices_below(below), self.store.shift
+        if due is None:
+            return numbers
+        wids = sorted(due)
+        ends = ((self.code.decode(n << shift)[0], self.code.decode(((n + 1) << shift) - 1)[1]) for n in numbers)
+        return [n for n, (first, last) in zip(numbers, ends, strict=True) if _some_between(wids, first, last)]
+
+    def _together(self, due: Iterable[Due]) -> Iterator[Table]:
+        return windows_of(self.store.shape, self.code, due)
+
+    def _purge_panes(self, bound: int) -> None:
+        """A pane is held while its last wid is not below W."""
+        if bound > INT64_MIN:
+            first = INT64_MAX if bound == INT64_MAX else self.code.first_needed(bound)
+            self.store.drop_below(first)
+            self.tree.forget_below(first)
+            if self.store.is_dense:
+                self.store.narrow()
+
+    def _close_groups(
+        self,
+        least: int,
+        most: int,
+        before: Reach,
+        now: Reach,
+        due: set[int] | None = None,
+        among: list[int] | None = None,
+    ) -> Iterator[Table]:
+        """Group-wise promises (A.1.1): each group goes out as far as its own bound reaches.
+
+        What promises newly cover lies below their own bounds, so only windows below the greatest are looked at; those
+        below the least of what was promised before are out. ``due``, where it is known, are the windows that go out of
+        any group, and ``among`` the slices that they may be in.
+        """
+        if not self.sliding:
+            slices = None if due is None else {wid >> self.store.shift for wid in due}
+            for number in self.store.numbers_below(most) if among is None else among:
+                if slices is not None and number not in slices:
+                    continue
+                table = self.store.tables[number]
+                gone = self.store.take_where(number, table.slots() < now(table))
+                if gone is not None:
+                    yield gone
+            return
+        reached: dict[int, np.ndarray] = {}
+        going: list[Due] = []
+        for number in self._slices_with(due, most) if among is None else among:
+            table = self.store.tables[number]
+            was, is_ = np.maximum(before(table), least), now(table)
+            if due is not None or (is_ > was).any():
+                reached[number] = is_
+                going.append((table, was, is_))
+        yield from self._together(going)
+        for number, bounds in reached.items():
+            self.store.take_where(number, self.code.decode_all(self.store.tables[number].slots())[1] < bounds)
+        # a merge may still have a group that left one of its panes: no window of that pane is due for it any more
+        merged = self.tree.nodes and not self.store.shift
+        self.tree.forget_below(min(self.store.tables, default=INT64_MAX) if merged else INT64_MAX)
+
+    def _bounds(self, frontier: Frontier, table: Table) -> np.ndarray:
+        """The bound on wids for each group of a table."""
+        return np.broadcast_to(int_bounds(frontier, WID_START, table.key_arrays()), len(table))
+
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        if self.sliding:
+            return self._batches(self._open_sliding(self.store.touched_slots()))
+        return self._batches(self.store.tables[number].copy() for number in self.store.touched())  # rows go on coming
+
+    def _open_sliding(self, slots: np.ndarray) -> Iterator[Table]:
+        """The open windows of some panes."""
+        if not len(slots):
+            return
+        first, last = self.code.decode_all(slots)
+        touched = np.unique(numbers_in(first, last - first + 1))
+        low, high = int(touched[0]), int(touched[-1]) + 1
+        frontier = self.ports.frontiers[0]
+        # by group, some may have gone out
+        due = ((t, np.maximum(self._bounds(frontier, t), low), high) for t in self._panes_below(high))
+        for table in self._together(due):
+            rows = np.flatnonzero(np.isin(table.slots(), touched))
+            if len(rows):
+                yield table if len(rows) == len(table) else table.select(rows)
+
+    def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
+        for pieces in sliced(tables, self.batch_rows):
+            yield couple([self._batch(piece) for piece in pieces])
+
+    def edges_of(self, table: Table | Piece) -> Edges:
+        """Start and end of each group's window."""
+        if table.slotted:
+            return self.grid.edges(table.slots())
+        start, end = self.grid.edges(np.array([table.slot]))  # one window: its edges are the same in every row
+        return _constant(start, len(table)), _constant(end, len(table))
+
+    def _batch(self, table: Table | Piece) -> pa.RecordBatch:
+        edges = self.edges_of(table)
+        times = [from_physical(edge, self.time) for edge in edges]
+        batch = pa.RecordBatch.from_arrays([*times, *table.results(edges)], schema=self.output)
+        answers = table.shape.answers(table.accumulators)
+        return batch if answers is None else batch.filter(pa.array(answers))
+
+    def oldest(self) -> Held | None:
+        return oldest_window(self)
+
+    def load(self, parts: Iterable[Part]) -> None:
+        super().load(parts)
+        self.tree = PaneTree(self.store, self.code)
+        self.reach.forget()
+
+
+def _some_between(sorted_: Sequence[int], first: int, last: int) -> bool:
+    place = bisect_left(sorted_, first)
+    return place < len(sorted_) and sorted_[place] <= last
+
+
+def _constant_reach(bound: int) -> Reach:
+    return lambda table: np.full(len(table), bound)
+
+
+def reached_wid(punct: Promise) -> int:
+    """How far one promise may reach; the end of a group reaches everywhere, a bound on something else nowhere."""
+    if isinstance(punct, GroupPromises):
+        return as_int64(max(punct.bounds.values())) if punct.attribute == WID_START else INT64_MIN
+    if not punct.below:
+        return INT64_MAX
+    return as_int64(punct.below.get(WID_START))
+
+
+def _constant(value: np.ndarray, length: int) -> np.ndarray:
+    out = lasting_array(length, value.dtype)
+    out[:] = value
+    return out
+
+
+def wids_of(batch: pa.RecordBatch, name: str) -> np.ndarray:
+    wids = views.fixed_values(batch.column(name))
+    assert wids is not None  # Bucket puts them there for every row
+    return wids
+
+
+def _at(table: Table, wid: int) -> Table:
+    """The groups as the rows of one window. A pane may serve several, and take more rows: results must not change with
+    it. Its keys may be shared, since what is kept of a key stays as it is."""
+    out = table.copy()
+    out.slot, out.slotted = wid, False
+    return out

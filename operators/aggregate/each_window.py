@@ -1,0 +1,198 @@
+"""EachWindow: a promise for each window that closes, behind its rows and before those of the next.
+
+"The aggregate operator produces a punctuation for each window after it outputs all groups in the window" (papers/004,
+section 5.2). Operators of ours close all windows that a promise covers in one go, and promise once; who reads the
+result and wants to be told window by window puts this behind them.
+
+Rows wait until they are promised complete: behind an aggregate that is at once. What else is promised crosses as far as
+no row that waits matches it, and so it grows window by window, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oop.errors import UnknownColumn
+from oop.kernels import views
+from oop.kernels.dictionaries import concat_batches
+from oop.operators.core.base import Element, Held, Operator, Part, Ports, Spec, load_common, read_text, text_part
+from oop.operators.core.coverage import is_promised, matching
+from oop.operators.core.lowering import Lowered
+from oop.operators.core.marks import is_late
+from oop.operators.core.times import check_time_type, is_time_type, show_time
+from oop.operators.rows.layout import laid_out
+from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation.patterns import Bound, Range
+from oop.punctuation.search import above
+
+_HELD, _PENDING = "held", "pending"
+
+
+@dataclass(frozen=True)
+class EachWindow(Spec):
+    """``on`` tells windows apart, and is promised about; ``times`` are all columns that may be."""
+
+    on: str
+    times: tuple[str, ...]
+    name = "EachWindow"
+    unblocked_by = "put .each_window() behind .window(…).agg(…)"
+
+    @property
+    def held_back(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.times
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        return inputs[0]
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        return [[*wanted, Interest(self.on)]]
+
+    def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
+        return None if is_promised(frontiers[0], self.on, inputs[0].names) else self.on
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return EachWindowOperator(self, inputs)
+
+    def describe(self) -> str:
+        return f"EachWindow by {self.on}"
+
+    def promise_note(self) -> str:
+        return "a promise for each window that closes"
+
+
+class EachWindowOperator:
+    """``held`` are rows that are not promised complete; ``pending`` is what of the input's promises some of them still
+    match. It is part of its frontier, and no larger."""
+
+    def __init__(self, spec: EachWindow, inputs: Sequence[pa.Schema]) -> None:
+        self.on = spec.on
+        self.schema = inputs[0].remove_metadata()
+        self.ports = Ports(spec, inputs)
+        self.held: list[pa.RecordBatch] = []
+        self.pending = Frontier()
+        self._saved = False  # is there a part of rows?
+
+    @property
+    def buffered_rows(self) -> int:
+        return sum(batch.num_rows for batch in self.held)
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(batch.nbytes for batch in self.held)
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if is_late(batch):
+            yield batch
+            return
+        rows = laid_out(batch, self.schema)
+        known = _numbers(rows.column(self.on))[0]
+        if not known.all():  # in no window, as after an outer join
+            yield rows.filter(pa.array(~known))
+            rows = rows.filter(pa.array(known))
+        if rows.num_rows:
+            self.held.append(rows)
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        for new in self.ports.advance_all([punct], port):
+            if new.below.keys() <= {self.on}:  # or the end, of all or of a group
+                complete = matching(new, self._rows())
+                if complete.any():
+                    yield from self._close(new, complete)
+                    waiting, self.pending = list(self.pending.promises()), Frontier()
+                    yield from self._as_far_as_held(waiting)  # it goes further only when rows have left
+                if self.ports.out.advance(new):
+                    yield new
+            else:
+                yield from self._as_far_as_held([new])
+
+    def _rows(self) -> pa.RecordBatch:
+        if len(self.held) > 1:
+            self.held = [concat_batches(self.held)]
+        return self.held[0] if self.held else pa.RecordBatch.from_pylist([], schema=self.schema)
+
+    def _close(self, punct: Punctuation, complete: np.ndarray) -> Iterator[Element]:
+        """The rows that are complete now, window by window, with what is promised after each."""
+        rows = self._rows()
+        kept, closed = rows.filter(pa.array(~complete)), rows.filter(pa.array(complete))
+        values = _numbers(closed.column(self.on))[1]
+        order = np.argsort(values, kind="stable")
+        closed, values = closed.take(pa.array(order)), values[order]
+        begins = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), len(values)]
+        others = [Lowered(promise, closed, kept) for promise in self.pending.promises()]
+        for start, end in pairwise(begins):
+            self.held = [part for part in (kept, closed.slice(end)) if part.num_rows]
+            yield closed.slice(start, end - start)
+            if end < len(values):
+                said = [other.after(end) for other in others]
+                said.append(self._up_to(punct, values[start].item(), values[end].item()))
+                yield from filter(self.ports.out.advance, said)
+
+    def _up_to(self, punct: Punctuation, window: Bound, following: Bound) -> Punctuation:
+        """What a promise says once this window has left, and before the following one does."""
+        pattern = punct.where.get(self.on)
+        if pattern is None:
+            return Punctuation({self.on: following}, punct.where)
+        # of a range so much of it; of single windows this one
+        part = Range(pattern.low, following) if isinstance(pattern, Range) else Range(window, above(window))
+        return Punctuation({}, {**punct.where, self.on: part})
+
+    def _as_far_as_held(self, promises: Iterable[Punctuation]) -> Iterator[Element]:
+        """Of promises what no row that is held matches; those that one matches wait."""
+        rows = self._rows()
+        for promise in promises:
+            low = Lowered(promise, rows.slice(0, 0), rows).after(0)
+            if low != promise:
+                self.pending.advance(promise)
+            if self.ports.out.advance(low):
+                yield low
+
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        """What waits: promises go no further than that."""
+        yield from self.held
+
+    def oldest(self) -> Held | None:
+        rows = self._rows()
+        if not rows.num_rows:
+            return None
+        least = _numbers(rows.column(self.on))[1].min().item()
+        what = f"the rows with {self.on} = {show_time(least, rows.schema.field(self.on).type)}"
+        return Held(what, 0, Punctuation({self.on: above(least)}))
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        yield text_part(_PENDING, [promise.to_json() for promise in self.pending.promises()])
+        if self.held or self._saved:
+            yield _HELD, self._rows() if self.held else None
+        self._saved = bool(self.held)
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        load_common(found, self.ports)
+        held, pending = found.get(_HELD), found.get(_PENDING)
+        self.held, self._saved = [] if held is None else [held], held is not None
+        said: Any = [] if pending is None else read_text(pending)
+        self.pending = Frontier.from_json(said)
+
+
+def _numbers(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """Which values are there (no null, no NaN), and all of them as numbers: 0 for what is not."""
+    known = views.booleans(column.is_valid())
+    values = np.zeros(len(column), np.float64 if pa.types.is_floating(column.type) else np.int64)
+    values[known] = views.times(column.drop_null())
+    if values.dtype == np.float64:
+        known = known & ~np.isnan(values)
+    return known, values
+
+
+def each_window(on: str, schema: pa.Schema) -> EachWindow:
+    """As a user asks for it."""
+    if on not in schema.names:
+        raise UnknownColumn.of(on, schema.names)
+    check_time_type(on, schema.field(on).type)
+    return EachWindow(on, tuple(field.name for field in schema if is_time_type(field.type)))

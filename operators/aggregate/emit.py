@@ -1,0 +1,227 @@
+"""Emit: an aggregate that also shows what it has so far, before promises complete it.
+
+Results so far ("partial") are shown after every batch that changed them, or in steps of stream time. Each result is put
+out once more when it is complete ("final"): those rows are the very answer that there would be without this. A row so
+far never breaks a promise, since what is open is not covered by one.
+
+They may also be shown after every so many rows. That goes by arrival alone, whatever the batches: Aurora's parameter
+that says "when tuples get emitted" (papers/002, section 2.2, second footnote).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.operators.aggregate.row_steps import RowSteps
+from oop.operators.aggregate.shown import Shown
+from oop.operators.core.base import (
+    Around,
+    Columns,
+    Element,
+    Held,
+    Holds,
+    Operator,
+    Part,
+    Ports,
+    Spec,
+    TakesTrains,
+    read_text,
+    text_part,
+)
+from oop.operators.core.marks import is_partial, keep_late
+from oop.operators.groups.holding import unique_schema
+from oop.operators.groups.partial_table import Partials
+from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation.patterns import Bound
+
+EMIT, PARTIAL, FINAL = "emit", "partial", "final"
+ON_CLOSE, ON_CHANGE = "on_close", "on_change"
+_SHOWN, _STEP = "shown", "step"
+
+
+@dataclass(frozen=True, eq=False)
+class Emit(Spec):
+    """``of`` is the aggregate. ``every`` is a step of stream time, in units of the attribute that it aggregates on;
+    ``rows`` is after how many rows it is looked at; else ``when`` is on_close or on_change."""
+
+    of: Spec
+    when: str
+    every: Bound | None = None
+    text: str = ""
+    rows: int | None = None
+    name = "Emit"
+
+    @property
+    def is_early(self) -> bool:
+        return self.when != ON_CLOSE
+
+    @property
+    def clocked(self) -> bool:  # type: ignore[override]
+        return self.of.clocked
+
+    @property
+    def held_back(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.of.held_back
+
+    @property
+    def unblocked_by(self) -> str:  # type: ignore[override]
+        return self.of.unblocked_by
+
+    def with_late(self, mode: str) -> Spec:
+        return replace(self, of=self.of.with_late(mode))
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        return unique_schema([*self.of.schema(inputs), pa.field(EMIT, pa.string())])
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        return self.of.translate(frontiers, inputs)
+
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        return self.of.translate_promise(punct, frontiers, inputs)
+
+    def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
+        # rows are counted in the order of their arrival: by one worker
+        return None if self.rows is not None else self.of.shard_columns(inputs)
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        return self.of.interests(wanted, inputs)
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        asked = self.of.needs(None, inputs)
+        on = self.of.early()[0] if self.every is not None else None
+        return asked if on is None else [None if names is None else names | {on} for names in asked]
+
+    def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
+        # steps go by the times of rows, or their number, which partial aggregates no longer have
+        return None if self.every is not None or self.rows is not None else self.of.partials(inputs)
+
+    def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
+        # what shows results so far need not wait for a promise
+        return None if self.is_early else self.of.blocking(frontiers, inputs)
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return EmitOperator(self, inputs)
+
+    def describe(self) -> str:
+        return f"{self.of.describe()} emitted {self.text}"
+
+    def promise_note(self) -> str:
+        return self.of.promise_note()
+
+
+class EmitOperator(Around):
+    def __init__(self, spec: Emit, inputs: Sequence[pa.Schema]) -> None:
+        self.spec = spec
+        self.of: Any = spec.of.start(inputs)
+        self.output = spec.schema(inputs)
+        self.on, identity = spec.of.early()
+        self.shown = Shown(spec.of.schema(inputs), identity)
+        self.step: int | None = None
+        self.count = RowSteps(spec.rows, self.of) if spec.rows is not None else None
+
+    @property
+    def ports(self) -> Ports:
+        found: Ports = self.of.ports
+        return found
+
+    @property
+    def buffered_rows(self) -> int:
+        return int(self.of.buffered_rows)
+
+    @property
+    def state_bytes(self) -> int:
+        return int(self.of.state_bytes) + self.shown.nbytes
+
+    @property
+    def late_unused(self) -> int:
+        return int(self.of.late_unused)
+
+    def oldest(self) -> Held | None:
+        return self.of.oldest() if isinstance(self.of, Holds) else None
+
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        """What is open, as the aggregate itself says it."""
+        found: Iterator[pa.RecordBatch] = self.of.open_results()
+        return found
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if self.count is not None:
+            for piece, due in self.count.pieces(batch):
+                yield from self._final(self.of.process_batch(piece, port))
+                if due:
+                    yield from self._so_far()
+            return
+        yield from self._final(self.of.process_batch(batch, port))
+        if self.spec.is_early and self._is_due(batch):
+            yield from self._so_far()
+
+    def _so_far(self) -> Iterator[Element]:
+        for results in self.of.open_results():
+            news = self.shown.news(results)
+            if news.num_rows:
+                yield self._said(news, PARTIAL)
+
+    def _is_due(self, batch: pa.RecordBatch) -> bool:
+        """After every batch, or when rows have reached a new step of time."""
+        if self.spec.every is None:
+            return True
+        assert not is_partial(batch)
+        times = batch.column(self.on).drop_null()
+        if not len(times):
+            return False
+        moments = views.times(times)
+        step = int(moments.max() // self.spec.every)
+        before = int(moments.min() // self.spec.every) if self.step is None else self.step
+        self.step = max(step, before)
+        return self.step > before
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        return self.process_punctuations([punct], port)
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+        if isinstance(self.of, TakesTrains):
+            yield from self._final(self.of.process_punctuations(train, port))
+        else:
+            for punct in train:
+                yield from self._final(self.of.process_punctuation(punct, port))
+        self.shown.forget(self.ports.out)
+
+    def _final(self, elements: Iterable[Element]) -> Iterator[Element]:
+        for element in elements:
+            if isinstance(element, Punctuation):
+                yield element
+            else:
+                self.shown.close(element)
+                yield self._said(element, FINAL)
+
+    def _said(self, batch: pa.RecordBatch, what: str) -> pa.RecordBatch:
+        column = pa.repeat(pa.scalar(what), batch.num_rows)
+        return keep_late(pa.RecordBatch.from_arrays([*batch.columns, column], schema=self.output), batch)
+
+    def save(self) -> Iterator[Part]:
+        yield from self.of.save()
+        yield text_part(_STEP, self.step if self.count is None else self.count.state())
+        if self.shown.changed:
+            yield _SHOWN, self.shown.rows()
+            self.shown.changed = False
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        step, shown = found.pop(_STEP, None), found.pop(_SHOWN, None)
+        self.of.load(found.items())
+        if step is not None:
+            said = read_text(step)
+            if self.count is not None:
+                self.count.restore(said)
+            else:
+                assert said is None or isinstance(said, int)
+                self.step = said
+        if shown is not None:
+            self.shown.load(shown)

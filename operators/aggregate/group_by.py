@@ -1,0 +1,156 @@
+"""Group-by on progressing attributes, without a window (paper 004, section 5.2 and section 7's Q3).
+
+A group stays until it matches a promise of any kind: linear, joint or group-wise. A group with a null in an attribute
+closes only by a promise that does not name it. The output promises what the input does about the key columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.operators.core.base import Columns, Element, Held, Operator, Spec
+from oop.operators.core.batches import couple
+from oop.operators.core.coverage import INT64_MAX, as_int64, covered
+from oop.operators.core.marks import is_late, is_partial
+from oop.operators.core.oldest import oldest_group
+from oop.operators.core.times import FAR, slots_of
+from oop.operators.functions.aggregates import Aggregate as AggregateFunction
+from oop.operators.groups.holding import Holding, can_merge, describe_groups, unique_schema
+from oop.operators.groups.partial_table import Partials
+from oop.operators.groups.pieces import sliced
+from oop.operators.groups.store import Shape, Table
+from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation.translate import carry, carry_promise, identity
+
+
+@dataclass(frozen=True, eq=False)
+class GroupBy(Spec):
+    """``on`` are the keys that the input may promise about; the first decides the slices."""
+
+    keys: tuple[str, ...]
+    aggregates: tuple[tuple[str, AggregateFunction], ...]
+    on: tuple[str, ...]
+    flush: bool | None = None
+    """False: its rows are not to be preaggregated on their way to another worker."""
+    name = "GroupBy"
+
+    def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
+        return [self.keys] if self.keys else None
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        return unique_schema(Shape(inputs[0], self.keys, self.aggregates).fields())
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        return carry(frontiers[0], *identity(self.keys))
+
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        return carry_promise(punct, *identity(self.keys), among=frontiers[0])
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        return [[Interest(self.keys, by=self.keys)]]  # joint promises about several of them too (section 7)
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        return [frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))]
+
+    def early(self) -> tuple[str | None, tuple[str, ...]]:
+        return self.on[0] if self.on else None, self.keys
+
+    def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
+        kept = self.translate(frontiers, inputs)
+        return None if any(True for _ in kept.promises()) else ", ".join(self.keys)
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return GroupByOperator(self, inputs)
+
+    def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
+        if not can_merge(self.aggregates):
+            return None
+        return Partials(Shape(inputs[0], self.keys, self.aggregates), self.slots)
+
+    def slots(self, batch: pa.RecordBatch) -> np.ndarray:
+        """Where rows stand in time: the first key that is promised about."""
+        return slots_of(batch.column(self.on[0])) if self.on else np.zeros(batch.num_rows, np.int64)
+
+    def describe(self) -> str:
+        return describe_groups("GroupBy", self.aggregates, self.keys)
+
+    def promise_note(self) -> str:
+        return "emits a group when a promise covers it"
+
+
+class GroupByOperator(Holding):
+    def __init__(self, spec: GroupBy, inputs: Sequence[pa.Schema]) -> None:
+        super().__init__(spec, inputs, spec.keys, spec.aggregates)
+        self.spec = spec
+        self.slot_on = spec.on[0] if spec.on else None
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if is_partial(batch):
+            self.take_partials(batch)
+            return
+        if is_late(batch):  # taken for groups that are not covered
+            batch = self.keep_usable(batch, ~covered(self._own(), batch.select(list(self.keys))))
+        if batch.num_rows:
+            self.take_in(self.spec.slots(batch), batch)
+        yield from ()
+
+    def _own(self) -> Frontier:
+        """What the input promises about the keys: a group is covered when one of these promises covers it."""
+        return self.ports.translate(self.ports.frontiers)
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        return self.process_punctuations([punct], port)
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+        new = self.ports.advance_all(train, port)
+        if not new:
+            return
+        # what is newly covered matches what the promises add; only where a group column goes does the whole decide
+        added = [self.spec.translate_promise(p, self.ports.frontiers, self.ports.inputs) for p in new]
+        own = self._own() if None in added else Frontier.of(*(p for images in added if images for p in images))
+        yield from self._batches(self._taken(own))
+        for punct, images in zip(new, added, strict=True):
+            yield from self.ports.promises(punct, images)
+
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        return self._batches(self.store.tables[number].copy() for number in self.store.touched())
+
+    def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
+        for pieces in sliced(tables, self.batch_rows):
+            yield couple([pa.RecordBatch.from_arrays(piece.results(), schema=self.output) for piece in pieces])
+
+    def oldest(self) -> Held | None:
+        return oldest_group(self)
+
+    def _taken(self, own: Frontier) -> Iterator[Table]:
+        """Remove and give the groups that promises cover, slice by slice."""
+        for number, whole in self._candidates(own):
+            table = self.store.tables[number]
+            if whole:
+                mask = np.ones(len(table), np.bool_)
+            else:
+                batch = pa.RecordBatch.from_pydict(table.key_arrays()) if self.keys else _rows(len(table))
+                mask = covered(own, batch)
+            taken = self.store.take_where(number, mask)
+            if taken is not None:
+                yield taken
+
+    def _candidates(self, own: Frontier) -> list[tuple[int, bool]]:
+        """A linear promise reaches the slices below it; any other kind may reach every slice. And whether all in them
+        is covered for certain: then no group need be looked at."""
+        if own.is_linear and not own.ended and self.slot_on is not None and set(own.all.linear) == {self.slot_on}:
+            bound, shift = own.all.linear[self.slot_on], self.store.shift
+            # what is far from 0, or has no value, stands in one slot, whatever it is
+            numbers = self.store.numbers_below(min(max(as_int64(bound), -FAR + 1), INT64_MAX - 1))
+            return [(number, (number + 1) << shift <= min(bound, FAR)) for number in numbers]
+        return [(number, own.ended) for number in self.store.tables]
+
+
+def _rows(count: int) -> pa.RecordBatch:
+    return pa.record_batch([pa.nulls(count)], names=["_"])

@@ -1,0 +1,281 @@
+"""Hybrid aggregation: sliding windows by panes (WID) or from buffered rows, whichever suits the stream as it is now
+(paper 004, section 5.5, and the third of its next steps).
+
+A switch is made between two windows: those from a boundary on are the newer one's, and the boundary is behind every
+window that has a row yet. Rows go to whoever has one of their windows, those at the boundary to both; each puts out the
+windows of its own range. When the last window before the boundary is out, the older one is empty. So no answer
+changes, and no promise is later. There are never more than two: a switch waits for the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+
+import numpy as np
+import pyarrow as pa
+
+from oop.operators.aggregate.aggregate import Aggregate, AggregateOperator
+from oop.operators.aggregate.buffered_windows import BufferedWindows
+from oop.operators.aggregate.hybrid_costs import (
+    BUFFERED,
+    INCREMENTAL,
+    Counts,
+    Estimate,
+    Query,
+    estimate,
+    is_enough,
+    limit_of,
+    row_bytes,
+)
+from oop.operators.aggregate.panes import has_panes
+from oop.operators.aggregate.window_tables import wids
+from oop.operators.core.base import FRONTIERS, Element, Held, Part, read_text, text_part
+from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64
+from oop.operators.core.marks import is_partial
+from oop.operators.core.oldest import held_window, oldest_of
+from oop.operators.functions.aggregates import ACCOUNTS
+from oop.operators.groups.store import Table
+from oop.operators.windows.bucket import WID_END, WID_START
+from oop.punctuation import Punctuation
+from oop.punctuation.group_promises import Promise
+
+_STATE, _ROWS = "hybrid", "rows/"
+
+
+def may_switch(spec: Aggregate) -> bool:
+    """Only windows that overlap: of others each row is looked at once either way, and no workload was found in which
+    buffered rows are clearly faster (0.3 to 1.3 times). Who keeps account of late rows must be told of each at once."""
+    if spec.how == INCREMENTAL or any(f.function in ACCOUNTS for _, f in spec.aggregates):
+        return False
+    return has_panes(spec.grid) or spec.how == BUFFERED
+
+
+class HybridOperator(AggregateOperator):
+    """The store of the `AggregateOperator` that it is, and ``rows`` beside it.
+
+    Windows from ``boundary`` on are the ``newer`` implementation's; those before it the other's, until they are out.
+    ``greatest`` is the greatest window that a row has come for. ``settled``: it stays incremental for good, since what
+    it was given can only be merged, or is promised group by group.
+    """
+
+    def __init__(self, spec: Aggregate, inputs: Sequence[pa.Schema]) -> None:
+        super().__init__(spec, inputs)
+        (needed,) = spec.needs(None, inputs)
+        assert needed is not None
+        fields = [f for f in inputs[0] if f.name in needed]
+        self.how = spec.how
+        self.rows = BufferedWindows(self.store.shape, [f.name for f in fields], spec.grid.overlaps)
+        width = float(spec.grid.range / spec.grid.slide) if has_panes(spec.grid) else 1.0
+        limits = tuple(limit_of(a) for _, a in spec.aggregates)
+        self.query = Query(width, row_bytes([_width(f.type) for f in fields]), not self.repeats, limits, self.code.thin)
+        # what cannot merge goes into each window either way
+        self.newer = BUFFERED if self.repeats or self.how == BUFFERED else INCREMENTAL
+        self.boundary: int | None = None
+        self.greatest = INT64_MIN
+        self.settled = False
+        self.counts = Counts()
+        self.note = self.newer
+        self._used = False  # has a row been buffered? Until then there is nothing of it to save
+
+    @property
+    def older(self) -> str:
+        return BUFFERED if self.newer == INCREMENTAL else INCREMENTAL
+
+    @property
+    def buffered_rows(self) -> int:
+        return super().buffered_rows + len(self.rows)
+
+    @property
+    def state_bytes(self) -> int:
+        return super().state_bytes + self.rows.nbytes
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if is_partial(batch):
+            self._settle()
+        return super().process_batch(batch, port)
+
+    def take_in_windows(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
+        if not self.settled:
+            self._count(last)
+        if self.boundary is None:
+            self._take(self.newer, first, last, batch)
+            return
+        before, behind = first < self.boundary, last >= self.boundary
+        clipped = np.minimum(last, self.boundary - 1) if self.repeats else last
+        self._take_some(self.older, before, first, clipped, batch)
+        clipped = np.maximum(first, self.boundary) if self.repeats else first
+        self._take_some(self.newer, behind, clipped, last, batch)
+
+    def _take_some(
+        self, side: str, chosen: np.ndarray, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch
+    ) -> None:
+        if chosen.all():
+            self._take(side, first, last, batch)
+        elif chosen.any():
+            self._take(side, first[chosen], last[chosen], batch.filter(pa.array(chosen)))
+
+    def _take(self, side: str, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
+        if side == INCREMENTAL:
+            super().take_in_windows(first, last, batch)
+        else:
+            self.rows.add(batch)
+            self._used = True
+
+    def _count(self, last: np.ndarray) -> None:
+        least, greatest = int(last.min()), int(last.max())
+        further = greatest - max(self.greatest, least - 1)
+        self.counts.took(len(last), greatest - least + 1, max(further, 0))
+        self.greatest = max(self.greatest, greatest)
+
+    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
+        if any(c in self.keys for p in train for c in _columns(p)):
+            self._settle()
+        frontier = self.ports.frontiers[port]
+        before = as_int64(frontier.bound(WID_START))
+        yield from super().process_punctuations(train, port) if self._is_plain else self._advance(train, port)
+        further = min(as_int64(frontier.bound(WID_START)), self.greatest + 1) - before
+        if further > 0 and not self.settled:
+            self.counts.close(further)
+            self._choose()
+
+    @property
+    def _is_plain(self) -> bool:
+        """Is it incremental, and nothing else?"""
+        return self.newer == INCREMENTAL and self.boundary is None
+
+    def _advance(self, train: Sequence[Promise], port: int) -> Iterator[Element]:
+        frontier = self.ports.frontiers[port]
+        before = as_int64(frontier.bound(WID_START))
+        new = self.ports.advance_each(train, port)
+        self.reach.follow(new)
+        now = as_int64(frontier.bound(WID_START))
+        if now > before:
+            yield from self._batches(self._close(before, now))
+        for promise in new:
+            yield from self.ports.promises_of(promise)
+
+    def _close(self, before: int, now: int) -> Iterator[Table]:
+        boundary = INT64_MIN if self.boundary is None else self.boundary
+        if before < boundary:
+            yield from self._close_side(self.older, before, min(now, boundary))
+        if now > boundary:
+            yield from self._close_side(self.newer, max(before, boundary), now)
+        self._drop_older(now)
+
+    def _close_side(self, side: str, least: int, bound: int) -> Iterator[Table]:
+        if side == BUFFERED:
+            return self.rows.close(least, bound)
+        return self._close_sliding(least, bound) if self.sliding else self.store.take_below(bound)
+
+    def _drop_older(self, now: int) -> None:
+        """The older one has no window left; rows at the boundary are the newer one's as well."""
+        if self.boundary is not None and now >= self.boundary:
+            if self.older == BUFFERED:
+                self.rows.clear()
+            elif self.sliding:
+                self._purge_panes(INT64_MAX)
+            self.boundary = None
+
+    def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
+        return super()._batches(self._counted(tables))
+
+    def _counted(self, tables: Iterable[Table]) -> Iterator[Table]:
+        for table in tables:
+            self.counts.groups += len(table)
+            yield table
+
+    def _choose(self) -> None:
+        """At a promise that has closed windows: is the other one better for what comes?"""
+        if self.boundary is not None or self.how != "hybrid":
+            return
+        found = estimate(self.query, self.counts)
+        if is_enough(found, self.counts):
+            wanted = found.prefers(self.newer)
+            if wanted != self.newer:
+                self._switch(wanted, found)
+            self.counts = Counts(open=self.counts.open)
+
+    def _switch(self, to: str, found: Estimate | None = None) -> None:
+        """From the first window on that no row has come for."""
+        self.newer, self.boundary = to, self.greatest + 1
+        self.note = f"{to} from window {self.boundary} on" + ("" if found is None else f": {self._why(found)}")
+        self._drop_older(as_int64(self.ports.frontiers[0].bound(WID_START)))
+
+    def _why(self, found: Estimate) -> str:
+        rows = self.counts.rows / max(self.counts.opened, 1)
+        groups = self.counts.groups / max(self.counts.closed, 1)
+        costs = " and ".join(f"{side} {cost / 1000:,.0f} us" for side, cost in found.nanoseconds.items())
+        return (
+            f"{rows:,.0f} rows a pane, {self.query.windows:g} windows a row, {groups:,.0f} groups a window so far; "
+            f"a window is estimated at {costs}"
+        )
+
+    def _settle(self) -> None:
+        """Rows that wait into the partial aggregates, for good."""
+        if self.settled:
+            return
+        self.settled, self.note = True, INCREMENTAL
+        boundary, newer, out = self.boundary, self.newer, as_int64(self.ports.frontiers[0].bound(WID_START))
+        for batch in self.rows.take_all():
+            first, last = wids(batch, WID_START), wids(batch, WID_END if self.grid.overlaps else WID_START)
+            here = np.ones(len(first), np.bool_)
+            if boundary is not None:  # rows at the boundary are in the store as well, in panes as a whole
+                here = last < boundary if newer == INCREMENTAL else first >= boundary
+            if self.repeats:
+                least, most = np.maximum(first, out), last
+                if boundary is not None and newer == INCREMENTAL:
+                    most = np.minimum(last, boundary - 1)
+                elif boundary is not None:
+                    least = np.maximum(least, boundary)
+                first, last, here = least, most, least <= most
+            if here.any():
+                super().take_in_windows(first[here], last[here], batch.filter(pa.array(here)))
+        self.newer, self.boundary = INCREMENTAL, None
+
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        """Whoever asks will ask again: what is open is kept as partial aggregates then."""
+        self._settle()
+        return super().open_results()
+
+    def oldest(self) -> Held | None:
+        least = self.rows.least()
+        if least is None:
+            return super().oldest()
+        bound = as_int64(self.ports.frontiers[0].bound(WID_START))
+        return oldest_of([super().oldest(), held_window(self, max(least, bound))])
+
+    def save(self) -> Iterator[Part]:
+        yield from super().save()
+        if self._used:
+            yield from self.rows.save(_ROWS)
+        said = {"newer": self.newer, "boundary": self.boundary, "greatest": self.greatest, "settled": self.settled}
+        yield text_part(_STATE, {**said, "used": self._used, "note": self.note, "counts": asdict(self.counts)})
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        super().load(found.items())
+        self.rows.load(found, _ROWS)
+        said = found.get(_STATE)
+        if said is None:  # saved by one that was incremental only
+            self.settled = FRONTIERS in found
+            self.newer = INCREMENTAL if self.settled else self.newer
+            return
+        state = read_text(said)
+        assert isinstance(state, dict)
+        self.newer, self.boundary, self.greatest = state["newer"], state["boundary"], state["greatest"]
+        self.settled, self._used, self.note = state["settled"], state["used"], state["note"]
+        self.counts = Counts(**state["counts"])
+
+
+def _columns(promise: Promise) -> Iterable[str]:
+    """The columns whose groups it tells apart."""
+    return promise.where if isinstance(promise, Punctuation) else promise.columns
+
+
+def _width(type_: pa.DataType) -> int | None:
+    """Bytes of a value."""
+    try:
+        return int(type_.bit_width) // 8
+    except ValueError:
+        return None

@@ -1,0 +1,178 @@
+"""Preaggregate: the low-level half of two-level aggregation (paper 004, section 6 and figure 7).
+
+It stands before an aggregate, the high-level half, and reduces rows to partial aggregates in a table of a fixed size.
+What is in the way of another goes out, and the aggregate rolls it up; so the answer is the same whatever the size. In
+order, an aggregate of the new window may go out only behind all that is old: a burst (figure 7). Out of order nothing
+waits for anything: old aggregates leave when others need their slots (lazy-flush), or the oldest one every i rows
+(slow-flush), and at the latest when they are m windows old. What is held lowers the bound:
+``wid < min(W, least held)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from oop.operators.aggregate.aggregate import Aggregate
+from oop.operators.aggregate.flush import Flush
+from oop.operators.aggregate.reducing import HERE, Reducing
+from oop.operators.core.base import (
+    Columns,
+    Element,
+    Held,
+    Operator,
+    Part,
+    Ports,
+    Spec,
+    load_common,
+    read_text,
+    text_part,
+)
+from oop.operators.core.coverage import INT64_MIN, as_int64
+from oop.operators.core.oldest import show_window
+from oop.operators.windows.bucket import WID_START
+from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation.translate import carry
+
+_TABLE, _STATE = "table", "state"
+
+
+@dataclass(frozen=True, eq=False)
+class Preaggregate(Spec):
+    """``of`` is the aggregate behind it."""
+
+    of: Aggregate
+    flush: Flush
+    in_order: bool = False
+    name = "Preaggregate"
+    held_back = (WID_START,)
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        return carry(frontiers[0], {WID_START: [(WID_START, None)]}, {k: [k] for k in self.of.keys})
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        return self.of.interests(wanted, inputs)
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        return [wanted]
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return PreaggregateOperator(self, inputs)
+
+    def describe(self) -> str:
+        return f"Preaggregate {self.flush if not self.in_order else self._in_order}"
+
+    @property
+    def _in_order(self) -> str:
+        size = "sized as it runs" if self.flush.slots is None else f"{self.flush.slots:,} slots"
+        return f"in-order slow-flush, {size}, at most 1 window late"
+
+    def promise_note(self) -> str:
+        return "wid < W becomes wid < min(W, least held); asked for"
+
+
+class PreaggregateOperator:
+    def __init__(self, spec: Preaggregate, inputs: Sequence[pa.Schema]) -> None:
+        self.spec = spec
+        self.ports = Ports(spec, inputs)
+        partials = spec.of.partials(inputs)
+        assert partials is not None
+        self.partials = partials
+        self.reducing = Reducing(partials, spec.flush, HERE, spec.in_order)
+        self.m = 1 if spec.in_order else spec.flush.m
+        self._saved = False
+
+    @property
+    def batch_rows(self) -> int:
+        return self.reducing.batch_rows
+
+    @batch_rows.setter
+    def batch_rows(self, rows: int) -> None:
+        self.reducing.batch_rows = rows
+
+    @property
+    def buffered_rows(self) -> int:
+        return 0 if self.reducing.table is None else len(self.reducing.table)
+
+    @property
+    def state_bytes(self) -> int:
+        return 0 if self.reducing.table is None else self.reducing.table.nbytes
+
+    @property
+    def note(self) -> str:
+        return self.reducing.note
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        yield from self.reducing.take(batch)
+        yield from self._promises()  # what has left may have held one back
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        return self.process_punctuations([punct], port)
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+        if not sum([self.ports.advance(p, port) for p in train]):  # all of them, not up to the first
+            return
+        frontier = self.ports.frontiers[0]
+        if frontier.ended or not frontier.is_linear:  # of single groups it is not known what the table holds
+            yield from self.reducing.drain()
+        else:
+            bound = as_int64(frontier.bound(WID_START))
+            self.reducing.advance(self._slot_of(bound))
+            yield from self.reducing.flush(self._slot_of(bound - self.m))  # section 6: at most m windows late
+            if self.m and not self.spec.in_order:  # what the next window's promise will flush
+                self.reducing.due(self._slot_of(bound - self.m + 1))
+            yield from self.reducing.settle()
+        yield from self._promises()
+
+    def _slot_of(self, bound: int) -> int:
+        """A bound on windows as one on slots of time, which are panes where windows slide: what is held below it has a
+        part in a window below the bound."""
+        held = () if self.reducing.table is None else self.reducing.table.times
+        return max((slot + 1 for slot in held if self.partials.first_wid(slot) < bound), default=INT64_MIN)
+
+    def _promises(self) -> Iterator[Punctuation]:
+        """As far as nothing is held below it."""
+        least = self.reducing.least()
+        if least is None:
+            yield from self.ports.out.advance_to(self.ports.translate(self.ports.frontiers))
+            return
+        bound = min(as_int64(self.ports.frontiers[0].bound(WID_START)), self.partials.first_wid(least))
+        if bound > as_int64(self.ports.out.bound(WID_START)):
+            promise = Punctuation({WID_START: bound})
+            if self.ports.out.advance(promise):
+                yield promise
+
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        """The windows that something is held of."""
+        if self.reducing.table is not None:
+            held = [self.partials.first_wid(slot) for slot in sorted(self.reducing.table.times)]
+            yield pa.record_batch({WID_START: pa.array(held, pa.int64())})
+
+    def oldest(self) -> Held | None:
+        least = self.reducing.least()
+        if least is None:
+            return None
+        grid, wid = self.spec.of.grid, self.partials.first_wid(least)
+        what = f"window {show_window(grid.start(wid), grid.end(wid), self.spec.of.time)}"
+        return Held(what, 0, Punctuation({WID_START: wid + 1 + self.m}))
+
+    def save(self) -> Iterator[Part]:
+        """All of it: a table has a fixed size."""
+        yield self.ports.save()
+        numbers, batch = self.reducing.save()
+        yield text_part(_STATE, numbers)
+        if batch is not None or self._saved:
+            yield _TABLE, batch
+        self._saved = batch is not None
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        load_common(found, self.ports)
+        said, batch = found.get(_STATE), found.get(_TABLE)
+        if said is not None:
+            numbers = read_text(said)
+            assert isinstance(numbers, list)
+            self.reducing.load(numbers, batch)
+        self._saved = batch is not None

@@ -1,0 +1,165 @@
+"""Rows to partial aggregates, where it pays: the table of a `Preaggregate`, sized by what it sees.
+
+Where a size is given it stays. Else it grows while aggregates of one window are in each other's way; and where rows
+hardly become fewer, because almost each is a group of its own, they pass as they are for a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from oop.kernels.slot_table import Discipline
+from oop.operators.aggregate.flush import Flush
+from oop.operators.core.base import BATCH_ROWS
+from oop.operators.core.marks import is_late
+from oop.operators.groups.partial_table import Partials, PartialTable
+
+_GROWTH = 4
+_COLLIDED = 1 / 16  # of the rows: what is lost to a table that is too small
+_PASSING = 4_194_304  # rows that pass before it is tried again; each further time twice as many
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """The first and the greatest size of a table. ``repeats``: the share of as many rows as there are slots that must
+    find their group there, or the groups are too many for any table; ``worth``: the partials that a row may become."""
+
+    least: int
+    most: int
+    repeats: float
+    worth: float
+
+
+HERE = Sizing(1 << 14, 1 << 16, 1 / 8, 0.2)
+"""In one process: what misses the cache here does not pay for what it saves."""
+WORKERS = Sizing(1 << 16, 1 << 17, 1 / 4, 0.5)
+"""On the way to other processes: a row is encoded and shuffled. Larger tables, which each task would have to grow anew,
+cost more than that (`benchmarks/spark.py`: 260,000 groups)."""
+
+
+class Reducing:
+    """``table`` is None while rows pass, and before the first."""
+
+    def __init__(self, partials: Partials, flush: Flush, sizing: Sizing = WORKERS, in_order: bool = False) -> None:
+        self.partials, self.sizing = partials, sizing
+        self.slots = flush.slots
+        self.discipline = Discipline(in_order, 0 if in_order else flush.i, flush.next_slot)
+        if self.slots is None:
+            self.discipline = replace(self.discipline, next_slot=True)  # footnote 1: the better policy
+        self.by_time = not flush.m and not in_order  # nothing waits until it is in the way
+        self.size = self.slots or sizing.least
+        self.batch_rows = BATCH_ROWS
+        self.table: PartialTable | None = None
+        self.bound: int | None = None
+        self.passing = 0  # rows that still pass
+        self.passed = self.reduced = 0
+        self._given_up = 0
+        self._rows = self._made = self._collided = 0  # since the table was last judged
+        if self.slots is not None:
+            self._started()  # before the first row: making a large table takes a while
+
+    @property
+    def note(self) -> str:
+        """What has become of it so far."""
+        made = self._made + (0 if self.table is None else self.table.made)
+        state = f"{self.size:,} slots" if not self.passing else "rows pass: almost each is a group of its own"
+        return f"{self.reduced:,} rows became {made:,} partials, {self.passed:,} passed; {state}"
+
+    def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Partials that leave, or the rows themselves. Late rows pass: whether one still counts is known only where
+        the groups live."""
+        if is_late(batch):
+            yield batch
+            return
+        if self.passing:
+            self.passing = max(0, self.passing - batch.num_rows)
+            self.passed += batch.num_rows
+            yield batch
+            return
+        if batch.num_rows:
+            yield from self._started().take_in(batch, self.batch_rows)
+            self.reduced += batch.num_rows
+            self._rows += batch.num_rows
+            if self.slots is None:
+                yield from self._judge()
+
+    def _started(self) -> PartialTable:
+        if self.table is None:
+            self.table = PartialTable(self.partials, self.size, self.discipline, self.by_time)
+            if self.bound is not None:
+                self.table.advance(self.bound)
+        return self.table
+
+    def _judge(self) -> Iterator[pa.RecordBatch]:
+        """Is the table of no use, or too small? A first look when every slot could have been used once, and a closer
+        one when it could several times."""
+        table, rows, sizing = self.table, self._rows, self.sizing
+        assert table is not None
+        if rows < self.size:
+            return
+        closer = rows >= _GROWTH * self.size
+        if rows - table.made < sizing.repeats * rows or (closer and table.made > sizing.worth * rows):
+            yield from self.drain()
+            self.size, self.passing = sizing.least, _PASSING << self._given_up
+            self._given_up += 1
+        elif table.table.collided - self._collided > _COLLIDED * rows and self.size < sizing.most:
+            yield from self.drain()
+            self.size = min(_GROWTH * self.size, sizing.most)
+        elif closer:
+            self._made += table.made
+            self._rows, table.made, self._collided = 0, 0, table.table.collided
+
+    def advance(self, bound: int) -> None:
+        """Slots of time below the bound are complete."""
+        self.bound = bound
+        if self.table is not None:
+            self.table.advance(bound)
+
+    def least(self) -> int | None:
+        """The first slot of time that something is held of."""
+        return None if self.table is None else self.table.least()
+
+    def due(self, below: int) -> None:
+        """What is held of slots of time below the bound will have to leave soon."""
+        if self.table is not None:
+            self.table.due(below)
+
+    def flush(self, below: int) -> Iterator[pa.RecordBatch]:
+        """What is held of slots of time below the bound leaves."""
+        if self.table is not None:
+            yield from self.table.flush(below, self.batch_rows)
+
+    def settle(self) -> Iterator[pa.RecordBatch]:
+        """Partials leave that were pushed out and hold a promise back."""
+        if self.table is not None:
+            yield from self.table.settle(self.batch_rows)
+
+    def drain(self) -> Iterator[pa.RecordBatch]:
+        """All leaves, and the memory with it."""
+        if self.table is not None:
+            yield from self.table.flush(None, self.batch_rows)
+            self._made += self.table.made
+            self._rows = self._collided = 0
+            self.table = None  # only now: until the last slice has left it is held
+
+    def save(self) -> tuple[list[int], pa.RecordBatch | None]:
+        """Numbers, and what the table holds."""
+        batch, state = (None, ()) if self.table is None else self.table.save()
+        made = 0 if self.table is None else self.table.made
+        counts = [self.size, self.passing, self.passed, self.reduced, self._given_up]
+        judged = [self._rows, self._made, self._collided, made]
+        return [*counts, *judged, *state], batch
+
+    def load(self, numbers: list[int], batch: pa.RecordBatch | None) -> None:
+        """What `save` gave."""
+        self.size, self.passing, self.passed, self.reduced, self._given_up = numbers[:5]
+        self._rows, self._made, self._collided, made = numbers[5:9]
+        self.table = None
+        if batch is not None:
+            self.table = PartialTable(self.partials, self.size, self.discipline, self.by_time)
+            self.table.load(batch, tuple(numbers[9:]))
+            self.table.made = made
+            self.bound = self.table.table.state[0]

@@ -1,0 +1,143 @@
+"""Assume: rows out of order are set aside, and what that allows is promised (papers/000, section 5.2.2).
+
+What every order-sensitive operator of Aurora does before its own work: "an operator that assumes an order
+specification, O, over its input stream discards all tuples in its input stream, S, that are out of order wrt O in S".
+Nothing is sorted and nothing is held: a row is judged by the rows of its group before it, in the order of their
+arrival. It is to the middle of a plan what an input's guard is to a source; rows that are set aside are in `Run.late`,
+each with the promise that it broke. What the input has promised holds of what is left.
+
+By a policy, rows are judged as a source with that policy judges them: slack by time, too (papers/004, section 2,
+option 2: the bound on disorder is enforced inside the query, for example behind a union).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from oop.errors import SchemaMismatch, UnknownColumn
+from oop.operators.assume.operator import AssumeOperator
+from oop.operators.assume.order import TUP, Order
+from oop.operators.core.base import Operator, Spec
+from oop.operators.core.group_values import check_type
+from oop.operators.core.times import check_time_type
+from oop.punctuation import Frontier, GroupPromises, Interest, Policy, Punctuation
+from oop.punctuation.patterns import Bound, Value
+from oop.punctuation.translate import carry, carry_groups, carry_promise, identity
+
+
+@dataclass(frozen=True, eq=False)
+class Assume(Spec):
+    """``groups`` are all that there are (of several columns tuples, in the columns' alphabetical order), or ``idle``
+    says when a silent one no longer counts: then all groups together are promised about, too. A
+    ``policy``, with durations in the attribute's unit, says itself who is on time; of the order only the columns count
+    then."""
+
+    order: Order
+    groups: tuple[Value, ...] | None = None
+    idle: Bound | None = None
+    policy: Policy | None = None
+    text: str = ""  # the policy as the user wrote it
+    name = "Assume"
+    sets_aside = True
+
+    @property
+    def counts(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (self.order.on,)
+
+    @property
+    def tells_rest(self) -> bool:
+        """Is there a promise about all rows, whatever their group?"""
+        if self.policy is not None:
+            return self.policy.promises_rest
+        return not self.order.group_by or self.groups is not None or self.idle is not None
+
+    def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
+        return None if self.tells_rest else [self.order.group_by]
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        (schema,) = inputs
+        on = () if self.order.on == TUP else (self.order.on,)
+        for name in (*on, *self.order.group_by):
+            if name not in schema.names:
+                raise UnknownColumn.of(name, schema.names)
+        for name in on:
+            check_time_type(name, schema.field(name).type)
+        for name in self.order.group_by:
+            check_type(schema.field(name).type)
+        if (self.groups is not None or self.idle is not None) and not (self.order.group_by and on):
+            raise SchemaMismatch(
+                f"groups= and idle= are about the groups of an order on an attribute, not about an {self.order}",
+                hint="order by group, on an attribute of the rows",
+            )
+        return pa.schema([*_without_number(schema), pa.field(TUP, pa.int64())]) if not on else schema
+
+    def _renumbers(self, schema: pa.Schema) -> bool:
+        """Do rows that have numbers get others here? What was promised about the old ones does not pass."""
+        return self.order.on == TUP and TUP in schema.names
+
+    def passing(self, frontier: Frontier, schema: pa.Schema) -> Frontier:
+        """What the input has promised, as far as it holds of the output."""
+        if self._renumbers(schema):
+            return carry(frontier, *identity(_without_number(schema).names))
+        return frontier.copy()
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        """How far it has come is known only where rows are: here it says that there will be bounds."""
+        out = self.passing(frontiers[0], inputs[0])
+        if self.tells_rest:
+            out.advance(Punctuation({self.order.on: -math.inf}))
+        if self.order.group_by:
+            out.advance(Punctuation({self.order.on: -math.inf}, dict.fromkeys(self.order.group_by)))
+        return out
+
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        if self._renumbers(inputs[0]):
+            return carry_promise(punct, *identity(_without_number(inputs[0]).names), among=frontiers[0])
+        return [punct]
+
+    def translate_groups(
+        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[GroupPromises] | None:
+        if self._renumbers(inputs[0]):
+            return carry_groups(promises, *identity(_without_number(inputs[0]).names), among=frontiers[0])
+        return [promises]
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        kept = _without_number(inputs[0]) if self._renumbers(inputs[0]) else inputs[0]
+        return [[i.before(*identity(kept.names)) for i in wanted]]
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return AssumeOperator(self, inputs)
+
+    def describe(self) -> str:
+        if self.policy is not None:
+            return f"Assume {self.text} on {self.order.on}"
+        groups = "" if self.groups is None else f", of {', '.join(map(self._show, self.groups))}"
+        idle = "" if self.idle is None else f", idle after {self.idle}"
+        return f"Assume {self.order}{groups}{idle}"
+
+    def _show(self, group: Value) -> str:
+        """A group of one column is its value; of several it is not clear which is which."""
+        columns = sorted(self.order.group_by)
+        if len(columns) == 1:
+            return repr(group)
+        return f"({', '.join(f'{name} = {value!r}' for name, value in zip(columns, group, strict=True))})"
+
+    def promise_note(self) -> str:
+        if self.policy is not None:
+            return f"promises {self.order.on} < what {self.text} allows"
+        greatest = f"the greatest but {self.order.slack}" if self.order.slack else "the greatest"
+        bound = "the number of rows" if self.order.on == TUP else f"{greatest} so far"
+        by = " of each group" if self.order.group_by else ""
+        together = ", and of all as the slowest" if self.order.group_by and self.tells_rest else ""
+        return f"promises {self.order.on} < {bound}{by}{together}"
+
+
+def _without_number(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([field for field in schema if field.name != TUP])

@@ -1,0 +1,73 @@
+"""Who is in order by a policy, as a source judges its rows: slack by time, orders whose groups are known, or retire, so
+that all groups together are promised about too."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.operators.assume.progress import GROUPS, OrderProgress
+from oop.operators.core.base import Part, read_text, text_part
+from oop.operators.source.guard import Guard
+from oop.punctuation import Policy
+from oop.punctuation.group_promises import Promise
+from oop.punctuation.progress import Linear
+from oop.punctuation.progress_groups import Grouped
+from oop.punctuation.trackers import NthGreatest, Tracker
+
+_TRACKER, _VALUE = 64, 40  # bytes of a group, and of each number that is kept of it, as Python has them
+
+
+class ByPolicy(OrderProgress):
+    """What a source with that policy would say of the same rows (papers/004, section 3.2).
+
+    >>> import oop
+    >>> seen = ByPolicy(oop.slack(3), "ts")
+    >>> seen.observe(pa.record_batch({"ts": [7, 5, 3]}))[1:].tolist(), list(seen.promises())
+    ([4, 4], [Punctuation(ts < 4)])
+    """
+
+    def __init__(self, policy: Policy, on: str) -> None:
+        self.progress = policy.start(on)
+        self.guard = Guard([self.progress], on)
+        self._bytes, self._rows = 0, len(self._trackers())  # as last counted, and rows since
+
+    @property
+    def nbytes(self) -> int:
+        """Asked for after every batch: groups are counted anew when as many rows have come as there are groups, and
+        in between each row is taken for a group of its own."""
+        if isinstance(self.progress, Linear):
+            return _size(self.progress.tracker)
+        trackers = self._trackers()
+        if self._rows >= len(trackers):
+            self._bytes, self._rows = sum(map(_size, trackers)), 0
+        return self._bytes + self._rows * (_TRACKER + _VALUE)
+
+    def _trackers(self) -> Collection[Tracker]:
+        return self.progress.trackers.values() if isinstance(self.progress, Grouped) else ()
+
+    def observe(self, batch: pa.RecordBatch) -> np.ndarray:
+        self._rows += batch.num_rows
+        times = views.times(batch.column(self.progress.attribute))
+        return self.guard.prefix_bounds(self.progress, times, batch)
+
+    def promises(self) -> Iterator[Promise]:
+        return self.progress.together()
+
+    def save(self) -> Iterator[Part]:
+        yield text_part(GROUPS, self.progress.state())
+
+    def load(self, parts: Mapping[str, pa.RecordBatch | None]) -> None:
+        part = parts.get(GROUPS)
+        if part is not None:
+            said: Any = read_text(part)
+            self.progress.restore(said)
+            self._rows = len(self._trackers())
+
+
+def _size(tracker: Tracker) -> int:
+    return _TRACKER + _VALUE * (len(tracker.top) if isinstance(tracker, NthGreatest) else 1)

@@ -1,0 +1,150 @@
+"""The running Assume (papers/000, section 5.2.2): who is in order is for `order_progress.py` to say, and the others go
+to the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import dispatch, views
+from oop.operators.assume.by_number import ByNumber
+from oop.operators.assume.by_policy import ByPolicy
+from oop.operators.assume.by_slack import BySlack
+from oop.operators.assume.order import TUP
+from oop.operators.assume.progress import OrderProgress
+from oop.operators.core.base import Element, Part, Ports, load_common, read_text, text_part
+from oop.operators.core.marks import keep_late
+from oop.operators.rows.layout import laid_out
+from oop.operators.source.ledger import WITHOUT_TIME, Entry, Ledger
+from oop.punctuation import Frontier, Gate, Interest, Punctuation
+from oop.punctuation.group_promises import Promise
+from oop.punctuation.policies import slack
+
+if TYPE_CHECKING:
+    from oop.operators.assume.assume import Assume
+
+_GATE = "gate"
+
+
+class AssumeOperator:
+    """``ledger`` has what was set aside, as the operator was given it."""
+
+    def __init__(self, spec: Assume, inputs: Sequence[pa.Schema]) -> None:
+        self.spec, self.order = spec, spec.order
+        self.ports = Ports(spec, inputs, lambda frontiers: spec.passing(frontiers[0], inputs[0]))
+        self.input, self.output = inputs[0].remove_metadata(), spec.schema(inputs).remove_metadata()
+        self.ledger = Ledger(self.input)
+        self.kernels = dispatch.kernels()
+        self.seen = _start(spec, self.input)
+        self.gate = Gate()
+
+    def ask(self, interests: Iterable[Interest]) -> None:
+        """Make only the promises that help these consumers (papers/004, A.1.1): few rows end a window."""
+        self.gate = Gate(interests)
+
+    def couple(self) -> bool:
+        self.ports.coupled = True
+        return True
+
+    @property
+    def buffered_rows(self) -> int:
+        return 0
+
+    @property
+    def state_bytes(self) -> int:
+        return (0 if self.ports.frontiers[0].ended else self.seen.nbytes) + self.ledger.nbytes
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        rows = self._as_declared(batch)
+        if self.order.on == TUP:
+            rows = _numbered(rows, self.seen.observe(rows), self.output)
+        else:
+            rows = self._in_order(self._with_value(rows))
+        if rows.num_rows:
+            yield keep_late(rows, batch)
+        yield from self.ports.leaving(self.gate.through(self.seen.promises()))
+
+    def _as_declared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """From another thread text comes as dictionaries."""
+        if batch.schema.types == self.input.types and batch.schema.names == self.input.names:
+            return batch.replace_schema_metadata(None)
+        return laid_out(batch, self.input)
+
+    def _with_value(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """A row whose value is null, NaN or infinite has no place in the order."""
+        column = rows.column(self.order.on)
+        if not column.null_count and not pa.types.is_floating(column.type):
+            return rows
+        known = views.booleans(column.is_valid())
+        if pa.types.is_floating(column.type):
+            known = known & np.isfinite(views.times(column.fill_null(0.0)))
+        if known.all():
+            return rows
+        self.ledger.add(Entry(rows.filter(pa.array(~known)), None, None, WITHOUT_TIME))
+        return rows.filter(pa.array(known))
+
+    def _in_order(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        if not rows.num_rows:
+            return rows
+        bounds = self.seen.observe(rows)
+        late = self.kernels.mark_late(views.times(rows.column(self.order.on)), bounds)
+        if not late.any():
+            return rows
+        self.ledger.add(self._entry(rows.filter(pa.array(late)), bounds[late]))
+        return rows.filter(pa.array(~late))
+
+    def _entry(self, rows: pa.RecordBatch, bounds: np.ndarray) -> Entry:
+        """With the promise that each row broke: one about its group."""
+        entry = Entry(rows, self.order.on, bounds)
+        if not self.order.group_by:
+            return entry
+        groups = rows.select(list(self.order.group_by)).to_pylist()
+        broke = [str(Punctuation({self.order.on: b}, g)) for b, g in zip(bounds.tolist(), groups, strict=True)]
+        said = pa.array(broke, pa.string()), pa.array(entry.late_by(), from_pandas=True)
+        return Entry(rows, self.order.on, bounds, None, said)
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        if self.ports.advance(punct, port):
+            yield from self.ports.promises(punct)
+            if self.ports.frontiers[0].ended:
+                self.seen = _start(self.spec, self.input)  # no row follows that would have to be judged
+
+    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
+        yield from self.ports.pass_train(train, port, self.process_punctuation)
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        yield text_part(_GATE, [self.gate.passed.to_json(), self.gate.held.to_json()])
+        yield from self.seen.save()
+        yield from self.ledger.save()
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        load_common(found, self.ports)
+        gate = found.get(_GATE)
+        if gate is not None:
+            said: Any = read_text(gate)
+            self.gate.restore(*map(Frontier.from_json, said))
+        self.ledger.load(found.items())
+        self.seen.load(found)
+
+
+def _start(spec: Assume, schema: pa.Schema) -> OrderProgress:
+    order = spec.order
+    if spec.policy is not None:
+        return ByPolicy(spec.policy, order.on)
+    if order.on == TUP:
+        return ByNumber(order, schema)
+    if order.group_by and spec.tells_rest:
+        return ByPolicy(
+            slack(rows=order.slack, by=sorted(order.group_by), groups=spec.groups, idle=spec.idle), order.on
+        )
+    return BySlack(order, schema)
+
+
+def _numbered(rows: pa.RecordBatch, numbers: np.ndarray, schema: pa.Schema) -> pa.RecordBatch:
+    columns = [rows.column(field.name) for field in schema if field.name != TUP]
+    return pa.RecordBatch.from_arrays([*columns, pa.array(numbers)], schema=schema)

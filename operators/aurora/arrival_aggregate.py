@@ -1,0 +1,137 @@
+"""Aggregate that gives each window its rows in the order of their arrival, as Aurora's user-defined functions see them
+(papers/000, footnote 6: "incr is called to update that state whenever a tuple arrives"), and puts out the windows of a
+group in their order, as one behind a sort would (the identity of section 5.2.2.2): a box behind it may go by arrival.
+
+Where rows come out of order, they have arrived in order for a function when a sort before it would have let them go: it
+is given them in that order (`rows_in_turn.py`). All of this matters to functions that cannot be merged; others do not
+depend on order, and take rows as they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from oop.operators.aggregate.aggregate import Aggregate, AggregateOperator, reached_wid, wids_of
+from oop.operators.aurora.rows_in_turn import RowsInTurn
+from oop.operators.core.base import Columns, Element, Held, Operator, Part
+from oop.operators.core.keys import read_key
+from oop.operators.core.marks import is_late
+from oop.operators.core.oldest import held_window, oldest_of
+from oop.operators.groups.holding import Named
+from oop.operators.groups.store import Table
+from oop.operators.windows.bucket import WID_END, WID_START
+from oop.punctuation import Interest
+from oop.punctuation.group_promises import Promise
+
+_REPEATED = 262_144  # rows, each as often as it has windows, at a time
+
+
+@dataclass(frozen=True, eq=False)
+class ArrivalAggregate(Aggregate):
+    """``sorts``: rows may come out of order of ``on``, and there is a function that depends on it."""
+
+    sorts: bool = field(default=False, kw_only=True)
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        (own,) = super().interests(wanted, inputs)
+        return [[*own, Interest(self.on, by=self.keys)] if self.sorts else own]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        (own,) = super().needs(wanted, inputs)
+        assert own is not None
+        return [own | {self.on} if self.sorts else own]
+
+    def describe(self) -> str:
+        return f"{super().describe()}{f', rows in order of {self.on}' if self.sorts else ''}"
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return ArrivalAggregateOperator(self, inputs)
+
+
+class ArrivalAggregateOperator(AggregateOperator):
+    def __init__(
+        self, spec: ArrivalAggregate, inputs: Sequence[pa.Schema], aggregates: Named | None = None, panes: bool = True
+    ) -> None:
+        super().__init__(spec, inputs, aggregates, panes)
+        used = frozenset().union(*(a.columns() for _, a in aggregates or spec.aggregates))
+        used |= {WID_START} if spec.grid.tumbles else {WID_START, WID_END}
+        self.waiting = RowsInTurn(inputs[0], spec.on, spec.keys, used) if spec.sorts else None
+
+    @property
+    def buffered_rows(self) -> int:
+        return len(self.store) + (0 if self.waiting is None else len(self.waiting))
+
+    @property
+    def state_bytes(self) -> int:
+        return super().state_bytes + (0 if self.waiting is None else self.waiting.nbytes)
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if self.waiting is None or is_late(batch):  # what is late has missed its turn
+            yield from super().process_batch(batch, port)
+        elif batch.num_rows:
+            self.wait(self.waiting, batch)
+
+    def wait(self, waiting: RowsInTurn, batch: pa.RecordBatch) -> None:
+        waiting.add(batch)
+
+    def advanced(self, new: Sequence[Promise]) -> None:
+        if self.waiting is not None and self.waiting.are_due(max(map(reached_wid, new))):
+            self.take_in_turn(self.waiting.take_covered(self.ports.frontiers[0]))
+
+    def take_in_turn(self, rows: pa.RecordBatch) -> None:
+        if rows.num_rows:
+            first = wids_of(rows, WID_START)
+            self.take_in_windows(first, wids_of(rows, WID_END) if self.grid.overlaps else first, rows)
+
+    def oldest(self) -> Held | None:
+        found = None if self.waiting is None else self.waiting.oldest(self.ports.frontiers[0])
+        return oldest_of([super().oldest(), None if found is None else held_window(self, *found)])
+
+    def save(self) -> Iterator[Part]:
+        yield from super().save()
+        if self.waiting is not None:
+            yield from self.waiting.save()
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        super().load(found.items())
+        if self.waiting is not None:
+            self.waiting.load(found)
+
+    def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
+        return super()._batches(map(_ascending, tables))
+
+    def take_in_each(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
+        if (np.diff(first) >= 0).all():
+            self._take_ascending(first, last, batch)
+            return
+        step = max(1, _REPEATED // (int((last - first).max()) + 1))
+        for start in range(0, batch.num_rows, step):
+            begin, end = first[start : start + step], last[start : start + step]
+            counts = end - begin + 1
+            rows = np.repeat(np.arange(len(begin)), counts)
+            places = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+            self.take_in(begin[rows] + places, batch.slice(start, step).take(pa.array(rows)))
+
+    def _take_ascending(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
+        """Rows whose windows never go back: into the last of them first, so that of a window's rows those that have it
+        as their last, which came before the others, are taken before."""
+        keys, values = [read_key(batch.column(k)) for k in self.keys], self.store.shape.prepare(batch)
+        for place in range(int((last - first).max()), -1, -1):
+            here = first + place <= last
+            if here.all():
+                self.store.update(first + place, keys, values)
+            else:
+                self.take_in((first + place)[here], batch.filter(pa.array(here)))
+
+
+def _ascending(table: Table) -> Table:
+    """The groups of a slice by window; those of one window stay as they came."""
+    if not table.slotted:  # one window
+        return table
+    slots = table.slots()
+    return table if (slots[:-1] <= slots[1:]).all() else table.select(np.argsort(slots, kind="stable"))

@@ -1,0 +1,193 @@
+"""BSort: an approximate sort with a buffer of n rows, the same as n passes of a bubble sort (papers/000, 5.2.2.1).
+
+With each row that comes to a full buffer the one with the least value leaves, of equal ones the first that came; the
+paper's buffer of n + 1 counts the row that has just come (figure 8). So all rows that are given are put out, none is
+set aside. Promises release nothing: which row leaves next is for the rows that come to say. What is still held lowers
+the bounds that pass; the end, of all rows or of a group, lets the rest go in order.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.operators.aurora.sort_buffers import SortBuffers
+from oop.operators.core.base import Columns, Element, Held, Operator, Part, Ports, Spec, load_common
+from oop.operators.core.coverage import matching
+from oop.operators.core.least_held import Least, least_by_group
+from oop.operators.core.marks import is_late, keep_late
+from oop.operators.core.times import check_time_type, show_time
+from oop.operators.rows.layout import check_takeable, laid_out
+from oop.punctuation import END, Frontier, Interest, Punctuation
+from oop.punctuation.translate import Image, carry
+
+_HELD = "held"
+
+
+@dataclass(frozen=True, eq=False)
+class BSort(Spec):
+    """By ``on``, with ``slack`` rows held of each group of ``keys``."""
+
+    on: str
+    slack: int
+    keys: tuple[str, ...] = ()
+    name = "BSort"
+
+    @property
+    def held_back(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (self.on,)
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        check_time_type(self.on, inputs[0].field(self.on).type)
+        for field in inputs[0]:
+            check_takeable(field)
+        return inputs[0]
+
+    def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
+        return [self.keys] if self.keys else None
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        return carry(frontiers[0], *self._images())
+
+    def _images(self) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+        return {self.on: [(self.on, None)]}, {k: [k] for k in self.keys}
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        """The end of a group lets its rows go; and every bound helps: how far it will be lowered is not known before,
+        so steps of the consumers say nothing about it."""
+        return [[Interest(self.on, by=self.keys)]]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        return [None if wanted is None else (wanted & set(inputs[0].names)) | {self.on, *self.keys}]
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return BSortOperator(self, inputs)
+
+    def describe(self) -> str:
+        by = f" by {', '.join(self.keys)}" if self.keys else ""
+        return f"BSort on {self.on}, slack {self.slack}{by}"
+
+    def promise_note(self) -> str:
+        held = f"{self.slack} row{'' if self.slack == 1 else 's'}{' of each group' if self.keys else ''}"
+        return f"holds {held}; a promise goes no further than the least of them"
+
+
+class BSortOperator:
+    """Admitted late rows pass at once, marked as they came: what was held with them in mind has left."""
+
+    def __init__(self, spec: BSort, inputs: Sequence[pa.Schema]) -> None:
+        self.spec = spec
+        self.ports = Ports(spec, inputs)
+        self._use(inputs[0])
+        self._lowered = False  # was a bound lowered, so that rows which leave may raise it?
+        self._changed = self._saved = False
+
+    def narrow(self, wanted: frozenset[str]) -> None:
+        (schema,) = self.ports.inputs
+        (needed,) = self.spec.needs(wanted, self.ports.inputs)
+        self._use(pa.schema([f for f in schema if needed is None or f.name in needed]))
+
+    def _use(self, schema: pa.Schema) -> None:
+        self.rows = SortBuffers(schema.remove_metadata(), self.spec.on, self.spec.keys, self.spec.slack)
+
+    @property
+    def buffered_rows(self) -> int:
+        return len(self.rows)
+
+    @property
+    def state_bytes(self) -> int:
+        return self.rows.nbytes if len(self.rows) else 0
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if is_late(batch) or not self.spec.slack:
+            yield self._as_declared(batch)
+            return
+        self._changed = True
+        leaving = self.rows.add(batch)
+        yield from leaving
+        if leaving and self._lowered:
+            yield from self._promises()
+
+    def _as_declared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """From another thread text comes as dictionaries."""
+        return keep_late(laid_out(batch, self.rows.schema), batch)
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        return self.process_punctuations([punct], port)
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+        new = self.ports.advance_all(train, port)
+        if not new:
+            return
+        ended = [p for p in self.ports.translate(self.ports.frontiers).promises() if not p.below]
+        if ended and any(not p.below for p in new):
+            yield from self._let_go(ended)
+        yield from self._promises()
+
+    def _let_go(self, ended: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
+        """Groups of which no row comes any more, in order."""
+        places = self.rows.held()
+        if not all(p.is_end for p in ended):
+            keys = pa.RecordBatch.from_pydict(self.rows.key_arrays(places, self.spec.keys))
+            places = places[np.logical_or.reduce([matching(p, keys) for p in ended])]
+        if len(places):
+            self._changed = True
+            yield from self.rows.take(places)
+
+    def _promises(self) -> Iterator[Punctuation]:
+        """A promise goes no further than the least value that is held, of the groups that it is about."""
+        on, ports = self.spec.on, self.ports
+        images = list(ports.translate(ports.frontiers).promises())
+        least = self._least({c for image in images for c in image.where})
+        self._lowered = False
+        for image in images:
+            first = least(image.where)
+            if first is not None and first < image.below.get(on, -math.inf):
+                image, self._lowered = Punctuation({**image.below, on: first}, image.where), True
+            if ports.out.advance(image):
+                yield image
+
+    def _least(self, columns: set[str]) -> Least:
+        """The least value among the held rows that a pattern matches."""
+        rows, names = self.rows, sorted(columns)
+        places = rows.held()
+        if not names or not len(places):
+            one = rows.least(places)
+            return lambda where: one
+        places = places[rows.have_value(places)]
+        return least_by_group(rows.key_arrays(places, names), rows.times(places))
+
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        """The rows that are held and may be below a bound."""
+        places = self.rows.held()
+        if len(places):
+            yield self.rows.batch(places[self.rows.have_value(places)])
+
+    def oldest(self) -> Held | None:
+        """The row that will leave next, of its group: more rows release it, or the end."""
+        if not len(self.rows):
+            return None
+        least = self.rows.least(self.rows.held())
+        shown = "no value" if least is None else show_time(least, self.rows.type)
+        held = f"{self.spec.slack}{' of its group' if self.spec.keys else ''}"
+        return Held(f"the row with {self.spec.on} = {shown}, until more than {held} are held", 0, END)
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        if self._changed:
+            here = len(self.rows) > 0
+            if here or self._saved:
+                yield _HELD, self.rows.batch(self.rows.held()) if here else None
+            self._changed, self._saved = False, here
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        load_common(found, self.ports)
+        held = found.get(_HELD)
+        self._saved, self._changed, self._lowered = held is not None, False, True
+        if held is not None:
+            self.rows.load(held)

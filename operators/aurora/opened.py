@@ -1,0 +1,79 @@
+"""Windows that begin at rows: Aurora's Aggregate with a predicate in the place of Advance (papers/000, 5.2.2.2).
+
+"i is an integer or predicate that specifies how to advance the window when it slides", and no more is said of it. Here
+a window begins at each row for which the predicate holds, and covers ``[a, a + size)`` of its group, where ``a`` is
+that row's value. Rows with the same value begin one window. Which rows are in it does not depend on their order, so
+rows are held as long as a window may cover them: from the first window that is open, or from the bound on.
+`opened_operator.py` has what runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+
+from oop.operators.aurora.opened_operator import BEGINS, OpenedOperator, ended_below
+from oop.operators.core.base import Columns, Operator, Spec
+from oop.operators.core.coverage import is_promised
+from oop.operators.expressions.expr import Expr
+from oop.operators.functions.aggregates import Aggregate as AggregateFunction
+from oop.operators.groups.holding import describe_groups, unique_schema
+from oop.operators.groups.store import Shape
+from oop.operators.passing.filter import check_predicate
+from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation.patterns import Bound
+from oop.punctuation.translate import Image, carry, carry_promise
+
+
+@dataclass(frozen=True, eq=False)
+class Opened(Spec):
+    """``size`` is in the units of the attribute ``on``; ``begins`` says of a row whether a window begins there."""
+
+    keys: tuple[str, ...]
+    aggregates: tuple[tuple[str, AggregateFunction], ...]
+    on: str
+    size: Bound
+    begins: Expr
+    name = "Opened"
+
+    def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
+        return [self.keys] if self.keys else None
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        check_predicate(self.begins, inputs[0])
+        unique_schema([*inputs[0], pa.field(BEGINS, pa.bool_())])
+        start = inputs[0].field(self.on).remove_metadata()
+        return unique_schema([start, *Shape(inputs[0], self.keys, self.aggregates).fields()])
+
+    def _images(self) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+        return {self.on: [(self.on, partial(ended_below, size=self.size))]}, {k: [k] for k in self.keys}
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        return carry(frontiers[0], *self._images())
+
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        return carry_promise(punct, *self._images(), among=frontiers[0])
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        return [[Interest(self.on, by=self.keys)]]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        used = (a.columns() for _, a in self.aggregates)
+        return [frozenset({self.on, *self.keys}).union(self.begins.columns(), *used)]
+
+    def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
+        return None if is_promised(frontiers[0], self.on, self.keys) else self.on
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return OpenedOperator(self, inputs)
+
+    def describe(self) -> str:
+        return f"{describe_groups('Opened', self.aggregates, self.keys)} of {self.size} from {self.begins!r}"
+
+    def promise_note(self) -> str:
+        return f"emits a window when {self.on} < its end is promised"

@@ -1,0 +1,194 @@
+"""What runs for an `Opened`: rows are held, and when a promise ends windows, each is aggregated as a whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from oop.errors import TimeError
+from oop.kernels import views
+from oop.kernels.dictionaries import concat_batches
+from oop.operators.core.base import LATE_UNUSED, Element, Part, Ports, load_common, text_part
+from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_float, as_int64, bounds_of_rows
+from oop.operators.core.keys import KeyTable, read_key
+from oop.operators.core.marks import is_late
+from oop.operators.core.times import from_physical, is_whole
+from oop.operators.groups.store import Shape, Table
+from oop.operators.rows.layout import laid_out
+from oop.punctuation import Punctuation
+from oop.punctuation.patterns import Bound
+
+if TYPE_CHECKING:
+    from oop.operators.aurora.opened import Opened
+
+BEGINS, _ROWS = "__begins", "rows"
+
+
+class OpenedOperator:
+    """``late_unused`` counts admitted late rows: a window that they belong to may be out."""
+
+    def __init__(self, spec: Opened, inputs: Sequence[pa.Schema]) -> None:
+        self.spec = spec
+        self.ports = Ports(spec, inputs)
+        (needed,) = spec.needs(None, inputs)
+        assert needed is not None
+        self.input = pa.schema([f.remove_metadata() for f in inputs[0] if f.name in needed])
+        self.held = self.input.append(pa.field(BEGINS, pa.bool_()))
+        self.output = spec.schema(inputs)
+        self.shape = Shape(self.input, spec.keys, spec.aggregates)
+        self.whole = is_whole(self.input.field(spec.on).type)
+        self.rows: list[pa.RecordBatch] = []
+        self.late_unused = 0
+        self._unsaved = self._saved = False
+
+    @property
+    def buffered_rows(self) -> int:
+        return sum(rows.num_rows for rows in self.rows)
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(rows.nbytes for rows in self.rows)
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if is_late(batch):
+            self.late_unused += batch.num_rows
+        elif batch.num_rows:
+            begins = self.spec.begins.evaluate(batch).fill_null(False)
+            self._check_ends(views.times(batch.column(self.spec.on).filter(begins)))
+            columns = laid_out(batch, self.input).columns
+            self.rows.append(self._holding(columns, begins))
+            self._unsaved = True
+        yield from ()
+
+    def _holding(self, columns: Sequence[pa.Array], begins: pa.Array) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays([*columns, begins], schema=self.held)
+
+    def _check_ends(self, starts: np.ndarray) -> None:
+        """A window that ends beyond what a number can say, or where it begins, would be lost."""
+        size = self.spec.size
+        if self.whole:
+            wrong = starts > INT64_MAX - int(size)
+        else:
+            with np.errstate(over="ignore"):
+                wrong = ~np.isfinite(starts + size) | (starts + size <= starts)
+        if wrong.any():
+            at = starts[np.argmax(wrong)].item()
+            raise TimeError(
+                f"a window of size {size} cannot begin at {self.spec.on} = {at}: its end has no number of its own",
+                hint="drop such rows, or cast the attribute to another type",
+            )
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        return self.process_punctuations([punct], port)
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+        new = self.ports.advance_all(train, port)
+        if not new:
+            return
+        if self.rows:
+            yield from self._close(concat_batches(self.rows))
+        for punct in new:
+            yield from self.ports.promises(punct)
+
+    def _close(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The windows that have ended; rows that no window can cover any more are forgotten."""
+        times = views.times(rows.column(self.spec.on))
+        keys = {k: rows.column(k) for k in self.spec.keys}
+        convert = as_int64 if self.whole else as_float
+        bounds = np.broadcast_to(bounds_of_rows(self.ports.frontiers[0], self.spec.on, keys, convert), len(times))
+        ended = _have_ended(times, bounds, self.spec.size, self.whole)
+        groups = KeyTable(self.shape.kinds).map([read_key(key) for key in keys.values()], len(times))
+        begins = views.booleans(rows.column(BEGINS))
+        if (begins & ended).any():
+            begun = np.flatnonzero(begins & ended)
+            # the least value first, whatever came first: slack and a sort before it say the same
+            yield from self._windows(rows, times, groups, begun[np.argsort(times[begun], kind="stable")])
+        still = begins & ~ended
+        first = np.full(int(groups.max()) + 1, INT64_MAX if self.whole else math.inf, times.dtype)
+        np.minimum.at(first, groups[still], times[still])
+        # from the first window of its group that is open, or from where the next may begin
+        kept = times >= np.minimum(bounds, first[groups])
+        self.rows = [rows.filter(pa.array(kept))] if kept.any() else []
+        self._unsaved = True
+
+    def _windows(
+        self, rows: pa.RecordBatch, times: np.ndarray, groups: np.ndarray, begun: np.ndarray
+    ) -> Iterator[pa.RecordBatch]:
+        """The windows that begin at these rows, in their order."""
+        starts, found = self._rows_of_windows(times, groups, begun)
+        yield self._aggregated(rows, starts, found)
+
+    def _rows_of_windows(
+        self, times: np.ndarray, groups: np.ndarray, begun: np.ndarray
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
+        """One window for each group and value among these rows: where it begins, and its rows in order of the
+        attribute, those of one value as they arrived. So slack and a sort before it say the same to every function."""
+        size = int(self.spec.size) if self.whole else float(self.spec.size)
+        order = np.lexsort((times, groups))
+        edges = np.searchsorted(groups[order], np.arange(int(groups.max()) + 2))
+        found, starts = [], []
+        for group, start in dict.fromkeys(zip(groups[begun].tolist(), times[begun].tolist(), strict=True)):
+            mine = order[edges[group] : edges[group + 1]]
+            first, last = np.searchsorted(times[mine], [start, start + size])
+            found.append(mine[first:last])
+            starts.append(start)
+        return np.array(starts, times.dtype), found
+
+    def _aggregated(self, rows: pa.RecordBatch, starts: np.ndarray, found: list[np.ndarray]) -> pa.RecordBatch:
+        size = int(self.spec.size) if self.whole else float(self.spec.size)
+        slots = np.repeat(np.arange(len(found)), list(map(len, found)))
+        taken = rows.take(pa.array(np.concatenate(found))).select(self.input.names)
+        table = Table(self.shape, slotted=True, slot=0)
+        table.update(slots, [read_key(taken.column(k)) for k in self.spec.keys], self.shape.prepare(taken))
+        start = starts[table.slots()]
+        columns = [from_physical(start, self.output.field(0).type), *table.results((start, start + size))]
+        return pa.RecordBatch.from_arrays(
+            columns, schema=pa.schema([self.output.field(i) for i in range(len(columns))])
+        )
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        yield text_part(LATE_UNUSED, self.late_unused)
+        if self._unsaved and (self.rows or self._saved):
+            self.rows = [concat_batches(self.rows)] if self.rows else []
+            yield _ROWS, self.rows[0] if self.rows else None
+            self._saved = bool(self.rows)
+        self._unsaved = False
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        self.late_unused = load_common(found, self.ports)
+        rows = found.get(_ROWS)
+        self.rows = [] if rows is None else [rows]
+        self._unsaved, self._saved = False, rows is not None
+
+
+def ended_below(bound: Bound, size: Bound) -> Bound:
+    """Windows that begin below this have ended when ``on < bound`` is promised.
+
+    >>> ended_below(10, size=4)  # [6, 10) has, [7, 11) has not
+    7
+    >>> ended_below(0.5, size=0.25) > 0.25
+    True
+    """
+    if isinstance(bound, int) and isinstance(size, int):
+        return bound - size + 1
+    last = bound - size
+    while last + size > bound:  # begin + size is rounded, too
+        last = math.nextafter(last, -math.inf)
+    return math.nextafter(last, math.inf) if math.isfinite(last) else last
+
+
+def _have_ended(starts: np.ndarray, bounds: np.ndarray, size: Bound, whole: bool) -> np.ndarray:
+    """Which windows have ended, each by its own bound: a row is in one iff it is below ``start + size`` literally. Of
+    whole numbers the least int64 says that nothing is promised, and the greatest is the end."""
+    if not whole:
+        found: np.ndarray = starts + float(size) <= bounds
+        return found
+    size = int(size)
+    known = (bounds != INT64_MAX) & (bounds > INT64_MIN + size)
+    return np.where(known, starts <= bounds - np.where(known, size, 0), bounds == INT64_MAX)

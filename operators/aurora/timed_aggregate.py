@@ -1,0 +1,178 @@
+"""Aggregate with a timeout (papers/000, section 5.2.2.2): no window waits longer than so long for its rows.
+
+"Each window's computation is timestamped with the local time when the computation begins. A window's computation then
+times out if a result tuple for that window has not been emitted by the time that the local time exceeds the window's
+initial time + t. As a result of a timeout, a result tuple for that window gets emitted early and all tuples that arrive
+afterwards and that would have contributed to the computation had it not timed out are ignored."
+
+The clock comes as a promise on the virtual arrival attribute (`operators/core/arrival.py`); a window begins at what it
+showed last, or if it has shown nothing yet, at what it shows first. A window that went out stays, marked, until it is
+promised: so that rows for it can be told and counted. Each window of each group has its own time, so there are no
+panes. Windows that are found to have timed out together go out as they would have one by one: that which began first is
+first, of those that began together the lesser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.kernels.dictionaries import concat_batches
+from oop.operators.aurora.arrival_aggregate import ArrivalAggregate, ArrivalAggregateOperator
+from oop.operators.aurora.rows_in_turn import RowsInTurn, in_each_window
+from oop.operators.core.arrival import ARRIVAL, without_ticks
+from oop.operators.core.base import Element, Operator, Part, Spec
+from oop.operators.core.coverage import INT64_MAX, INT64_MIN
+from oop.operators.core.keys import KeyTable, read_key
+from oop.operators.core.marks import keep_late
+from oop.operators.core.times import from_physical
+from oop.operators.functions.accumulators import Min
+from oop.operators.functions.aggregates import min as least
+from oop.operators.groups.holding import unique_schema
+from oop.operators.groups.partial_table import Partials
+from oop.operators.groups.pieces import Piece
+from oop.operators.groups.store import Table
+from oop.operators.windows.bucket import WID_START
+from oop.punctuation.group_promises import Promise
+
+EARLY = "__early"
+"""In the output: did the window time out?"""
+_OUT, _UNKNOWN = INT64_MIN, INT64_MAX
+"""In the place of when a window began: it is out; it began before the clock was first seen."""
+
+
+@dataclass(frozen=True, eq=False)
+class TimedAggregate(ArrivalAggregate):
+    """``timeout`` is in the clock's unit."""
+
+    timeout: int = 0
+    name = "TimedAggregate"
+    clocked = True
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        return unique_schema([*super().schema(inputs), pa.field(EARLY, pa.bool_())])
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return TimedAggregateOperator(self, inputs)
+
+    def early(self) -> tuple[str | None, tuple[str, ...]]:
+        return Spec.early(self)
+
+    def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
+        return None
+
+    def describe(self) -> str:
+        return f"{super().describe()} timeout {self.timeout}us"
+
+    def promise_note(self) -> str:
+        return "emits a window when wid < W is promised, or when it has waited so long"
+
+
+class TimedAggregateOperator(ArrivalAggregateOperator):
+    """Beside the aggregates it keeps of each window the least arrival of its rows, and how many they are.
+
+    ``late_unused`` also counts rows that were ignored, once for each window that they came too late for; when such a
+    window is promised.
+    """
+
+    def __init__(self, spec: TimedAggregate, inputs: Sequence[pa.Schema]) -> None:
+        wide = [inputs[0].append(pa.field(ARRIVAL, pa.int64()))]
+        super().__init__(spec, wide, (*spec.aggregates, (ARRIVAL, least(ARRIVAL))), panes=False)
+        self.timeout = spec.timeout
+        self.now = _UNKNOWN
+        self.due = INT64_MIN  # no window times out before
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        arrived = pa.array(np.full(batch.num_rows, self.now))
+        self.due = min(self.due, INT64_MIN if self.now == _UNKNOWN else self.now + self.timeout)
+        return super().process_batch(keep_late(batch.append_column(ARRIVAL, arrived), batch), port)
+
+    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
+        others, self.now = without_ticks(train, self.now)
+        yield from super().process_punctuations(others, port)
+        if self.now != _UNKNOWN and self.now > self.due:
+            yield from self._time_out()
+
+    def wait(self, waiting: RowsInTurn, batch: pa.RecordBatch) -> None:
+        waiting.add(in_each_window(batch))
+
+    def _take_timed_out(self, waiting: RowsInTurn) -> None:
+        """Rows that wait have come: windows that time out are given theirs, in order; those that are out, too, so that
+        they are counted."""
+        rows, limit = waiting.rows(), self.now - self.timeout
+        came = views.column(rows.column(ARRIVAL)).data.copy()
+        came[came == _UNKNOWN] = self.now
+        waiting.with_column(ARRIVAL, came)
+        windows = KeyTable([*self.store.shape.kinds, "int"])
+        keys = [read_key(rows.column(k)) for k in self.keys]
+        ids = windows.map([*keys, read_key(rows.column(WID_START))], rows.num_rows)
+        began = np.full(len(windows), INT64_MAX)
+        np.minimum.at(began, ids, came)
+        for table in self.store.tables.values():
+            slots = views.column(pa.array(table.slots()))
+            known = windows.map([*table.key_columns(), slots], len(table))
+            here = known < len(began)
+            began[known[here]] = np.minimum(began[known[here]], _began(table).values[here])
+        self.take_in_turn(waiting.take(began[ids] < limit))
+        left = views.column(waiting.rows().column(ARRIVAL)).data
+        self.due = int(left.min(initial=INT64_MAX - self.timeout)) + self.timeout
+
+    def _time_out(self) -> Iterator[Element]:
+        self.due = INT64_MAX
+        if self.waiting is not None and len(self.waiting):
+            self._take_timed_out(self.waiting)
+        early: list[tuple[pa.RecordBatch, np.ndarray, np.ndarray]] = []  # windows, when they began, and their numbers
+        for number, table in list(self.store.tables.items()):
+            began = _began(table)
+            began.values[began.values == _UNKNOWN] = self.now
+            open_ = began.values != _OUT
+            late = np.flatnonzero(open_ & (began.values < self.now - self.timeout))
+            if len(late):
+                since = began.values[late]
+                began.values[late], began.counts[late] = _OUT, 1
+                early.append((self._leaving(table.select(late), early=True), since, table.slots()[late]))
+            waiting = began.values[began.values != _OUT]
+            self.due = min(self.due, int(waiting.min(initial=INT64_MAX - self.timeout)) + self.timeout)
+            self.store.replace(number, table)
+        if early:
+            yield from self._in_turn(*zip(*early, strict=True))
+
+    def _in_turn(
+        self, windows: Sequence[pa.RecordBatch], began: Sequence[np.ndarray], wids: Sequence[np.ndarray]
+    ) -> Iterator[pa.RecordBatch]:
+        order = pa.array(np.lexsort((np.concatenate(wids), np.concatenate(began))))
+        rows = concat_batches(windows)
+        for at in range(0, len(order), self.batch_rows):
+            yield rows.take(order.slice(at, self.batch_rows))
+
+    def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
+        return (batch for batch in super()._batches(tables) if batch.num_rows)
+
+    def _batch(self, table: Table | Piece) -> pa.RecordBatch:
+        """Windows whose time has come; without those that are out."""
+        began = _began(table)
+        out = began.values == _OUT
+        if out.any():
+            self.late_unused += int((began.counts[out] - 1).sum())
+            table = table.select(np.flatnonzero(~out))
+        return self._leaving(table, early=False)
+
+    def _leaving(self, table: Table | Piece, early: bool) -> pa.RecordBatch:
+        edges = self.edges_of(table)
+        times = [from_physical(edge, self.time) for edge in edges]
+        mark = pa.array(np.full(len(table), early))
+        return pa.RecordBatch.from_arrays([*times, *table.results(edges)[:-1], mark], schema=self.output)
+
+    def load(self, parts: Iterable[Part]) -> None:
+        super().load(parts)
+        self.due = INT64_MIN
+
+
+def _began(table: Table | Piece) -> Min:
+    found = table.accumulators[-1]
+    assert isinstance(found, Min)
+    return found

@@ -1,0 +1,133 @@
+"""Windows that begin at rows, with a timeout (papers/000, section 5.2.2.2): the two arguments of Aurora's Aggregate,
+Advance by a predicate and Timeout, together.
+
+A window's computation begins when the row comes at which it begins: then it is "timestamped with the local time". When
+it has been open for longer than the timeout, it comes out with the rows that it has. It is remembered until it is
+promised that it has ended, with the number of its rows, so that those that came too late can be counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.kernels.dictionaries import concat_batches
+from oop.operators.aurora.opened import Opened
+from oop.operators.aurora.opened_operator import BEGINS, OpenedOperator
+from oop.operators.aurora.timed_aggregate import EARLY
+from oop.operators.core.arrival import ARRIVAL, without_ticks
+from oop.operators.core.base import Element, Operator, Part
+from oop.operators.core.coverage import INT64_MAX, INT64_MIN
+from oop.operators.core.keys import KeyTable, read_key
+from oop.operators.groups.holding import unique_schema
+from oop.punctuation import Punctuation
+
+_OUT = "__out"
+"""Of a row at which a window begins: how many rows it went out with early; -1 if it did not."""
+_UNKNOWN = INT64_MAX
+"""In the place of when a window began: before the clock was first seen."""
+
+
+@dataclass(frozen=True, eq=False)
+class TimedOpened(Opened):
+    """``timeout`` is in the clock's unit."""
+
+    timeout: int = 0
+    name = "TimedOpened"
+    clocked = True
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        unique_schema([*inputs[0], pa.field(ARRIVAL, pa.int64()), pa.field(_OUT, pa.int64())])
+        return unique_schema([*super().schema(inputs), pa.field(EARLY, pa.bool_())])
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return TimedOpenedOperator(self, inputs)
+
+    def describe(self) -> str:
+        return f"{super().describe()} timeout {self.timeout}us"
+
+    def promise_note(self) -> str:
+        return f"{super().promise_note()}, or when it has waited so long"
+
+
+class TimedOpenedOperator(OpenedOperator):
+    """``late_unused`` also counts rows that came too late for a window, once for each, when it is promised."""
+
+    def __init__(self, spec: TimedOpened, inputs: Sequence[pa.Schema]) -> None:
+        super().__init__(spec, inputs)
+        self.timeout = spec.timeout
+        self.held = self.held.append(pa.field(ARRIVAL, pa.int64())).append(pa.field(_OUT, pa.int64()))
+        self.now = _UNKNOWN
+        self.due = INT64_MIN  # no window times out before
+
+    def _holding(self, columns: Sequence[pa.Array], begins: pa.Array) -> pa.RecordBatch:
+        count = len(begins)
+        self.due = min(self.due, INT64_MIN if self.now == _UNKNOWN else self.now + self.timeout)
+        came, out = np.full(count, self.now), np.full(count, -1)
+        return pa.RecordBatch.from_arrays([*columns, begins, pa.array(came), pa.array(out)], schema=self.held)
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+        others, self.now = without_ticks(train, self.now)
+        yield from super().process_punctuations(others, port)
+        if self.rows and self.now != _UNKNOWN and self.now > self.due:
+            yield from self._time_out(concat_batches(self.rows))
+
+    def _time_out(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Windows that have been open for too long; that which began first is first, then the lesser."""
+        times, came = views.times(rows.column(self.spec.on)), views.column(rows.column(ARRIVAL)).data.copy()
+        came[came == _UNKNOWN] = self.now
+        out = views.column(rows.column(_OUT)).data.copy()
+        groups = KeyTable(self.shape.kinds).map([read_key(rows.column(k)) for k in self.spec.keys], len(times))
+        open_ = np.flatnonzero(views.booleans(rows.column(BEGINS)))
+        windows = _first_of_each(groups, times, came, open_)
+        began = np.array([came[first] for first, _ in windows])
+        is_out = np.array([bool((out[all_] >= 0).any()) for _, all_ in windows], bool)
+        late = np.flatnonzero(~is_out & (began < self.now - self.timeout))
+        if len(late):
+            late = late[np.lexsort((times[[windows[i][0] for i in late]], began[late]))]
+            begun = np.array([windows[i][0] for i in late])
+            starts, found = self._rows_of_windows(times, groups, begun)
+            for i, members in zip(late.tolist(), found, strict=True):
+                out[windows[i][1]] = len(members)
+                is_out[i] = True
+            yield self._leaving(self._aggregated(rows, starts, found), early=True)
+        waiting = began[~is_out]
+        self.due = int(waiting.min()) + self.timeout if len(waiting) else INT64_MAX
+        columns = [*rows.columns[:-2], pa.array(came), pa.array(out)]
+        self.rows = [pa.RecordBatch.from_arrays(columns, schema=self.held)]
+        self._unsaved = True
+
+    def _windows(
+        self, rows: pa.RecordBatch, times: np.ndarray, groups: np.ndarray, begun: np.ndarray
+    ) -> Iterator[pa.RecordBatch]:
+        """Windows that have ended; without those that are out, whose late rows are counted."""
+        out = views.column(rows.column(_OUT)).data
+        starts, found = self._rows_of_windows(times, groups, begun)
+        # rows of the same value begin one window; those that came when it was out do not know of it
+        went = [int(out[members[times[members] == start]].max()) for start, members in zip(starts, found, strict=True)]
+        self.late_unused += sum(len(members) - n for n, members in zip(went, found, strict=True) if n >= 0)
+        here = [i for i, n in enumerate(went) if n < 0]
+        if here:
+            yield self._leaving(self._aggregated(rows, starts[here], [found[i] for i in here]), early=False)
+
+    def _leaving(self, windows: pa.RecordBatch, early: bool) -> pa.RecordBatch:
+        return windows.append_column(EARLY, pa.array(np.full(windows.num_rows, early)))
+
+    def load(self, parts: Iterable[Part]) -> None:
+        super().load(parts)
+        self.due = INT64_MIN
+
+
+def _first_of_each(
+    groups: np.ndarray, times: np.ndarray, came: np.ndarray, rows: np.ndarray
+) -> list[tuple[int, np.ndarray]]:
+    """For each group and value among these rows the one that came first, and all of them."""
+    order = rows[np.lexsort((came[rows], times[rows], groups[rows]))]
+    if not len(order):
+        return []
+    new = (np.diff(groups[order]) != 0) | (np.diff(times[order]) != 0)
+    return [(int(part[0]), part) for part in np.split(order, np.flatnonzero(new) + 1)]

@@ -1,0 +1,197 @@
+"""WSort: a sort that waits for a timeout only, and loses what comes too late (papers/002, section 2.2, footnote).
+
+"WSort buffers all incoming tuples and emits tuples in its buffer in ascending order of its sort attributes, with at
+least one tuple emitted per timeout period." Here: once a period has passed since rows last left, or since the oldest
+row came, all that have waited for a whole period leave, and with them those that sort before them, so that no row which
+is there gets lost. So no row waits for more than two periods, and only those that sort before one which is due for less
+than one. A row that comes after one that follows it has left is set aside. Promises about the first of the sort
+attributes let rows go sooner: no row can come before them.
+The clock comes in as promises on the virtual arrival attribute (`arrival.py`): a row has arrived when it last moved.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from oop.operators.aurora.stamped_rows import StampedRows
+from oop.operators.core.arrival import arrival_of
+from oop.operators.core.base import (
+    LATE_UNUSED,
+    Element,
+    Held,
+    Operator,
+    Part,
+    Ports,
+    Spec,
+    load_common,
+    read_text,
+    text_part,
+)
+from oop.operators.core.marks import is_late
+from oop.operators.core.ordering import check_order
+from oop.operators.core.times import is_time_type
+from oop.operators.rows.layout import check_takeable, laid_out
+from oop.operators.source.input import show_row
+from oop.operators.source.ledger import Entry, Ledger
+from oop.punctuation import END, Frontier, Interest, Punctuation
+from oop.punctuation.translate import Image, carry
+
+_LAST, _CLOCK = "last", "clock"
+
+
+@dataclass(frozen=True, eq=False)
+class WSort(Spec):
+    """By ``columns``; ``timeout`` in the clock's unit, ``text`` as the user wrote it."""
+
+    columns: tuple[str, ...]
+    timeout: int
+    text: str
+    name = "WSort"
+    clocked = True
+
+    @property
+    def first(self) -> str:
+        return self.columns[0]
+
+    @property
+    def counts(self) -> tuple[str, ...]:  # type: ignore[override]
+        return (self.first,)
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        for field in inputs[0]:
+            check_takeable(field)
+        for name in self.columns:
+            check_order(inputs[0].field(name), "sorting needs")
+        return inputs[0]
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        """How far the clock lets it go is known only where rows are: here it says that there will be bounds."""
+        out = self.passing(frontiers[0])
+        if is_time_type(inputs[0].field(self.first).type):
+            out.advance(Punctuation({self.first: -math.inf}))
+        return out
+
+    def passing(self, frontier: Frontier) -> Frontier:
+        """What its input promises about all rows: the order is one of all rows."""
+        return carry(frontier, self._images(), {})
+
+    def _images(self) -> dict[str, list[Image]]:
+        return {self.first: [(self.first, None)]}
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        return [[Interest(self.first, by=())]]
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return WSortOperator(self, inputs)
+
+    def describe(self) -> str:
+        return f"WSort by {', '.join(self.columns)}, timeout {self.text}"
+
+    def promise_note(self) -> str:
+        return f"emits in order, at least a row each {self.text}; sets aside what comes behind"
+
+
+class WSortOperator:
+    """``ledger`` has the rows that came too late; ``late_unused`` counts those that sources had admitted as such."""
+
+    def __init__(self, spec: WSort, inputs: Sequence[pa.Schema]) -> None:
+        self.spec = spec
+        self.ports = Ports(spec, inputs, lambda frontiers: spec.passing(frontiers[0]))
+        self.schema = inputs[0].remove_metadata()
+        self.timed = is_time_type(self.schema.field(spec.first).type)
+        self.rows = StampedRows(self.schema, spec.columns)
+        self.ledger = Ledger(self.schema)
+        self.last: pa.RecordBatch | None = None  # the sort attributes of the row that left last
+        self.left_at = -math.inf  # when rows last left because they had waited
+        self.late_unused = 0
+
+    @property
+    def buffered_rows(self) -> int:
+        return len(self.rows)
+
+    @property
+    def state_bytes(self) -> int:
+        return self.rows.nbytes + self.ledger.nbytes
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if is_late(batch):
+            self.late_unused += batch.num_rows
+        else:
+            self.rows.add(self._in_time(batch))
+        yield from ()
+
+    def _in_time(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Without the rows that sort before one which has left (papers/002, footnote of section 2.2)."""
+        if self.last is None or not batch.num_rows:
+            return batch
+        lost = self.rows.sort_before(batch, self.last)
+        if lost.any():
+            text = f"a row after {show_row(self.last, 0)} has left"
+            rows = batch.filter(pa.array(lost)).replace_schema_metadata(None)
+            self.ledger.add(Entry(rows, None, None, text))
+            batch = batch.filter(pa.array(~lost))
+        return batch
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        now = arrival_of(punct)
+        if now is not None:
+            yield from self._tick(int(now))
+        elif self.ports.advance(punct, port):
+            frontier = self.ports.frontiers[0]
+            if frontier.ended:
+                yield from self._leave(self.rows.take_all())
+            elif self.timed and (bound := frontier.bound(self.spec.first)) is not None:
+                yield from self._leave(self.rows.take_below(bound))
+            yield from self.ports.promises(punct)
+
+    def _tick(self, now: int) -> Iterator[Element]:
+        """The clock shows this: if a period is over, what has waited for one leaves."""
+        self.rows.see(now)
+        oldest = self.rows.oldest()
+        if oldest is None or now - max(oldest, self.left_at) < self.spec.timeout:
+            return
+        self.left_at = now
+        yield from self._leave(self.rows.take_stamped(now - self.spec.timeout))
+        promise = Punctuation({self.spec.first: self._reached()}) if self.timed else None
+        if promise is not None and self.ports.out.advance(promise):
+            yield promise
+
+    def _leave(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            self.last = batch.slice(batch.num_rows - 1).select(list(dict.fromkeys(self.spec.columns)))
+            yield batch
+
+    def _reached(self) -> int | float:
+        """Nothing that sorts before what has left leaves any more; behind NaN and null no value is left."""
+        assert self.last is not None
+        return self.rows.value(self.last.column(0))
+
+    def oldest(self) -> Held | None:
+        """Any row: the clock releases it, or the end."""
+        return Held(f"the rows of the last {self.spec.text}", 0, END) if len(self.rows) else None
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        yield text_part(LATE_UNUSED, self.late_unused)
+        yield text_part(_CLOCK, {"left_at": self.left_at, "now": self.rows.now})
+        if self.last is not None:
+            yield _LAST, self.last
+        yield from self.rows.save()
+        yield from self.ledger.save()
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        self.late_unused = load_common(found, self.ports)
+        self.ledger.load(found.items())
+        self.rows.load(found)
+        last, clock = found.get(_LAST), found.get(_CLOCK)
+        own = None if last is None else pa.schema([self.schema.field(name) for name in last.schema.names])
+        self.last = None if last is None else laid_out(last, own)
+        if clock is not None:
+            said = read_text(clock)
+            assert isinstance(said, Mapping)
+            self.left_at, self.rows.now = said["left_at"], said["now"]

@@ -1,0 +1,72 @@
+"""The virtual arrival attribute: how the clock reaches operators that look at it (Aurora's Timeout and WSort).
+
+Nothing but promises comes in by the second hook, and the clock is one: "no later row arrives before now". The engine
+makes it from its clock for the boxes whose spec is ``clocked``, when no row waits in front of them, and gives it to
+their first port. It crosses no arc: an operator must take it out (`arrival_of`, `without_ticks`) before it looks at
+other promises.
+
+>>> from oop.punctuation import Punctuation
+>>> arrival_of(arrives_at(7)), arrival_of(Punctuation({"ts": 5}))
+(7, None)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import pyarrow as pa
+
+from oop.errors import OopError, WrongArgument
+from oop.operators.core.times import duration_in
+from oop.punctuation import Punctuation
+from oop.punctuation.durations import Duration
+from oop.punctuation.group_promises import Promise
+from oop.punctuation.patterns import Bound
+from oop.site import user_line
+
+_Promise = TypeVar("_Promise", bound=Promise)
+ARRIVAL = "__arrival"
+CLOCK = pa.timestamp("us")
+"""What arrival is counted in. A clock that a test moves counts as it likes."""
+
+
+def arrives_at(now: Bound) -> Punctuation:
+    """All that is still to come arrives at this time or later."""
+    return Punctuation({ARRIVAL: now})
+
+
+def arrival_of(punct: Punctuation) -> Bound | None:
+    """What the clock shows, if this is its promise."""
+    return punct.below.get(ARRIVAL)
+
+
+def without_ticks(train: Sequence[_Promise], now: int) -> tuple[list[_Promise], int]:
+    """The other promises of a train, and what the clock shows after it; ``now`` is what it showed before.
+
+    >>> without_ticks([arrives_at(7), Punctuation({"ts": 5}), arrives_at(8)], now=0)
+    ([Punctuation(ts < 5)], 8)
+    """
+    others: list[_Promise] = []
+    for promise in train:
+        seen = arrival_of(promise) if isinstance(promise, Punctuation) else None
+        if seen is None:
+            others.append(promise)
+        else:
+            now = int(seen)
+    return others, now
+
+
+def timeout_in(timeout: Duration) -> int:
+    """A timeout in the clock's unit; ValueError if it is not one.
+
+    >>> timeout_in("250ms")
+    250000
+    """
+    try:
+        found = duration_in(timeout, CLOCK)
+    except OopError as wrong:
+        raise wrong.located(user_line()) from None
+    if found <= 0:
+        raise WrongArgument(f"a timeout is a span of time, not {timeout!r}", at=user_line(), hint="write '250ms', '5s'")
+    return int(found)

@@ -1,0 +1,57 @@
+"""Which promises do rows break?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from oop.operators.core.coverage import below_groups, covered, matching, steps_above
+from oop.operators.core.row_groups import cells_of, encode
+from oop.punctuation import END, Frontier, Punctuation
+from oop.punctuation.group_promises import Promise
+
+
+def broken_promises(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[tuple[Promise, np.ndarray]]:
+    """For each promise that rows of the batch match, which rows; bounds on one attribute of many groups are one promise
+    here. Of columns that the batch lacks, because nobody uses them, nothing can be said."""
+    some, names = covered(frontier, batch), set(batch.schema.names)
+    if not some.any():
+        return
+    late = batch.filter(pa.array(some))
+    for promise in _promises_about(frontier, late):
+        if isinstance(promise, Punctuation) and not promise.patterns().keys() <= names:
+            continue
+        here = matching(promise, late) if isinstance(promise, Punctuation) else below_groups(promise, late)
+        if here.any():
+            rows = some.copy()
+            rows[some] = here
+            yield promise, rows
+
+
+def _promises_about(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[Promise]:
+    """The promises that name groups of these rows, or none."""
+    for attribute, bound in frontier.all.linear.items():
+        yield Punctuation({attribute: bound})
+    if frontier.ended:
+        yield END
+    for steps in frontier.all.stairs.values():  # of each row the first that it is below
+        places = np.unique(steps_above(steps, batch)[1]).tolist()
+        yield from (Punctuation(steps.corner(place)) for place in places if place < len(steps))
+    yield from map(Punctuation, frontier.all.wide)
+    for column, grouping in frontier.by.items():
+        if column not in batch.schema.names:
+            continue
+        values = encode(batch.column(column))[1]
+        if grouping.is_flat:
+            yield from grouping.flat.about((column,), dict.fromkeys(values))
+        else:
+            for pattern, corners in grouping.about(values):
+                yield from (Punctuation(corner, {column: pattern}) for corner in corners)
+    yield from (*frontier.across.mixed, *frontier.ranges)
+    for columns, bounds in frontier.across.cells.items():
+        if all(c in batch.schema.names for c in columns):
+            cells = cells_of({c: batch.column(c) for c in columns})[1]
+            yield from bounds.about(columns, dict.fromkeys(cells))
+            yield from bounds.more_about(columns, dict.fromkeys(cells))

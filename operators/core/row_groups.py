@@ -1,0 +1,81 @@
+"""The groups that occur in columns, and which of them each row has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import dictionaries, views
+from oop.operators.core.compute import compute as pc
+from oop.operators.core.group_values import of_column
+from oop.punctuation.patterns import Value
+
+_OTHER = object()  # stands for every group that nobody names
+
+
+def cells_of(
+    keys: Mapping[str, pa.Array], named: Iterable[tuple[Value, ...]] | None = None
+) -> tuple[np.ndarray, list[tuple[Value, ...]]]:
+    """The combinations of values that occur in these columns, and for each row which one it has. If some are ``named``,
+    values that none of them has need not be told apart.
+
+    >>> of, cells = cells_of({"link": pa.array(["A", "B", "A"]), "k": pa.array([1, 1, 1])})
+    >>> of.tolist(), cells
+    ([0, 1, 0], [('A', 1), ('B', 1)])
+    """
+    known: list[Iterable[Value] | None] = [None] * len(keys)
+    if named is not None:
+        known = [dict.fromkeys(values) for values in zip(*named, strict=True)]
+    encoded = [encode(array, some) for array, some in zip(keys.values(), known, strict=True)]
+    of = encoded[0][0].astype(np.int64)
+    for codes, values in encoded[1:]:
+        of = np.unique(of, return_inverse=True)[1] * len(values) + codes
+    _, places, of = np.unique(of, return_index=True, return_inverse=True)
+    columns = [[values[code] for code in codes[places].tolist()] for codes, values in encoded]
+    return of, list(zip(*columns, strict=True))
+
+
+def encode(array: pa.Array, named: Iterable[Value] | None = None) -> tuple[np.ndarray, list[Value]]:
+    """Dense codes for the rows, and the value of each code; null and NaN are values like others. If some are ``named``,
+    others need not be told apart.
+
+    >>> codes, values = encode(pa.array(["a", "b", "c", "b"]), named=["b"])
+    >>> codes.tolist(), values[0]
+    ([1, 0, 1, 0], 'b')
+    """
+    found = None if named is None else _encode_named(array, list(named))
+    if found is not None:
+        return found
+    if pa.types.is_dictionary(array.type) and len(array.dictionary) > len(array):
+        array = array.dictionary_decode()  # a large dictionary, of which little occurs
+    encoded = array if pa.types.is_dictionary(array.type) else dictionaries.encode(array)
+    values = of_column(encoded.dictionary)
+    codes = encoded.indices
+    if codes.null_count:
+        codes = pc.fill_null(codes, len(values))
+        values = [*values, None]
+    return views.column(codes).data, values
+
+
+def _encode_named(array: pa.Array, named: list[Value]) -> tuple[np.ndarray, list[Value]] | None:
+    """None where Arrow would not find a value that equals a named one (-0.0 is 0.0 for us, and one NaN another), and
+    where they are so many that values could be chosen to collide in its table."""
+    if len(named) > dictionaries.FEW or pa.types.is_floating(array.type) or pa.types.is_dictionary(array.type):
+        return None
+    try:
+        places = pc.index_in(array, value_set=pa.array(named, array.type))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return None
+    return views.column(pc.fill_null(places, len(named))).data, [*named, _OTHER]
+
+
+def groups_of(
+    columns: tuple[str, ...], batch: pa.RecordBatch, named: Iterable[tuple[Value, ...]] | None = None
+) -> tuple[np.ndarray, list[Value]]:
+    """Which group of these columns each row has, and the groups as `GroupPromises` has them; of several columns, if
+    some are ``named``, others need not be told apart."""
+    nothing = pa.nulls(batch.num_rows)
+    keys = {c: batch.column(c) if c in batch.schema.names else nothing for c in columns}
+    return encode(keys[columns[0]]) if len(columns) == 1 else cells_of(keys, named)

@@ -1,0 +1,93 @@
+"""State in slices of time as parts to save: a part for each slice, so that purging removes parts and a small change
+saves little. How wide the slices are is a part of its own.
+
+>>> parts = SliceParts()
+>>> first = dict(parts.save(2, [5, 7], {5: pa.record_batch({"v": [1]})}.get))
+>>> sorted(first), [(key, part) for key, part in parts.save(2, [5], {}.get) if "slice" in key]
+(['shift', 'slice/5'], [('slice/5', None)])
+>>> SliceParts().load(first)[0]
+2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from oop.errors import OopError
+from oop.operators.core.base import Part, read_text, text_part
+
+Number = int | None
+"""Of a slice; None for what has no time."""
+_NONE = "none"
+
+
+class SliceParts:
+    """Which slices have been saved, or loaded."""
+
+    def __init__(self) -> None:
+        self._saved: set[Number] = set()
+
+    def saved(self, numbers: set[int]) -> set[int]:
+        """Those of them whose parts are saved now: if such a slice goes, its part must go, too.
+
+        >>> parts = SliceParts()
+        >>> _ = list(parts.save(2, [5], {5: pa.record_batch({"v": [1]})}.get))
+        >>> parts.saved({5, 7})
+        {5}
+        """
+        return {number for number in numbers if number in self._saved}
+
+    def note_gone(self, changed: set[Any], number: Number) -> None:
+        """A slice is gone. That is to be said at the next save only if it was saved: a run that nobody saves must not
+        remember every slice that it ever had."""
+        changed.discard(number)
+        if number in self._saved:
+            changed.add(number)
+
+    def save(
+        self,
+        shift: int,
+        changed: Iterable[Number],
+        part_of: Callable[[int], pa.RecordBatch | None] | Callable[[Number], pa.RecordBatch | None],
+        prefix: str = "",
+    ) -> Iterator[Part]:
+        """The slices that changed; ``part_of`` has nothing for those that are gone."""
+        yield text_part(f"{prefix}shift", shift)
+        for number in sorted(changed, key=lambda n: (n is None, n or 0)):
+            part = part_of(number)  # type: ignore[arg-type]
+            if part is not None:
+                self._saved.add(number)
+            elif number in self._saved:
+                self._saved.discard(number)
+            else:
+                continue
+            yield f"{prefix}slice/{_NONE if number is None else number}", part
+
+    def load(
+        self, parts: Mapping[str, pa.RecordBatch | None], prefix: str = ""
+    ) -> tuple[int | None, list[tuple[Number, pa.RecordBatch]]]:
+        """How wide the slices were, if that was saved, and what each held."""
+        self._saved = set()
+        said = parts.get(f"{prefix}shift")
+        shift = None if said is None else read_text(said)
+        assert shift is None or isinstance(shift, int)
+        found: list[tuple[Number, pa.RecordBatch]] = []
+        for key, part in parts.items():
+            if part is not None and key.startswith(f"{prefix}slice/"):
+                name = key.removeprefix(f"{prefix}slice/")
+                found.append((None if name == _NONE else int(name), part))
+        self._saved = {number for number, _ in found}
+        return shift, found
+
+
+def check_columns(part: pa.RecordBatch, names: Iterable[str], what: str) -> None:
+    """Refuse what another plan saved: what is behind an operator decides which columns it holds."""
+    missing = [name for name in names if name not in part.schema.names]
+    if missing:
+        raise OopError(
+            f"{what} saved without the column {missing[0]!r}, which this plan uses",
+            hint="load it into the plan that saved it: what is behind an operator decides which columns it holds",
+        )

@@ -1,0 +1,126 @@
+"""Trains: elements of one input that stand in a row, with their rows as one batch.
+
+A promise between two batches stays where it stood, as the number of rows before it: rows after it that it covers are
+late, as they would be one by one. Only linear promises on one attribute can ride in a train.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels.dictionaries import concat_batches
+from oop.operators.core.base import Element
+from oop.operators.core.times import is_whole
+from oop.punctuation import Punctuation
+from oop.punctuation.patterns import Bound
+
+Helps: TypeAlias = Callable[[Punctuation], bool]
+"""Would a promise change something for someone?"""
+
+
+@dataclass(frozen=True, eq=False)
+class Train:
+    """``ends`` are the numbers of rows up to the end of each batch; ``places[i]`` rows come before the promise
+    ``attribute < bounds[i]``."""
+
+    rows: pa.RecordBatch
+    ends: list[int]
+    attribute: str | None = None
+    places: list[int] = field(default_factory=list)
+    bounds: list[Bound] = field(default_factory=list)
+
+    @property
+    def promises(self) -> int:
+        return len(self.bounds)
+
+    def running_bounds(self, given: Bound | None) -> np.ndarray:
+        """What is promised before the first promise of the train, and after each of them."""
+        floats = isinstance(self.bounds[0], float)
+        least = -np.inf if floats else np.iinfo(np.int64).min
+        first = least if given is None else given
+        return np.maximum.accumulate(np.array([first, *self.bounds], np.float64 if floats else np.int64))
+
+    def helping(self, helps: Helps) -> Iterator[tuple[int, Punctuation]]:
+        """The promises that help, each with its place."""
+        assert self.attribute is not None
+        return helping(self.attribute, self.places, self.running_bounds(None)[1:].tolist(), helps)
+
+
+def helping(
+    attribute: str, places: Sequence[int], bounds: Sequence[Bound], helps: Helps
+) -> Iterator[tuple[int, Punctuation]]:
+    """Of bounds that never retreat those that help, as promises with their places.
+
+    ``helps`` may change its mind once one was given. If a bound helps, so does every greater one: most need not be
+    asked about.
+
+    >>> list(helping("ts", [10, 20, 30], [5, 6, 7], lambda p: p.below["ts"] > 5))
+    [(20, Punctuation(ts < 6)), (30, Punctuation(ts < 7))]
+    """
+
+    def asked(bound: Bound) -> bool:
+        return helps(Punctuation({attribute: bound}))
+
+    at = 0
+    while at < len(bounds) and asked(bounds[-1]):
+        if not asked(bounds[at]):  # else there is no need to search for it
+            at = bisect_left(bounds, True, at + 1, key=asked)
+        yield places[at], Punctuation({attribute: bounds[at]})
+        at += 1
+
+
+def couple(elements: Sequence[Element], schema: pa.Schema) -> Train | None:
+    """The elements as a train, or None where they must go one by one.
+
+    >>> batch = pa.record_batch({"ts": [1, 2]})
+    >>> train = couple([batch, Punctuation({"ts": 2}), batch], batch.schema)
+    >>> train.rows.num_rows, train.attribute, train.places, train.bounds
+    (4, 'ts', [2], [2])
+    """
+    batches: list[pa.RecordBatch] = []
+    ends: list[int] = []
+    places: list[int] = []
+    bounds: list[Bound] = []
+    attribute: str | None = None
+    rows = 0
+    for element in elements:  # there may be very many, and small
+        if not isinstance(element, Punctuation):
+            batches.append(element)
+            rows += element.num_rows
+            ends.append(rows)
+            continue
+        below = element.below
+        if element.where or len(below) != 1:
+            return None
+        if attribute is None:
+            (attribute,) = below
+            if attribute not in schema.names:
+                return None
+        if attribute not in below:
+            return None
+        places.append(rows)
+        bounds.append(below[attribute])
+    # other numbers and times need the care of `normalise`
+    kind = int if attribute is None or is_whole(schema.field(attribute).type) else float
+    if bounds and (set(map(type, bounds)) != {kind} or not -(2**63) <= min(bounds) <= max(bounds) < 2**63):
+        return None
+    if not batches:
+        return None
+    rows_together = concat(batches)
+    return None if rows_together is None else Train(rows_together, ends, attribute, places, bounds)
+
+
+def concat(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch | None:
+    """The batches as one, or None where Arrow cannot: dictionaries together may have more values than indices reach."""
+    if len(batches) == 1:
+        return batches[0]
+    try:
+        return concat_batches(batches)
+    except pa.ArrowInvalid:
+        return None

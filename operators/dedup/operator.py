@@ -1,0 +1,161 @@
+"""What runs for a `Dedup` without a span: rows of new keys pass, or the best row of each key waits."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from oop.operators.core.base import BATCH_ROWS, LATE_UNUSED, Columns, Element, Held, Part, Ports, load_common, text_part
+from oop.operators.core.marks import is_late
+from oop.operators.core.oldest import oldest_kept
+from oop.operators.dedup.seen_keys import BestRows, SeenKeys
+from oop.operators.rows.layout import as_type, take_column
+from oop.punctuation import Frontier, Punctuation
+
+if TYPE_CHECKING:
+    from oop.operators.dedup.dedup import Dedup
+
+
+class DedupOperator(ABC):
+    """``late_unused`` counts admitted late rows: whether their key has been put out is no longer known."""
+
+    batch_rows = BATCH_ROWS
+
+    def __init__(self, spec: Dedup, inputs: Sequence[pa.Schema]) -> None:
+        self.spec = spec
+        self.ports = Ports(spec, inputs)
+        self.late_unused = 0
+        self._use(None)
+
+    def narrow(self, wanted: frozenset[str]) -> None:
+        self._use(wanted)
+
+    def _use(self, wanted: Columns) -> None:
+        (needed,) = self.spec.needs(wanted, self.ports.inputs)
+        (schema,) = self.ports.inputs
+        self.schema = pa.schema([f for f in schema if needed is None or f.name in needed])
+        self.prepare()
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make what holds the state."""
+
+    @property
+    @abstractmethod
+    def buffered_rows(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def state_bytes(self) -> int: ...
+
+    @abstractmethod
+    def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Rows that came in time; what leaves at once."""
+
+    @abstractmethod
+    def free(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
+        """What leaves, now that the input has promised these."""
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if is_late(batch):
+            self.late_unused += batch.num_rows
+        elif batch.num_rows:
+            yield from self.take(batch)
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        return self.process_punctuations([punct], port)
+
+    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+        new = self.ports.advance_all(train, port)
+        if not new:
+            return
+        yield from self.free(new)
+        for punct in new:
+            yield from self.ports.promises(punct)
+
+    def covering(self, promises: Sequence[Punctuation], held: bool = False) -> Frontier:
+        """What is newly covered matches what the promises add; where a group column goes, the whole decides."""
+        added = [self.spec.covering_promise(p, self.ports.frontiers[0], held) for p in promises]
+        if None in added:
+            return self.spec.covering(self.ports.frontiers[0], held)
+        return Frontier.of(*(p for images in added if images for p in images))
+
+    def leaving(self, batch: pa.RecordBatch, rows: np.ndarray | None = None) -> pa.RecordBatch:
+        """Rows of a batch (None: all) in the columns of the output: from another thread text comes as dictionaries."""
+        columns = [
+            as_type(batch.column(f.name), f.type) if rows is None else take_column(batch.column(f.name), rows, f.type)
+            for f in self.schema
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=self.schema)
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        yield text_part(LATE_UNUSED, self.late_unused)
+        yield from self.save_state()
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        self.late_unused = load_common(found, self.ports)
+        self.load_state(found)
+
+    @abstractmethod
+    def save_state(self) -> Iterator[Part]: ...
+
+    @abstractmethod
+    def load_state(self, parts: dict[str, pa.RecordBatch | None]) -> None: ...
+
+
+class PassFirstComer(DedupOperator):
+    """keep="any": a row of a new key passes; the key is held until a promise covers it."""
+
+    seen: SeenKeys
+
+    def prepare(self) -> None:
+        self.seen = SeenKeys(self.schema, self.spec.keys, next(iter(self.spec.on), None))
+
+    @property
+    def buffered_rows(self) -> int:
+        return len(self.seen)
+
+    @property
+    def state_bytes(self) -> int:
+        return self.seen.nbytes
+
+    def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        new = self.seen.add(batch)
+        if len(new):
+            yield self.leaving(batch, None if len(new) == batch.num_rows else new)
+
+    def free(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
+        self.seen.drop_covered(self.covering(promises))
+        yield from ()
+
+    def save_state(self) -> Iterator[Part]:
+        return self.seen.save()
+
+    def load_state(self, parts: dict[str, pa.RecordBatch | None]) -> None:
+        self.seen.load(parts)
+
+
+class KeepBest(PassFirstComer):
+    """keep="first" and "last": the best row of a key leaves when a promise covers the key."""
+
+    def prepare(self) -> None:
+        spec = self.spec
+        on = next(iter(spec.on), None)
+        self.seen = BestRows(self.schema, spec.keys, on, spec.ties(self.schema), spec.keep == "last")
+
+    def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        self.seen.add(self.leaving(batch))
+        yield from ()
+
+    def free(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
+        yield from self.seen.take_covered(self.covering(promises), self.batch_rows)
+
+    def oldest(self) -> Held | None:
+        """A row of the first slice, by the attribute that keys wait for."""
+        return oldest_kept(self.seen, self.spec.keys, self.ports.frontiers[0])

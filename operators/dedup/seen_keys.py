@@ -1,0 +1,267 @@
+"""Distinct keys in slices of one of them, so that a promise frees them in bulk; and the best row of each.
+
+Slices are as in `groups`: of one value, until a batch spreads over many; then they get wider. The value is part of the
+key, so a table need not hold it twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import dispatch, views
+from oop.operators.core import time_slices
+from oop.operators.core.base import Part
+from oop.operators.core.coverage import covered
+from oop.operators.core.keys import KeyTable, read_key
+from oop.operators.core.ordering import order_rows
+from oop.operators.core.slice_parts import SliceParts
+from oop.operators.core.time_slices import MOST, WIDEST
+from oop.operators.core.times import FAR, NULL_SLOT, slots_of
+from oop.operators.rows.layout import as_type, plain_type
+from oop.operators.rows.places import PlacedRows
+from oop.punctuation import Frontier
+
+
+@dataclass(eq=False)
+class _Slice:
+    """Keys by id; and by the same id a row of each, where rows are kept."""
+
+    keys: KeyTable
+    rows: PlacedRows | None
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def nbytes(self) -> int:
+        return self.keys.nbytes + (0 if self.rows is None else self.rows.nbytes)
+
+
+class SeenKeys:
+    """``keys`` are columns of the schema, and ``on`` the one whose values are cut into slices (None: no slices).
+
+    >>> seen = SeenKeys(pa.schema([("ts", pa.int64()), ("k", pa.string())]), ("ts", "k"), "ts")
+    >>> seen.add(pa.record_batch({"ts": [1, 1, 2, 1], "k": ["a", "b", "a", "a"]})).tolist()
+    [0, 1, 2]
+    >>> seen.add(pa.record_batch({"ts": [2, 3], "k": ["a", "a"]})).tolist(), len(seen)
+    ([1], 4)
+    """
+
+    def __init__(self, schema: pa.Schema, keys: Sequence[str], on: str | None) -> None:
+        self.schema, self.names, self.on = schema, list(keys), on
+        self.types = [schema.field(k).type for k in keys]
+        self._kinds = [views.key_kind(t) for t in self.types]
+        self._kernels = dispatch.kernels()
+        self._parts = SliceParts()
+        self._start()
+
+    def _start(self) -> None:
+        self._slices: dict[int, _Slice] = {}
+        self._changed: set[int] = set()
+        self._shift = 0
+        self._held = 0
+        self._newest = 0  # the number of the slice that was last made
+        self._expected = 0  # keys in the slice that was last removed whole
+        self.nbytes = 0  # kept as a number: another thread may ask
+
+    def __len__(self) -> int:
+        return self._held
+
+    def add(self, batch: pa.RecordBatch) -> np.ndarray:
+        """Take rows in; the numbers of those that are the first of a new key."""
+        keys = [read_key(batch.column(k)) for k in self.names]
+        found: list[np.ndarray] = []
+        for number, rows in self._spread(batch):
+            part = self._slice(number)
+            size, before = part.nbytes, len(part)
+            ids = part.keys.map(keys, batch.num_rows, rows)
+            if self._take(part, batch, rows, ids, before):
+                self._changed.add(number)
+            self._account(number, len(part) - before, part.nbytes - size)
+            if len(part) > before:
+                new = self._kernels.select_new(ids, before)
+                found.append(new if rows is None else rows[new])
+        if len(found) == 1:
+            return found[0]
+        first = np.zeros(batch.num_rows, np.bool_)
+        for new in found:
+            first[new] = True
+        return np.flatnonzero(first)
+
+    def _take(self, part: _Slice, batch: pa.RecordBatch, rows: np.ndarray | None, ids: np.ndarray, before: int) -> bool:
+        """What else is kept of the rows with these ids, of which those from ``before`` on are new; has it changed?"""
+        return False
+
+    def _spread(self, batch: pa.RecordBatch) -> Iterator[tuple[int, np.ndarray | None]]:
+        """The slices that rows belong to, each with its rows."""
+        if not batch.num_rows:
+            return
+        slots = np.zeros(batch.num_rows, np.int64) if self.on is None else slots_of(batch.column(self.on))
+        numbers, order, starts = self._kernels.order_slots(slots, self._shift)
+        spread = max(time_slices.SPREAD // 4, 1)  # every slice is a table of its own, which should be worth it
+        while (len(numbers) > spread or len(self._slices) > MOST) and self._shift < WIDEST:
+            self._widen()
+            numbers, order, starts = self._kernels.order_slots(slots, self._shift)
+        for i, number in enumerate(numbers.tolist()):
+            yield number, None if order is None else order[starts[i] : starts[i + 1]]
+
+    def _slice(self, number: int) -> _Slice:
+        found = self._slices.get(number)
+        if found is None:
+            found = self._slices[number] = self._new()
+            # neighbours are much alike: a table that is on its way to their size grows there in one go
+            last = self._slices.get(self._newest)
+            found.keys.reserve(max(self._expected, 0 if last is None else len(last)))
+            self._newest = number
+            self.nbytes += found.nbytes
+        return found
+
+    def _new(self) -> _Slice:
+        return _Slice(KeyTable(self._kinds), None)
+
+    def _account(self, number: int, rows: int, size: int) -> None:
+        self._held += rows
+        self.nbytes += size
+        if rows:
+            self._changed.add(number)
+
+    def _widen(self) -> None:
+        """Slices of four times as many values."""
+        self._shift += 2
+        narrow, self._slices, self._held, self.nbytes = self._slices, {}, 0, 0
+        self._changed |= narrow.keys()
+        self._expected = 0
+        for number in sorted(narrow):
+            self._merge(number >> 2, self.batch(narrow[number]))
+
+    def _merge(self, number: int, rows: pa.RecordBatch) -> None:
+        """Into a slice: what `batch` gave of another, whose keys it does not have."""
+        part = self._slice(number)
+        size, before = part.nbytes, len(part)
+        ids = part.keys.map([read_key(rows.column(k)) for k in self.names], rows.num_rows)
+        if part.rows is not None:
+            part.rows.put(ids, rows.columns, None)
+        self._account(number, len(part) - before, part.nbytes - size)
+
+    def batch(self, part: _Slice, ids: np.ndarray | None = None) -> pa.RecordBatch:
+        """What a slice holds: its keys, or the rows that are kept; of some ids, or of all."""
+        if part.rows is None:
+            keys = self._named(part)
+            return keys if ids is None else keys.take(pa.array(ids))
+        columns = part.rows.take(self.schema.names, np.arange(len(part)) if ids is None else ids)
+        return pa.RecordBatch.from_arrays([columns[n] for n in self.schema.names], schema=self.schema)
+
+    def take_covered(self, frontier: Frontier, most: int) -> Iterator[pa.RecordBatch]:
+        """Remove and give what matches a promise, slices in order, at most so many rows at a time."""
+        for part, gone in self._taken(frontier):
+            for start in range(0, len(gone), most):
+                yield self.batch(part, gone[start : start + most])
+
+    def drop_covered(self, frontier: Frontier) -> None:
+        """The same, given to nobody."""
+        for _ in self._taken(frontier):
+            pass
+
+    def _taken(self, frontier: Frontier) -> Iterator[tuple[_Slice, np.ndarray]]:
+        """What leaves of each slice that promises reach: ids there. It has left when it is given."""
+        for number, whole in list(self._reached(frontier)):
+            part = self._slices[number]
+            gone = np.ones(len(part), np.bool_) if whole else covered(frontier, self._named(part))
+            if gone.any():
+                self._remove(number)
+                if not gone.all():
+                    self._merge(number, self.batch(part, np.flatnonzero(~gone)))
+                yield part, np.flatnonzero(gone)
+
+    def _named(self, part: _Slice) -> pa.RecordBatch:
+        """The keys of a slice."""
+        return pa.RecordBatch.from_arrays(part.keys.arrays(self.types), names=self.names)
+
+    def _remove(self, number: int) -> None:
+        part = self._slices.pop(number)
+        self._account(number, -len(part), -part.nbytes)
+        self._parts.note_gone(self._changed, number)
+        self._expected = len(part)
+
+    def _reached(self, frontier: Frontier) -> Iterator[tuple[int, bool]]:
+        """The slices that promises may reach, and whether all in them is covered for certain."""
+        linear = frontier.all.linear
+        if frontier.ended or not frontier.is_linear or set(linear) != {self.on}:
+            yield from ((number, frontier.ended) for number in sorted(self._slices))
+            return
+        (bound,) = linear.values()  # not rounded: a slot of float times reaches up to the next whole number
+        for number in sorted(self._slices):
+            # what is far from 0 or has no value stands in one slot, whatever it is
+            if number << self._shift < max(bound, -FAR + 1):
+                yield number, (number + 1) << self._shift <= min(bound, FAR)
+
+    def least(self) -> pa.RecordBatch | None:
+        """What the first slice holds, if there is one with values."""
+        number = min(self._slices, default=None)
+        if number is None or number << self._shift >= NULL_SLOT:
+            return None
+        return self.batch(self._slices[number])
+
+    def save(self, prefix: str = "") -> Iterator[Part]:
+        """The slices that changed since the last time."""
+        yield from self._parts.save(self._shift, self._changed, self._part, prefix)
+        self._changed = set()
+
+    def _part(self, number: int) -> pa.RecordBatch | None:
+        return self.batch(self._slices[number]) if number in self._slices else None
+
+    def load(self, parts: Mapping[str, pa.RecordBatch | None] | Iterable[Part], prefix: str = "") -> None:
+        shift, found = self._parts.load(dict(parts), prefix)
+        self._start()
+        self._shift = shift or 0
+        for number, part in found:
+            assert number is not None
+            self._merge(number, part)
+        self._changed = set()
+
+
+class BestRows(SeenKeys):
+    """Of each key one row: the least (or, with ``last``, the greatest) by the columns ``by``, in this order."""
+
+    def __init__(self, schema: pa.Schema, keys: Sequence[str], on: str | None, by: Sequence[str], last: bool) -> None:
+        self.by, self.last = list(by), last
+        super().__init__(schema, keys, on)
+
+    def _new(self) -> _Slice:
+        return _Slice(KeyTable(self._kinds), PlacedRows(self.schema))
+
+    def _take(self, part: _Slice, batch: pa.RecordBatch, rows: np.ndarray | None, ids: np.ndarray, before: int) -> bool:
+        assert part.rows is not None
+        rows = np.arange(batch.num_rows) if rows is None else rows
+        # a key that comes once, and was not there, needs no comparison
+        alone = (np.bincount(ids, minlength=len(part)) == 1)[ids] & (ids >= before)
+        part.rows.put(ids[alone], batch.columns, rows[alone])
+        rows, ids = rows[~alone], ids[~alone]
+        if len(rows):
+            self._compare(part.rows, batch.take(pa.array(rows)), ids, before)
+            if part.rows.is_mostly_gone(len(part)):
+                part.rows.rewrite(np.arange(len(part)))
+        return True
+
+    def _compare(self, rows: PlacedRows, new: pa.RecordBatch, ids: np.ndarray, before: int) -> None:
+        """Rows against each other, and against those that are held of their keys."""
+        known = np.unique(ids[ids < before])
+        held = rows.take(self.by, known)
+        columns = [_joined(held[name], new.column(name)) for name in self.by]
+        every = np.append(known, ids)
+        order = order_rows([pa.array(every), *columns])
+        ordered = every[order]
+        differs = ordered[1:] != ordered[:-1]
+        best = order[np.append(differs, True) if self.last else np.append(True, differs)]
+        best = best[best >= len(known)]  # the others are where they were
+        rows.put(every[best], new.columns, best - len(known))
+
+
+def _joined(held: pa.Array, new: pa.Array) -> pa.Array:
+    """Two pieces of a column; dictionaries of several batches cannot be joined as such."""
+    plain = plain_type(held.type)
+    return pa.concat_arrays([as_type(held, plain), as_type(new, plain)])

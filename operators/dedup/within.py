@@ -1,0 +1,225 @@
+"""Dedup within a span: rows of a key at most ``within`` apart are the same event.
+
+First and last are decided in order of time, whatever order rows come in: the first row of a key begins a span ``[t0, t0
++ within]``, the rows in it are its duplicates, and the next row behind it begins the next one. For any, a row passes if
+none of its key that is so near has been put out: row by row, as they come, however they are cut into batches.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import dispatch, views
+from oop.kernels.dictionaries import concat_batches
+from oop.kernels.reference_joins import Reach
+from oop.operators.core.base import Held, Part
+from oop.operators.core.batches import cut
+from oop.operators.core.compute import compute as pc
+from oop.operators.core.oldest import oldest_kept, oldest_of, oldest_span
+from oop.operators.core.times import is_whole
+from oop.operators.dedup.keyed_times import KeyedTimes
+from oop.operators.dedup.operator import DedupOperator
+from oop.operators.dedup.seen_keys import BestRows
+from oop.operators.join.band import LEFT, Band
+from oop.operators.join.promises import Moved
+from oop.punctuation import Frontier, Punctuation
+
+_MANY = 65_536  # rows that are put into spans together
+_ANYWHERE = Reach(-math.inf, math.inf)
+
+
+class Within(DedupOperator):
+    """What both have: keys with times, held until ``bound - t > within``."""
+
+    times: KeyedTimes
+
+    def prepare(self) -> None:
+        spec = self.spec
+        assert spec.time is not None and spec.within is not None
+        self.time, self.within = spec.time, spec.within
+        self.times = KeyedTimes(self.schema, spec.keys, self.time, self.within, spec.keep == "last")
+
+    def part_timeless(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+        """The rows with a time, and those without: they are near none, so they pass."""
+        column = batch.column(self.time)
+        there = column.is_valid() if is_whole(column.type) else pc.fill_null(pc.invert(pc.is_nan(column)), False)
+        if views.booleans(there).all():
+            return batch, batch.slice(0, 0)
+        return batch.filter(there), batch.filter(pc.invert(there))
+
+    def forget(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
+        return self.times.take_covered(self.covering(promises, held=True), self.batch_rows)
+
+    def begins(self, numbers: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rows in order of key, then of time, and which of these begin a span."""
+        order = np.lexsort((times, numbers))
+        return order, dispatch.kernels().begin_spans(numbers[order], times[order], self.within)
+
+
+class PassOneNear(Within):
+    """keep="any": a row passes, or not, as it comes."""
+
+    @property
+    def buffered_rows(self) -> int:
+        return len(self.times)
+
+    @property
+    def state_bytes(self) -> int:
+        return self.times.nbytes
+
+    def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        batch, timeless = self.part_timeless(batch)
+        if timeless.num_rows:
+            yield self.leaving(timeless)
+        if not batch.num_rows:
+            return
+        numbers, times = self.times.numbers(batch), views.times(batch.column(self.time))
+        fresh = np.ones(len(times), np.bool_)
+        fresh[self.times.near(numbers, times, Reach(-self.within, self.within))[0]] = False
+        left = np.flatnonzero(fresh)
+        rows = left[self._first_comers(numbers[left], times[left])]
+        if len(rows):
+            self.times.insert(numbers[rows], times[rows])
+            yield self.leaving(batch, rows)
+
+    def _first_comers(self, numbers: np.ndarray, times: np.ndarray) -> np.ndarray:
+        """Of rows in the order in which they came those that pass.
+
+        Rows of a key that are further apart than the span from all others know nothing of each other. Where they come
+        in order of time, they are spans; where all are near each other, the first passes. Only of others each is asked.
+        """
+        order, begins = self.begins(numbers, times)
+        keys, moments = numbers[order], times[order]
+        apart = np.append(True, (keys[1:] != keys[:-1]) | (_steps(moments) > self.within))[: len(order)]
+        of = np.cumsum(apart) - 1
+        disordered = np.zeros(of[-1] + 1 if len(of) else 0, np.bool_)
+        disordered[of[1:][(order[1:] < order[:-1]) & ~apart[1:]]] = True
+        begins &= ~disordered[of]
+        starts = np.append(np.flatnonzero(apart), len(order))
+        for i in np.flatnonzero(disordered).tolist():
+            here = slice(starts[i], starts[i + 1])
+            begins[starts[i] + _pass_in_turn(order[here], moments[here], self.within)] = True
+        return np.sort(order[begins])
+
+    def free(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
+        for _ in self.forget(promises):
+            pass  # their rows have left long ago
+        yield from ()
+
+    def save_state(self) -> Iterator[Part]:
+        return self.times.save()
+
+    def load_state(self, parts: dict[str, pa.RecordBatch | None]) -> None:
+        self.times.load(parts)
+
+
+class KeepInSpan(Within):
+    """keep="first" and "last": of the rows that wait one for each key and time; of the spans that are open their start,
+    and for last the last row so far."""
+
+    def prepare(self) -> None:
+        super().prepare()
+        keys = tuple(k for k in self.spec.keys if k != self.time)
+        ties = [n for n in self.spec.ties(self.schema) if n != self.time]
+        self.last = self.spec.keep == "last"
+        self.waiting = BestRows(self.schema, (*keys, self.time), self.time, ties, self.last)
+
+    @property
+    def buffered_rows(self) -> int:
+        return len(self.waiting) + len(self.times)
+
+    @property
+    def state_bytes(self) -> int:
+        return self.waiting.nbytes + self.times.nbytes
+
+    def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        batch, timeless = self.part_timeless(batch)
+        if timeless.num_rows:
+            yield self.leaving(timeless)
+        self.waiting.add(self.leaving(batch))
+
+    def free(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
+        together: list[pa.RecordBatch] = []
+        for rows in self.waiting.take_covered(self.covering(promises), _MANY):  # in order of time
+            together.append(rows)
+            if sum(r.num_rows for r in together) >= _MANY:
+                yield from self._decide(together)
+                together = []
+        if together:
+            yield from self._decide(together)
+        yield from self.forget(promises)
+
+    def _decide(self, together: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Rows that no earlier one can come before, into spans."""
+        rows = concat_batches(together)
+        numbers, times = self.times.numbers(rows), views.times(rows.column(self.time))
+        open_ = np.unique(self.times.near(numbers, times, _ANYWHERE)[1])  # the spans of their keys, one at most of each
+        theirs, starts = self.times.read(open_)
+        order, begins = self.begins(np.append(theirs, numbers), np.append(starts, times))
+        every = np.append(theirs, numbers)[order]
+        firsts = np.flatnonzero(begins)  # of each span its first and its last row, and whether it is its key's last
+        lasts = np.append(firsts[1:], len(order)) - 1
+        newest = np.append(every[firsts[1:]] != every[firsts[:-1]], True)
+        began = np.append(starts, times)[order[firsts]]
+        chosen = order[lasts if self.last else firsts]
+        kept = _rows(rows, chosen[newest] - len(open_)) if self.last else None
+        leaves = chosen[~newest] if self.last else chosen  # the last row of a span that another follows, or its first
+        from_rows = leaves[leaves >= len(open_)] - len(open_)
+        if len(from_rows):
+            yield from cut(_rows(rows, from_rows), self.batch_rows)
+        if self.last and (leaves < len(open_)).any():
+            yield from cut(self.times.rows(open_[leaves[leaves < len(open_)]]), self.batch_rows)
+        self.times.insert(every[firsts[newest]], began[newest], kept)
+        if len(open_):
+            self.times.remove(open_)
+
+    def oldest(self) -> Held | None:
+        """A row that waits, or for last that of a span that may get another."""
+        frontier = self.ports.frontiers[0]
+        row = oldest_kept(self.waiting, self.spec.keys, frontier)
+        return row if row is not None and not self.last else oldest_of([row, self._oldest_span(frontier)])
+
+    def _oldest_span(self, frontier: Frontier) -> Held | None:
+        complete = Moved(Band(0, self.within), LEFT)
+        return oldest_span(self.times, frontier, complete)
+
+    def save_state(self) -> Iterator[Part]:
+        yield from self.waiting.save("waiting/")
+        yield from self.times.save("spans/")
+
+    def load_state(self, parts: dict[str, pa.RecordBatch | None]) -> None:
+        self.waiting.load(parts, "waiting/")
+        self.times.load(parts, "spans/")
+
+
+def _steps(ascending: np.ndarray) -> np.ndarray:
+    """From each time to the next: never below 0, and as far as two whole numbers can be apart."""
+    return np.diff(ascending.view(np.uint64) if ascending.dtype == np.int64 else ascending)
+
+
+def _pass_in_turn(turns: np.ndarray, times: np.ndarray, within: int | float) -> np.ndarray:
+    """Of rows by ascending time those that pass when each comes in its turn: none that has passed is near.
+
+    >>> _pass_in_turn(np.array([1, 0, 2]), np.array([1, 3, 5]), 2), _pass_in_turn(np.array([0, 2, 1]), np.arange(3), 1)
+    (array([1]), array([0, 2]))
+    """
+    moments = times.tolist()
+    passed: list[int | float] = []
+    found = []
+    for place in np.argsort(turns).tolist():
+        moment = moments[place]
+        at = bisect_left(passed, moment)
+        before = at > 0 and moment - passed[at - 1] <= within
+        if not before and not (at < len(passed) and passed[at] - moment <= within):
+            passed.insert(at, moment)
+            found.append(place)
+    return np.sort(np.array(found, np.int64))
+
+
+def _rows(batch: pa.RecordBatch, rows: np.ndarray) -> pa.RecordBatch:
+    return batch.take(pa.array(rows))

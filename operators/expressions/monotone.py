@@ -1,0 +1,126 @@
+"""Expressions that never decrease as a column grows: a bound on the column is then one on the expression."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from oop.errors import OopError
+from oop.operators.expressions.kinds import keeps_order, ordered, physical
+from oop.operators.expressions.traversal import inside_out
+
+if TYPE_CHECKING:
+    from oop.operators.expressions.expr import Expr
+
+
+class Facts:
+    """What is known of expressions over columns of these types, and of all of their parts: each is looked at once."""
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.schema = schema
+        self._none = schema.empty_table()
+        self._values: dict[int, Any] = {}  # of no row; constants are scalars
+        self._columns: dict[int, str | None] = {}
+        self._known: list[Expr] = []  # an id stands for one as long as it is there
+
+    def type(self, expr: Expr) -> pa.DataType:
+        return self._value(expr).type
+
+    def is_constant(self, expr: Expr) -> bool:
+        """Does it read no column?"""
+        return isinstance(self._value(expr), pa.Scalar)
+
+    def _value(self, expr: Expr) -> Any:
+        values = self._values
+        for part in inside_out(expr, values):
+            values[id(part)] = part._value(self._none, [values[id(a)] for a in part.args])
+            self._known.append(part)
+        return values[id(expr)]
+
+    def column(self, expr: Expr) -> str | None:
+        """The column in which the expression provably never decreases."""
+        for part in inside_out(expr, self._columns):
+            self._columns[id(part)] = self._column(part)
+            self._known.append(part)
+        return self._columns[id(expr)]
+
+    def _column(self, expr: Expr) -> str | None:
+        inner = carrier(expr, self)
+        if inner is None or not ordered(self.type(expr)):
+            return None
+        return inner if isinstance(inner, str) else self._columns[id(inner)]
+
+
+def carrier(expr: Expr, facts: Facts) -> Expr | str | None:
+    """The argument in which a function increases; or the name of a column, if several arguments increase in it or the
+    expression is that column."""
+    if not expr.args:
+        return getattr(expr, "name", None)  # of a column
+    call: Any = expr
+    first, *rest = call.args
+    if call.function in ("add", "multiply", "subtract", "divide", "floor_divide"):
+        second = rest[0]
+        if facts.is_constant(first) and call.function in ("add", "multiply"):
+            first, second = second, first
+        if not facts.is_constant(second):
+            return None
+        constant = facts._value(second).as_py()
+        scales = call.function in ("multiply", "divide", "floor_divide")
+        positive = isinstance(constant, (int, float)) and 0 < constant < math.inf
+        return first if positive or (not scales and constant is not None) else None
+    if call.function in ("floor", "ceil") or (call.function == "round" and call.options == (0,)):
+        return first  # to other digits pyarrow's round leaves some values unrounded, past a neighbour
+    if call.function == "cast":
+        return first if keeps_order(facts.type(first), call.options[0]) else None
+    if call.function in ("greatest", "least"):
+        names = {facts.column(arg) for arg in call.args if not facts.is_constant(arg)}
+        return names.pop() if len(names) == 1 else None
+    return None
+
+
+def bound_through(expr: Expr, bound: int | float, schema: pa.Schema) -> int | float | None:
+    """What becomes of a bound on the column in which the expression increases; both are physical."""
+    name = _increasing_in(expr, schema)
+    if name is None:
+        return None
+    kind = schema.field(name).type
+    base = physical(kind)
+    try:
+        # Between two integers the first value that can still come is the next one.
+        row = pa.array([float(bound) if pa.types.is_floating(base) else math.ceil(bound)], base)
+        if not math.isfinite(row[0].as_py()):
+            return None
+        result = expr.evaluate(pa.record_batch([row.view(kind)], [name]))
+    except (OopError, pa.ArrowException, OverflowError, ValueError):
+        return None
+    value: int | float | None = result.view(physical(result.type))[0].as_py()
+    known = value is not None and math.isfinite(value) and not pa.types.is_duration(result.type)
+    return value if known else None
+
+
+def lower_through(expr: Expr, low: int | float, schema: pa.Schema) -> int | float | None:
+    """What becomes of a lower bound: whatever is at least that comes from a column that is at least ``low``.
+
+    The expression may have one value on both sides of ``low``, so it is a value greater than that just below.
+
+    >>> from oop.operators.expressions.expr import col
+    >>> [lower_through(col("ts") // 60, low, pa.schema({"ts": pa.int64()})) for low in (120, 121)]
+    [2, 3]
+    """
+    name = _increasing_in(expr, schema)
+    if name is None:
+        return None
+    whole = not pa.types.is_floating(physical(schema.field(name).type))
+    before = bound_through(expr, math.ceil(low) - 1 if whole else low, schema)
+    if before is None:
+        return None
+    return before + 1 if isinstance(before, int) else math.nextafter(before, math.inf)
+
+
+@lru_cache(maxsize=256)
+def _increasing_in(expr: Expr, schema: pa.Schema) -> str | None:
+    """Asked for every promise of a stream; the answer is the same each time."""
+    return expr.increasing_in(schema)

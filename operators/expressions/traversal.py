@@ -1,0 +1,57 @@
+"""Ways through an expression that do not recurse: one may have thousands of terms, each in the next.
+
+A part that stands in several places is visited once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from oop.operators.expressions.expr import Expr
+
+Found = TypeVar("Found")
+_NOWHERE: frozenset[int] = frozenset()
+
+
+def inside_out(root: Expr, known: Container[int] = _NOWHERE) -> Iterator[Expr]:
+    """Each part after those that it is made of; not those whose ids are ``known``, nor what only they are made of.
+
+    >>> from oop.operators.expressions.expr import col
+    >>> list(inside_out((col("a") + 1) * 2))
+    [a, 1, a + 1, 2, (a + 1) * 2]
+    """
+    seen: set[int] = set()
+    waiting = [root]
+    while waiting:
+        part = waiting[-1]
+        if id(part) not in seen and id(part) not in known:
+            left = [a for a in part.args if id(a) not in seen and id(a) not in known]
+            if left:
+                waiting += reversed(left)
+                continue
+            seen.add(id(part))
+            yield part
+        waiting.pop()
+
+
+def fold(root: Expr, step: Callable[[Expr, list[Found]], Found]) -> Found:
+    """What ``step`` makes of the whole, given each part and what it made of that part's own. Nothing is kept longer
+    than it is needed: it may be a column of many rows.
+
+    >>> from oop.operators.expressions.expr import col
+    >>> fold(col("a") + 1, lambda part, found: 1 + sum(found))
+    3
+    """
+    uses = Counter(id(a) for part in inside_out(root) for a in part.args)
+    made: dict[int, Found] = {}
+    for part in inside_out(root):
+        result = step(part, [made[id(a)] for a in part.args])
+        for a in part.args:
+            uses[id(a)] -= 1
+            if not uses[id(a)]:
+                del made[id(a)]
+        made[id(part)] = result
+    return made[id(root)]

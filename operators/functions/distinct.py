@@ -1,0 +1,175 @@
+"""Count distinct, exactly: a table of pairs (group, value), and how many each group has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.kernels.views import Column
+from oop.operators.core.keys import Coded, Key, KeyTable, read_key
+from oop.operators.functions.accumulators import Accumulator, Prepared
+from oop.operators.functions.rows_by_group import Rows, as_held, held_type
+
+_GONE = -1
+_FEW = 4096  # pairs of cleared groups that may stay in any case
+_GROUP = "uint32"  # a table has room for fewer groups; beside a value of 32 bits it fits into one word
+
+
+class CountDistinct(Accumulator):
+    """Values are equal as keys are: NaN is NaN, −0.0 is 0.0. The pairs stand in a table while values come in; copies
+    and parts of an accumulator have them as rows, and a table is made of those only when more values come.
+
+    In the table a group has a code, by default its own number. One that was cleared gets another with its next value,
+    so that its old pairs may stay; they are taken out when they are many.
+    """
+
+    fields = (("counts", np.int64),)
+    varies = True
+
+    def __init__(self, source: pa.DataType, result: pa.DataType) -> None:
+        super().__init__(held_type(source), result)
+        self._start()
+
+    def _start(self) -> None:
+        self._table: KeyTable | None = None
+        self._rows: Rows | None = None
+        self._codes: np.ndarray | None = None  # by group, once one was cleared: its code
+        self._groups = np.zeros(0, np.int64)  # by code: its group, or _GONE
+        self._gones = 0  # pairs of codes that are gone
+
+    @property
+    def saved_columns(self) -> int:
+        return 1
+
+    def prepare(self, values: pa.Array | None) -> Prepared:
+        assert values is not None
+        return read_key(as_held(values))
+
+    def update(self, ids: np.ndarray, values: Any) -> None:
+        valid = _valid(values)
+        rows = None if valid is None else np.flatnonzero(valid)
+        if len(ids if rows is None else rows):
+            self._put(ids, values, rows)
+
+    def _put(self, ids: np.ndarray, values: Key, rows: np.ndarray | None = None) -> None:
+        table = self._pairs_table()
+        before = len(table)
+        table.map([Column(_GROUP, self._coded(ids)), values], len(ids), rows)
+        new = table.codes.columns()[0].data[before:].astype(np.int64)
+        if len(new):
+            self.kernels.add_count(new if self._codes is None else self._groups[new], None, self.counts)
+
+    def _coded(self, ids: np.ndarray) -> np.ndarray:
+        """The codes of groups; one without gets the next."""
+        if self._codes is None:
+            return ids.astype(np.uint32)
+        if self.size > len(self._codes):
+            more = np.full(self.size - len(self._codes) + len(self._codes) // 2, _GONE)
+            self._codes = np.append(self._codes, more)
+        codes = self._codes[ids]
+        if (codes == _GONE).any():
+            new = np.unique(ids[codes == _GONE])
+            self._codes[new] = len(self._groups) + np.arange(len(new))
+            self._groups = np.append(self._groups, new)
+            codes = self._codes[ids]
+        return codes.astype(np.uint32)
+
+    def _pairs_table(self) -> KeyTable:
+        if self._table is None:
+            self._table = KeyTable([_GROUP, views.key_kind(self.source)])
+            if self._rows is not None:  # they are distinct, and counted
+                ids, [values] = self._rows.ids, self._rows.columns
+                self._table.map([Column(_GROUP, ids.astype(np.uint32)), read_key(values)], len(ids))
+                self._rows = None
+        return self._table
+
+    def pairs(self) -> Rows:
+        """The distinct values and their groups, in any order."""
+        if self._table is not None:
+            codes, values = self._table.arrays([pa.uint32(), self.source])
+            groups = views.column(codes).data.astype(np.int64)
+            if self._codes is None:
+                return Rows(groups, (values,))
+            rows = Rows(self._groups[groups], (values,))
+            return rows.take(np.flatnonzero(rows.ids != _GONE)) if self._gones else rows
+        return Rows(np.zeros(0, np.int64), (pa.array([], self.source),)) if self._rows is None else self._rows
+
+    def merge(self, ids: np.ndarray, other: Accumulator) -> None:
+        assert isinstance(other, CountDistinct)
+        rows = other.pairs().to(ids)
+        if len(rows):
+            self._put(rows.ids, read_key(rows.columns[0]))
+
+    def result(self) -> pa.Array:
+        return pa.array(self.counts)
+
+    def empty(self) -> Accumulator:
+        out = super().empty()
+        assert isinstance(out, CountDistinct)
+        out._start()
+        return out
+
+    def _with(self, arrays: Accumulator, rows: Rows) -> Accumulator:
+        assert isinstance(arrays, CountDistinct)
+        arrays._rows = rows
+        return arrays
+
+    def copy(self) -> Accumulator:
+        return self._with(super().copy(), self.pairs())
+
+    def take(self, indices: np.ndarray) -> Accumulator:
+        return self._with(super().take(indices), self.pairs().of_groups(indices))
+
+    def take_results(self, indices: np.ndarray) -> Accumulator:
+        return super().take(indices)  # the counts are enough
+
+    def clear(self, ids: np.ndarray) -> None:
+        self._gones += int(self.counts[ids].sum())
+        super().clear(ids)
+        table = self._pairs_table()
+        if self._codes is None:
+            self._codes = np.arange(self.size)
+            self._groups = np.arange(self.size)
+        codes = self._codes[ids[ids < len(self._codes)]]
+        self._groups[codes[codes != _GONE]] = _GONE
+        self._codes[ids[ids < len(self._codes)]] = _GONE
+        if 2 * self._gones > len(table) + _FEW or len(self._groups) > 4 * self.size + _FEW:
+            rows = self.pairs()
+            self._start()
+            self._rows = rows
+
+    @classmethod
+    def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
+        out, start, moved = super().concat(parts), 0, []
+        for part in parts:
+            assert isinstance(part, CountDistinct)
+            rows = part.pairs()
+            moved.append(Rows(rows.ids + start, rows.columns))
+            start += part.size
+        assert isinstance(out, CountDistinct)
+        return out._with(out, Rows.concat(moved))
+
+    @property
+    def nbytes(self) -> int:
+        held = (self._table, self._rows, self._codes)
+        return super().nbytes + self._groups.nbytes + sum(part.nbytes for part in held if part is not None)
+
+    def to_arrow(self) -> list[pa.Array]:
+        return self.pairs().by_group().lists(self.size)
+
+    def load_arrow(self, columns: Sequence[pa.Array]) -> None:
+        self.size = len(columns[0])
+        self._start()
+        self._rows = Rows.of_lists(columns)
+        self._arrays["counts"] = views.column(columns[0].value_lengths()).data.astype(np.int64)
+
+
+def _valid(values: Key) -> np.ndarray | None:
+    """Which values are there; None: all."""
+    if isinstance(values, Coded):
+        return None if values.values.valid is None else values.values.valid[values.codes]
+    return values.valid

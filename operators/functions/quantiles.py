@@ -1,0 +1,213 @@
+"""Quantiles: exact while a group has few values, then a KLL sketch of them.
+
+Karnin, Lang, Liberty, "Optimal Quantile Approximation in Streams" (FOCS 2016), as Apache DataSketches has it: sketches
+merge, and the error of the rank does not grow with the number of values, nor by merging.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.operators.functions.accumulators import Accumulator, Prepared
+from oop.operators.functions.rows_by_group import HoldsRows, Rows, find_groups, order_groups
+
+_SKETCH_BYTES = 256  # of a sketch beside its values
+
+
+@functools.cache
+def _sketches() -> Any:
+    """The library, loaded when the first sketch is made: `import oop` shall not pay for it."""
+    import datasketches
+
+    return datasketches.kll_doubles_sketch
+
+
+def rank_error(k: int) -> float:
+    """How far the rank of a result may be from the one asked for, at 99 % confidence.
+
+    >>> round(rank_error(200), 4), round(rank_error(800), 4)
+    (0.0133, 0.0035)
+    """
+    return float(_sketches().get_normalized_rank_error(k, False))
+
+
+class Quantile(HoldsRows):
+    """Groups of at most ``k`` values hold them; a group that has had more holds a sketch.
+
+    A sketch may be shared with copies of the accumulator: only those in ``_own`` are changed in place.
+    """
+
+    k: int
+    q: float | tuple[float, ...]
+
+    def __init__(self, source: pa.DataType, k: int, q: float | tuple[float, ...]) -> None:
+        super().__init__(source, pa.list_(pa.float64()) if isinstance(q, tuple) else pa.float64(), [pa.float64()])
+        self.k, self.q = k, q
+        self._sketches: dict[int, Any] = {}
+        self._own: set[int] = set()
+
+    def empty(self) -> Quantile:
+        out = super().empty()
+        assert isinstance(out, Quantile)
+        out.k, out.q, out._sketches, out._own = self.k, self.q, {}, set()
+        return out
+
+    @property
+    def saved_columns(self) -> int:
+        return 2
+
+    @property
+    def kept(self) -> tuple[object, ...]:
+        return *super().kept, self.k  # not q: several quantiles of a column are read from one sketch
+
+    def prepare(self, values: pa.Array | None) -> Prepared:
+        assert values is not None
+        return views.column(values if pa.types.is_float64(values.type) else values.cast(pa.float64(), safe=False))
+
+    def update(self, ids: np.ndarray, values: Any) -> None:
+        there = ~np.isnan(values.data)
+        if values.valid is not None:
+            there &= values.valid
+        self.add(Rows(ids[there], (pa.array(values.data[there]),)))
+
+    def settle(self, rows: Rows) -> Rows:
+        """Values of groups that have too many, or a sketch already, go into their sketch."""
+        rows = rows.by_group()
+        starts = np.flatnonzero(np.diff(rows.ids, prepend=-1))
+        ends = np.append(starts[1:], len(rows))
+        groups = rows.ids[starts]
+        many = ends - starts > self.k
+        if self._sketches:
+            many |= np.isin(groups, np.fromiter(self._sketches, np.int64, len(self._sketches)))
+        if not many.any():
+            return rows
+        values = views.column(rows.columns[0]).data
+        chosen = zip(groups[many].tolist(), starts[many].tolist(), ends[many].tolist(), strict=True)
+        for group, start, end in chosen:
+            self._sketch(group).update(values[start:end])
+        return rows.take(np.flatnonzero(~np.repeat(many, ends - starts)))
+
+    def _sketch(self, group: int) -> Any:
+        """The group's sketch, to be changed."""
+        if group not in self._own:
+            made = _sketches()(self.k)
+            if group in self._sketches:
+                made.merge(self._sketches[group])
+            self._sketches[group] = made
+            self._own.add(group)
+        return self._sketches[group]
+
+    def merge(self, ids: np.ndarray, other: Accumulator) -> None:
+        assert isinstance(other, Quantile)
+        rows = other.rows()
+        for group, sketch in other._sketches.items():
+            self._sketch(int(ids[group])).merge(sketch)
+        if other._sketches:
+            self.unsettle()  # values of a group that has got a sketch belong into it
+        self.add(rows.to(ids))
+
+    def result(self) -> pa.Array:
+        rows = self.rows()
+        values = views.column(rows.columns[0]).data
+        order = np.argsort(values)
+        grouped = order_groups(rows.ids[order])
+        values = values[order if grouped is None else order[grouped]]
+        starts = np.searchsorted(rows.ids, np.arange(self.size + 1))
+        counts = np.diff(starts)
+        asked = self.q if isinstance(self.q, tuple) else (self.q,)
+        found = np.zeros((self.size, len(asked)))
+        there = counts > 0
+        for i, q in enumerate(asked):
+            # the least value that at least this part of the values does not exceed
+            places = np.clip(np.ceil(np.round(q * counts, 9)).astype(np.int64), 1, None) - 1
+            found[there, i] = values[(starts[:-1] + places)[there]]
+        for group, sketch in self._sketches.items():
+            found[group] = sketch.get_quantiles(asked, True)
+            there[group] = True
+        if not isinstance(self.q, tuple):
+            return pa.array(found[:, 0], mask=~there)
+        offsets = pa.array(np.arange(self.size + 1, dtype=np.int32) * len(asked))
+        return pa.ListArray.from_arrays(offsets, pa.array(found.reshape(-1)), mask=pa.array(~there))
+
+    def _with(self, rows: Rows, size: int, sketches: Iterable[tuple[int, Any]] | None = None) -> HoldsRows:
+        """Both have the sketches then: neither may change them."""
+        out = super()._with(rows, size)
+        assert isinstance(out, Quantile)
+        out._sketches = dict(self._sketches if sketches is None else sketches)
+        self._own.clear()
+        return out
+
+    def over(self, other: Accumulator) -> Accumulator:
+        assert isinstance(other, Quantile)
+        rows = other.rows()
+        other._own.clear()
+        return self._with(rows, other.size, other._sketches.items())
+
+    def take(self, indices: np.ndarray) -> Accumulator:
+        rows = self.rows().of_groups(indices).by_group()
+        groups = np.fromiter(self._sketches, np.int64, len(self._sketches))
+        asked, places = find_groups(groups, indices)
+        chosen = [(place, self._sketches[int(groups[i])]) for i, place in zip(asked, places.tolist(), strict=True)]
+        return self._with(rows, len(indices), chosen)
+
+    def take_results(self, indices: np.ndarray) -> Accumulator:
+        if not self._sketches:
+            rows = self.gather(indices).by_group()
+            if np.bincount(rows.ids).max(initial=0) <= self.k:
+                return self._with(rows, len(indices))
+        return self.take(indices)  # what waits belongs into a sketch
+
+    def part(self, start: int, stop: int) -> Accumulator:
+        out = super().part(start, stop)
+        assert isinstance(out, Quantile)
+        groups = range(start, stop) if self._sketches else ()
+        out._sketches = {g - start: self._sketches[g] for g in groups if g in self._sketches}
+        return out
+
+    def clear(self, ids: np.ndarray) -> None:
+        super().clear(ids)
+        for group in ids.tolist() if self._sketches else ():
+            self._sketches.pop(group, None)
+            self._own.discard(group)
+
+    @classmethod
+    def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
+        out, start = super().concat(parts), 0
+        assert isinstance(out, Quantile)
+        out._sketches = {}
+        for part in parts:
+            assert isinstance(part, Quantile)
+            out._sketches.update((group + start, sketch) for group, sketch in part._sketches.items())
+            part._own.clear()
+            start += part.size
+        return out
+
+    @property
+    def nbytes(self) -> int:
+        return super().nbytes + len(self._sketches) * (_SKETCH_BYTES + 8 * _retained(self.k))
+
+    def to_arrow(self) -> list[pa.Array]:
+        values = super().to_arrow()
+        sketches: list[bytes | None] = [None] * self.size
+        for group, sketch in self._sketches.items():
+            sketches[group] = sketch.serialize()
+        return [*values, pa.array(sketches, pa.binary())]
+
+    def load_arrow(self, columns: Sequence[pa.Array]) -> None:
+        values, sketches = columns
+        super().load_arrow([values])
+        held = np.flatnonzero(views.booleans(sketches.is_valid())).tolist()
+        self._sketches = {group: _sketches().deserialize(sketches[group].as_py()) for group in held}
+        self._own = set(held)
+
+
+def _retained(k: int) -> int:
+    """About how many values a sketch has room for: level by level two thirds of the one above."""
+    return math.ceil(3 * k)

@@ -1,0 +1,155 @@
+"""Of each group the rows that come first in an order: top, collect, and first and last of values that are no numbers.
+
+Rows are ordered by something (the time, or the values themselves), then by value. A batch is cut down to what may
+count before it is held, so that a group never holds much more than its limit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.operators.core.words import has_words, ranks
+from oop.operators.functions.accumulators import Accumulator, Prepared
+from oop.operators.functions.rows_by_group import HoldsRows, Rows, as_held, held_type, order_groups
+
+
+@dataclass(frozen=True)
+class Order:
+    """Least first, or with ``most`` greatest; at most ``limit`` rows a group. A null loses every tie, or with
+    ``nulls=False`` is left out."""
+
+    most: bool
+    limit: int
+    nulls: bool = False
+
+
+class Ranked(HoldsRows):
+    """Rows are values and what they are ordered by; values alone are ordered by themselves. Gives a list a group."""
+
+    order: Order
+
+    def __init__(self, source: pa.DataType, by: pa.DataType | None, order: Order, result: pa.DataType) -> None:
+        super().__init__(source, result, [held_type(source), *([] if by is None else [held_type(by)])])
+        self.order = order
+
+    def _clear(self) -> None:
+        super()._clear()
+        self._last: np.ndarray | None = None
+
+    def empty(self) -> Ranked:
+        out = super().empty()
+        assert isinstance(out, Ranked)
+        out.order = self.order
+        return out
+
+    @property
+    def kept(self) -> tuple[object, ...]:
+        return *super().kept, self.order
+
+    def prepare(self, values: Any) -> Prepared:
+        arrays = values if isinstance(values, tuple) else (values,)
+        return tuple(map(as_held, arrays))
+
+    def update(self, ids: np.ndarray, values: Any) -> None:
+        self.add(self.settle(self._not_beyond(Rows(ids, values))))
+
+    def _not_beyond(self, rows: Rows) -> Rows:
+        """Without what is behind the last row of a group that is full already: of most batches that leaves little."""
+        by = rows.columns[-1]
+        if self._settled is None or not has_words(by.type):
+            return rows
+        if self._last is None:
+            self._sweep()
+            self._last = self._last_words(self._settled)
+        words = self._words(by)[0]
+        near = rows.ids >= len(self._last)  # a group that has come since then
+        near[~near] = words[~near] <= self._last[rows.ids[~near]]
+        return rows if near.all() else rows.take(np.flatnonzero(near))
+
+    def clear(self, ids: np.ndarray) -> None:
+        super().clear(ids)
+        if self._last is not None:  # there is room for more in them
+            self._last[ids[ids < len(self._last)]] = np.iinfo(np.int64).max
+
+    def _last_words(self, rows: Rows) -> np.ndarray:
+        """For each group the order of its last row; of one that has room for more, behind everything."""
+        last = np.full(self.size, np.iinfo(np.int64).max)
+        ends = np.flatnonzero(np.diff(rows.ids, append=-1))
+        full = ends[np.diff(ends, prepend=-1) >= self.order.limit]
+        last[rows.ids[full]] = self._words(rows.columns[-1])[0][full]
+        return last
+
+    def _words(self, array: pa.Array) -> tuple[np.ndarray, np.ndarray | None]:
+        """Numbers that are least for what comes first, and which values are there."""
+        words, valid = ranks(array, zeros_equal=len(self.types) > 1)
+        return (~words if self.order.most else words), valid
+
+    def settle(self, rows: Rows) -> Rows:
+        words, wanted = self._words(rows.columns[-1])
+        if len(self.types) > 1 and not self.order.nulls and rows.columns[0].null_count:
+            there = views.booleans(rows.columns[0].is_valid())
+            wanted = there if wanted is None else wanted & there
+        chosen = np.arange(len(rows)) if wanted is None else np.flatnonzero(wanted)
+        order = chosen[np.argsort(words[chosen])]
+        grouped = order_groups(rows.ids[order])
+        order = order if grouped is None else order[grouped]
+        if len(self.types) > 1:
+            self._break_ties(rows, words, order)
+        ids = rows.ids[order]
+        starts = np.flatnonzero(np.diff(ids, prepend=-1))
+        places = np.arange(len(ids)) - np.repeat(starts, np.diff(starts, append=len(ids)))
+        return rows.take(order[places < self.order.limit])
+
+    def _break_ties(self, rows: Rows, words: np.ndarray, order: np.ndarray) -> None:
+        """Put rows of one group that are equal in order by their values. Only those values are compared: most often
+        there are few, and text is slow to order."""
+        ids, by = rows.ids[order], words[order]
+        equal = (ids[1:] == ids[:-1]) & (by[1:] == by[:-1])
+        if not equal.any():
+            return
+        tied = np.zeros(len(order), np.bool_)
+        tied[1:] = equal
+        tied[:-1] |= equal
+        at = np.flatnonzero(tied)
+        runs = np.cumsum(np.append(True, ~equal))[at]
+        values, valid = ranks(rows.columns[0].take(pa.array(order[at])))
+        values = ~values if self.order.most else values
+        if valid is not None:  # a null loses; what stands under it means nothing
+            values = np.where(valid, values, 0)
+        order[at] = order[at][np.lexsort((values, runs) if valid is None else (values, ~valid, runs))]
+
+    def result(self) -> pa.Array:
+        lists = self.rows().lists(self.size, null=True)[0]
+        return lists if lists.type == self.type else lists.cast(self.type)
+
+
+class RankedOne(Ranked):
+    """Gives the value of the one row, or null."""
+
+    def result(self) -> pa.Array:
+        rows = self.rows()
+        places = np.zeros(self.size, np.int64)
+        there = np.zeros(self.size, np.bool_)
+        places[rows.ids], there[rows.ids] = np.arange(len(rows)), True
+        values = rows.columns[0].take(pa.array(places, mask=~there))
+        if values.type == self.type:
+            return values
+        try:
+            return values.cast(self.type)
+        except pa.ArrowNotImplementedError:
+            return pa.array(values.to_pylist(), self.type)
+
+
+def first_of(source: pa.DataType, by: pa.DataType, *, most: bool) -> Accumulator:
+    """First, or last, of values of any type by anything that has an order."""
+    return RankedOne(source, by, Order(most, 1, nulls=True), source)
+
+
+def list_of(source: pa.DataType, by: pa.DataType | None, *, most: bool, limit: int) -> Accumulator:
+    """The values of the least, or greatest, rows as a list."""
+    return Ranked(source, by, Order(most, limit), pa.list_(held_type(source)))

@@ -1,0 +1,295 @@
+"""Rows that groups hold, for aggregates whose state has no fixed size: lists, distinct values, quantiles.
+
+`Rows` are values: they are never changed in place, so that copies of an accumulator may share them. `HoldsRows` is what
+accumulators that hold them have in common: rows are appended in chunks, and when those have grown as large as what was
+settled before, all are settled together. So each row is looked at a few times, however many batches there are. Groups
+that are cleared (sessions that went out) leave their rows behind, to be taken out when they are many.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import dispatch, views
+from oop.operators.core.stretches import numbers_in
+from oop.operators.functions.accumulators import Accumulator
+
+_GONE = -1  # in place of a group: it was cleared
+_FEW = 4096  # rows that wait in any case
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rows:
+    """Row i belongs to group ``ids[i]``.
+
+    >>> rows = Rows(np.array([1, 0, 1]), (pa.array(["a", "b", "c"]),))
+    >>> rows.by_group().lists(3)[0].to_pylist()
+    [['b'], ['a', 'c'], []]
+    """
+
+    ids: np.ndarray
+    columns: tuple[pa.Array, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.ids.nbytes) + sum(c.nbytes for c in self.columns)
+
+    def take(self, rows: np.ndarray) -> Rows:
+        places = pa.array(rows)
+        return Rows(self.ids[rows], tuple(c.take(places) for c in self.columns))
+
+    def to(self, ids: np.ndarray) -> Rows:
+        """The rows of group i as rows of group ids[i]."""
+        return Rows(ids[self.ids], self.columns)
+
+    def of_groups(self, indices: np.ndarray) -> Rows:
+        """The rows of group indices[i] as rows of group i; a group may be asked for several times, or not at all."""
+        rows, ids = find_groups(self.ids, indices)
+        taken = self.take(rows)
+        return Rows(ids, taken.columns)
+
+    def by_group(self) -> Rows:
+        """In the order of their groups, else as they were."""
+        order = order_groups(self.ids)
+        return self if order is None else self.take(order)
+
+    def there(self) -> Rows:
+        """Without those of no group any more."""
+        there = self.ids != _GONE
+        return self if there.all() else self.take(np.flatnonzero(there))
+
+    def lists(self, groups: int, *, null: bool = False) -> list[pa.Array]:
+        """For each column a list a group, of rows in the order of their groups; with ``null`` instead of no rows."""
+        offsets = np.searchsorted(self.ids, np.arange(groups + 1)).astype(np.int32)
+        mask = pa.array(offsets[1:] == offsets[:-1]) if null else None
+        return [pa.ListArray.from_arrays(pa.array(offsets), c, mask=mask) for c in self.columns]
+
+    @staticmethod
+    def of_lists(lists: Sequence[pa.Array]) -> Rows:
+        """What `lists` gave, without ``null``."""
+        lengths = views.column(lists[0].value_lengths()).data
+        ids = np.repeat(np.arange(len(lengths)), lengths)
+        return Rows(ids, tuple(column.flatten() for column in lists))
+
+    @staticmethod
+    def concat(parts: Sequence[Rows]) -> Rows:
+        if len(parts) == 1:
+            return parts[0]
+        columns = zip(*(p.columns for p in parts), strict=True)
+        return Rows(np.concatenate([p.ids for p in parts]), tuple(pa.concat_arrays(c) for c in columns))
+
+
+def order_groups(ids: np.ndarray) -> np.ndarray | None:
+    """Where to find the rows in the order of their groups, those of one group in the order they have; None: here.
+
+    >>> order_groups(np.array([2, 0, 2])).tolist()
+    [1, 0, 2]
+    """
+    if (ids[1:] >= ids[:-1]).all():
+        return None
+    return dispatch.kernels().order_slots(ids, 0)[1]
+
+
+def find_groups(ids: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of the rows whose group is asked for, and for each the place in ``indices`` that asks for it.
+
+    >>> [found.tolist() for found in find_groups(np.array([5, 7, 5]), np.array([5, 5, 6]))]
+    [[0, 0, 2, 2], [0, 1, 0, 1]]
+    """
+    order = np.argsort(indices, kind="stable")
+    asked = indices[order]
+    first, last = np.searchsorted(asked, ids, "left"), np.searchsorted(asked, ids, "right")
+    times = last - first
+    rows = np.repeat(np.arange(len(ids)), times)
+    return rows, order[numbers_in(first, times)]
+
+
+class HoldsRows(Accumulator):
+    """``types`` are those of the rows' columns; `settle` keeps of the rows what the result may need."""
+
+    fields = ()
+    varies = True
+    types: tuple[pa.DataType, ...]
+
+    def __init__(self, source: pa.DataType, result: pa.DataType, types: Sequence[pa.DataType]) -> None:
+        super().__init__(source, result)
+        self.types = tuple(types)
+        self._clear()
+
+    def _clear(self) -> None:
+        self._settled: Rows | None = None
+        self._gone: np.ndarray | None = None  # which of the settled rows are of groups that were cleared since
+        self._gones = 0
+        self._waiting: list[Rows] = []
+        self._waits = self._bytes = 0  # rows that wait, and the bytes of them
+
+    @abstractmethod
+    def settle(self, rows: Rows) -> Rows:
+        """Of rows in any order those that count, in the order of their groups."""
+
+    @property
+    def saved_columns(self) -> int:
+        return len(self.types)
+
+    def add(self, rows: Rows) -> None:
+        """These rows too; they must not share memory with a batch."""
+        if len(rows):
+            self._waiting.append(rows)
+            self._waits += len(rows)
+            self._bytes += rows.nbytes
+            if self._waits > max(_FEW, 0 if self._settled is None else len(self._settled)):
+                self.rows()
+
+    def rows(self) -> Rows:
+        """All rows, settled."""
+        self._sweep()
+        held = [] if self._settled is None else [self._settled]
+        if self._waiting:
+            found = self.settle(Rows.concat([*held, *self._waiting]).there())
+            self._clear()
+            self._settled = found
+        elif not held:
+            return Rows(np.zeros(0, np.int64), tuple(pa.array([], t) for t in self.types))
+        assert self._settled is not None
+        return self._settled
+
+    def _sweep(self) -> None:
+        """Take rows out of groups that were cleared."""
+        if self._settled is not None and self._gone is not None:
+            self._settled = self._settled.take(np.flatnonzero(~self._gone))
+            self._gone, self._gones = None, 0
+
+    def gather(self, indices: np.ndarray) -> Rows:
+        """The rows of group indices[i] as rows of group i, in any order; no group is asked for twice. It costs what
+        these have, and a look at the rows that wait."""
+        found = []
+        if self._settled is not None:
+            rows = self._rows_settled(indices)
+            found.append(self._settled.take(rows if self._gone is None else rows[~self._gone[rows]]))
+        if self._waiting:
+            asked = np.zeros(self.size + 1, np.bool_)  # the last is for rows that are gone
+            asked[indices] = True
+            found += [rows.take(np.flatnonzero(asked[rows.ids])) for rows in self._waiting]
+        if not found:
+            return self.rows()
+        numbers = np.zeros(self.size, np.int64)
+        numbers[indices] = np.arange(len(indices))
+        return Rows.concat(found).to(numbers)
+
+    def _rows_settled(self, groups: np.ndarray) -> np.ndarray:
+        """The numbers of the settled rows of some groups: they stand together."""
+        assert self._settled is not None
+        starts, ends = (np.searchsorted(self._settled.ids, groups, side) for side in ("left", "right"))
+        return numbers_in(starts, ends - starts)
+
+    def unsettle(self) -> None:
+        """What counts has changed: settle all rows again."""
+        self._sweep()
+        if self._settled is not None:
+            rows, self._settled = self._settled, None
+            self._waiting.append(rows)
+            self._waits += len(rows)
+            self._bytes += rows.nbytes
+
+    def merge(self, ids: np.ndarray, other: Accumulator) -> None:
+        assert isinstance(other, HoldsRows)
+        self.add(other.rows().to(ids))
+
+    def empty(self) -> HoldsRows:
+        out = super().empty()
+        assert isinstance(out, HoldsRows)
+        out.types = self.types
+        out._clear()
+        return out
+
+    def _with(self, rows: Rows, size: int) -> HoldsRows:
+        out = self.empty()
+        out.size, out._settled = size, rows
+        return out
+
+    def over(self, other: Accumulator) -> Accumulator:
+        assert isinstance(other, HoldsRows)
+        return self._with(other.rows(), other.size)
+
+    def copy(self) -> Accumulator:
+        return self._with(self.rows(), self.size)
+
+    def take(self, indices: np.ndarray) -> Accumulator:
+        return self._with(self.rows().of_groups(indices).by_group(), len(indices))
+
+    def take_results(self, indices: np.ndarray) -> Accumulator:
+        return self._with(self.settle(self.gather(indices)), len(indices))
+
+    def part(self, start: int, stop: int) -> Accumulator:
+        rows = self.rows()  # of all groups once; those of some stand together then
+        first, last = np.searchsorted(rows.ids, [start, stop]).tolist()
+        columns = tuple(c.slice(first, last - first) for c in rows.columns)
+        return self._with(Rows(rows.ids[first:last] - start, columns), stop - start)
+
+    def clear(self, ids: np.ndarray) -> None:
+        if self._waiting:
+            stays = np.ones(self.size + 1, np.bool_)  # the last is for rows that are gone already
+            stays[ids] = False
+            for i, chunk in enumerate(self._waiting):
+                here = stays[chunk.ids]
+                if not here.all():
+                    self._waiting[i] = Rows(np.where(here, chunk.ids, _GONE), chunk.columns)
+        if self._settled is None:
+            return
+        rows = self._rows_settled(ids)
+        if self._gone is None:
+            self._gone = np.zeros(len(self._settled), np.bool_)
+        self._gones += int(len(rows) - self._gone[rows].sum())
+        self._gone[rows] = True
+        if 2 * self._gones > len(self._settled):
+            self._sweep()
+
+    @classmethod
+    def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
+        first, start, moved = parts[0], 0, []
+        assert isinstance(first, HoldsRows)
+        for part in parts:
+            assert isinstance(part, HoldsRows)
+            rows = part.rows()
+            moved.append(Rows(rows.ids + start, rows.columns))
+            start += part.size
+        return first._with(Rows.concat(moved), start)
+
+    @property
+    def nbytes(self) -> int:
+        settled, gone = self._settled, self._gone  # another thread may be at work
+        return self._bytes + (0 if gone is None else gone.nbytes) + (0 if settled is None else settled.nbytes)
+
+    def to_arrow(self) -> list[pa.Array]:
+        return self.rows().lists(self.size)
+
+    def load_arrow(self, columns: Sequence[pa.Array]) -> None:
+        self._clear()
+        self.size, self._settled = len(columns[0]), Rows.of_lists(columns)
+
+
+def held_type(type_: pa.DataType) -> pa.DataType:
+    """The type in which values are held: Arrow cannot take rows of string views, nor order small decimals.
+
+    >>> held_type(pa.string_view()), held_type(pa.int8())
+    (DataType(string), DataType(int8))
+    """
+    if pa.types.is_string_view(type_):
+        return pa.string()
+    if pa.types.is_decimal(type_) and type_.bit_width < 128:
+        return pa.decimal128(type_.precision, type_.scale)
+    return type_
+
+
+def as_held(array: pa.Array) -> pa.Array:
+    """The values in that type."""
+    type_ = held_type(array.type)
+    return array if array.type == type_ else array.cast(type_)

@@ -1,0 +1,84 @@
+"""What operators with groups have in common: a store of partial aggregates, its counts, and its parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from oop.errors import SchemaMismatch
+from oop.operators.core.base import BATCH_ROWS, LATE_UNUSED, Part, Ports, Spec, load_common, text_part
+from oop.operators.core.keys import read_key
+from oop.operators.core.marks import is_dropped
+from oop.operators.functions.aggregates import Aggregate
+from oop.operators.groups.store import Shape, Store
+
+Named = tuple[tuple[str, Aggregate], ...]
+
+
+class Holding:
+    """``late_unused`` counts admitted late rows whose group or windows had gone out."""
+
+    batch_rows = BATCH_ROWS
+
+    def __init__(
+        self, spec: Spec, inputs: Sequence[pa.Schema], keys: tuple[str, ...], aggregates: Named, thin: int | None = None
+    ) -> None:
+        self.keys = keys
+        self.output = spec.schema(inputs)
+        self.ports = Ports(spec, inputs)
+        self.store = Store(Shape(inputs[0], keys, aggregates), thin=thin)
+        self.late_unused = 0
+
+    @property
+    def buffered_rows(self) -> int:
+        return len(self.store)
+
+    @property
+    def state_bytes(self) -> int:
+        return self.store.nbytes
+
+    def take_in(self, slots: np.ndarray, batch: pa.RecordBatch) -> list[int]:
+        """Rows into the groups of their slots; the slices that they went to."""
+        keys = [read_key(batch.column(k)) for k in self.keys]
+        return self.store.update(slots, keys, self.store.shape.prepare(batch))
+
+    def take_partials(self, batch: pa.RecordBatch) -> list[int]:
+        """What a `Preaggregate` made of rows, into the same groups; the slices that they went to."""
+        shape = self.store.shape
+        return self.store.merge(*shape.read_groups(batch), shape.read_partials(batch))
+
+    def keep_usable(self, batch: pa.RecordBatch, usable: np.ndarray) -> pa.RecordBatch:
+        """Of admitted late rows those that still count; the others are counted."""
+        if not is_dropped(batch):
+            self.late_unused += int(batch.num_rows - usable.sum())
+        return batch.filter(pa.array(usable))
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        yield text_part(LATE_UNUSED, self.late_unused)
+        yield from self.store.save()
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        self.late_unused = load_common(found, self.ports)
+        self.store.load(found.items())
+
+
+def can_merge(aggregates: Named) -> bool:
+    """Do partial results of all of them merge?"""
+    return all(a.can_merge for _, a in aggregates)
+
+
+def unique_schema(fields: Sequence[pa.Field]) -> pa.Schema:
+    names = [f.name for f in fields]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    if twice:
+        raise SchemaMismatch(f"two columns of the result would be called {twice[0]!r}", hint="rename one of them")
+    return pa.schema(fields)
+
+
+def describe_groups(name: str, aggregates: Named, keys: Sequence[str]) -> str:
+    shown = ", ".join(f"{n}={a}" for n, a in aggregates) or "no aggregate"
+    return f"{name} {shown}" + (f" by {', '.join(keys)}" if keys else "")

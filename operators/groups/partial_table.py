@@ -1,0 +1,261 @@
+"""Partial aggregates in a table of a fixed size (paper 004, section 6): what is in the way of another goes out.
+
+Which slot is whose is for `kernels.FlushTable` to say; here are the values, in accumulators by *place*, and the texts
+of keys, coded. What leaves are batches such as `Table.to_batch` makes, which an aggregate merges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.kernels.slot_table import Discipline
+from oop.kernels.views import Column
+from oop.kernels.words import count_words, unpack_words
+from oop.operators.core.keys import CODE, TEXT, Key, KeyTable, read_key
+from oop.operators.core.marks import mark_partial
+from oop.operators.functions.accumulators import Accumulator
+from oop.operators.groups.store import NOTHING, Shape
+
+ROOM = 65_536  # places beyond the slots: rows that are taken in, and partials that leave, together at most
+_LEAST_ROOM, _ROOM_FOR_A_SLOT = 1_024, 4  # a small table has fewer: nearly all of its state would be room
+ENOUGH = 8_192  # partials that leave together, unless a promise waits for them: a batch costs more than a row
+_LEAVES = -1
+_SWEPT = 4  # slots that are looked at for each row, in search of what will be due
+_MANY_TEXTS = 4  # texts that are known for each place, beyond which all are forgotten
+
+Counted = dict[int, int]
+"""How many partials there are of each slot of time; none that has no partials."""
+
+
+@dataclass(frozen=True)
+class Partials:
+    """What the rows on their way to an aggregate can be reduced to: groups of a shape, in slots of time.
+
+    ``slots`` says where each row of a batch stands in time, ``first_wid`` the first window that a slot has a part in.
+    ``slot_name`` is the column that slots are put out as.
+    """
+
+    shape: Shape
+    slots: Callable[[pa.RecordBatch], np.ndarray]
+    first_wid: Callable[[int], int] = int
+    slot_name: str | None = None
+
+
+class PartialTable:
+    """``held`` are the slots of time that it has something of, and how many partials of each; ``leaving`` the same of
+    the partials that were pushed out and have not left yet. ``by_time``: a group has another slot in each window."""
+
+    def __init__(self, partials: Partials, size: int, discipline: Discipline, by_time: bool = False) -> None:
+        self.partials, self.shape, self.size = partials, partials.shape, size
+        self.by_time = by_time
+        self.room = min(ROOM, max(_LEAST_ROOM, _ROOM_FOR_A_SLOT * size))
+        self.discipline = discipline
+        self.kernels = self.shape.kernels
+        self.kinds = [CODE if kind == TEXT else kind for kind in self.shape.kinds]
+        self.nulls = False
+        self.made = 0  # partials so far
+        self.held: Counted = {}
+        self.leaving: Counted = {}
+        self._loaded: list[pa.RecordBatch] = []  # partials that were about to leave when they were saved
+        self._start()
+
+    def _start(self) -> None:
+        width = count_words(self.kinds, self.nulls)
+        self.table = self.kernels.FlushTable(self.size, width, self.room, self.discipline)
+        self.texts = {i: KeyTable([TEXT]) for i, kind in enumerate(self.shape.kinds) if kind == TEXT}
+        self.accumulators = self.shape.accumulators()
+        for accumulator in self.accumulators:
+            accumulator.grow(self.size + self.room)
+        self._gone: list[np.ndarray] = []  # places that are in no slot any more, and have not been read
+        self._due, self._swept = 0, self.size  # what is in slots of time below it is due next; slots looked at for it
+
+    def __len__(self) -> int:
+        return len(self.table) + sum(batch.num_rows for batch in self._loaded)
+
+    @property
+    def nbytes(self) -> int:
+        texts = sum(text.nbytes for text in self.texts.values())
+        loaded = sum(batch.nbytes for batch in self._loaded)
+        return self.table.nbytes + texts + loaded + sum(a.nbytes for a in self.accumulators)
+
+    def least(self) -> int | None:
+        """The first slot of time that something is held of."""
+        return min(self.times, default=None)
+
+    @property
+    def times(self) -> set[int]:
+        """The slots of time that something is held of, in slots or on its way out."""
+        return self.held.keys() | self.leaving.keys()
+
+    def take_in(self, batch: pa.RecordBatch, most: int = ROOM) -> Iterator[pa.RecordBatch]:
+        """Rows into their slots, and what leaves for them, in batches of at most so many."""
+        for start in range(0, batch.num_rows, self.room):
+            yield from self._take_in(batch.slice(start, self.room), most)
+
+    def _take_in(self, rows: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
+        keys = [read_key(rows.column(k)) for k in self.shape.keys]
+        nulls = _have_nulls(keys)
+        if (nulls and not self.nulls) or self._has_many_texts:
+            yield from self.flush(None, most)
+            self.nulls |= nulls
+            self._start()
+        if rows.num_rows > self.size + self.room - len(self.table):
+            yield from self._leave(most)
+        columns = [self._coded(i, key) for i, key in enumerate(keys)]
+        words = self.kernels.pack_words(columns, self.nulls, rows.num_rows)
+        times = self.partials.slots(rows)
+        ids, out = self.table.push(self._hashed(columns, times), words, times)
+        for accumulator, values in zip(self.accumulators, self.shape.prepare(rows), strict=True):
+            if values is not NOTHING:
+                accumulator.update(ids, values)
+        self.made += len(self.table.installed)
+        _add(self.held, _count(self.table.wids(self.table.installed)))
+        self._push_out(out)
+        self._sweep(_SWEPT * max(rows.num_rows - len(out), rows.num_rows // 16))  # less while much leaves anyway
+        yield from self.settle(most)
+
+    def _push_out(self, places: np.ndarray) -> None:
+        """They are in no slot any more, and wait to be read."""
+        if not len(places):  # rows may come one by one, and nothing leave for long
+            return
+        self._gone.append(places)
+        counts = _count(self.table.wids(places))
+        _add(self.held, counts, -1)
+        _add(self.leaving, counts)
+
+    def settle(self, most: int = ROOM) -> Iterator[pa.RecordBatch]:
+        """What was pushed out leaves when there is enough of it; and when a promise would go further without it, which
+        is when it is old, and older than all that is in slots."""
+        if not self.leaving:
+            return
+        old, *_ = self.table.state
+        if min(self.leaving) < min([old, *self.held]) or sum(self.leaving.values()) >= ENOUGH:
+            yield from self._leave(most)
+
+    def _coded(self, number: int, key: Key) -> Column:
+        """A key column without text."""
+        if number not in self.texts:
+            assert isinstance(key, Column)
+            return key
+        return Column(CODE, self.texts[number].map([key], len(key)).astype(np.int32))
+
+    @property
+    def _has_many_texts(self) -> bool:
+        return any(len(text) > _MANY_TEXTS * (self.size + self.room) for text in self.texts.values())
+
+    def _hashed(self, columns: list[Column], times: np.ndarray) -> np.ndarray:
+        """The slot of each row: by its key alone, so that a group's next window takes the place of the last one; or by
+        both, where none is to wait for that, so that windows do not drive each other out."""
+        if self.by_time:
+            columns = [*columns, Column("int", times)]
+        if not columns:
+            return np.zeros(len(times), np.int32)
+        return self.kernels.hash_partition(columns, self.size, len(times))
+
+    def advance(self, bound: int) -> None:
+        """What is in slots of time below the bound is old."""
+        self.table.advance(bound)
+
+    def due(self, below: int) -> None:
+        """What is in slots of time below the bound will have to leave soon: it is looked for as rows come, so that
+        little is left of it then."""
+        self._due, self._swept = below, 0
+
+    def _sweep(self, slots: int) -> None:
+        if self._swept < self.size:
+            last = min(self._swept + slots, self.size)
+            if any(slot < self._due for slot in self.held):
+                self._push_out(self.table.flush(self._due, self._swept, last))
+            self._swept = last
+
+    def flush(self, below: int | None, most: int = ROOM) -> Iterator[pa.RecordBatch]:
+        """What is held of slots of time below the bound leaves; None: all of it."""
+        if any(below is None or slot < below for slot in self.held):
+            self._push_out(self.table.flush(below))
+        if any(below is None or slot < below for slot in self.leaving):
+            yield from self._leave(most)
+
+    def _leave(self, most: int) -> Iterator[pa.RecordBatch]:
+        """All that has been pushed out, in that order."""
+        while self._loaded:
+            yield mark_partial(self._loaded.pop(0))
+        places = np.concatenate([np.zeros(0, np.int64), *self._gone])
+        self._gone = []
+        for start in range(0, len(places), most):
+            gone = places[start : start + most]
+            batch = self._batch(gone)
+            for accumulator in self.accumulators:
+                accumulator.clear(gone)
+            self.table.free(gone)
+            yield mark_partial(batch)
+        self.leaving = {}
+
+    def _batch(self, places: np.ndarray) -> pa.RecordBatch:
+        columns = unpack_words(self.table.words(places), self.kinds, self.nulls)
+        keys = [
+            views.to_arrow(self._text(i, column) if i in self.texts else column, type_)
+            for i, (column, type_) in enumerate(zip(columns, self.shape.key_types, strict=True))
+        ]
+        partials: list[Accumulator] = [accumulator.take(places) for accumulator in self.accumulators]
+        return self.shape.to_batch(self.table.wids(places), keys, partials, self.partials.slot_name)
+
+    def _text(self, number: int, codes: Column) -> Column:
+        return self.texts[number].take(codes.data.astype(np.int64))[0]
+
+    def save(self) -> tuple[pa.RecordBatch, tuple[int, ...]]:
+        """What is held, the slot of each in a last column (-1: it is about to leave); and where the hand is."""
+        slots, places = self.table.held()
+        gone = np.concatenate([np.zeros(0, np.int64), *self._gone])
+        batches = [*self._loaded, self._batch(np.concatenate([gone, places]))]
+        leaving = len(gone) + sum(batch.num_rows for batch in self._loaded)
+        numbers = np.concatenate([np.full(leaving, _LEAVES, np.int32), slots])
+        return pa.concat_batches(batches).append_column("slot", pa.array(numbers)), self.table.state
+
+    def load(self, batch: pa.RecordBatch, state: tuple[int, ...]) -> None:
+        """Into an empty table."""
+        numbers = views.column(batch.column(batch.num_columns - 1)).data
+        batch = batch.select(range(batch.num_columns - 1))
+        leaving = int((numbers == _LEAVES).sum())
+        self._loaded = [batch.slice(0, leaving)] if leaving else []
+        slots = views.column(batch.column(0)).data
+        self.leaving, self.held = _count(slots[:leaving]), _count(slots[leaving:])
+        batch = batch.slice(leaving)
+        times, keys = self.shape.read_groups(batch)
+        self.nulls = _have_nulls(keys)
+        self._start()
+        columns = [self._coded(i, key) for i, key in enumerate(keys)]
+        words = self.kernels.pack_words(columns, self.nulls, batch.num_rows)
+        places = self.table.restore(numbers[leaving:].astype(np.int32), words, np.ascontiguousarray(times))
+        self.table.state = state
+        for ours, theirs in zip(self.accumulators, self.shape.read_partials(batch), strict=True):
+            ours.merge(places, theirs)
+
+
+def _count(slots: np.ndarray) -> Counted:
+    if not len(slots):
+        return {}
+    least, most = int(slots.min()), int(slots.max())
+    if most - least < len(slots):  # nearly always: without a sort
+        counts = np.bincount(slots - least)
+        return {least + i: int(counts[i]) for i in np.flatnonzero(counts).tolist()}
+    found, times = np.unique(slots, return_counts=True)
+    return dict(zip(found.tolist(), times.tolist(), strict=True))
+
+
+def _add(into: Counted, counts: Counted, sign: int = 1) -> None:
+    for slot, count in counts.items():
+        left = into.get(slot, 0) + sign * count
+        if left:
+            into[slot] = left
+        else:
+            del into[slot]
+
+
+def _have_nulls(keys: Sequence[Key]) -> bool:
+    """Is there a null that words must tell? One of text has a code."""
+    return any(isinstance(key, Column) and key.kind != TEXT and key.valid is not None for key in keys)

@@ -1,0 +1,70 @@
+"""Pieces of tables that are complete: their results are made a slice at a time, without a copy of the table.
+
+A window of very many groups leaves in slices (paper 004, section 6): what a slice costs is what is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels.once import once
+from oop.operators.core.batches import together
+from oop.operators.functions.accumulators import Accumulator
+from oop.operators.groups.store import Edges, Shape, Table
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """The groups of a table from ``start`` up to ``stop``; what it gives may share memory with the table."""
+
+    table: Table
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    @property
+    def shape(self) -> Shape:
+        return self.table.shape
+
+    @property
+    def slotted(self) -> bool:
+        return self.table.slotted
+
+    @property
+    def slot(self) -> int:
+        return self.table.slot
+
+    def slots(self) -> np.ndarray:
+        if not self.slotted:
+            return np.full(len(self), self.slot, np.int64)
+        return self.table.slots()[self.start : self.stop]
+
+    @once
+    def accumulators(self) -> list[Accumulator]:
+        return [a.part(self.start, self.stop) for a in self.table.accumulators]
+
+    def select(self, indices: np.ndarray) -> Table:
+        """Some of the groups, as a table of their own."""
+        return self.table.select(indices + self.start)
+
+    def results(self, edges: Edges | None = None) -> list[pa.Array]:
+        keys = self.table.key_arrays(self.start, self.stop)
+        return [*keys.values(), *self.shape.results(self.accumulators, edges)]
+
+
+def pieces_of(table: Table, most: int) -> Iterator[Piece]:
+    """The whole table, at most so many groups at a time."""
+    for start in range(0, len(table), most):
+        yield Piece(table, start, min(start + most, len(table)))
+
+
+def sliced(tables: Iterable[Table], most: int) -> Iterator[list[Piece]]:
+    """Pieces that leave together, at most so many groups of them. Small tables do: a batch downstream costs more than
+    a row. A table is cut only if it is larger: to fill a slice from two would cost a copy."""
+    return together((piece for table in tables for piece in pieces_of(table, most)), most)

@@ -1,0 +1,164 @@
+"""How far promises reach for each group (paper 004, A.1.1), as arrays: a window's groups are compared in one pass.
+
+A frontier has bounds of groups in dictionaries. Whoever holds groups in tables would have to look up each of them, for
+each window, at every promise; here groups have dense ids and bounds stand in an array, which promises about many groups
+bring up to date. A table keeps the ids of its groups, so that only those that are new to it are looked up. Where
+promises move few groups, only slices that hold one of them are looked at (`group_slices.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.operators.core.coverage import INT64_MIN, as_int64, int_bounds
+from oop.operators.core.growing import with_room
+from oop.operators.core.keys import KeyTable, read_key
+from oop.operators.groups.slices import GroupSlices
+from oop.operators.groups.store import Store, Table
+from oop.punctuation import Frontier, GroupPromises, Punctuation
+from oop.punctuation.group_promises import Promise
+from oop.punctuation.patterns import Bound, Value
+
+Reach = Callable[[Table], np.ndarray]
+"""The bound on a whole-number attribute for each group of a table."""
+Due = Callable[[int], tuple[int, int]]
+"""For a bound a slot up to which it leaves nothing of a group, and one from which on it changes nothing."""
+_FEW = 4  # slices for each group that promises move, from which on they are not all looked at
+_SPARE = 64  # groups that nobody speaks of may always be kept, and as many as there are others
+
+
+class GroupReach:
+    """Follows what a frontier says of an attribute for the groups of some of these key columns."""
+
+    def __init__(self, attribute: str, keys: Sequence[str], types: Sequence[pa.DataType]) -> None:
+        self.attribute = attribute
+        self.keys = list(keys)
+        self.types = dict(zip(keys, map(views.value_type, types), strict=True))
+        self.forget()
+
+    def forget(self) -> None:
+        """What was known is no longer what the frontier says."""
+        self.columns: tuple[str, ...] | None = None
+        self.table, self.places = KeyTable([]), list[int]()
+        self.bounds = np.zeros(0, np.int64)
+        self._before: np.ndarray | None = None  # the bounds as they were, as soon as somebody asks for them
+        self._risen: list[np.ndarray] = []  # and the groups whose bounds are others now
+        # the groups that the last promises moved, and how far; None: that is not known, or all of them
+        self._moved: list[tuple[np.ndarray, np.ndarray]] | None = None
+        self._slices: GroupSlices | None = None  # once somebody asks for the slices of few groups
+
+    @property
+    def nbytes(self) -> int:
+        if self.columns is None:
+            return 0
+        before = 0 if self._before is None else self._before.nbytes
+        slices = 0 if self._slices is None else self._slices.nbytes
+        return self.table.nbytes + self.bounds.nbytes + before + slices
+
+    def follow(self, new: Iterable[Promise]) -> None:
+        """The frontier has taken these promises in."""
+        about_all = False
+        self._moved = []
+        for promise in new:
+            groups = GroupPromises.of(promise) if isinstance(promise, Punctuation) else promise
+            if groups is not None and groups.columns == self.columns:
+                if groups.attribute == self.attribute:
+                    self._raise(groups.bounds)
+            elif isinstance(promise, GroupPromises) or promise.where:
+                self.forget()
+            else:
+                about_all = True
+        if about_all:
+            self._moved = None
+
+    def slices(self, store: Store, due: Due) -> list[int] | None:
+        """The slices in which the last promises may have changed something, if they moved few groups; None: any may
+        be. It is asked after each of them, before groups leave the store."""
+        if self._slices is not None:
+            self._slices.follow(store)
+        if self._moved is None or _FEW * sum(len(ids) for ids, _ in self._moved) > len(store.tables):
+            return None
+        if self._slices is None:
+            self._slices = GroupSlices(self.table, self.places)
+            self._slices.follow(store)
+        found: set[int] = set()
+        for ids, bounds in self._moved:
+            for group, bound in zip(ids.tolist(), bounds.tolist(), strict=True):
+                done, end = due(bound)
+                found.update(self._slices.take(group, done >> store.shift, ((end - 1) >> store.shift) + 1))
+        return sorted(number for number in found if number in store.tables)
+
+    def now(self, frontier: Frontier, held: int) -> Reach:
+        """As far as the frontier reaches now; ``held`` are the groups in tables, of which it is asked."""
+        if not self._knows(frontier, held):
+            return self._one_by_one(frontier)
+        return self._reach(self.bounds, frontier)
+
+    def before(self, frontier: Frontier, held: int) -> Reach:
+        """The same, also when the frontier has gone on."""
+        if not self._knows(frontier, held):
+            return self._one_by_one(frontier.copy())
+        if self._before is None:
+            self._before = self.bounds.copy()
+        for ids in self._risen:
+            self._before[ids] = self.bounds[ids]
+        self._risen = []
+        return self._reach(self._before, frontier)
+
+    def _knows(self, frontier: Frontier, held: int) -> bool:
+        """Are bounds all that is said of groups? Then they are here, without most that nobody speaks of any more."""
+        flat = frontier.flat()
+        if flat is None or not self.types.keys() >= set(flat[0]):
+            self.forget()
+            return False
+        bounds = flat[1].linear.get(self.attribute, {})
+        if self.columns != flat[0] or len(self.table) > 2 * (len(bounds) + held) + _SPARE:
+            self.forget()
+            self.columns = flat[0]
+            self.table = KeyTable([views.key_kind(self.types[c]) for c in self.columns])
+            self.places = [self.keys.index(c) for c in self.columns]
+            self._raise(bounds)
+        return True
+
+    def _one_by_one(self, frontier: Frontier) -> Reach:
+        return lambda table: np.broadcast_to(int_bounds(frontier, self.attribute, table.key_arrays()), len(table))
+
+    def _reach(self, bounds: np.ndarray, frontier: Frontier) -> Reach:
+        table, places, least = self.table, self.places, as_int64(frontier.all.bound(self.attribute))
+        return lambda groups: np.maximum(_bounds_of(bounds, groups.numbers_in(table, places)), least)
+
+    def _raise(self, bounds: Mapping[Value, Bound]) -> None:
+        """Bounds never retreat: what comes is what is."""
+        assert self.columns is not None
+        if not bounds:
+            return
+        groups = list(bounds)
+        values = [groups] if len(self.columns) == 1 else [list(each) for each in zip(*groups, strict=True)]
+        arrays = [pa.array(each, self.types[c]) for c, each in zip(self.columns, values, strict=True)]
+        ids = self.table.map([read_key(array) for array in arrays], len(groups))
+        self.bounds = with_room(self.bounds, len(self.table), INT64_MIN)
+        if self._before is not None:
+            self._before = with_room(self._before, len(self.table), INT64_MIN)
+            self._risen.append(ids)
+        self.bounds[ids] = moved = _as_int64(list(bounds.values()))
+        if self._moved is not None:
+            self._moved.append((ids, moved))
+
+
+def _bounds_of(bounds: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    """The bounds of these groups; of one that no promise has named there is none."""
+    known = ids < len(bounds)
+    if known.all():
+        return bounds[ids]
+    found = np.full(len(ids), INT64_MIN)
+    found[known] = bounds[ids[known]]
+    return found
+
+
+def _as_int64(bounds: list[Bound]) -> np.ndarray:
+    found = np.array(bounds)
+    return found if found.dtype == np.int64 else np.array([as_int64(b) for b in bounds], np.int64)

@@ -1,0 +1,130 @@
+"""The buffered sliding aggregate of in-order systems (papers/004, sections 4.1 and 5.5).
+
+Rows come in order, and wait until the last of their windows is complete. A window is aggregated as a whole when the
+first row behind it, or a promise, completes it: its rows stand side by side. So a row is looked at once for each window
+that it is in, where panes would look at it once; and what is held are rows, not partial aggregates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.operators.aggregate.aggregate import Aggregate, AggregateOperator
+from oop.operators.aggregate.window_tables import WindowTables
+from oop.operators.core.base import Columns, Element, Held, Operator, Part, load_common, read_text, text_part
+from oop.operators.core.batches import coupled
+from oop.operators.core.coverage import INT64_MIN, as_int64
+from oop.operators.core.oldest import held_window
+from oop.operators.groups.holding import describe_groups
+from oop.operators.groups.partial_table import Partials
+from oop.operators.groups.pieces import Piece
+from oop.operators.groups.store import Table
+from oop.operators.rows.ordered_rows import OrderedRows, load_reached, save_reached
+from oop.operators.windows.bucket import WID_END, WID_START
+from oop.punctuation.group_promises import Promise
+
+_ROWS, _WINDOWS = "rows", "windows"
+
+
+@dataclass(frozen=True, eq=False)
+class BufferedAggregate(Aggregate):
+    name = "BufferedAggregate"
+
+    def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
+        return None  # what comes out is in order
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        (columns,) = super().needs(wanted, inputs)
+        assert columns is not None
+        return [columns | {WID_START, WID_END}]
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return BufferedAggregateOperator(self, inputs)
+
+    def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
+        return None
+
+    def describe(self) -> str:
+        return describe_groups(self.name, self.aggregates, self.keys)
+
+    def promise_note(self) -> str:
+        return "holds the rows of windows that are open; a row behind a window, or a promise, completes it"
+
+
+class BufferedAggregateOperator(AggregateOperator):
+    """``first_open`` is the least window that has not gone out."""
+
+    def __init__(self, spec: BufferedAggregate, inputs: Sequence[pa.Schema]) -> None:
+        super().__init__(spec, inputs)
+        (needed,) = spec.needs(None, inputs)
+        assert needed is not None
+        self.names = [name for name in inputs[0].names if name in needed]
+        self.rows = OrderedRows(pa.schema([inputs[0].field(name) for name in self.names]), WID_END)
+        self.tables = WindowTables(self.store.shape, WID_END)
+        self.reached = INT64_MIN  # the first window of the last row
+        self.first_open = INT64_MIN
+
+    @property
+    def buffered_rows(self) -> int:
+        return len(self.rows)
+
+    @property
+    def state_bytes(self) -> int:
+        return self.rows.nbytes
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if batch.num_rows:
+            self.rows.add(batch.select(self.names))
+            self.reached = int(views.column(batch.column(WID_START)).data[-1])
+            yield from self._close()
+
+    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
+        new = self.ports.advance_all(train, port)
+        if new:
+            yield from self._close()
+        for punct in new:
+            yield from self.ports.promises(punct)
+
+    def _close(self) -> Iterator[pa.RecordBatch]:
+        """Windows below the first one that may still get a row go out."""
+        bound = max(self.reached, as_int64(self.ports.frontiers[0].bound(WID_START)))
+        if bound > self.first_open:
+            rows = self.rows.held()
+            if rows is not None:
+                yield from self._batches(self.tables.close(rows, self.first_open, bound))
+            self.rows.take_until(bound, closed=False)  # by their last window
+            self.first_open = bound
+
+    def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
+        return coupled(map(self._batch, tables), self.batch_rows)  # a table of several windows is in order as a whole
+
+    def _batch(self, table: Table | Piece) -> pa.RecordBatch:
+        batch = super()._batch(table)
+        if not table.slotted:
+            return batch
+        return batch.take(pa.array(np.argsort(views.times(batch.column(0)), kind="stable")))
+
+    def oldest(self) -> Held | None:
+        rows = self.rows.held()
+        return None if rows is None else held_window(self, max(self.first_open, rows.column(WID_START)[0].as_py()))
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        yield save_reached([self.rows.last])
+        yield text_part(_WINDOWS, [self.first_open, self.reached])
+        yield from self.rows.save(_ROWS)
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        load_common(found, self.ports)
+        self.rows.load(found, _ROWS)
+        (self.rows.last,) = load_reached(found, 1)
+        said = found.get(_WINDOWS)
+        windows = [INT64_MIN, INT64_MIN] if said is None else read_text(said)
+        assert isinstance(windows, list)
+        self.first_open, self.reached = windows

@@ -1,0 +1,99 @@
+"""What crosses a buffer of an in-order plan about attributes beside the one that it is in order of.
+
+A row that waits may be below a bound on another attribute that its input has promised. So a promise about that goes no
+further than the least value among the rows that are held (what is held back lowers the bound), and
+grows when they leave.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oop.operators.core.base import Ports
+from oop.operators.core.lowering import held_values
+from oop.operators.rows.ordered_rows import without_place
+from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation.patterns import Bound
+from oop.punctuation.translate import carry
+
+
+def crossing(frontier: Frontier, on: str, beside: Collection[str]) -> Frontier:
+    """Of what is promised that which may cross. Not about groups: the rows of one that is ahead wait for the others."""
+    return carry(frontier, {name: [(name, None)] for name in (on, *beside)}, {})
+
+
+def asked(wanted: Sequence[Interest], on: str, beside: Collection[str]) -> list[Interest]:
+    """Which promises help a buffer whose consumers are helped by these. How far a bound will be lowered is not known
+    before, so the steps of consumers say nothing about it."""
+    found = [Interest(on, by=())]
+    for interest in wanted:
+        used = [name for name in (on, *beside) if name in interest.uses]
+        if used and used != [on]:
+            found.append(Interest(used, by=()))
+    return found
+
+
+def held_note(beside: Sequence[str]) -> str:
+    """For explain."""
+    return f"; promises {', '.join(beside)} < the least that it holds" if beside else ""
+
+
+class Beside:
+    """The promises of such a buffer. ``lowered``: has one been, so that rows which leave may raise it?"""
+
+    def __init__(self, ports: Ports) -> None:
+        self.ports = ports
+        self.lowered = True  # when it is loaded, nobody knows
+        self._known: dict[tuple[int, str], tuple[pa.RecordBatch, Bound]] = {}
+
+    def promises(self, held: Sequence[pa.RecordBatch]) -> Iterator[Punctuation]:
+        """What can be promised, when these rows are held, and was not before."""
+        ports, known, self.lowered = self.ports, self._known, False
+        self._known = {}
+        for promise in ports.translate(ports.frontiers).promises():
+            if ports.out.covers(promise) and not promise.is_end:
+                continue
+            least = {name: self._least(held, name, known) for name in promise.below}
+            for image in _images(promise, least):
+                self.lowered |= image is not promise
+                if ports.out.advance(image):
+                    yield image
+
+    def _least(
+        self, held: Iterable[pa.RecordBatch], name: str, known: dict[tuple[int, str], tuple[pa.RecordBatch, Bound]]
+    ) -> Bound:
+        """The least value that is held. Of most batches it was asked before: rows leave from the first ones. A batch
+        that is known is kept alive, so that its id is its own."""
+        found: Bound = math.inf
+        for rows in held:
+            key = id(rows), name
+            least = known.get(key) or self._known.get(key) or (rows, _least_of(rows.column(name)))
+            self._known[key] = least
+            found = min(found, least[1])
+        return found
+
+
+def _images(promise: Punctuation, least: dict[str, Bound]) -> list[Punctuation]:
+    """As it is, if by one of its attributes no held row matches it; else with any one of them lowered.
+
+    >>> _images(Punctuation({"start": 5}), {"start": 3})
+    [Punctuation(start < 3)]
+    >>> _images(Punctuation({"start": 5, "end": 9}), {"start": 3, "end": 9})
+    [Punctuation(start < 5, end < 9)]
+    """
+    short = {name: first for name, first in least.items() if first < promise.below[name]}
+    if promise.is_end or len(short) < len(promise.below):
+        return [promise]
+    return [Punctuation({**promise.below, name: first}) for name, first in short.items() if first > -math.inf]
+
+
+def _least_of(values: pa.Array) -> Bound:
+    apart = without_place(values)  # null and NaN are below nothing
+    if apart is not None:
+        values = values.filter(pc.invert(apart))
+    found: Bound = held_values(values).min().item() if len(values) else math.inf
+    return found

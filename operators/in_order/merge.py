@@ -1,0 +1,157 @@
+"""Ordered merge: the in-order union (paper 004, section 2 and figure 1: what in-order systems do in its place).
+
+Each input is in order of a time. A row leaves when no input can bring an earlier one: when it is not above what every
+input has reached, by its rows or by a promise (a heartbeat). So the rows of an input that is ahead wait for the others,
+during skew and lulls. Promises about other attributes cross as far as these rows allow (`operators/in_order/beside.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from oop.kernels import dispatch, views
+from oop.operators.core.base import BATCH_ROWS, Columns, Element, Held, Operator, Part, Ports, load_common
+from oop.operators.core.batches import cut
+from oop.operators.in_order.beside import Beside, asked, crossing, held_note
+from oop.operators.passing.union import Union
+from oop.operators.rows.ordered_rows import OrderedRows, load_reached, save_reached, without_place
+from oop.operators.rows.releasing import held_row
+from oop.punctuation import Frontier, Interest, Punctuation
+
+
+@dataclass(frozen=True)
+class OrderedMerge(Union):
+    """``on`` is the time that all inputs are in order of, ``beside`` the other attributes that promises cross about."""
+
+    on: str = ""
+    beside: tuple[str, ...] = ()
+    name = "OrderedMerge"
+    sorts = True
+    passes = False
+
+    @property
+    def held_back(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.beside
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        """About the time as it is: nothing that waits is below what all have promised."""
+        return crossing(Frontier.meet(frontiers), self.on, self.beside)
+
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        return None
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        return [asked(wanted, self.on, self.beside) for _ in inputs]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        return [None if wanted is None else wanted | {self.on, *self.beside} for _ in inputs]
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return OrderedMergeOperator(self, inputs)
+
+    def describe(self) -> str:
+        return f"OrderedMerge of {self.ports} on {self.on}"
+
+    def promise_note(self) -> str:
+        return f"holds the rows of inputs that are ahead of the slowest{held_note(self.beside)}"
+
+
+class OrderedMergeOperator:
+    late_unused = 0
+
+    batch_rows = BATCH_ROWS
+
+    def __init__(self, spec: OrderedMerge, inputs: Sequence[pa.Schema]) -> None:
+        self.spec = spec
+        self.ports = Ports(spec, inputs)
+        self.beside = Beside(self.ports)
+        self._use(spec.schema(inputs))
+
+    def narrow(self, wanted: frozenset[str]) -> None:
+        schema = self.spec.schema(self.ports.inputs)
+        self._use(pa.schema([f for f in schema if f.name in wanted | {self.spec.on, *self.spec.beside}]))
+
+    def _use(self, schema: pa.Schema) -> None:
+        self.output = schema
+        self.rows = [OrderedRows(schema, self.spec.on) for _ in self.ports.inputs]
+
+    @property
+    def buffered_rows(self) -> int:
+        return sum(map(len, self.rows))
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(rows.nbytes for rows in self.rows)
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        batch = batch.select(self.output.names)
+        apart = without_place(batch.column(self.spec.on))
+        if apart is not None:  # a row without a time has no place in the order: nothing can come before it
+            yield batch.filter(apart)
+            batch = batch.filter(pc.invert(apart))
+        self.rows[port].add(batch)
+        yield from self._release()
+        if self.spec.beside and self.beside.lowered:
+            yield from self.beside.promises(list(self.open_results()))
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        if self.ports.advance(punct, port):
+            yield from self._release()
+            held = self.beside.promises(list(self.open_results())) if self.spec.beside else None
+            yield from self.ports.promises(punct) if held is None else held
+
+    def _reached(self, port: int) -> float:
+        """No row below this comes on a port any more."""
+        bound = self.ports.frontiers[port].bound(self.spec.on)
+        return max(self.rows[port].last, -math.inf if bound is None else bound)
+
+    def _release(self) -> Iterator[pa.RecordBatch]:
+        limit = min(map(self._reached, range(len(self.rows))))
+        taken = [(rows, rows.take_until(limit)) for rows in self.rows]
+        runs = [(rows, found) for rows, found in taken if found is not None]
+        if len(runs) == 1:
+            rows, found = runs[0]
+            yield from cut(rows.released(found), self.batch_rows)
+        elif runs:
+            whole = pa.concat_batches([found for _, found in runs])
+            starts = np.cumsum([0, *(found.num_rows for _, found in runs)])
+            order = dispatch.kernels().merge_runs(views.times(whole.column(self.spec.on)), starts)
+            for start in range(0, len(order), self.batch_rows):
+                yield self.rows[0].released(whole.take(pa.array(order[start : start + self.batch_rows])))
+
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        """The rows that are held and may be below a bound on another attribute."""
+        for rows in self.rows:
+            yield from rows.batches()
+
+    def oldest(self) -> Held | None:
+        """The row that will leave next, and the slowest input."""
+        firsts = [first for first in (rows.first() for rows in self.rows) if first is not None]
+        if not firsts:
+            return None
+        slowest = min(range(len(self.rows)), key=self._reached)
+        found = held_row(min(firsts), len(self.rows), self.spec.on, self.output)
+        return None if found is None else replace(found, port=slowest)
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        yield save_reached(rows.last for rows in self.rows)
+        for port, rows in enumerate(self.rows):
+            yield from rows.save(f"rows/{port}")
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        load_common(found, self.ports)
+        self.beside = Beside(self.ports)
+        reached = load_reached(found, len(self.rows))
+        for port, rows in enumerate(self.rows):
+            rows.load(found, f"rows/{port}")
+            rows.last = reached[port]

@@ -1,0 +1,107 @@
+"""When two rows of a join are close enough in time, and what a promise on one side then says about the other.
+
+A row has a *point* on the axis on which rows meet: its time itself for a band, its window for a window join. ``L`` and
+``R`` are the bounds promised for the left and the right time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from oop.kernels.reference_joins import Reach
+from oop.operators.windows.bucket import Grid
+from oop.operators.windows.calendar import Calendar
+from oop.punctuation.patterns import Bound
+from oop.punctuation.search import least_float
+
+LEFT, RIGHT = 0, 1
+
+
+@dataclass(frozen=True)
+class Band:
+    """``lo <= r.ts - l.ts <= hi``; an end may be open, or infinite.
+
+    >>> band = Band(-2, 3, lo_open=True, hi_open=True)
+    >>> band.promise(LEFT, 14), band.promise(RIGHT, 12)
+    (11, 10)
+    >>> band.least_held(LEFT, 14), band.least_held(RIGHT, 12)
+    (12, 11)
+    """
+
+    lo: Bound
+    hi: Bound
+    lo_open: bool = False
+    hi_open: bool = False
+
+    @property
+    def span(self) -> Bound:
+        return self.hi - self.lo
+
+    @property
+    def is_equality(self) -> bool:
+        """Does a point meet exactly one other?"""
+        return self.lo == self.hi and (isinstance(self.lo, int) or self.lo == 0)
+
+    @property
+    def keeps_time(self) -> bool:
+        """Is the point of a row its time?"""
+        return True
+
+    def points(self, times: np.ndarray) -> np.ndarray:
+        return times
+
+    def reach(self, side: int) -> Reach:
+        """Where the rows held on a side must stand for a row of the other side to meet them."""
+        if side == RIGHT:
+            return Reach(self.lo, self.hi, self.lo_open, self.hi_open)
+        return Reach(-self.hi, -self.lo, self.hi_open, self.lo_open)
+
+    def promise(self, side: int, bound: Bound) -> Bound | None:
+        """What the other side's bound says about the times on a side in later pairs: ``R - hi``, ``L + lo``."""
+        return self._least(side, bound, False)
+
+    def least_held(self, side: int, bound: Bound | None) -> Bound:
+        """The least point on a side that may still meet a row of the other side, which promises this bound."""
+        least = None if bound is None else self._least(side, bound, self.hi_open if side == LEFT else self.lo_open)
+        return -math.inf if least is None else least
+
+    def _least(self, side: int, bound: Bound, strict: bool) -> Bound | None:
+        apart = self.hi if side == LEFT else self.lo
+        if math.isinf(bound):
+            return bound
+        if math.isinf(apart):
+            return None
+        if isinstance(bound, int) and isinstance(apart, int):
+            return (bound - apart if side == LEFT else bound + apart) + strict
+        # In floats the least time that literally fits: what is computed for a pair is the rounded difference.
+        if side == LEFT:
+            return least_float(lambda t: bound - t < apart if strict else bound - t <= apart)
+        return least_float(lambda t: t - bound > apart if strict else t - bound >= apart)
+
+
+@dataclass(frozen=True)
+class SameWindow:
+    """Both rows in the same window, of those that tumble (Q6): equality on a function of the time."""
+
+    grid: Grid | Calendar
+    span = 0
+    is_equality = True
+    keeps_time = False
+
+    def points(self, times: np.ndarray) -> np.ndarray:
+        return self.grid.wids(times)[0]
+
+    def reach(self, side: int) -> Reach:
+        return Reach(0, 0)
+
+    def promise(self, side: int, bound: Bound) -> Bound | None:
+        """``start(wid(R))``: a window that may still get a row of the other side begins there at the earliest."""
+        return bound if math.isinf(bound) else self.grid.start(self.grid.wid_bound(bound))
+
+    def least_held(self, side: int, bound: Bound | None) -> Bound:
+        if bound is None:
+            return -math.inf
+        return bound if math.isinf(bound) else self.grid.wid_bound(bound)

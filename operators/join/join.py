@@ -1,0 +1,148 @@
+"""Join: the order-agnostic OOP-Join (paper 004, section 5.3 and figure 4), with equality on keys and outer kinds.
+
+The description; `join_operator` has what runs, `join_promises` how promises cross it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from oop.operators.core.base import Columns, Operator, Spec
+from oop.operators.expressions.expr import Expr
+from oop.operators.groups.holding import unique_schema
+from oop.operators.join.band import LEFT, RIGHT, Band, SameWindow
+from oop.operators.join.keys import common_type, same_shard
+from oop.operators.join.operator import JoinOperator
+from oop.operators.join.promises import Names, image_of_side, join_promises
+from oop.operators.passing.filter import check_predicate
+from oop.operators.rows.layout import check_takeable
+from oop.punctuation import Frontier, Interest
+
+KINDS = ("inner", "left", "right", "full", "semi", "anti")
+SUFFIX = "_right"
+
+
+def called_right(left: Sequence[str], right: Sequence[str]) -> dict[str, str]:
+    """What the columns of the right are called beside those of the left."""
+    return {n: n + SUFFIX if n in left else n for n in right}
+
+
+@dataclass(frozen=True, eq=False)
+class Join(Spec):
+    """``on`` are pairs of key columns, ``times`` the time column of each side. ``least_of``, of a semi join, is a
+    column of the right: its least value, of the rows that a left row met when it went out, goes out with that."""
+
+    on: tuple[tuple[str, str], ...]
+    times: tuple[str, str]
+    band: Band | SameWindow
+    how: str = "inner"
+    where: Expr | None = None
+    unbounded: bool = False
+    text: str = ""  # band and keys as the user wrote them
+    least_of: str | None = None
+    name = "Join"
+
+    @property
+    def pads(self) -> tuple[bool, bool]:
+        """Which sides' rows go out alone, if they met none."""
+        return self.how in ("left", "full", "anti"), self.how in ("right", "full")
+
+    @property
+    def gives_pairs(self) -> bool:
+        return self.how not in ("semi", "anti")
+
+    def keys(self, side: int) -> tuple[str, ...]:
+        return tuple(pair[side] for pair in self.on)
+
+    def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
+        meet = all(same_shard(inputs[LEFT].field(a).type, inputs[RIGHT].field(b).type) for a, b in self.on)
+        return [self.keys(LEFT), self.keys(RIGHT)] if self.on and meet else None
+
+    def key_types(self, inputs: Sequence[pa.Schema]) -> list[pa.DataType]:
+        return [common_type((a, inputs[LEFT].field(a).type), (b, inputs[RIGHT].field(b).type)) for a, b in self.on]
+
+    def pair_names(self, inputs: Sequence[pa.Schema]) -> tuple[dict[str, str], dict[str, str]]:
+        """What each side's columns are called in a pair, as `where` sees it."""
+        left = inputs[LEFT].names
+        return {n: n for n in left}, called_right(left, inputs[RIGHT].names)
+
+    def names(self, inputs: Sequence[pa.Schema]) -> Names:
+        left, right = self.pair_names(inputs)
+        return Names(self.times, (left, right if self.gives_pairs else {}), self.linked(inputs), self.pads)
+
+    def linked(self, inputs: Sequence[pa.Schema]) -> tuple[tuple[str, str], ...]:
+        """The keys whose values are written the same on both sides, so that promises by group mean the same."""
+        return tuple((a, b) for a, b in self.on if inputs[LEFT].field(a).type == inputs[RIGHT].field(b).type)
+
+    def pair_schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        fields = []
+        for side, names in enumerate(self.pair_names(inputs)):
+            fields += [pa.field(names[f.name], f.type, f.nullable or self.pads[1 - side]) for f in inputs[side]]
+        return unique_schema(fields)
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        self.key_types(inputs)
+        for field in (f for schema in inputs for f in schema):
+            check_takeable(field)
+        if self.where is not None:
+            check_predicate(self.where, self.pair_schema(inputs))
+        if self.gives_pairs:
+            return self.pair_schema(inputs)
+        left = [f.remove_metadata() for f in inputs[LEFT]]
+        if self.least_of is None:
+            return pa.schema(left)
+        called = self.pair_names(inputs)[RIGHT][self.least_of]
+        return unique_schema([*left, pa.field(called, inputs[RIGHT].field(self.least_of).type)])
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        left, right = frontiers
+        return join_promises((left, right), self.names(inputs), self.band)
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        """Bounds on a side's time free rows of the other, by group where the group column is a key; beyond that what
+        helps the consumers."""
+        names = self.names(inputs)
+        found = []
+        for side in (LEFT, RIGHT):
+            freeing = Interest(self.times[side], by=[pair[side] for pair in names.linked])
+            images = image_of_side(names, self.band, side)
+            found.append([freeing, *(i.before(*images) for i in wanted)])
+        return found
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        """The columns that conditions look at, and those that go out."""
+        used = set() if self.where is None else set(self.where.columns())
+        used |= set(self.schema(inputs).names) if wanted is None else wanted
+        return [
+            frozenset({self.times[side], *self.keys(side), *(n for n, called in names.items() if called in used)})
+            for side, names in enumerate(self.pair_names(inputs))
+        ]
+
+    def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
+        """Each side's time must be promised about, if only for groups of a key that both sides write the same."""
+        if self.unbounded:
+            return None
+        for side in (LEFT, RIGHT):
+            frontier, time = frontiers[side], self.times[side]
+            keys = {pair[side] for pair in self.linked(inputs)}
+            named = [c for k, g in frontier.by.items() if k in keys for c in g.groups.values()]
+            several = [p for p in frontier.several if p.where.keys() <= keys and p.below.keys() <= {time}]
+            if not several and all(c.bound(time) is None for c in (frontier.at({}), *named)):
+                return time
+        return None
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return JoinOperator(self, inputs)
+
+    def describe(self) -> str:
+        kind = "" if self.how == "inner" else f" {self.how}"
+        condition = "" if self.where is None else f" where {self.where!r}"
+        return f"{self.name}{kind} {self.text}{condition}"
+
+    def promise_note(self) -> str:
+        if self.unbounded:
+            return "holds every row until the other side ends: its state grows"
+        return "each side's promise frees the other's rows"

@@ -1,0 +1,184 @@
+"""What a join promises: on the left time, on the right time, and on both (paper 004, section 7).
+
+A later pair has a new row on one side. If it is the left row, its time is at least L, and the right time at least L +
+lo; if it is the right row, its time is at least R, and the left time at least R - hi. So no later pair is below
+``min(L, R - hi)`` on the left, below ``min(R, L + lo)`` on the right, or below L and R at once: three meets of
+frontiers. Promises by group meet where the group column is a key, which has one value in both rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from oop.operators.join.band import LEFT, RIGHT, Band, SameWindow
+from oop.punctuation import Equal, Frontier, Punctuation
+from oop.punctuation.patterns import Bound
+from oop.punctuation.translate import Image, carry
+
+Near = Band | SameWindow
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What the other side's bound says about the times on a side; equal to another that says the same."""
+
+    band: Near
+    side: int
+
+    def __call__(self, bound: Bound) -> Bound | None:
+        return self.band.promise(self.side, bound)
+
+
+@dataclass(frozen=True)
+class Names:
+    """The output's names for the columns of each side (a semi or anti join has none for the right). ``linked`` are key
+    columns, left and right, whose values are the same in every pair. ``pads`` says which sides' rows also go out
+    alone."""
+
+    times: tuple[str, str]
+    outputs: tuple[Mapping[str, str], Mapping[str, str]]
+    linked: tuple[tuple[str, str], ...]
+    pads: tuple[bool, bool]
+
+    def output_time(self, side: int) -> str:
+        return self.outputs[side][self.times[side]]
+
+
+def join_promises(frontiers: tuple[Frontier, Frontier], names: Names, band: Near) -> Frontier:
+    """What the output promises when the sides promise this much."""
+    found = [_individual(frontiers, names, band, side) for side in (LEFT, RIGHT) if names.outputs[side]]
+    if all(names.outputs):
+        found.append(_joint(frontiers, names))
+    return Frontier.of(*(promise for frontier in found for promise in frontier.promises()))
+
+
+def promises_of_groups(
+    new: Sequence[Punctuation], port: int, frontiers: tuple[Frontier, Frontier], names: Names, band: Near
+) -> Iterator[Punctuation] | None:
+    """What promises about single groups add; None where it takes a look at all that is promised.
+
+    A pair has one group on both sides. So where both tell the same groups apart, and say nothing of those that nobody
+    names, a promise about one moves what is promised about that one alone.
+    """
+    kinds = [frontier.kinds() for frontier in frontiers]
+    columns = {pair[port]: pair for pair in names.linked}
+    for promise in new:
+        if not promise.where or not all(c in columns and isinstance(p, Equal) for c, p in promise.where.items()):
+            return None
+        same = [{tuple(sorted(columns[c][side] for c in promise.where))} for side in (LEFT, RIGHT)]
+        if any(kind is None or kind - known for kind, known in zip(kinds, same, strict=True)):
+            return None
+    return (image for promise in new for image in _of_group(promise, columns, frontiers, names, band))
+
+
+def _of_group(
+    promise: Punctuation,
+    columns: Mapping[str, tuple[str, str]],
+    frontiers: tuple[Frontier, Frontier],
+    names: Names,
+    band: Near,
+) -> Iterator[Punctuation]:
+    """What both sides say of all rows and of this group, as if it were all that they say."""
+    here = []
+    for side, frontier in enumerate(frontiers):
+        where = {columns[c][side]: p.value for c, p in promise.where.items() if isinstance(p, Equal)}
+        said = (Punctuation(corner, where) for corner in frontier.at(where))
+        here.append(Frontier.of(*map(Punctuation, frontier.all), *said))
+    return join_promises((here[LEFT], here[RIGHT]), names, band).promises()
+
+
+def linear_promises(frontiers: tuple[Frontier, Frontier], names: Names, band: Near) -> list[Punctuation] | None:
+    """The same for frontiers that only have a bound on each time, the common kind; else None."""
+    bounds = []
+    for side, frontier in enumerate(frontiers):
+        known = frontier.is_linear and not frontier.ended and frontier.all.linear.keys() <= {names.times[side]}
+        if not known:
+            return None
+        bounds.append(frontier.all.linear.get(names.times[side]))
+    left, right = bounds
+    if left is None or right is None:
+        return []
+    found = [Punctuation({names.output_time(LEFT): left, names.output_time(RIGHT): right})]
+    for side, own, other in ((LEFT, left, right), (RIGHT, right, left)):
+        moved = band.promise(side, other)
+        if moved is not None:
+            found.append(Punctuation({names.output_time(side): min(own, moved)}))
+    return found
+
+
+def _individual(frontiers: tuple[Frontier, Frontier], names: Names, band: Near, side: int) -> Frontier:
+    """The meet of what a side promises with what the other side's promises say about its time.
+
+    A row that goes out alone has nulls in the other side's columns, which are then no groups of its own.
+    """
+    other = 1 - side
+    alone = names.pads[side]
+    own = carry(frontiers[side], *_images(names, side, side))
+    images: dict[str, list[Image]] = {names.times[other]: [(names.output_time(side), Moved(band, side))]}
+    columns = _columns(names, other, side, keys_only=alone)
+    met = Frontier.meet([own, carry(frontiers[other], images, columns)])
+    if names.pads[other]:
+        met = _not_of_nulls(met, names, side)
+    return met if alone else _under_both_names(met, names, side)
+
+
+def _joint(frontiers: tuple[Frontier, Frontier], names: Names) -> Frontier:
+    left = carry(frontiers[LEFT], *_images(names, LEFT, LEFT))
+    right = carry(frontiers[RIGHT], *_images(names, RIGHT, LEFT))
+    met = Frontier.meet([left, right])
+    if not any(names.pads):
+        return _under_both_names(met, names, LEFT)
+    for side in (LEFT, RIGHT):
+        met = _not_of_nulls(met, names, side)
+    return met
+
+
+def _not_of_nulls(frontier: Frontier, names: Names, side: int) -> Frontier:
+    """The same of rows that have a time on this side. A row whose columns of this side are all null went out alone, and
+    when that happens is not for this side to say."""
+    own, time, out = set(names.outputs[side].values()), names.output_time(side), Frontier()
+    for promise in frontier.promises():
+        pattern = promise.where.get(time)
+        if pattern is not None and pattern.matches(None):
+            continue  # a group of times that null is in: no one pattern says what is left of it
+        if pattern is None and not promise.is_end and not promise.below.keys() & own:
+            promise = Punctuation({time: math.inf, **promise.below}, promise.where)
+        out.advance(promise)
+    return out
+
+
+def image_of_side(names: Names, band: Near, side: int) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+    """Where a side's promises go, as for `carry`: its time says something about both."""
+    other = 1 - side
+    attributes: dict[str, list[Image]] = {a: [(b, None)] for a, b in names.outputs[side].items()}
+    columns = {c: [o] for c, o in names.outputs[side].items()}
+    if names.outputs[other]:
+        attributes.setdefault(names.times[side], []).append((names.output_time(other), Moved(band, other)))
+        for pair in names.linked:
+            columns.setdefault(pair[side], []).append(names.outputs[other][pair[other]])
+    return attributes, columns
+
+
+def _images(names: Names, side: int, named_as: int) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+    """All attributes of a side under the output's names, and its group columns: keys as ``named_as`` calls them."""
+    attributes: dict[str, list[Image]] = {a: [(b, None)] for a, b in names.outputs[side].items()}
+    return attributes, _columns(names, side, named_as, keys_only=False)
+
+
+def _columns(names: Names, side: int, named_as: int, keys_only: bool) -> dict[str, list[str]]:
+    own = {} if keys_only else {c: [o] for c, o in names.outputs[side].items()}
+    return {**own, **{pair[side]: [names.outputs[named_as][pair[named_as]]] for pair in names.linked}}
+
+
+def _under_both_names(frontier: Frontier, names: Names, side: int) -> Frontier:
+    """What is said of one side's key column holds of the other's."""
+    if (not frontier.by and not frontier.has_several) or not all(names.outputs):
+        return frontier
+    outputs = [o for side in (LEFT, RIGHT) for o in names.outputs[side].values()]
+    columns = {o: [o] for o in outputs}
+    for pair in names.linked:
+        one, other = (names.outputs[s][pair[s]] for s in (side, 1 - side))
+        columns[one] = [one, other]
+    return carry(frontier, {o: [(o, None)] for o in outputs}, columns)

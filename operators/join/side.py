@@ -1,0 +1,373 @@
+"""One side of a join: the rows that may still meet a row of the other side (paper 004, figure 4).
+
+A row that is held has a *place*, a number under which all arrays have something of it, and a *point* on the axis of
+time (see `band`). The table finds places by key and point, the slices by point alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import dispatch, views
+from oop.kernels.reference_joins import Reach
+from oop.operators.core.base import Part
+from oop.operators.core.compute import compute as pc
+from oop.operators.core.coverage import as_int64
+from oop.operators.core.row_groups import cells_of
+from oop.operators.core.slice_parts import SliceParts, check_columns
+from oop.operators.core.time_slices import TimeSlices
+from oop.operators.core.times import from_physical, is_whole
+from oop.operators.join.band import Band, SameWindow
+from oop.operators.join.keys import as_key
+from oop.operators.join.words import ByKey, ByPiece, KeyWords
+from oop.operators.rows.places import PlacedRows, Places, with_room
+from oop.punctuation.patterns import Value
+
+PAIRS = 65_536  # pairs that are made into rows at a time
+SAMPLE = 64  # rows that are looked at …
+CROWD = 128  # … to see whether there are about so many of a key
+MATCHED, LATE = "$matched", "$late"  # columns of a part beside those of the rows
+Cell = tuple[Value, ...]
+
+
+@dataclass
+class Arrived:
+    """The rows of a batch that can meet others: their columns, words and points."""
+
+    columns: list[pa.Array]
+    words: np.ndarray
+    points: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+class Side:
+    """``keys`` are its key columns, compared in the types ``key_types``, ``time`` is its time column. ``way`` is how
+    rows are found. With ``keeps_matched`` it is known of each row whether it met one of the other side."""
+
+    def __init__(
+        self,
+        schema: pa.Schema,
+        *,
+        time: str,
+        keys: Sequence[str],
+        key_types: Sequence[pa.DataType],
+        band: Band | SameWindow,
+        words: KeyWords,
+        way: ByKey,
+        keeps_matched: bool,
+    ) -> None:
+        self.schema, self.time, self.keys, self.key_types = schema, time, list(keys), list(key_types)
+        self.band, self.words, self.way, self.keeps_matched = band, words, way, keeps_matched
+        self._looked_at = SAMPLE
+        self.whole = is_whole(schema.field(time).type) or not band.keeps_time
+        self._derived = self._find_derived()
+        self._parts = SliceParts()
+        self._start()
+
+    def _find_derived(self) -> dict[str, int | None]:
+        """Columns that the table has already: the time (None), and packed keys by their position."""
+        found: dict[str, int | None] = {}
+        if self.words.can_unpack:
+            for position, (name, type_) in enumerate(zip(self.keys, self.key_types, strict=True)):
+                if self.schema.field(name).type == type_ and not pa.types.is_dictionary(type_):
+                    found[name] = position
+        if self.band.keeps_time and views.fixed_dtype(self.schema.field(self.time).type) in (np.int64, np.float64):
+            found[self.time] = None
+        return found
+
+    def _start(self) -> None:
+        self.table = dispatch.kernels().JoinTable(np.int64 if self.whole else np.float64)
+        self.slices = TimeSlices(self.band.span, self.whole)
+        self.places = Places()
+        self.rows = PlacedRows(pa.schema([f for f in self.schema if f.name not in self._derived]))
+        self.matched = np.zeros(0, np.bool_)  # by place
+        self.late = np.zeros(0, np.bool_)  # by place, once a late row was admitted
+        self.dead = np.zeros(0, np.bool_)  # by place: left before its time, and still in its slice
+        self._deaths = 0
+        self._cells: dict[int, tuple[list[str], set[Cell]]] = {}  # by slice: the values of some keys in it
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def nbytes(self) -> int:
+        if not len(self):  # as it began
+            return 0
+        flags = self.matched.nbytes + self.late.nbytes + self.dead.nbytes
+        return self.table.nbytes + self.slices.nbytes + self.rows.nbytes + self.places.nbytes + flags
+
+    def read(self, batch: pa.RecordBatch) -> tuple[Arrived, np.ndarray | None]:
+        """The rows that can meet others, and (if not all can) which ones: a key or time that is null meets nothing."""
+        # from another thread text comes as dictionaries (see `exchange`)
+        keys = [as_key(batch.column(n), t) for n, t in zip(self.keys, self.key_types, strict=True)]
+        valid = self._usable(batch.column(self.time), keys)
+        if valid is not None:
+            chosen = pa.array(valid)
+            batch, keys = batch.filter(chosen), [key.filter(chosen) for key in keys]
+        points = self.band.points(views.times(batch.column(self.time)))
+        return Arrived(list(batch.columns), self.words.of(keys, batch.num_rows), points), valid
+
+    def _usable(self, times: pa.Array, keys: Sequence[pa.Array]) -> np.ndarray | None:
+        valid = None
+        if not is_whole(times.type) and bool(pc.any(pc.is_nan(times)).as_py()):
+            valid = views.booleans(pc.fill_null(pc.invert(pc.is_nan(times)), False))
+        for column in (times, *keys):
+            if column.null_count:
+                there = views.booleans(pc.is_valid(column))
+                valid = there if valid is None else valid & there
+        return None if valid is None or valid.all() else valid
+
+    def probe(self, arrived: Arrived, reach: Reach, most: int = PAIRS) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Pairs of a row that arrived on the other side and a place here, at most so many at a time."""
+        if not len(self.table) or not len(arrived):
+            return
+        if len(self) > 2 * self._looked_at:
+            self._look(arrived)
+        for rows, words in self.way.probing(arrived.words, arrived.points, reach):
+            points = arrived.points if rows is None else arrived.points[rows]
+            start = 0
+            while start < len(words):
+                mine, theirs, start = self.table.probe(words, points, reach, start, min(most, PAIRS))
+                mine = mine if rows is None else rows[mine]
+                if self.way.verifies and len(mine):
+                    same = self.way.key(*self.table.read(theirs)) == arrived.words[mine]
+                    mine, theirs = mine[same], theirs[same]
+                for at in range(0, len(mine), most):  # of a single row there may be more
+                    yield mine[at : at + most], theirs[at : at + most]
+
+    def _look(self, arrived: Arrived) -> None:
+        """Do rows find very many of their key, in reach or not? Then they are to be found by time as well."""
+        self._looked_at = max(len(self), SAMPLE)
+        if not self.way.by_key_alone or math.isinf(self.band.span):
+            return
+        words, points = arrived.words[:SAMPLE], arrived.points[:SAMPLE]
+        found = self.table.probe(words, points, Reach(-math.inf, math.inf), 0, CROWD * SAMPLE)[0]
+        if len(found) >= CROWD * len(words) // 2:
+            held = self.held()
+            words, points = self.table.read(held)
+            self.way = ByPiece(self.band.span, True)
+            self._index(held, words, points)
+
+    def _index(self, held: np.ndarray, keys: np.ndarray, points: np.ndarray) -> None:
+        """The table anew, from the words of the keys."""
+        table = dispatch.kernels().JoinTable(self.table.dtype)
+        table.insert(held, self.way.stored(keys, points), points)
+        self.table = table
+
+    def insert(
+        self, arrived: Arrived, chosen: np.ndarray | None, matched: np.ndarray | None = None, late: bool = False
+    ) -> None:
+        """Hold rows: all, or those with these numbers. ``matched`` says of all rows whether they met another."""
+        words, points = arrived.words, arrived.points
+        if chosen is not None:
+            words, points = words[chosen], points[chosen]
+        places = self.places.take(len(points))
+        self.table.insert(places, self.way.stored(words, points), points)
+        columns = [c for c, f in zip(arrived.columns, self.schema, strict=True) if f.name not in self._derived]
+        self.rows.put(places, columns, chosen)
+        shift = self.slices.shift
+        numbers = self.slices.add(places, points)
+        if self.slices.shift != shift:  # other slices have these numbers now
+            self._cells.clear()
+        for number in numbers:
+            if number in self._cells:
+                keys, known = self._cells[number]
+                values = {key: arrived.columns[self.schema.names.index(key)] for key in keys}
+                known.update(cells_of(values)[1])  # it may be said of a few more slices than have them
+        if self.keeps_matched:
+            self.matched = with_room(self.matched, self.places.room)
+            self.matched[places] = False if matched is None else matched if chosen is None else matched[chosen]
+        if late or len(self.late):
+            self.late = with_room(self.late, self.places.room)
+            self.late[places] = late
+
+    def mark(self, places: np.ndarray) -> None:
+        """These rows met one of the other side."""
+        new = places[~self.matched[places]]
+        if len(new):
+            self.matched[new] = True
+            self.slices.touch(self.table.read(new)[1])
+
+    def are_late(self, places: np.ndarray) -> np.ndarray | None:
+        """Which of the rows came late; None if none did."""
+        if not len(self.late):
+            return None
+        found = self.late[places]
+        return found if found.any() else None
+
+    def take(self, names: Sequence[str], places: np.ndarray) -> list[pa.Array]:
+        """Columns of the rows in these places."""
+        found = self.rows.take([n for n in names if n not in self._derived], places)
+        wanted = [n for n in names if n in self._derived]
+        if wanted:
+            words, points = self.table.read(places)
+            keys = self.words.columns(self.way.key(words, points)) if self.words.can_unpack and self.keys else []
+            for name in wanted:
+                position = self._derived[name]
+                type_ = self.schema.field(name).type
+                found[name] = (
+                    from_physical(points, type_) if position is None else views.to_arrow(keys[position], type_)
+                )
+        return [found[n] for n in names]
+
+    def purge(self, least: int | float, most: int = PAIRS) -> Iterator[np.ndarray]:
+        """The places of rows whose point is below this one, at most so many at a time. They can be read until the next
+        are asked for."""
+        for number, whole in self.slices.below(least):
+            places = self._alive(number)
+            yield from self._free(number, places, None if whole else self.table.read(places)[1] < least, most)
+
+    def purge_each(
+        self,
+        keys: list[str],
+        least: Callable[[Cell], int | float],
+        highest: int | float,
+        due: Set[Cell | None] | None = None,
+        most: int = PAIRS,
+    ) -> Iterator[np.ndarray]:
+        """The same where the least point depends on the values of some keys; ``highest`` is the greatest that is new,
+        ``due`` are the groups that have a new one, where it is known.
+
+        Slices of which only rows of groups are left that are not so far are not looked into again.
+        """
+        for number, _ in self.slices.below(highest):
+            names, known = self._cells.get(number, ([], set()))
+            if names == keys and due is not None and known.isdisjoint(due):
+                continue
+            if names == keys and all(least(cell) <= self.slices.start(number) for cell in known):
+                continue
+            places = self._alive(number)
+            if not len(places):
+                continue
+            columns = self.take(keys, places)
+            of, cells = cells_of(dict(zip(keys, columns, strict=True)))
+            found = [least(cell) for cell in cells]
+            gone = is_below(self.table.read(places)[1], [np.array(b)[of] for b in split_bounds(found, self.whole)])
+            left = np.unique(of[~gone])
+            yield from self._free(number, places, gone, most)
+            self._cells.pop(number, None)
+            if len(left):
+                self._cells[number] = keys, {cells[i] for i in left.tolist()}
+
+    def _free(self, number: int, places: np.ndarray, gone: np.ndarray | None, most: int) -> Iterator[np.ndarray]:
+        leaving, left = (places, places[:0]) if gone is None else (places[gone], places[~gone])
+        if not len(leaving):
+            return
+        self.slices.replace(number, left)
+        for start in range(0, len(leaving), most):
+            here = leaving[start : start + most]
+            yield here
+            self.table.remove(here)
+            self.places.give(here)
+        self._tidy()  # not before: it would keep what is in slices alone
+
+    def remove(self, places: np.ndarray) -> None:
+        """Rows that leave before their time. Their slices are looked through later, or when many have left."""
+        self.slices.touch(self.table.read(places)[1])
+        self.table.remove(places)
+        self.dead = with_room(self.dead, self.places.room)
+        self.dead[places] = True
+        self._deaths += len(places)
+        if self._deaths > len(self):
+            self.held()
+        self._tidy()
+
+    def _alive(self, number: int) -> np.ndarray:
+        """The places of a slice, after those of rows that left before their time have been given back."""
+        if number not in self.slices:
+            return np.zeros(0, np.int64)
+        places = self.slices.places(number)
+        if not self._deaths:
+            return places
+        self.dead = with_room(self.dead, self.places.room)
+        dead = self.dead[places]
+        if not dead.any():
+            return places
+        gone, places = places[dead], places[~dead]
+        self.dead[gone] = False
+        self._deaths -= len(gone)
+        self.places.give(gone)
+        self.slices.replace(number, places)
+        return places
+
+    def held(self) -> np.ndarray:
+        """The places of all rows."""
+        found = [self._alive(n) for n in self.slices.numbers()]
+        return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+    def first(self) -> int | None:
+        """The place of a row with the least point."""
+        for number in self.slices.numbers():
+            places = self._alive(number)
+            if len(places):
+                return int(places[np.argmin(self.table.read(places)[1])])
+        return None
+
+    def _tidy(self) -> None:
+        """Begin anew when nothing is held, and write a log anew that is mostly of rows which are gone."""
+        if not len(self):
+            before = self.slices
+            self._start()
+            self.slices.follow(before)
+        elif self.rows.is_mostly_gone(len(self)):
+            self.rows.rewrite(self.held())
+
+    def recode(self) -> None:
+        """Words anew, after `KeyWords.clear`."""
+        held = self.held()
+        points = self.table.read(held)[1]
+        keys = [as_key(c, t) for c, t in zip(self.take(self.keys, held), self.key_types, strict=True)]
+        self._index(held, self.words.of(keys, len(held)), points)
+
+    def save(self, prefix: str) -> Iterator[Part]:
+        """The slices that changed since the last time."""
+        return self._parts.save(self.slices.shift, self.slices.take_changes(), self._part, prefix)
+
+    def _part(self, number: int) -> pa.RecordBatch | None:
+        places = self._alive(number)
+        if not len(places):
+            return None
+        nothing = np.zeros(len(places), np.bool_)
+        matched = self.matched[places] if self.keeps_matched else nothing
+        late = self.late[places] if len(self.late) else nothing
+        columns = [*self.take(self.schema.names, places), pa.array(matched), pa.array(late)]
+        return pa.record_batch(columns, names=[*self.schema.names, MATCHED, LATE])
+
+    def load(self, parts: Mapping[str, pa.RecordBatch | None], prefix: str) -> None:
+        shift, found = self._parts.load(parts, prefix)
+        self._start()
+        if shift is None:
+            return
+        self.slices.shift = shift
+        self.slices.are_known(number for number, _ in found if number is not None)
+        for _, part in found:
+            self._load(part)
+        if self.slices.shift == shift:
+            self.slices.take_changes()  # they are as they were saved
+
+    def _load(self, part: pa.RecordBatch) -> None:
+        check_columns(part, self.schema.names, "the state of a join was")
+        late, matched = views.booleans(part.column(LATE)), views.booleans(part.column(MATCHED))
+        arrived, _ = self.read(part.select(self.schema.names))
+        for value in (False, True):
+            chosen = np.flatnonzero(late == value)
+            if len(chosen):
+                self.insert(arrived, chosen, matched, value)
+
+
+def split_bounds(bounds: Sequence[int | float], whole: bool) -> tuple[list[int | float], list[bool]]:
+    """Bounds as numbers of the points' own type, and which of them are the end."""
+    return [as_int64(b) if whole else b for b in bounds], [b == math.inf for b in bounds]
+
+
+def is_below(points: np.ndarray, bounds: Sequence[np.ndarray]) -> np.ndarray:
+    """Points below bounds that differ from row to row, as `split_bounds` gives them."""
+    least, ended = bounds
+    return (points < least) | ended

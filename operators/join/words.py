@@ -1,0 +1,172 @@
+"""Words of 64 bits that stand for the keys of a join: equal exactly where the keys are.
+
+Keys that fit a word are the word. Others get a number in a table that both sides share; when most of its keys belong to
+no row any more, the operator has it made anew.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.kernels.reference_joins import Reach
+from oop.kernels.views import Column
+from oop.operators.core.keys import KeyTable, read_key
+
+_SLACK = 4_096  # keys without a row that a table may have in any case
+_PIECES = 4  # into which a band is cut at least, where rows are found by time alone
+
+
+class KeyWords:
+    """``types`` are those in which both sides' keys are compared.
+
+    >>> words = KeyWords([pa.int32(), pa.int16()])
+    >>> found = words.of([pa.array([7], pa.int32()), pa.array([1], pa.int16())], 1)
+    >>> [column.data.tolist() for column in words.columns(found)]
+    [[7], [1]]
+    """
+
+    def __init__(self, types: Sequence[pa.DataType]) -> None:
+        self.kinds = [views.key_kind(t) for t in types]
+        widths = [0 if k == "bytes" else np.dtype(views.DTYPES[k]).itemsize for k in self.kinds]
+        self._shifts = [8 * sum(widths[:i]) for i in range(len(widths))]
+        self.is_packed = all(widths) and sum(widths) <= 8
+        self.can_unpack = self.is_packed and "float" not in self.kinds  # of -0.0 only 0.0 is left
+        self._table = None if self.is_packed else KeyTable(self.kinds)
+
+    @property
+    def nbytes(self) -> int:
+        return 0 if self._table is None or not len(self._table) else self._table.nbytes
+
+    def is_crowded(self, rows: int) -> bool:
+        """Has the table many more keys than there are rows?"""
+        return self._table is not None and len(self._table) > 2 * rows + _SLACK
+
+    def clear(self) -> None:
+        self._table = None if self.is_packed else KeyTable(self.kinds)
+
+    def of(self, keys: Sequence[pa.Array], length: int) -> np.ndarray:
+        """The word of each row; no key of it is null."""
+        if self._table is not None:
+            return self._table.map([read_key(k) for k in keys], length).view(np.uint64)
+        words = np.zeros(length, np.uint64)
+        for key, shift in zip(keys, self._shifts, strict=True):
+            bits = _bits(views.key_column(key))
+            if len(self.kinds) == 1 and bits.dtype == np.uint64:
+                return bits
+            words |= bits.astype(np.uint64) << np.uint64(shift)
+        return words
+
+    def columns(self, words: np.ndarray) -> list[Column]:
+        """The keys of packed words."""
+        found = []
+        for kind, shift in zip(self.kinds, self._shifts, strict=True):
+            dtype = np.dtype(views.DTYPES[kind])
+            found.append(Column(kind, (words >> np.uint64(shift)).astype(f"u{dtype.itemsize}").view(dtype)))
+        return found
+
+
+class ByKey:
+    """Rows are found by their key alone; the table looks at their times."""
+
+    by_key_alone = True
+    verifies = False  # must the keys of what was found still be compared?
+
+    def stored(self, words: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """The word under which a row is kept."""
+        return words
+
+    def key(self, words: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """The word of the key of a row that is kept."""
+        return words
+
+    def probing(self, words: np.ndarray, points: np.ndarray, reach: Reach) -> Iterator[tuple[Any, np.ndarray]]:
+        """The words under which to look, with the rows that look there (None: all)."""
+        yield None, words
+
+
+class ByKeyAndPoint(ByKey):
+    """A row meets only rows at one point: it is part of the word. Among rows whose points fit, words that are equal
+    still mean that the keys are."""
+
+    by_key_alone = False
+
+    def stored(self, words: np.ndarray, points: np.ndarray) -> np.ndarray:
+        return words ^ _mix(points)
+
+    key = stored  # taken out as it was put in
+
+    def probing(self, words: np.ndarray, points: np.ndarray, reach: Reach) -> Iterator[tuple[Any, np.ndarray]]:
+        with np.errstate(over="ignore"):  # beyond the type it wraps around, and the table finds that points do not fit
+            wanted = words ^ _mix(points + points.dtype.type(reach.low))
+        yield None, wanted
+
+
+class ByPiece(ByKey):
+    """Rows are found by the piece of time that they stand in, and their key, if they have one; a band reaches over a
+    few pieces. For rows without keys, and for keys of which so many rows are held that most are out of reach."""
+
+    by_key_alone = False
+
+    def __init__(self, span: int | float, keyed: bool) -> None:
+        self.verifies = keyed  # keys of different pieces may have the same word
+        self.whole = isinstance(span, int)
+        self.shift = max((int(span) // _PIECES).bit_length() - 1, 0)
+        self.length = max(span / _PIECES, 1e-300) if span else 1.0  # a quarter of the least span is nothing
+
+    def stored(self, words: np.ndarray, points: np.ndarray) -> np.ndarray:
+        return words ^ _mix(self._piece(points))
+
+    key = stored
+
+    def probing(self, words: np.ndarray, points: np.ndarray, reach: Reach) -> Iterator[tuple[Any, np.ndarray]]:
+        first, last = (self._piece(end) for end in _ends(points, reach))
+        for step in range(int((last - first).max(initial=-1)) + 1):
+            rows = np.flatnonzero(first + step <= last)
+            yield rows, words[rows] ^ _mix(first[rows] + step)
+
+    def _piece(self, points: np.ndarray) -> np.ndarray:
+        if self.whole:
+            return points >> self.shift
+        with np.errstate(invalid="ignore", over="ignore"):
+            return np.floor(np.clip(points / self.length, -(2.0**62), 2.0**62)).astype(np.int64)
+
+
+def way_of(band: Any, keyed: bool) -> ByKey:
+    """How rows are found: by key; by key and point where only one point fits; by time where there is no key."""
+    if band.is_equality:
+        return ByKeyAndPoint()
+    return ByKey() if keyed or math.isinf(band.span) else ByPiece(band.span, False)
+
+
+def _ends(points: np.ndarray, reach: Reach) -> tuple[np.ndarray, np.ndarray]:
+    """From where to where the points reach, not beyond what the type can hold."""
+    if points.dtype == np.float64:
+        ends = points + reach.low, points + reach.high
+        # a pair's difference is rounded, and so are these: together by no more than the gaps between floats here
+        gaps = (np.spacing(np.abs(end)) + np.spacing(abs(by)) for end, by in zip(ends, reach[:2], strict=True))
+        return ends[0] - next(gaps), ends[1] + next(gaps)
+    limits = np.iinfo(np.int64)
+    low, high = (
+        np.clip(points, limits.min - min(by, 0), limits.max - max(by, 0)) + by for by in (reach.low, reach.high)
+    )
+    return low, high
+
+
+def _mix(points: np.ndarray) -> np.ndarray:
+    """Scattered, so that neighbouring points of neighbouring keys do not fall together."""
+    if points.dtype == np.float64:
+        points = points + 0.0  # -0.0 is 0.0
+    return points.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+
+
+def _bits(column: Column) -> np.ndarray:
+    data = column.data
+    if column.kind == "float":  # equal keys are equal bits: one NaN, and no -0.0
+        data = np.where(np.isnan(data), np.nan, data) + 0.0
+    return np.ascontiguousarray(data).view(f"u{data.itemsize}")

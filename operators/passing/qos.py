@@ -1,0 +1,123 @@
+"""Aurora's QoS timestamp: when a row entered the network (papers/000, section 5.1, footnote 3, and section 4.1).
+
+It is a hidden column, there only where someone asks (`oop.Embedded(latency=True)`): `Enter` gives it behind each
+source, `oop.plan.latency` lets every operator carry the oldest of the rows that an answer comes from, and `Monitor` takes it
+off in front of whoever reads the result, and keeps count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.errors import SchemaMismatch
+from oop.kernels import views
+from oop.operators.core.base import Columns, Element, Operator, Passing, Spec
+from oop.operators.core.marks import keep_late
+from oop.punctuation.patterns import Bound
+
+ENTERED = "__entered"
+LEFT_ENTERED = f"{ENTERED}_left"
+"""That of the left row, where an operator gives both."""
+TYPE = pa.int64()  # in the clock's unit, as arrival is
+
+
+def taken(at: str | None = None, name: str = ENTERED) -> SchemaMismatch:
+    """What to say of a user's column of that name."""
+    return SchemaMismatch(f"a column may not be called {name} where latency is measured", at=at, hint="rename it")
+
+
+@dataclass(frozen=True)
+class Enter(Spec):
+    """Stamps rows with the time of their entry."""
+
+    name = "Enter"
+    passes = True
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        if ENTERED in inputs[0].names:
+            raise taken()
+        return inputs[0].append(pa.field(ENTERED, TYPE))
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        return [None if wanted is None else wanted - {ENTERED}]
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return EnterOperator(self, inputs)
+
+    def describe(self) -> str:
+        return "Enter"
+
+    def promise_note(self) -> str:
+        return "promises pass"
+
+
+class ReadsClock(Passing):
+    """``now`` reads the run's clock; the engine puts it there. (A spec that is ``clocked`` is given promises instead:
+    when its rows leave depends on the clock, see `arrival.py`.)"""
+
+    now: Callable[[], Bound] = staticmethod(lambda: 0)
+
+
+class EnterOperator(ReadsClock):
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        at = np.full(batch.num_rows, int(self.now()), np.int64)
+        yield keep_late(batch.append_column(pa.field(ENTERED, TYPE), pa.array(at)), batch)
+
+
+@dataclass(frozen=True)
+class Monitor(Spec):
+    """Aurora's QoS monitor (papers/000, figure 3): how long ago what each row comes from entered."""
+
+    name = "Monitor"
+    passes = True
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        return pa.schema([f for f in inputs[0] if f.name != ENTERED])
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return MonitorOperator(self, inputs)
+
+    def describe(self) -> str:
+        return "Monitor"
+
+    def promise_note(self) -> str:
+        return "promises pass"
+
+
+class MonitorOperator(ReadsClock):
+    """``counts`` are rows by latency, in steps that grow with it: two for each power of two."""
+
+    def __init__(self, spec: Monitor, inputs: Sequence[pa.Schema]) -> None:
+        super().__init__(spec, inputs)
+        self.names = spec.schema(inputs).names
+        self.counts = np.zeros(128, np.int64)
+        self.total = self.greatest = 0
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        waited = np.maximum(int(self.now()) - views.column(batch.column(ENTERED)).data, 0)
+        if len(waited):
+            self.counts += np.bincount(steps_of(waited), minlength=len(self.counts))
+            self.total += int(waited.sum())
+            self.greatest = max(self.greatest, int(waited.max()))
+        yield keep_late(batch.select(self.names), batch)
+
+
+def steps_of(waited: np.ndarray) -> np.ndarray:
+    """In which step a latency is: 0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15, …
+
+    >>> steps_of(np.array([0, 1, 2, 3, 5, 6, 11, 12])).tolist(), [least_in(s) for s in range(1, 8)]
+    ([0, 1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 6, 8, 12])
+    """
+    powers = np.frexp(np.maximum(waited, 1).astype(np.float64))[1] - 1
+    upper = (waited >> np.maximum(powers - 1, 0)) & 1
+    found: np.ndarray = np.where(waited < 2, waited, 2 * powers + upper)
+    return found
+
+
+def least_in(step: int) -> int:
+    """The least latency of a step."""
+    return step if step < 2 else (2 + step % 2) << (step // 2 - 1)

@@ -1,0 +1,71 @@
+"""Split: Aurora's Filter(P1, …, Pm) with m+1 outputs (papers/000 section 5.1; figure 3 of paper 004).
+
+A row goes to the output of the first predicate that is true for it, else to the last output. A predicate is evaluated
+only for the rows that no earlier one took, so a cheap one in front spares an expensive one behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from oop.operators.core.base import Element, Operator, Passing, Spec
+from oop.operators.core.compute import compute as pc
+from oop.operators.core.marks import mark_route
+from oop.operators.expressions.expr import Expr
+from oop.operators.passing.filter import check_predicate
+from oop.punctuation import Frontier, GroupPromises, Punctuation
+
+
+@dataclass(frozen=True, eq=False)
+class Split(Spec):
+    predicates: tuple[Expr, ...]
+    name = "Split"
+    passes = True
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        for predicate in self.predicates:
+            check_predicate(predicate, inputs[0])
+        return inputs[0]
+
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        return [punct]
+
+    def translate_groups(
+        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[GroupPromises] | None:
+        return [promises]
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return SplitOperator(self, inputs)
+
+    def describe(self) -> str:
+        return f"Split {' | '.join(map(repr, self.predicates))} | else"
+
+    def promise_note(self) -> str:
+        return "promises go to every output"
+
+
+class SplitOperator(Passing):
+    def __init__(self, spec: Split, inputs: Sequence[pa.Schema]) -> None:
+        super().__init__(spec, inputs)
+        self.predicates = spec.predicates
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        left = batch
+        for route, predicate in enumerate(self.predicates):
+            taken = pc.fill_null(predicate.evaluate(left), False)
+            yield from _routed(left.filter(taken), route)
+            left = left.filter(pc.invert(taken))
+            if not left.num_rows:
+                return
+        yield from _routed(left, len(self.predicates))
+
+
+def _routed(batch: pa.RecordBatch, route: int) -> Iterator[pa.RecordBatch]:
+    if batch.num_rows:
+        yield mark_route(batch, route)

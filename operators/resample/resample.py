@@ -1,0 +1,114 @@
+"""Resample: for each row of the left stream and each group of the right an aggregate of the right rows near it
+(papers/000, section 5.2.2.4): ``(groups, A: t.A) ++ F({u in S2: |t.A - u.B| <= s})``.
+
+"For every tuple in S1, an interpolated value is generated": without groups also of a row that none is near to, F of no
+rows. With groups there is a result for each that has a row near it: of another nobody could say which there are.
+
+The description; `resample_operator` has what runs. A result leaves when its computation concludes: when no right row of
+its group can come that is near ``t``, which is once ``t.A + s`` is below the group's bound. So a later result has a
+left row that comes later, at ``L`` or above, or one for which its group has not concluded: ``A < min(L, R - s)`` is
+promised, by group where the right is. Both inputs bring their promises; for those of an order see `assume.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from oop.operators.core.base import Columns, Operator, Spec
+from oop.operators.core.coverage import is_promised
+from oop.operators.core.times import check_time_type
+from oop.operators.groups.holding import Named, describe_groups, unique_schema
+from oop.operators.groups.store import Shape
+from oop.operators.join.band import LEFT, RIGHT, Band
+from oop.operators.join.promises import Moved
+from oop.operators.passing.qos import ENTERED, LEFT_ENTERED
+from oop.operators.resample.operator import ResampleOperator
+from oop.operators.rows.layout import check_takeable
+from oop.punctuation import Frontier, Interest
+from oop.punctuation.translate import Image, carry
+
+Images = tuple[dict[str, list[Image]], dict[str, list[str]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Resample(Spec):
+    """``times`` are A of the left and B of the right, ``keys`` the groups of the right, ``size`` is in their unit and
+    ``text`` as the user wrote it. ``stays`` says what can never be freed, for explain."""
+
+    keys: tuple[str, ...]
+    aggregates: Named
+    times: tuple[str, str]
+    size: int | float
+    text: str
+    stays: str = ""
+    name = "Resample"
+
+    @property
+    def band(self) -> Band:
+        return Band(-self.size, self.size)
+
+    @property
+    def left(self) -> str:
+        return self.times[LEFT]
+
+    def seen_as(self, right: pa.Schema) -> str:
+        """What the left row's value is called among the columns that aggregates are of."""
+        return f"{self.left}_left" if self.left in right.names else self.left
+
+    def pair_schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        """What aggregates are of: a right row, and of the left row that it is near to the value; also when it entered,
+        where that is known."""
+        left, right = inputs
+        entered = [left.field(ENTERED).with_name(LEFT_ENTERED)] if ENTERED in left.names else []
+        return unique_schema([*right, pa.field(self.seen_as(right), left.field(self.left).type), *entered])
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        left, right = inputs
+        for name, schema in zip(self.times, inputs, strict=True):
+            check_time_type(name, schema.field(name).type)
+        for field in right:
+            check_takeable(field)
+        keys = [right.field(k).remove_metadata() for k in self.keys]
+        shape = Shape(self.pair_schema(inputs), (), self.aggregates)
+        return unique_schema([*keys, left.field(self.left).remove_metadata(), *shape.fields()])
+
+    def _images(self, side: int) -> Images:
+        if side == LEFT:
+            return {self.left: [(self.left, None)]}, {}
+        return {self.times[RIGHT]: [(self.left, Moved(self.band, LEFT))]}, {k: [k] for k in self.keys}
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        return Frontier.meet([carry(frontiers[side], *self._images(side)) for side in (LEFT, RIGHT)])
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        """A bound on the left frees right rows, one on the right concludes results; beyond that what helps others."""
+        own = Interest(self.left, by=()), Interest(self.times[RIGHT], by=self.keys)
+        return [[own[side], *(i.before(*self._images(side)) for i in wanted)] for side in (LEFT, RIGHT)]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        used = frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))
+        entered = {ENTERED} if LEFT_ENTERED in used else set()
+        return [
+            frozenset({self.left} | entered),
+            used - {self.seen_as(inputs[RIGHT]), LEFT_ENTERED} | {self.times[RIGHT]},
+        ]
+
+    def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
+        """Something must be promised on the right, if only for groups."""
+        on = self.times[RIGHT]
+        return None if is_promised(frontiers[RIGHT], on, self.keys) else on
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return ResampleOperator(self, inputs)
+
+    def describe(self) -> str:
+        shown = describe_groups("Resample", self.aggregates, self.keys)
+        return f"{shown}, {self.times[RIGHT]} within {self.text} of {self.left}"
+
+    def promise_note(self) -> str:
+        of = " of its group" if self.keys else ""
+        note = f"emits a result when {self.times[RIGHT]} < t{of} is promised beyond it"
+        return f"{note}; {self.stays}" if self.stays else note

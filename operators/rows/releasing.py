@@ -1,0 +1,159 @@
+"""What operators have in common that hold every row until its time is promised: sort and number.
+
+The order of what leaves is one of all rows, so only a promise about all rows may release: a group that is ahead waits
+for the others. Promises cross as far as that one reaches (the same, after the rows that it releases).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+
+from oop.operators.core.base import (
+    BATCH_ROWS,
+    LATE_UNUSED,
+    Columns,
+    Element,
+    Held,
+    Part,
+    Ports,
+    Spec,
+    load_common,
+    text_part,
+)
+from oop.operators.core.marks import is_late
+from oop.operators.core.ordering import order_by_time, order_rows
+from oop.operators.core.times import show_time
+from oop.operators.rows.layout import check_takeable
+from oop.operators.rows.waiting import WaitingRows
+from oop.punctuation import END, Frontier, Interest, Punctuation
+from oop.punctuation.patterns import Bound
+from oop.punctuation.search import above
+from oop.punctuation.translate import carry, carry_promise
+
+
+class Releasing(Spec):
+    """The spec of such an operator: ``on`` is the time, ``ties`` the columns that decide among rows of one time."""
+
+    on: str
+    ties: tuple[str, ...]
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        for field in inputs[0]:
+            check_takeable(field)
+        return inputs[0]
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        return carry(frontiers[0], {self.on: [(self.on, None)]}, {})
+
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        return carry_promise(punct, {self.on: [(self.on, None)]}, {}, among=frontiers[0])
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        return [[Interest(self.on, by=())]]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        return [None if wanted is None else (wanted & set(inputs[0].names)) | {self.on, *self.ties}]
+
+    def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
+        return self.on if frontiers[0].bound(self.on) is None else None
+
+
+class ReleasingOperator(ABC):
+    """``late_unused`` counts admitted late rows: what they belong between has left."""
+
+    batch_rows = BATCH_ROWS
+
+    def __init__(self, spec: Releasing, inputs: Sequence[pa.Schema]) -> None:
+        self.spec = spec
+        self.ports = Ports(spec, inputs)
+        self.late_unused = 0
+        self._use(inputs[0])
+
+    def narrow(self, wanted: frozenset[str]) -> None:
+        (schema,) = self.ports.inputs
+        (needed,) = self.spec.needs(wanted, self.ports.inputs)
+        self._use(pa.schema([f for f in schema if needed is None or f.name in needed]))
+
+    def _use(self, schema: pa.Schema) -> None:
+        self.rows = WaitingRows(schema.remove_metadata(), self.spec.on)
+
+    @property
+    def buffered_rows(self) -> int:
+        return len(self.rows)
+
+    @property
+    def state_bytes(self) -> int:
+        return self.rows.nbytes
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        if is_late(batch):
+            self.late_unused += batch.num_rows
+        else:
+            self.rows.add(batch)
+        yield from ()
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        if not self.ports.advance(punct, port):
+            return
+        for rows in self._in_order(self.ports.translate(self.ports.frontiers)):
+            yield self.leaving(rows)
+        yield from self.ports.promises(punct)
+
+    @abstractmethod
+    def leaving(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        """What becomes of rows that leave, in their order."""
+
+    def _in_order(self, frontier: Frontier) -> Iterator[pa.RecordBatch]:
+        """The rows that are covered, by time. Slices come in that order, and no time is in two of them."""
+        waiting: list[pa.RecordBatch] = []
+        count = 0
+        for rows in self.rows.take_covered(frontier):
+            valueless = not self._has_times(rows)
+            if waiting and (valueless or count + rows.num_rows > self.batch_rows):
+                yield from self._sorted(pa.concat_batches(waiting))
+                waiting, count = [], 0
+            if valueless:
+                yield from self._sorted(rows, valueless=True)
+            else:
+                waiting.append(rows)
+                count += rows.num_rows
+        if waiting:
+            yield from self._sorted(pa.concat_batches(waiting))
+
+    def _has_times(self, rows: pa.RecordBatch) -> bool:
+        first = rows.column(self.spec.on)[0].as_py()
+        return first is not None and first == first
+
+    def _sorted(self, rows: pa.RecordBatch, valueless: bool = False) -> Iterator[pa.RecordBatch]:
+        ties = [rows.column(name) for name in self.spec.ties]
+        if valueless:
+            order = order_rows([rows.column(self.spec.on), *ties])
+        else:
+            order = order_by_time(self.rows.times(rows), ties)
+        yield from self.rows.released(rows, order, self.batch_rows)
+
+    def oldest(self) -> Held | None:
+        """The row that will leave next."""
+        return held_row(self.rows.least(), len(self.rows), self.spec.on, self.rows.schema)
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        yield text_part(LATE_UNUSED, self.late_unused)
+        yield from self.rows.save()
+
+    def load(self, parts: Iterable[Part]) -> None:
+        found = dict(parts)
+        self.late_unused = load_common(found, self.ports)
+        self.rows.load(found)
+
+
+def held_row(least: Bound | None, count: int, on: str, schema: pa.Schema) -> Held | None:
+    """The row with the least time, of so many that are held."""
+    if least is None:
+        return Held("rows without a time", 0, END) if count else None
+    return Held(f"the row with {on} = {show_time(least, schema.field(on).type)}", 0, Punctuation({on: above(least)}))

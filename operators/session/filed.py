@@ -1,0 +1,130 @@
+"""Open sessions by slices of the time at which they end: a promise looks into the slices below it alone.
+
+That pays where promises are frequent, or sessions are saved in parts; else a promise looks at all sessions, which costs
+little for each (see `SessionTable`). A session is filed by the end that it had then; what has grown is filed anew when
+its slice is looked into. Slots of absorbed sessions are free once no slice names them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from oop.kernels.reference_sessions import ABSORBED, CHANGED, OPEN, Extended
+from oop.operators.core.time_slices import TimeSlices
+from oop.operators.session.starts import Starts
+
+if TYPE_CHECKING:
+    from oop.operators.session.table import Gone, SessionTable
+
+_FINE = 32  # slices are a good deal shorter than the gap: the one at the bound is looked into at every promise
+_SLACK = 4_096  # entries of absorbed sessions that there may be in any case
+_DENSE = 64  # slots for each of those that are put in order
+
+
+class FiledSessions:
+    """All that are open in a table, as long as they are filed."""
+
+    def __init__(self, table: SessionTable) -> None:
+        self._table = table
+        span = max(table.gap // _FINE, 1) if table.whole else table.gap / _FINE
+        self.due = TimeSlices(span, table.whole)
+        self._starts = Starts(span, table.whole)
+        self._absorbed = 0  # slots that are still in a slice
+        self.add(table.slots())
+
+    @property
+    def nbytes(self) -> int:
+        return self.due.nbytes + self._starts.nbytes
+
+    def add(self, slots: np.ndarray) -> None:
+        """Sessions that are not filed yet, by their ends as they are now."""
+        self._file_due(slots)
+        self._starts.add(slots, self._table.sessions)
+
+    def _file_due(self, slots: np.ndarray) -> None:
+        if len(slots):
+            self.due.add(slots, self._table.sessions["end"][slots])
+
+    def extend(self, found: Extended) -> np.ndarray:
+        """What rows did; the slots that are free again."""
+        sessions, made, lowered = self._table.sessions, found.made, found.lowered
+        free = made[:0]
+        if len(found.absorbed):
+            open_ = sessions["state"][made] & OPEN > 0
+            free = made[~open_]  # made and absorbed by one batch: no slice names them
+            self._absorbed += len(found.absorbed) - len(free)
+            made, lowered = made[open_], lowered[sessions["state"][lowered] & OPEN > 0]
+        self._file_due(made)
+        self._starts.add(np.concatenate([made, lowered]) if len(lowered) else made, sessions)
+        if self._absorbed > len(self._table) + _SLACK:
+            for number in self.due.numbers():
+                self.places(number)
+        return free
+
+    def places(self, number: int) -> np.ndarray:
+        """The open sessions of a slice; the slots of absorbed ones are free from now on."""
+        slots = self.due.places(number)
+        if not self._absorbed:
+            return slots
+        gone = self._table.sessions["state"][slots] & ABSORBED > 0
+        if not gone.any():
+            return slots
+        self._free_absorbed(slots[gone])
+        slots = slots[~gone]
+        self.due.replace(number, slots)
+        return slots
+
+    def take_due(self, last: int | float, gone: Gone | None) -> np.ndarray:
+        """See `SessionTable.take_due`. What has grown since it was filed is filed anew."""
+        slices = [(number, self.due.places(number)) for number, _ in self.due.below(last)]
+        slots = np.concatenate([np.zeros(0, np.int64), *(found for _, found in slices)])
+        records = self._table.read(slots)
+        numbers, sizes = [number for number, _ in slices], [len(found) for _, found in slices]
+        absorbed = records["state"] == ABSORBED
+        leave = (records["end"] <= last) & ~absorbed
+        if gone is not None:
+            leave &= gone(records)
+        stay = self.due.numbers_of(records["end"]) == np.repeat(np.array(numbers, np.int64), sizes)
+        stay &= ~(leave | absorbed)
+        at = 0
+        for number, found in slices:
+            here = stay[at : at + len(found)]
+            at += len(found)
+            if not here.all():
+                self.due.replace(number, found[here])
+        moved = ~(leave | absorbed | stay)
+        if moved.any():
+            self.due.add(slots[moved], records["end"][moved])
+        if absorbed.any():
+            self._free_absorbed(slots[absorbed])
+        return self._in_order(slots[leave])
+
+    def _in_order(self, slots: np.ndarray) -> np.ndarray:
+        """Many slots in ascending order: near one another in memory, now and when they are used again."""
+        if len(slots) * _DENSE < len(self._table.sessions):
+            return slots
+        there = np.zeros(len(self._table.sessions), np.bool_)
+        there[slots] = True
+        return np.flatnonzero(there)
+
+    def _free_absorbed(self, slots: np.ndarray) -> None:
+        self._absorbed -= len(slots)
+        self._table.give(slots)
+
+    def free_all_absorbed(self) -> None:
+        """Nothing will be filed any more."""
+        if self._absorbed:
+            self._free_absorbed(np.flatnonzero(self._table.sessions["state"] & ABSORBED))
+
+    def refresh(self) -> None:
+        """File what changed by its end as it is now."""
+        for number in self.due.numbers():
+            slots = self.places(number)
+            if (self._table.sessions["state"][slots] & CHANGED).any():
+                self.due.replace(number, slots[:0])
+                self._file_due(slots)
+
+    def least_start(self) -> int | float | None:
+        return self._starts.least(self._table.sessions, len(self._table))

@@ -1,0 +1,84 @@
+"""Session: the aggregates of each group's sessions.
+
+Rows of a group whose times differ by at most the gap are in one session; a row that comes out of order may bridge two.
+A session goes out when ``last + gap < v`` is promised: no row to come is in reach of it. On every advance the output
+promises ``window_end < v`` and ``window_start < min(v, least open start)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from oop.operators.aggregate.aggregate import WINDOW_END, WINDOW_START
+from oop.operators.core.base import Columns, Operator, Spec
+from oop.operators.core.coverage import is_promised
+from oop.operators.core.times import check_time_type, is_whole
+from oop.operators.functions.aggregates import Aggregate as AggregateFunction
+from oop.operators.groups.holding import describe_groups, unique_schema
+from oop.operators.groups.store import Shape
+from oop.operators.session.operator import SessionOperator
+from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation.patterns import Bound
+from oop.punctuation.translate import Image, carry, carry_promise
+
+
+@dataclass(frozen=True, eq=False)
+class Session(Spec):
+    """``gap`` is in units of ``on``, ``time`` the type of the edges, ``text`` the gap as the user wrote it.
+    ``admits``: late rows may come, so that it must be known where the sessions that went out ended."""
+
+    keys: tuple[str, ...]
+    aggregates: tuple[tuple[str, AggregateFunction], ...]
+    gap: Bound
+    on: str
+    time: pa.DataType
+    text: str
+    admits: bool = False
+    name = "Session"
+    held_back = (WINDOW_START,)
+
+    def with_late(self, mode: str) -> Spec:
+        return replace(self, admits=mode == "admit")
+
+    def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
+        return [self.keys] if self.keys else None
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        check_time_type(self.on, inputs[0].field(self.on).type)
+        fields = [pa.field(WINDOW_START, self.time), pa.field(WINDOW_END, self.time)]
+        return unique_schema(fields + Shape(inputs[0], self.keys, self.aggregates).fields())
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        return carry(frontiers[0], *self._images())
+
+    def translate_promise(
+        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[Punctuation] | None:
+        return carry_promise(punct, *self._images(), among=frontiers[0])
+
+    def _images(self) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+        return {self.on: [(WINDOW_START, None), (WINDOW_END, None)]}, {k: [k] for k in self.keys}
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        return [[Interest(self.on, by=self.keys)]]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        return [frozenset({self.on, *self.keys}).union(*(a.columns() for _, a in self.aggregates))]
+
+    def early(self) -> tuple[str | None, tuple[str, ...]]:
+        return self.on, (WINDOW_START, WINDOW_END, *self.keys)
+
+    def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
+        return None if is_promised(frontiers[0], self.on, self.keys) else self.on
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return SessionOperator(self, inputs, is_whole(inputs[0].field(self.on).type))
+
+    def describe(self) -> str:
+        return describe_groups(f"Session {self.text} on {self.on}:", self.aggregates, self.keys)
+
+    def promise_note(self) -> str:
+        return "emits a session when a time after its end is promised"

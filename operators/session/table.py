@@ -1,0 +1,250 @@
+"""The open sessions of all groups: their intervals, their partial aggregates, and which of them are due.
+
+A session has a *slot*, under which all arrays have something of it; slots are used again. A group's sessions are found
+by the dense id of its key (`KeyTable`, then the kernels' chains). What a promise closes is found in one pass over all
+sessions, as long as enough rows came between promises to pay for it; else sessions are filed by their ends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.kernels.reference_sessions import OPEN, session_dtype
+from oop.kernels.scratch import growing_array, longer_array
+from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64
+from oop.operators.core.keys import Key, KeyTable
+from oop.operators.functions.accumulators import Accumulator, Prepared
+from oop.operators.groups.store import Edges, Shape
+from oop.operators.session.filed import FiledSessions
+
+_SLACK = 4_096  # keys without a session, and slots, that there may be in any case
+_CROWDED = 4  # sessions that a row may look at in vain; then rows come sorted
+_PASSED = 8  # sessions that are passed over in the time of one row
+Gone = Callable[[np.ndarray], np.ndarray]
+
+
+class SessionTable:
+    """``gap`` is in the unit of the times, which are ``whole`` or floats."""
+
+    def __init__(self, shape: Shape, gap: int | float, whole: bool) -> None:
+        self.shape, self.gap, self.whole = shape, gap, whole
+        self._keeps_filed = False
+        self.begin()
+
+    def begin(self) -> None:
+        """Nothing is open."""
+        self.keys = KeyTable(self.shape.kinds)
+        self.accumulators = self.shape.accumulators()
+        self._heads = np.zeros(1, np.uint32)  # by key: its newest session
+        self.sessions = np.zeros(1, session_dtype(np.int64 if self.whole else np.float64))
+        self._free = np.zeros(1, np.uint32)
+        self._frees = 0
+        self.count = 0
+        self._sorts = False
+        self._rows = self._credit = 0  # rows since the last promise; and those that no pass was made for yet
+        self._least: int | float | None = None  # where the first session began when a pass was made
+        self.filed = FiledSessions(self) if self._keeps_filed else None
+
+    def __len__(self) -> int:
+        return self.count
+
+    @property
+    def nbytes(self) -> int:
+        if not len(self.keys):  # as it began
+            return 0
+        arrays = self.sessions.nbytes + self._heads.nbytes + self._free.nbytes
+        lists = 0 if self.filed is None else self.filed.nbytes
+        return self.keys.nbytes + arrays + lists + sum(a.nbytes for a in self.accumulators)
+
+    def add(self, keys: Sequence[Key], times: np.ndarray, values: Sequence[Prepared]) -> None:
+        """Take rows in."""
+        self._rows += len(times)
+        slots = self._extend(self.map(keys, len(times)), times)
+        for accumulator, value in zip(self.accumulators, values, strict=True):
+            accumulator.update(slots, value)
+
+    def map(self, keys: Sequence[Key], length: int) -> np.ndarray:
+        """The ids of keys; new ones get the next."""
+        ids = self.keys.map(keys, length)
+        if len(self.keys) > len(self._heads):
+            used = len(self._heads)
+            self._heads = longer_array(self._heads, max(len(self.keys), 2 * used))
+            self._heads[used:] = 0
+        return ids
+
+    def _extend(self, ids: np.ndarray, times: np.ndarray) -> np.ndarray:
+        self._make_room(len(times))
+        # newest first within a key, so that a row is found from the one before it: chains may be long
+        order = np.lexsort((times, ids))[::-1] if self._sorts else None
+        if order is not None:
+            ids, times = ids[order], times[order]
+        free = self._free[: self._frees]
+        found = self.shape.kernels.extend_sessions(ids, times, self.gap, self._heads, self.sessions, free)
+        self._frees -= len(found.made)
+        self.count += len(found.made) - len(found.absorbed)
+        self._sorts = self._sorts or found.steps > _CROWDED * len(times) + _SLACK
+        if len(found.absorbed):
+            for accumulator in self.accumulators:
+                accumulator.merge(found.survivors, accumulator.take(found.absorbed))
+                accumulator.clear(found.absorbed)
+        self.give(found.absorbed if self.filed is None else self.filed.extend(found))
+        if order is None:
+            return found.slots
+        slots = np.empty_like(found.slots)
+        slots[order] = found.slots
+        return slots
+
+    def _make_room(self, more: int) -> None:
+        """Free slots for so many."""
+        if self._frees >= more:
+            return
+        room = len(self.sessions)
+        grown = room + max(more - self._frees, room // 2)
+        self.sessions = longer_array(self.sessions, grown)
+        self.sessions.view(np.uint8)[room * self.sessions.itemsize :] = 0
+        self._free = longer_array(self._free, grown, self._frees)
+        self.give(np.arange(grown - 1, room - 1, -1))
+        for accumulator in self.accumulators:
+            accumulator.grow(grown)
+
+    def give(self, slots: np.ndarray) -> None:
+        """Slots that are free again."""
+        self.sessions["state"][slots] = 0
+        self._free[self._frees : self._frees + len(slots)] = slots
+        self._frees += len(slots)
+
+    def keep_filed(self) -> FiledSessions:
+        """File sessions by their ends from now on, as who saves them needs it."""
+        self._keeps_filed = True
+        if self.filed is None:
+            self.filed = FiledSessions(self)
+        return self.filed
+
+    def take_due(self, bound: int | float, gone: Gone | None = None) -> np.ndarray:
+        """The sessions that end below a bound, and of which ``gone``, given their records, says so; those that are
+        filed are not any more."""
+        if bound == -math.inf:
+            return np.zeros(0, np.int64)
+        last = self._last(bound)
+        self._choose()
+        if self.filed is not None:
+            return self.filed.take_due(last, gone)
+        slots, self._least = self.shape.kernels.sessions_until(self.sessions, last)
+        if gone is None or not len(slots):
+            return slots
+        records = self.read(slots)
+        leave = gone(records)
+        if not leave.all():
+            first = records["start"][~leave].min().item()
+            self._least = first if self._least is None else min(self._least, first)
+        return slots[leave]
+
+    def _last(self, bound: int | float) -> int | float:
+        """The greatest end below a bound; the end of all time is above all."""
+        if not self.whole:
+            return bound if bound == math.inf else math.nextafter(bound, -math.inf)
+        whole = as_int64(bound)
+        return whole if whole == INT64_MAX else max(whole - 1, INT64_MIN)  # where no session ends: a gap is above 0
+
+    def _choose(self) -> None:
+        """Shall this promise look at all sessions, or are they to be filed? Either costs a row no more than so much."""
+        rows, cost = self._rows, len(self.sessions) // _PASSED
+        self._rows, self._credit = 0, min(self._credit + rows, len(self.sessions))
+        if self.filed is None:
+            if self._credit < cost and len(self.sessions) > _SLACK:
+                self.filed = FiledSessions(self)
+            self._credit = max(self._credit - cost, 0)
+        elif rows >= 2 * cost and not self._keeps_filed:
+            self.filed.free_all_absorbed()
+            self.filed = None
+
+    def read(self, slots: np.ndarray) -> np.ndarray:
+        """The records of sessions. As rows of words: NumPy takes records themselves many times slower."""
+        words = self.sessions.dtype.itemsize // 8
+        taken = self.sessions.view(np.int64).reshape(-1, words).take(slots, axis=0)
+        return taken.reshape(-1).view(self.sessions.dtype)
+
+    def drop(self, slots: np.ndarray) -> None:
+        """Sessions that have gone out, after they were taken out of their slices."""
+        self.shape.kernels.drop_sessions(slots, self._heads, self.sessions)
+        for accumulator in self.accumulators:
+            accumulator.clear(slots)
+        self.give(slots)
+        self.count -= len(slots)
+
+    def tidy(self, keep: np.ndarray | None = None) -> np.ndarray | None:
+        """Begin anew when nothing is open, and number the keys anew when most have no session. ``keep`` are keys that
+        are to stay. The old ids of those that are left, if they have others now."""
+        held = self.count + (0 if keep is None else len(keep))
+        if not held and len(self.keys) + len(self.sessions) > _SLACK:
+            self.release()
+            return np.zeros(0, np.int64)
+        if not self.shape.keys or len(self.keys) <= 4 * held + _SLACK:
+            return None
+        used = self._heads[: len(self.keys)] > 0
+        if keep is not None:
+            used[keep] = True
+        old = np.flatnonzero(used)
+        columns = self.keys.take(old)
+        numbers = np.zeros(len(self.keys), np.uint32)
+        numbers[old] = np.arange(len(old))
+        slots = self.slots()
+        self.sessions["key"][slots] = numbers[self.sessions["key"][slots]]
+        expected, heads = len(self.keys), self._heads[old]
+        self.keys = KeyTable(self.shape.kinds)
+        self.keys.reserve(expected)
+        self._heads = growing_array(max(expected, 1), np.uint32)
+        self._heads[: len(old)], self._heads[len(old) :] = heads, 0
+        self.keys.map(columns, len(old))
+        return old
+
+    def release(self) -> None:
+        """Nothing is open, and no memory is kept for what will be."""
+        before = self.filed
+        self.begin()
+        if before is not None and self.filed is not None:
+            self.filed.due.follow(before.due)
+
+    def slots(self) -> np.ndarray:
+        """All that are open."""
+        return np.flatnonzero(self.sessions["state"] & OPEN)
+
+    def least_start(self) -> int | float | None:
+        """Where the first open session begins, right behind `take_due`."""
+        return self._least if self.filed is None else self.filed.least_start()
+
+    def key_arrays(self, records: np.ndarray, names: Iterable[str] | None = None) -> dict[str, pa.Array]:
+        """The keys of sessions, or some of their columns."""
+        return self.keys_of(records["key"].astype(np.int64), names)
+
+    def keys_of(self, ids: np.ndarray, names: Iterable[str] | None = None) -> dict[str, pa.Array]:
+        taken = zip(self.shape.keys, self.keys.take(ids), self.shape.key_types, strict=True)
+        wanted = set(self.shape.keys if names is None else names)
+        return {name: views.to_arrow(column, type_) for name, column, type_ in taken if name in wanted}
+
+    def results(self, slots: np.ndarray, records: np.ndarray, edges: Edges) -> list[pa.Array]:
+        """The keys and the aggregates of sessions."""
+        taken = [a.take_results(slots) for a in self.accumulators]
+        return [*self.key_arrays(records).values(), *self.shape.results(taken, edges)]
+
+    def restore(
+        self, keys: Sequence[Key], starts: np.ndarray, ends: np.ndarray, partials: Sequence[Accumulator]
+    ) -> None:
+        """Sessions as they were saved. Those of a key never touch: as a row where it begins each gets its own."""
+        ids = self.map(keys, len(starts))
+        self._make_room(len(ids))
+        free = self._free[: self._frees]
+        slots = self.shape.kernels.extend_sessions(ids, starts, self.gap, self._heads, self.sessions, free).slots
+        self._frees -= len(slots)
+        self.count += len(slots)
+        self.sessions["end"][slots] = ends
+        self.sessions["state"][slots] = OPEN
+        for ours, theirs in zip(self.accumulators, partials, strict=True):
+            ours.merge(slots, theirs)
+        if self.filed is not None:
+            self.filed.add(slots)

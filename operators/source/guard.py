@@ -1,0 +1,214 @@
+"""The guard of an input: which rows are late, what they broke, and where in a batch a promise comes due.
+
+A row is late iff it is under the bound implied by the rows before it, so lateness does not depend on batches. Slack by
+time and by rows go through kernels, by group too (`group_bounds.py`); a timer goes row by row through its executable
+specification (`oop.punctuation.progress`), which shares its state with the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import dispatch, views
+from oop.operators.core.breaches import broken_promises
+from oop.operators.core.row_groups import groups_of
+from oop.operators.core.train import Helps, helping
+from oop.operators.source.group_bounds import prefix_bounds_grouped
+from oop.operators.source.ledger import Breach, Entry
+from oop.operators.source.slack_needed import Arrivals
+from oop.punctuation import Frontier, GroupPromises, Punctuation
+from oop.punctuation.group_promises import Promise
+from oop.punctuation.progress import Linear, Progress
+from oop.punctuation.progress_groups import Grouped
+from oop.punctuation.trackers import Greatest, NthGreatest
+
+Broken: TypeAlias = tuple[np.ndarray, Entry]
+"""Which rows of a batch broke a promise, and the ledger's entry for them."""
+Cut: TypeAlias = tuple[int, Punctuation]
+"""A promise that comes due before a row of the batch."""
+Bounds: TypeAlias = tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray] | None]
+
+
+class Guard:
+    """``time`` is the attribute whose values are known to be there and finite."""
+
+    def __init__(self, progress: Sequence[Progress], time: str) -> None:
+        self.progress = [p for p in progress if p.judges]
+        self.time = time
+        self.kernels = dispatch.kernels()
+        self.arrivals: dict[str, Arrivals] = {}
+        self.first_row = 0  # the rows that came before it was started
+
+    def resume(self, rows: int) -> None:
+        """The policies are where they were after so many rows."""
+        self.arrivals, self.first_row = {}, rows
+
+    def judge(
+        self, batch: pa.RecordBatch, given: Frontier, helps: Helps, ends: Sequence[int] = ()
+    ) -> tuple[np.ndarray | None, list[Broken], list[Cut]]:
+        """Late rows (None: none), what they broke, and promises that come due on the way.
+
+        ``given`` is what the data itself has promised. ``ends`` are those of the batches that were coupled into this
+        one: at each a promise may come due, too.
+        """
+        if given.is_empty and (not self.progress or self._scan(batch, helps, ends)):
+            return None, [], []
+        found: list[Breach] = []
+        cuts: list[Cut] = []
+        for progress in self.progress:
+            below, bounds, greater = self._bounds(progress, batch, cuts)
+            if type(progress) is Linear and progress.every is None and len(ends) > 1:
+                cuts += _due_at_ends(progress, bounds, ends[:-1], helps)
+            if below.any():
+                found.append(Breach(below, progress.attribute, bounds, None, greater))
+        found += [_breach(promise, rows, batch) for promise, rows in broken_promises(given, batch)]
+        if not found:
+            return None, [], cuts
+        late = np.zeros(batch.num_rows, bool)
+        entries: list[Broken] = []
+        for i, breach in enumerate(found):
+            new = breach.rows & ~late
+            if new.any():
+                entries.append((new, breach.entry(batch, new, found[i + 1 :])))
+                late |= new
+        return late, entries, cuts
+
+    def _scan(self, batch: pa.RecordBatch, helps: Helps, ends: Sequence[int]) -> bool:
+        """One look at the times, which is enough for most batches: no row is late, no promise on the way helps."""
+        progress = self.progress[0]
+        if len(self.progress) > 1 or type(progress) is not Linear or progress.attribute != self.time:
+            return False
+        tracker = progress.tracker
+        if not isinstance(tracker, Greatest):
+            return False
+        times = views.times(batch.column(self.time))
+        before = tracker.greatest
+        late, greatest = self.kernels.scan_times(times, before, tracker.slack)
+        if late:
+            return False
+        tracker.greatest = greatest
+        bound = progress.bound
+        on_the_way = progress.every is not None or len(ends) > 1
+        if on_the_way and bound is not None and progress.due(bound, progress.promised):
+            if helps(Punctuation({self.time: bound})):
+                tracker.greatest = before
+                return False
+            progress.promised = bound  # it reached a step, and those before it, to nobody's use
+        return True
+
+    def _bounds(self, progress: Progress, batch: pa.RecordBatch, cuts: list[Cut]) -> Bounds:
+        """Row by row: is it below the bound that the rows before it imply, and that bound; of those that are, under
+        slack by rows, at least and at most how many greater ones came before."""
+        column = batch.column(progress.attribute)
+        counts = _countable(column)
+        rows = batch if counts is None else batch.filter(pa.array(counts))
+        times = views.times(rows.column(progress.attribute))
+        arrivals = self._arrivals(progress)
+        bounds = self.prefix_bounds(progress, times, rows)
+        late = self.kernels.mark_late(times, bounds)
+        greater = None
+        if arrivals is not None:
+            places = np.flatnonzero(late)
+            greater = arrivals.greater(times, places) if len(places) else None
+            arrivals.add(times, progress.tracker.greatest)  # type: ignore[attr-defined]
+        if counts is None:
+            if type(progress) is Linear and progress.every is not None and len(self.progress) == 1:
+                cuts += _due(progress, bounds)
+            return late, bounds, greater
+        wide_late, wide_bounds = np.zeros(len(counts), bool), np.full(len(counts), _least(times.dtype), times.dtype)
+        wide_late[counts], wide_bounds[counts] = late, bounds
+        return wide_late, wide_bounds, greater
+
+    def _arrivals(self, progress: Progress) -> Arrivals | None:
+        """Where slack is by rows, what tells how many of them a late row needs."""
+        if type(progress) is not Linear or not isinstance(progress.tracker, NthGreatest):
+            return None
+        found = self.arrivals.get(progress.attribute)
+        if found is None:
+            tracker = progress.tracker
+            found = self.arrivals[progress.attribute] = Arrivals(tracker.n, self.first_row, tracker.greatest)
+        return found
+
+    def prefix_bounds(self, progress: Progress, times: np.ndarray, rows: pa.RecordBatch) -> np.ndarray:
+        """For each row the bound that the rows before it imply; ``progress`` has seen them all then."""
+        if type(progress) is Linear:
+            tracker = progress.tracker
+            if isinstance(tracker, NthGreatest):
+                top = np.sort(np.array(tracker.top, times.dtype))
+                bounds, top = self.kernels.prefix_bounds_rows(times, top, tracker.n)
+                tracker.restore(top.tolist())  # ascending: already a heap
+            else:
+                bounds, tracker.greatest = self.kernels.prefix_bounds(times, tracker.greatest, tracker.slack)
+            return bounds
+        if isinstance(progress, Grouped):
+            return prefix_bounds_grouped(progress, times, *map(rows.column, progress.columns))
+        found = progress.observe(times.tolist())
+        return np.array([_least(times.dtype) if b is None else b for b in found], times.dtype)
+
+
+def _countable(column: pa.Array) -> np.ndarray | None:
+    """Rows whose value can be judged and moves a bound; None if all do.
+
+    A second attribute may be null, NaN or infinite: null and NaN break no promise, and infinity must not make one that
+    covers everything.
+    """
+    counts = None
+    if column.null_count:
+        counts = views.booleans(column.is_valid())
+    if pa.types.is_floating(column.type):
+        values = views.times(column.fill_null(0.0))
+        judged = ~np.isnan(values) & (values != np.inf)
+        counts = judged if counts is None else counts & judged
+    return None if counts is None or counts.all() else counts
+
+
+def _due(progress: Linear, bounds: np.ndarray) -> list[Cut]:
+    """Rows before which the bound reaches a new step of ``every``: bounds never retreat, so bisection finds them."""
+    found: list[Cut] = []
+    every = progress.every
+    assert every is not None
+    row = int(np.searchsorted(bounds, _least(bounds.dtype), side="right"))
+    while row < len(bounds):
+        bound = bounds[row].item()
+        if progress.due(bound, progress.promised):
+            progress.promised = bound
+            found.append((row, Punctuation({progress.attribute: bound})))
+        promised = progress.promised
+        assert promised is not None
+        following = int(np.searchsorted(bounds, (promised // every + 1) * every, side="left"))
+        row = max(row + 1, following)  # in floats the next step may round to where we are
+    return found
+
+
+def _due_at_ends(progress: Linear, bounds: np.ndarray, ends: Sequence[int], helps: Helps) -> list[Cut]:
+    """Promises at the ends of the batches that were coupled, as if they had come one by one."""
+    inside = [e for e in ends if e < len(bounds) and bounds[e] > _least(bounds.dtype)]
+    return list(helping(progress.attribute, inside, bounds[inside].tolist() if inside else [], helps))
+
+
+def _breach(promise: Promise, rows: np.ndarray, batch: pa.RecordBatch) -> Breach:
+    if isinstance(promise, GroupPromises):
+        return _breach_of_groups(promise, rows, batch)
+    if len(promise.below) != 1:
+        return Breach(rows, None, None, str(promise))
+    ((attribute, bound),) = promise.below.items()
+    return Breach(rows, attribute, np.full(len(rows), bound), str(promise) if promise.where else None)
+
+
+def _breach_of_groups(promises: GroupPromises, rows: np.ndarray, batch: pa.RecordBatch) -> Breach:
+    """Of each row the bound that its group had, and that as text."""
+    of, groups = groups_of(promises.columns, batch.filter(pa.array(rows)))
+    said = dict(zip(promises.bounds, map(str, promises), strict=True))
+    numbers = np.array([promises.bounds.get(group, 0) for group in groups])  # a dictionary may have more than occurs
+    bounds, places = np.zeros(len(rows), numbers.dtype), np.zeros(len(rows), np.int32)
+    bounds[rows], places[rows] = numbers[of], of
+    texts = pa.array([said.get(group, "") for group in groups], pa.string())
+    return Breach(rows, promises.attribute, bounds, pa.DictionaryArray.from_arrays(pa.array(places), texts))
+
+
+def _least(dtype: np.dtype) -> int | float:
+    return np.iinfo(np.int64).min if dtype == np.int64 else -np.inf

@@ -1,0 +1,167 @@
+"""Bucket: tags each row with the range of window ids that it belongs to (paper 004, A.2.2 and figure A-2).
+
+Window ``w`` covers ``[offset + w·slide, offset + w·slide + range)``. A row in a gap between windows (slide > range)
+belongs to none and goes no further; no more does one whose time is null. The promise ``ts < v`` becomes
+``wid_start < wids(v)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from oop.errors import SchemaMismatch
+from oop.kernels import dispatch, views
+from oop.operators.core.base import Columns, Element, Operator, Passing, Spec
+from oop.operators.core.marks import keep_late
+from oop.operators.core.times import check_time_type
+from oop.operators.source.numbers import SEQ, SHOWN
+from oop.operators.windows.windows import Windows
+from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
+from oop.punctuation.patterns import Bound
+from oop.punctuation.translate import (
+    Image,
+    carry,
+    carry_groups,
+    carry_promise,
+    identity,
+    wid_bound,
+    window_end,
+    window_start,
+)
+
+WID_START = "__wid_start"
+WID_END = "__wid_end"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A time window in the units of its attribute."""
+
+    range: Bound
+    slide: Bound
+    offset: Bound = 0
+
+    def wid_bound(self, bound: Bound) -> int:
+        if type(bound) is int and type(self.slide) is int and type(self.range) is int and type(self.offset) is int:
+            return (bound - self.offset - self.range) // self.slide + 1  # as below: most times are whole numbers
+        return wid_bound(bound, self.range, self.slide, self.offset)
+
+    @property
+    def overlaps(self) -> bool:
+        return self.slide < self.range
+
+    @property
+    def tumbles(self) -> bool:
+        """Is every time in exactly one window?"""
+        return self.slide == self.range
+
+    @property
+    def gaps(self) -> bool:
+        return self.slide > self.range
+
+    def wids(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found = dispatch.kernels().wid_ranges(times, range=self.range, slide=self.slide, offset=self.offset)
+        return found[0], found[1]
+
+    def start(self, wid: Bound) -> Bound:
+        return window_start(int(wid), self.slide, self.offset)
+
+    def end(self, wid: Bound) -> Bound:
+        return window_end(int(wid), self.range, self.slide, self.offset)
+
+    def edges(self, wids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Start and end of many windows, in the very arithmetic of `start` and `end`."""
+        slide = self.slide
+        if isinstance(slide, float):
+            wids = wids.astype(np.float64)
+        start = self.offset + wids * slide
+        return start, self.offset + (wids + 1) * slide if self.range == slide else start + self.range
+
+
+@dataclass(frozen=True)
+class Bucket(Spec):
+    on: str
+    grid: Windows
+    text: str  # the window as the user wrote it
+    name = "Bucket"
+    passes = True
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        check_time_type(self.on, inputs[0].field(self.on).type)
+        if {WID_START, WID_END} & set(inputs[0].names):
+            raise SchemaMismatch(
+                f"columns may not be called {WID_START} or {WID_END}", hint="rename it with .select(…)"
+            )
+        return inputs[0].append(pa.field(WID_START, pa.int64())).append(pa.field(WID_END, pa.int64()))
+
+    def images(self, schema: pa.Schema) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+        attributes, columns = identity(schema.names)
+        attributes[self.on].append((WID_START, self.grid.wid_bound))
+        return attributes, columns
+
+    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+        return carry(frontiers[0], *self.images(inputs[0]))
+
+    def translate_groups(
+        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
+    ) -> Iterable[GroupPromises] | None:
+        return carry_groups(promises, *self.images(inputs[0]), among=frontiers[0])
+
+    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+        images = self.images(inputs[0])
+        return [[i.before(*images) for i in wanted]]
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        return [None if wanted is None else wanted - {WID_START, WID_END} | {self.on}]
+
+    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+        return BucketOperator(self, inputs)
+
+    def describe(self) -> str:
+        return f"Bucket {self.text} on {self._shown}"
+
+    def promise_note(self) -> str:
+        return f"{self._shown} < t becomes wid < W(t)"
+
+    @property
+    def _shown(self) -> str:
+        return SHOWN if self.on == SEQ else self.on
+
+
+class BucketOperator(Passing):
+    def __init__(self, spec: Bucket, inputs: Sequence[pa.Schema]) -> None:
+        images = spec.images(inputs[0])
+        super().__init__(spec, inputs, lambda frontiers: carry(frontiers[0], *images))
+        self.images = images
+        grid = spec.grid
+        self.on = spec.on
+        output = spec.schema(inputs)
+        self.fields = output.field(WID_START), output.field(WID_END)
+        self.overlaps, self.gaps, self.wids = grid.overlaps, grid.gaps, grid.wids
+
+    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+        if self.ports.advance(punct, port):
+            yield from self.ports.promises(punct, carry_promise(punct, *self.images, among=self.ports.frontiers[0]))
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        times = batch.column(self.on)
+        if times.null_count:  # a row that a join put out alone: without a time it is in no window
+            batch = keep_late(batch.filter(times.is_valid()), batch)
+        first, last = self.wids(views.times(batch.column(self.on)))
+        start = _as_column(first)
+        end = _as_column(last) if self.overlaps or self.gaps else start  # tumbling: one window a row
+        tagged = batch.append_column(self.fields[0], start).append_column(self.fields[1], end)
+        if self.gaps:
+            inside = np.less_equal(first, last)
+            if not inside.all():
+                tagged = tagged.filter(pa.array(inside))
+        if tagged.num_rows:
+            yield keep_late(tagged, batch)
+
+
+def _as_column(wids: np.ndarray) -> pa.Array:
+    return pa.Array.from_buffers(pa.int64(), len(wids), [None, pa.py_buffer(wids)])
