@@ -2,9 +2,9 @@
 
 Every operator that is sensitive to order says what its inputs must be in order of. Where a stream is not, it is sorted
 right there, by what its sources promise; so filters and projections come before the sort. A union becomes an ordered
-merge by what its readers need (`oop/plan/orders.py`), a sliding aggregate buffers its rows, a join waits until its output is
-in order; other operators go by the order of their rows (`operators/in_order/wrapper.py`). All of it runs on one thread: several
-would mix up the order.
+merge by what its readers need (`oop/plan/orders.py`), a sliding aggregate buffers its rows, a join waits until its
+output is in order; other operators go by the order of their rows (`operators/in_order/wrapper.py`). All of it runs on
+one thread: several would mix up the order.
 """
 
 from __future__ import annotations

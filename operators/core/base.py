@@ -212,7 +212,7 @@ class Spec:
         return [None for _ in inputs]
 
     def with_number(self) -> Spec | None:
-        """The same with the number of each row beside its columns (`operators/source/numbers.py`); None: it cannot have one.
+        """This spec with each row's number beside its columns (see `operators/source/numbers.py`); None if it cannot.
 
         What passes rows hands on all columns that it is given, unless it says otherwise here.
         """

@@ -2,7 +2,8 @@
 
 Each input is in order of a time. A row leaves when no input can bring an earlier one: when it is not above what every
 input has reached, by its rows or by a promise (a heartbeat). So the rows of an input that is ahead wait for the others,
-during skew and lulls. Promises about other attributes cross as far as these rows allow (`operators/in_order/beside.py`).
+during skew and lulls. Promises about other attributes cross as far as these rows allow (see
+`operators/in_order/beside.py`).
 """
 
 from __future__ import annotations

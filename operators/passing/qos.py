@@ -1,8 +1,8 @@
 """Aurora's QoS timestamp: when a row entered the network (papers/000, section 5.1, footnote 3, and section 4.1).
 
 It is a hidden column, there only where someone asks (`oop.Embedded(latency=True)`): `Enter` gives it behind each
-source, `oop.plan.latency` lets every operator carry the oldest of the rows that an answer comes from, and `Monitor` takes it
-off in front of whoever reads the result, and keeps count.
+source, `oop.plan.latency` lets every operator carry the oldest of the rows that an answer comes from, and `Monitor`
+takes it off in front of whoever reads the result, and keeps count.
 """
 
 from __future__ import annotations
