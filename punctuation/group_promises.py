@@ -11,7 +11,7 @@ than the rows; as a whole they are a dictionary of bounds, which is compared, mo
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from oop.punctuation.corners import Corners
 from oop.punctuation.patterns import Bound, Equal, In, Value
@@ -101,6 +101,9 @@ class GroupPromises:
 _INF = float("inf")
 _FEW = 8  # one in so many: where fewer groups rose, those that are covered are found without a look at all of them
 Promise = Punctuation | GroupPromises
+"""What travels: one promise, or those about many groups that come together."""
+Advance = Sequence[Promise]
+"""Promises by which a frontier moves on, in the order in which they came. An operator takes them in one step."""
 
 
 def where(columns: tuple[str, ...], group: Value) -> dict[str, Equal]:

@@ -21,7 +21,7 @@ import pyarrow as pa
 import oop
 from oop import packets
 from oop.engines.metrics import Metrics
-from oop.operators.core.base import Element
+from oop.operators.core.operator import Element
 from oop.packets import SECOND, START, Tick
 
 WINDOW = "1s"

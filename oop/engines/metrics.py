@@ -173,7 +173,6 @@ def _latency(boxes: Sequence[Box]) -> Latency | None:
 
 
 def _of(box: Box) -> BoxMetrics:
-    held, size = (0, 0) if box.stateful is None else (box.stateful.buffered_rows, box.stateful.state_bytes)
     return BoxMetrics(
         box.node.spec.describe(),
         box.node.site,
@@ -184,11 +183,11 @@ def _of(box: Box) -> BoxMetrics:
         box.promises_in,
         box.promises_out,
         box.seconds + getattr(box.operator, "seconds", 0.0),
-        held,
+        box.operator.buffered_rows,
         box.peak_buffered,
-        size,
+        box.operator.state_bytes,
         box.peak_bytes,
-        getattr(box.operator, "late_unused", 0),
+        box.operator.late_unused,
         repr(box.frontier),
-        getattr(box.operator, "note", ""),
+        box.operator.note,
     )

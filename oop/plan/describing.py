@@ -53,7 +53,7 @@ def _promise_too_finely(root: Node, wanted: dict[int, list[Interest]], ahead: in
 
 def _translated(node: Node, promised: dict[int, Frontier]) -> Frontier:
     try:
-        return node.spec.translate([promised[id(e.node)] for e in node.inputs], node.input_schemas())
+        return node.crossing.translate([promised[id(e.node)] for e in node.inputs])
     except TimeError:  # the bound asked with is out of reach of a window
         return Frontier()
 

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 
 from oop.errors import NeverEmits, OopError, TimeError
 from oop.io.inputs import Input as Data
-from oop.operators.core.base import Columns, Spec
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.core.times import is_time_type, unit_of
 from oop.operators.passing.filter import Filter
 from oop.operators.source.input import Input
 from oop.punctuation import END, Frontier, Interest
+from oop.punctuation.crossing import Crossing
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,15 @@ class Node:
         if self.data is not None:
             return [self.data.schema]
         return [e.node.schema for e in self.inputs]
+
+    @cached_property
+    def crossing(self) -> Crossing:
+        """How promises cross it; told once, since plans are asked again and again."""
+        return self.spec.crossing(self.input_schemas())
+
+    def __getstate__(self) -> dict[str, object]:
+        """What is shipped: how promises cross is told anew where it arrives."""
+        return {name: value for name, value in self.__dict__.items() if name != "crossing"}
 
 
 def make_node(spec: Spec, inputs: Sequence[Edge], site: str, call: str, data: Data | None = None) -> Node:
@@ -98,7 +109,7 @@ def interests(root: Node) -> dict[int, list[Interest]]:
     wanted = {id(root): [_anything(root)]}
     for node in reversed(walk(root)):
         for reader, port in readers.get(id(node), ()):
-            asked = reader.spec.interests(wanted[id(reader)], reader.input_schemas())[port]
+            asked = reader.crossing.interests(wanted[id(reader)])[port]
             known = wanted.setdefault(id(node), [])
             known.extend(i for i in asked if i not in known)
         if len(wanted.setdefault(id(node), [])) > _MOST_INTERESTS:
@@ -133,7 +144,7 @@ def frontiers(root: Node, given: dict[int, Frontier]) -> dict[int, Frontier]:
         if id(node) in given:
             found[id(node)] = given[id(node)]
         else:
-            found[id(node)] = node.spec.translate([found[id(e.node)] for e in node.inputs], node.input_schemas())
+            found[id(node)] = node.crossing.translate([found[id(e.node)] for e in node.inputs])
     return found
 
 

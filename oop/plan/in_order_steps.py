@@ -15,7 +15,7 @@ from oop.operators.aggregate.emit import Emit
 from oop.operators.aggregate.group_by import GroupBy
 from oop.operators.aggregate.landmark import LandmarkAggregate
 from oop.operators.aggregate.partition_rows import PartitionRows
-from oop.operators.core.base import Spec
+from oop.operators.core.spec import Spec
 from oop.operators.dedup.dedup import Dedup
 from oop.operators.functions.aggregates import ACCOUNTS
 from oop.operators.in_order.aggregate import BufferedAggregate
@@ -126,7 +126,7 @@ def passing_step(node: Node, given: Sequence[Step]) -> Step:
     if isinstance(spec, Project):
         schema = node.input_schemas()[0]
         ordered = frozenset(name for name, on in image_of_order(spec, schema).items() if on in above.ordered)
-        images = spec.crossing(schema).attributes
+        images = spec.crossing([schema]).attributes
         names = [] if above.time is None else [name for name, f in images.get(above.time, ()) if f is None]
         return Step(spec, [None], above.time if above.time in names else next(iter(names), None), ordered)
     kept = frozenset(above.ordered & set(node.schema.names))

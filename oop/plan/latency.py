@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import Any
 
-from oop.operators.core.base import Spec
+from oop.operators.core.spec import Spec
 from oop.operators.expressions.expr import col, if_else, least
 from oop.operators.functions.aggregates import Aggregate as AggregateFunction
 from oop.operators.functions.aggregates import min as least_value

@@ -56,7 +56,7 @@ def _frontiers(root: Node, given: Mapping[int, Frontier]) -> dict[int, Frontier]
         if id(node) in found or len(known) < len(inputs):
             continue
         with suppress(TimeError):  # the bound asked with is out of reach of a window; one that comes need not be
-            found[id(node)] = node.spec.translate(known, node.input_schemas())
+            found[id(node)] = node.crossing.translate(known)
     return found
 
 
@@ -69,7 +69,7 @@ def image_of_order(spec: Project, schema: pa.Schema) -> dict[str, str]:
     """By column of a projection the one whose order it has: it increases in that alone. The greatest of two times is
     below a bound when both are, and still in order of neither."""
     sources: dict[str, set[str]] = {}
-    for source, images in spec.crossing(schema).attributes.items():
+    for source, images in spec.crossing([schema]).attributes.items():
         for name, _ in images:
             sources.setdefault(name, set()).add(source)
     return {name: next(iter(found)) for name, found in sources.items() if len(found) == 1}

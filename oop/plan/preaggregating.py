@@ -15,7 +15,7 @@ from oop.errors import SchemaMismatch
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.flush import Flush
 from oop.operators.aggregate.preaggregate import Preaggregate
-from oop.operators.core.base import Spec
+from oop.operators.core.spec import Spec
 from oop.operators.functions.aggregates import ACCOUNTS
 from oop.operators.in_order.wrapper import InOrder
 from oop.operators.source.input import Input

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import pyarrow as pa
 
 from oop.errors import OopError, SchemaMismatch
-from oop.operators.core.base import Spec
+from oop.operators.core.spec import Spec
 from oop.operators.expressions.expr import Col, Expr, as_expr, col
 from oop.operators.functions.aggregates import Aggregate as AggregateFunction
 from oop.operators.groups.holding import unique_schema

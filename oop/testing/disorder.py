@@ -11,10 +11,11 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 
-from oop.operators.core.base import Element
 from oop.operators.core.group_values import of_column
+from oop.operators.core.operator import Element
 from oop.operators.source.input import normalise
 from oop.punctuation import Punctuation
+from oop.punctuation.group_promises import one_by_one
 
 
 def disorder(elements: Iterable[Element], seed: int, *, largest: int = 7) -> list[Element]:
@@ -75,11 +76,11 @@ def _parse(elements: Iterable[Element]) -> tuple[pa.RecordBatch | None, list[Pun
     promises: list[Punctuation] = []
     places: list[int] = []
     for element in elements:
-        if isinstance(element, Punctuation):
-            promises.append(element)
-        else:
+        if isinstance(element, pa.RecordBatch):
             batches.append(element)
             places += [len(promises)] * element.num_rows
+        else:
+            promises += one_by_one((element,))
     return pa.concat_batches(batches) if batches else None, promises, places
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from oop.io.low_water import punctuate_exactly
-from oop.operators.core.base import Element
+from oop.operators.core.operator import Element
 from oop.punctuation import policies
 from oop.punctuation.named_groups import By
 

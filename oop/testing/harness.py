@@ -11,14 +11,14 @@ import pyarrow as pa
 from oop.clocks import Clock
 from oop.engines.embedded.boxes import Box
 from oop.engines.embedded.engine import Embedded, Run
-from oop.engines.embedded.sharded import Sharded, ledgers_of
 from oop.engines.late import Late
 from oop.kernels import views
-from oop.operators.core.base import Element, Part, ShowsOpen, Stateful
 from oop.operators.core.breaches import broken_promises
 from oop.operators.core.coverage import matching
+from oop.operators.core.operator import Element
+from oop.operators.core.parts import Part
 from oop.operators.passing.describe import Describe
-from oop.operators.source.input import Input, InputOperator, normalise
+from oop.operators.source.input import Input, normalise
 from oop.operators.source.numbers import SEQ, promised
 from oop.plan.graph import check_emits, frontiers
 from oop.plan.preaggregating import preaggregated
@@ -145,7 +145,7 @@ class Harness:
     def _count(self, elements: Sequence[Element], port: int) -> None:
         """A source that numbers its rows promises about that by itself."""
         spec, given = self.sources[port].node.spec, self.given[port]
-        rows = sum(e.num_rows for e in elements if not isinstance(e, Punctuation))
+        rows = sum(e.num_rows for e in elements if isinstance(e, pa.RecordBatch))
         if isinstance(spec, Input) and spec.numbers and rows and not given.ended:
             given.advance(promised(int(given.bound(SEQ) or 0) + rows))
 
@@ -297,7 +297,7 @@ class Harness:
 
         for box in self._counting():
             spec = box.node.spec
-            translated = spec.translate([allowed[id(e.node)] for e in box.node.inputs], box.node.input_schemas())
+            translated = box.node.crossing.translate([allowed[id(e.node)] for e in box.node.inputs])
             found, wanted = (
                 Frontier.of(*(p for p in f.promises() if p.below.keys().isdisjoint(spec.counts)))
                 for f in (box.frontier, translated)
@@ -342,7 +342,7 @@ class Harness:
         >>> h.buffered_rows
         1
         """
-        return sum(box.stateful.buffered_rows for box in self.run._boxes if box.stateful is not None)
+        return sum(box.operator.buffered_rows for box in self.run._boxes)
 
     @property
     def state_bytes(self) -> int:
@@ -356,8 +356,8 @@ class Harness:
         (True, 0)
         """
         boxes = [b for b in self.run._boxes if b.node.inputs and not b.node.spec.passes]
-        aside = sum(ledger.nbytes for b in boxes for ledger in ledgers_of(b.operator))
-        return sum(b.operator.state_bytes for b in boxes if isinstance(b.operator, Stateful)) - aside
+        aside = sum(ledger.nbytes for b in boxes for ledger in b.operator.ledgers)
+        return sum(b.operator.state_bytes for b in boxes) - aside
 
     def _operators(self) -> Iterator[Any]:
         return (box.operator for box in self.run._boxes)
@@ -396,10 +396,6 @@ class Harness:
             items: list[Part] = list(parts.items())
             operator.load(items)
         self.given = [f.copy() for f in given]
-        for box in self.run._boxes:
-            operator = box.operator
-            passed = operator.gate.passed if isinstance(operator, InputOperator) else _out(operator)
-            box.frontier = passed.copy()
 
 
 def lower(allowed: Frontier, attributes: Sequence[str], held: Sequence[pa.RecordBatch]) -> Frontier:
@@ -423,14 +419,8 @@ def lower(allowed: Frontier, attributes: Sequence[str], held: Sequence[pa.Record
 
 
 def _open_results(operator: Any) -> Iterator[pa.RecordBatch]:
-    """Of all shards, if there are several."""
-    for each in [shard.operator for shard in operator.shards] if isinstance(operator, Sharded) else [operator]:
-        assert isinstance(each, ShowsOpen), f"{type(each).__name__} holds promises back and does not show by what"
-        yield from each.open_results()
-
-
-def _out(operator: Any) -> Frontier:
-    return operator.ports.out
+    assert operator.shows_open, f"{type(operator).__name__} holds promises back and does not show by what"
+    return operator.open_results()
 
 
 def _schema(schema: pa.Schema | Mapping[str, str]) -> pa.Schema:

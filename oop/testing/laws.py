@@ -11,10 +11,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.operators.core.base import Element
 from oop.operators.core.coverage import covered
+from oop.operators.core.operator import Element
 from oop.operators.source.input import normalise
 from oop.punctuation import END, Frontier, Policy, Punctuation
+from oop.punctuation.group_promises import one_by_one
 from oop.punctuation.policies import Punctuated
 from oop.streams.stream import Stream
 from oop.testing.disorder import disorder, resplit
@@ -142,6 +143,7 @@ class _Trial:
                 self.given.append((element, rows))
                 self.rows += rows
             else:
+                assert isinstance(element, Punctuation)
                 self.ends += element.is_end
                 assert self.promised.advance(element), f"a bound retreated, or was said twice: {element}"
         self.harness.check_held_back()
@@ -176,10 +178,11 @@ def _on_time(elements: Sequence[Element]) -> list[Element]:
     given, schema = Frontier(), _schema_of(elements)
     kept: list[Element] = []
     for element in elements:
-        if isinstance(element, Punctuation):
-            given.advance(normalise(element, schema))
-        else:
+        if isinstance(element, pa.RecordBatch):
             kept.append(element.filter(pa.array(~covered(given, element))))
+        else:
+            for promise in one_by_one((element,)):
+                given.advance(normalise(promise, schema))
     return kept
 
 

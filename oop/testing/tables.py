@@ -25,7 +25,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.operators.core.base import Element
+from oop.operators.core.operator import Element
 from oop.punctuation import END, Punctuation, punctuated
 from oop.punctuation.patterns import Below, Equal, In, NotIn, Pattern, Range
 from oop.punctuation.promise import from_patterns

@@ -21,12 +21,15 @@ from oop.kernels.scratch import lasting_array
 from oop.operators.aggregate.flush import Flush
 from oop.operators.aggregate.pane_windows import Due, windows_of
 from oop.operators.aggregate.panes import PaneCode, PaneTree, has_panes
-from oop.operators.core.base import Columns, Element, Held, Operator, Part, Spec
 from oop.operators.core.batches import couple
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds, is_promised
 from oop.operators.core.keys import read_key
 from oop.operators.core.marks import is_late, is_partial
 from oop.operators.core.oldest import oldest_window
+from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.parts import Part
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.core.stretches import numbers_in
 from oop.operators.core.times import from_physical
 from oop.operators.functions.aggregates import Aggregate as AggregateFunction
@@ -37,9 +40,10 @@ from oop.operators.groups.reach import GroupReach, Reach
 from oop.operators.groups.store import Edges, Shape, Table
 from oop.operators.windows.bucket import WID_END, WID_START
 from oop.operators.windows.windows import Windows
-from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
-from oop.punctuation.group_promises import Promise
-from oop.punctuation.translate import Image, carry, carry_groups, carry_promise
+from oop.punctuation import Frontier, GroupPromises
+from oop.punctuation.crossing import Carried, Crossing
+from oop.punctuation.group_promises import Advance, Promise
+from oop.punctuation.translate import Image
 
 WINDOW_START, WINDOW_END = "window_start", "window_end"
 _MANY = 64  # windows that go out with one promise, and groups held for each, from and up to which they share merges
@@ -68,25 +72,10 @@ class Aggregate(Spec):
         fields = [pa.field(WINDOW_START, self.time), pa.field(WINDOW_END, self.time)]
         return unique_schema(fields + Shape(inputs[0], self.keys, self.aggregates).fields())
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return carry(frontiers[0], *self._images())
-
-    def translate_promise(
-        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[Punctuation] | None:
-        return carry_promise(punct, *self._images(), among=frontiers[0])
-
-    def translate_groups(
-        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[GroupPromises] | None:
-        return carry_groups(promises, *self._images(), among=frontiers[0])
-
-    def _images(self) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        """``wid < w`` becomes bounds on the edges of the windows that are still to come."""
         edges: list[Image] = [(WINDOW_START, self.grid.start), (WINDOW_END, self.grid.end)]
-        return {WID_START: edges}, {k: [k] for k in self.keys}
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[Interest(WID_START, by=self.keys)]]
+        return Carried({WID_START: edges}, {k: [k] for k in self.keys}, holds=True)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         wids = {WID_START} if self.grid.tumbles else {WID_START, WID_END}
@@ -98,10 +87,10 @@ class Aggregate(Spec):
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         return None if is_promised(frontiers[0], WID_START, self.keys) else self.on
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+    def start(self, context: Context) -> Operator:
         from oop.operators.aggregate.hybrid import HybridOperator, may_switch  # it is made of the operator below
 
-        return AggregateOperator(self, inputs) if not may_switch(self) else HybridOperator(self, inputs)
+        return AggregateOperator(self, context) if not may_switch(self) else HybridOperator(self, context)
 
     def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
         if not can_merge(self.aggregates) or (self.grid.overlaps and not has_panes(self.grid)):
@@ -127,23 +116,19 @@ class AggregateOperator(Holding):
     """``aggregates`` in the place of the spec's, for who keeps more of a window; without ``panes`` rows go into each of
     their windows, also where panes could be merged."""
 
-    def __init__(
-        self, spec: Aggregate, inputs: Sequence[pa.Schema], aggregates: Named | None = None, panes: bool = True
-    ) -> None:
+    shows_open = True
+
+    def __init__(self, spec: Aggregate, context: Context, aggregates: Named | None = None, panes: bool = True) -> None:
         aggregates = spec.aggregates if aggregates is None else aggregates
         # panes are merged; where that cannot be, each row goes into each of its windows, as into tumbling ones
         self.sliding = has_panes(spec.grid) and panes and can_merge(aggregates)
         self.repeats = spec.grid.overlaps and not self.sliding
         self.code = PaneCode(spec.grid)
-        super().__init__(spec, inputs, spec.keys, aggregates, self.code.thin if self.sliding else None)
+        super().__init__(spec, context, spec.keys, aggregates, self.code.thin if self.sliding else None)
         self.grid = spec.grid
         self.time = spec.time
         self.tree = PaneTree(self.store, self.code)
         self.reach = GroupReach(WID_START, spec.keys, self.store.shape.key_types)
-
-    def couple(self) -> bool:
-        self.ports.coupled = True
-        return True
 
     @property
     def state_bytes(self) -> int:
@@ -191,15 +176,12 @@ class AggregateOperator(Holding):
                 first = first + 1
             batch, first, last = batch.filter(pa.array(more)), first[more], last[more]
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        return self.process_punctuations([punct], port)
-
-    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
         uneven, least = self._is_uneven(frontier), as_int64(frontier.bound(WID_START))
         # windows below it went out already; panes stay until all of theirs are out
         before = self.reach.before(frontier, len(self.store)) if uneven and self.sliding else None
-        new = self.ports.advance_each(train, port)
+        new = self.ports.advance(advance, port)
         if not new:
             return
         self.reach.follow(new)
@@ -215,8 +197,7 @@ class AggregateOperator(Holding):
         else:
             closed = self.store.take_below(as_int64(frontier.bound(WID_START)))
         yield from self._batches(closed)
-        for promise in new:
-            yield from self.ports.promises_of(promise)
+        yield from self.ports.promises(new)
 
     def advanced(self, new: Sequence[Promise]) -> None:
         """Promises have been taken in, and what they complete is about to leave: for rows that are not in yet."""

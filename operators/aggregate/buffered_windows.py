@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import pyarrow as pa
 
 from oop.operators.aggregate.window_tables import WindowTables, wids
-from oop.operators.core.base import Part
 from oop.operators.core.coverage import INT64_MAX
+from oop.operators.core.parts import Part
 from oop.operators.core.stretches import order_by
 from oop.operators.groups.store import Shape, Table
 from oop.operators.rows.ordered_rows import OrderedRows

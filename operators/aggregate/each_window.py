@@ -21,13 +21,18 @@ import pyarrow as pa
 from oop.errors import UnknownColumn
 from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
-from oop.operators.core.base import Element, Held, Operator, Part, Ports, Spec, load_common, read_text, text_part
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import is_promised, matching
 from oop.operators.core.lowering import Lowered
 from oop.operators.core.marks import is_late
+from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.parts import Part, read_text, text_part
+from oop.operators.core.spec import Spec
 from oop.operators.core.times import check_time_type, is_time_type, show_time
 from oop.operators.rows.layout import laid_out
 from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation.crossing import Crossing, Same
+from oop.punctuation.group_promises import Advance
 from oop.punctuation.patterns import Bound, Range
 from oop.punctuation.search import above
 
@@ -50,14 +55,14 @@ class EachWindow(Spec):
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         return inputs[0]
 
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[*wanted, Interest(self.on)]]
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        return Same(also=[Interest(self.on)])
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         return None if is_promised(frontiers[0], self.on, inputs[0].names) else self.on
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return EachWindowOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return EachWindowOperator(self, context)
 
     def describe(self) -> str:
         return f"EachWindow by {self.on}"
@@ -66,14 +71,16 @@ class EachWindow(Spec):
         return "a promise for each window that closes"
 
 
-class EachWindowOperator:
+class EachWindowOperator(Operator):
     """``held`` are rows that are not promised complete; ``pending`` is what of the input's promises some of them still
     match. It is part of its frontier, and no larger."""
 
-    def __init__(self, spec: EachWindow, inputs: Sequence[pa.Schema]) -> None:
+    shows_open = True
+
+    def __init__(self, spec: EachWindow, context: Context) -> None:
+        super().__init__(spec, context)
         self.on = spec.on
-        self.schema = inputs[0].remove_metadata()
-        self.ports = Ports(spec, inputs)
+        self.schema = context.inputs[0].remove_metadata()
         self.held: list[pa.RecordBatch] = []
         self.pending = Frontier()
         self._saved = False  # is there a part of rows?
@@ -98,8 +105,8 @@ class EachWindowOperator:
         if rows.num_rows:
             self.held.append(rows)
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        for new in self.ports.advance_all([punct], port):
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        for new in self.ports.advance_singly(advance, port):
             if new.below.keys() <= {self.on}:  # or the end, of all or of a group
                 complete = matching(new, self._rows())
                 if complete.any():
@@ -172,8 +179,7 @@ class EachWindowOperator:
         self._saved = bool(self.held)
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        load_common(found, self.ports)
+        found = self.load_common(parts)
         held, pending = found.get(_HELD), found.get(_PENDING)
         self.held, self._saved = [] if held is None else [held], held is not None
         said: Any = [] if pending is None else read_text(pending)

@@ -12,31 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.aggregate.row_steps import RowSteps
 from oop.operators.aggregate.shown import Shown
-from oop.operators.core.base import (
-    Around,
-    Columns,
-    Element,
-    Held,
-    Holds,
-    Operator,
-    Part,
-    Ports,
-    Spec,
-    TakesTrains,
-    read_text,
-    text_part,
-)
+from oop.operators.core.context import Context
 from oop.operators.core.marks import is_partial, keep_late
+from oop.operators.core.operator import Around, Element, Operator
+from oop.operators.core.parts import Part, read_text, text_part
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.groups.holding import unique_schema
 from oop.operators.groups.partial_table import Partials
-from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation import Frontier
+from oop.punctuation.crossing import Crossing
+from oop.punctuation.group_promises import Advance
 from oop.punctuation.patterns import Bound
 
 EMIT, PARTIAL, FINAL = "emit", "partial", "final"
@@ -78,20 +69,12 @@ class Emit(Spec):
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         return unique_schema([*self.of.schema(inputs), pa.field(EMIT, pa.string())])
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return self.of.translate(frontiers, inputs)
-
-    def translate_promise(
-        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[Punctuation] | None:
-        return self.of.translate_promise(punct, frontiers, inputs)
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        return self.of.crossing(inputs)
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         # rows are counted in the order of their arrival: by one worker
         return None if self.rows is not None else self.of.shard_columns(inputs)
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return self.of.interests(wanted, inputs)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         asked = self.of.needs(None, inputs)
@@ -106,8 +89,8 @@ class Emit(Spec):
         # what shows results so far need not wait for a promise
         return None if self.is_early else self.of.blocking(frontiers, inputs)
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return EmitOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return EmitOperator(self, context)
 
     def describe(self) -> str:
         return f"{self.of.describe()} emitted {self.text}"
@@ -117,39 +100,18 @@ class Emit(Spec):
 
 
 class EmitOperator(Around):
-    def __init__(self, spec: Emit, inputs: Sequence[pa.Schema]) -> None:
+    def __init__(self, spec: Emit, context: Context) -> None:
+        super().__init__(spec.of.start(context))
         self.spec = spec
-        self.of: Any = spec.of.start(inputs)
-        self.output = spec.schema(inputs)
+        self.output = spec.schema(context.inputs)
         self.on, identity = spec.of.early()
-        self.shown = Shown(spec.of.schema(inputs), identity)
+        self.shown = Shown(spec.of.schema(context.inputs), identity)
         self.step: int | None = None
         self.count = RowSteps(spec.rows, self.of) if spec.rows is not None else None
 
     @property
-    def ports(self) -> Ports:
-        found: Ports = self.of.ports
-        return found
-
-    @property
-    def buffered_rows(self) -> int:
-        return int(self.of.buffered_rows)
-
-    @property
     def state_bytes(self) -> int:
-        return int(self.of.state_bytes) + self.shown.nbytes
-
-    @property
-    def late_unused(self) -> int:
-        return int(self.of.late_unused)
-
-    def oldest(self) -> Held | None:
-        return self.of.oldest() if isinstance(self.of, Holds) else None
-
-    def open_results(self) -> Iterator[pa.RecordBatch]:
-        """What is open, as the aggregate itself says it."""
-        found: Iterator[pa.RecordBatch] = self.of.open_results()
-        return found
+        return self.of.state_bytes + self.shown.nbytes
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         if self.count is not None:
@@ -182,24 +144,17 @@ class EmitOperator(Around):
         self.step = max(step, before)
         return self.step > before
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        return self.process_punctuations([punct], port)
-
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        if isinstance(self.of, TakesTrains):
-            yield from self._final(self.of.process_punctuations(train, port))
-        else:
-            for punct in train:
-                yield from self._final(self.of.process_punctuation(punct, port))
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        yield from self._final(self.of.process_punctuation(advance, port))
         self.shown.forget(self.ports.out)
 
     def _final(self, elements: Iterable[Element]) -> Iterator[Element]:
         for element in elements:
-            if isinstance(element, Punctuation):
-                yield element
-            else:
+            if isinstance(element, pa.RecordBatch):
                 self.shown.close(element)
                 yield self._said(element, FINAL)
+            else:
+                yield element
 
     def _said(self, batch: pa.RecordBatch, what: str) -> pa.RecordBatch:
         column = pa.repeat(pa.scalar(what), batch.num_rows)

@@ -12,19 +12,23 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.core.base import Columns, Element, Held, Operator, Spec
 from oop.operators.core.batches import couple
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, as_int64, covered
 from oop.operators.core.marks import is_late, is_partial
 from oop.operators.core.oldest import oldest_group
+from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.core.times import FAR, slots_of
 from oop.operators.functions.aggregates import Aggregate as AggregateFunction
 from oop.operators.groups.holding import Holding, can_merge, describe_groups, unique_schema
 from oop.operators.groups.partial_table import Partials
 from oop.operators.groups.pieces import sliced
 from oop.operators.groups.store import Shape, Table
-from oop.punctuation import Frontier, Interest, Punctuation
-from oop.punctuation.translate import carry, carry_promise, identity
+from oop.punctuation import Frontier
+from oop.punctuation.crossing import Carried, Crossing
+from oop.punctuation.group_promises import Advance, one_by_one
+from oop.punctuation.translate import identity
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,16 +48,8 @@ class GroupBy(Spec):
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         return unique_schema(Shape(inputs[0], self.keys, self.aggregates).fields())
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return carry(frontiers[0], *identity(self.keys))
-
-    def translate_promise(
-        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[Punctuation] | None:
-        return carry_promise(punct, *identity(self.keys), among=frontiers[0])
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[Interest(self.keys, by=self.keys)]]  # joint promises about several of them too (section 7)
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        return Carried(*identity(self.keys), holds=True)  # joint promises about several keys help too (section 7)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))]
@@ -62,11 +58,11 @@ class GroupBy(Spec):
         return self.on[0] if self.on else None, self.keys
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
-        kept = self.translate(frontiers, inputs)
+        kept = self.crossing(inputs).translate(frontiers)
         return None if any(True for _ in kept.promises()) else ", ".join(self.keys)
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return GroupByOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return GroupByOperator(self, context)
 
     def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
         if not can_merge(self.aggregates):
@@ -85,10 +81,13 @@ class GroupBy(Spec):
 
 
 class GroupByOperator(Holding):
-    def __init__(self, spec: GroupBy, inputs: Sequence[pa.Schema]) -> None:
-        super().__init__(spec, inputs, spec.keys, spec.aggregates)
+    shows_open = True
+
+    def __init__(self, spec: GroupBy, context: Context) -> None:
+        super().__init__(spec, context, spec.keys, spec.aggregates)
         self.spec = spec
         self.slot_on = spec.on[0] if spec.on else None
+        self.whole = spec.crossing(context.inputs)  # what covers a group is not only what consumers ask for
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         if is_partial(batch):
@@ -102,21 +101,21 @@ class GroupByOperator(Holding):
 
     def _own(self) -> Frontier:
         """What the input promises about the keys: a group is covered when one of these promises covers it."""
-        return self.ports.translate(self.ports.frontiers)
+        return self.whole.translate(self.ports.frontiers)
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        return self.process_punctuations([punct], port)
-
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = self.ports.advance_all(train, port)
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        new = self.ports.advance_singly(advance, port)
         if not new:
             return
         # what is newly covered matches what the promises add; only where a group column goes does the whole decide
-        added = [self.spec.translate_promise(p, self.ports.frontiers, self.ports.inputs) for p in new]
-        own = self._own() if None in added else Frontier.of(*(p for images in added if images for p in images))
+        added = [self.whole.added(p, self.ports.frontiers) for p in new]
+        own = (
+            self._own()
+            if None in added
+            else Frontier.of(*(p for images in added if images for p in one_by_one(images)))
+        )
         yield from self._batches(self._taken(own))
-        for punct, images in zip(new, added, strict=True):
-            yield from self.ports.promises(punct, images)
+        yield from self.ports.promises(new)
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
         return self._batches(self.store.tables[number].copy() for number in self.store.touched())

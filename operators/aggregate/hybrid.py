@@ -9,7 +9,7 @@ changes, and no promise is later. There are never more than two: a switch waits 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 
 import numpy as np
@@ -30,15 +30,17 @@ from oop.operators.aggregate.hybrid_costs import (
 )
 from oop.operators.aggregate.panes import has_panes
 from oop.operators.aggregate.window_tables import wids
-from oop.operators.core.base import FRONTIERS, Element, Held, Part, read_text, text_part
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64
 from oop.operators.core.marks import is_partial
 from oop.operators.core.oldest import held_window, oldest_of
+from oop.operators.core.operator import Element, Held
+from oop.operators.core.parts import FRONTIERS, Part, read_text, text_part
 from oop.operators.functions.aggregates import ACCOUNTS
 from oop.operators.groups.store import Table
 from oop.operators.windows.bucket import WID_END, WID_START
 from oop.punctuation import Punctuation
-from oop.punctuation.group_promises import Promise
+from oop.punctuation.group_promises import Advance, Promise
 
 _STATE, _ROWS = "hybrid", "rows/"
 
@@ -59,11 +61,11 @@ class HybridOperator(AggregateOperator):
     it was given can only be merged, or is promised group by group.
     """
 
-    def __init__(self, spec: Aggregate, inputs: Sequence[pa.Schema]) -> None:
-        super().__init__(spec, inputs)
-        (needed,) = spec.needs(None, inputs)
+    def __init__(self, spec: Aggregate, context: Context) -> None:
+        super().__init__(spec, context)
+        (needed,) = spec.needs(None, context.inputs)
         assert needed is not None
-        fields = [f for f in inputs[0] if f.name in needed]
+        fields = [f for f in context.inputs[0] if f.name in needed]
         self.how = spec.how
         self.rows = BufferedWindows(self.store.shape, [f.name for f in fields], spec.grid.overlaps)
         width = float(spec.grid.range / spec.grid.slide) if has_panes(spec.grid) else 1.0
@@ -128,12 +130,12 @@ class HybridOperator(AggregateOperator):
         self.counts.took(len(last), greatest - least + 1, max(further, 0))
         self.greatest = max(self.greatest, greatest)
 
-    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
-        if any(c in self.keys for p in train for c in _columns(p)):
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        if any(c in self.keys for p in advance for c in _columns(p)):
             self._settle()
         frontier = self.ports.frontiers[port]
         before = as_int64(frontier.bound(WID_START))
-        yield from super().process_punctuations(train, port) if self._is_plain else self._advance(train, port)
+        yield from super().process_punctuation(advance, port) if self._is_plain else self._advance(advance, port)
         further = min(as_int64(frontier.bound(WID_START)), self.greatest + 1) - before
         if further > 0 and not self.settled:
             self.counts.close(further)
@@ -144,16 +146,15 @@ class HybridOperator(AggregateOperator):
         """Is it incremental, and nothing else?"""
         return self.newer == INCREMENTAL and self.boundary is None
 
-    def _advance(self, train: Sequence[Promise], port: int) -> Iterator[Element]:
+    def _advance(self, advance: Advance, port: int) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
         before = as_int64(frontier.bound(WID_START))
-        new = self.ports.advance_each(train, port)
+        new = self.ports.advance(advance, port)
         self.reach.follow(new)
         now = as_int64(frontier.bound(WID_START))
         if now > before:
             yield from self._batches(self._close(before, now))
-        for promise in new:
-            yield from self.ports.promises_of(promise)
+        yield from self.ports.promises(new)
 
     def _close(self, before: int, now: int) -> Iterator[Table]:
         boundary = INT64_MIN if self.boundary is None else self.boundary

@@ -16,14 +16,16 @@ import pyarrow as pa
 
 from oop.operators.aggregate.aggregate import WINDOW_END, Aggregate, AggregateOperator
 from oop.operators.aggregate.landmark_operator import LandmarkOperator
-from oop.operators.core.base import Columns, Operator
+from oop.operators.core.context import Context
+from oop.operators.core.operator import Operator
+from oop.operators.core.spec import Columns
 from oop.operators.core.times import from_physical
 from oop.operators.groups.pieces import Piece
 from oop.operators.groups.store import Table
 from oop.operators.windows.bucket import WID_END, WID_START, Grid
 from oop.punctuation import Frontier
+from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.patterns import Bound
-from oop.punctuation.translate import Image
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,8 @@ class LandmarkAggregate(Aggregate):
         """A group that fell silent is put out at the end as far as the last row of any group: all must meet."""
         return super().shard_columns(inputs) if self.changes or self.endless else None
 
-    def _images(self) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
-        return {WID_START: [(WINDOW_END, self.grid.end)]}, {k: [k] for k in self.keys}
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        return Carried({WID_START: [(WINDOW_END, self.grid.end)]}, {k: [k] for k in self.keys}, holds=True)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         (columns,) = super().needs(wanted, inputs)
@@ -98,11 +100,8 @@ class LandmarkAggregate(Aggregate):
         blocked = super().blocking(frontiers, inputs)
         return "" if blocked and self.endless else blocked
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return self._operator(inputs)
-
-    def _operator(self, inputs: Sequence[pa.Schema]) -> AggregateOperator:
-        return OpenOperator(self, inputs) if self.endless else LandmarkOperator(self, inputs, self.changes)
+    def start(self, context: Context) -> Operator:
+        return OpenOperator(self, context) if self.endless else LandmarkOperator(self, context, self.changes)
 
     def promise_note(self) -> str:
         if self.endless:

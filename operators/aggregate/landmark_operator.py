@@ -10,7 +10,7 @@ is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -18,17 +18,19 @@ import pyarrow as pa
 from oop.errors import OopError
 from oop.kernels import views
 from oop.operators.aggregate.aggregate import WINDOW_END, Aggregate, AggregateOperator, _at, reached_wid
-from oop.operators.core.base import Element, Part, read_text, text_part
 from oop.operators.core.batches import coupled
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64, int_bounds
 from oop.operators.core.keys import KeyTable
 from oop.operators.core.marks import is_late, is_partial
+from oop.operators.core.operator import Element
+from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.core.times import from_physical, show_time
 from oop.operators.groups.pieces import pieces_of
 from oop.operators.groups.store import Table
 from oop.operators.windows.bucket import WID_START
 from oop.punctuation import Frontier
-from oop.punctuation.group_promises import Promise
+from oop.punctuation.group_promises import Advance
 
 _RUNNING, _LAST = "running", "last"
 _MOST = 100_000_000  # rows that steps without a change may put out
@@ -37,8 +39,8 @@ _MOST = 100_000_000  # rows that steps without a change may put out
 class LandmarkOperator(AggregateOperator):
     """The store holds panes, ``running`` the groups since the landmark; ``last`` is the latest pane that had a row."""
 
-    def __init__(self, spec: Aggregate, inputs: Sequence[pa.Schema], changes: bool) -> None:
-        super().__init__(spec, inputs)
+    def __init__(self, spec: Aggregate, context: Context, changes: bool) -> None:
+        super().__init__(spec, context)
         self.store.adaptive = False  # panes are taken one by one
         self.changes = changes
         self.running = self._table()
@@ -71,10 +73,10 @@ class LandmarkOperator(AggregateOperator):
                 self.take_in(slots, batch)
         yield from ()
 
-    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
         before = frontier.copy()
-        new = self.ports.advance_all(train, port)
+        new = self.ports.advance_singly(advance, port)
         if not new:
             return
         most = max(map(reached_wid, new))
@@ -83,8 +85,7 @@ class LandmarkOperator(AggregateOperator):
             yield from coupled(steps(before, frontier, most), self.batch_rows)
         if as_int64(frontier.bound(WID_START)) == INT64_MAX:
             self._run_on(self._table())
-        for punct in new:
-            yield from self.ports.promises(punct)
+        yield from self.ports.promises(new)
 
     def _changed(self, before: Frontier, frontier: Frontier, most: int) -> Iterator[pa.RecordBatch]:
         """Of each pane the groups that it has."""

@@ -15,10 +15,13 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.aggregate.aggregate import Aggregate, AggregateOperator
-from oop.operators.core.base import Columns, Element, Held, Operator, Part
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, as_int64
 from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.marks import is_late
+from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.parts import Part
+from oop.operators.core.spec import Columns
 from oop.operators.groups.holding import describe_groups
 from oop.operators.groups.partial_table import Partials
 from oop.operators.groups.store import Table
@@ -26,8 +29,8 @@ from oop.operators.rows.waiting import WaitingRows
 from oop.operators.source.numbers import SEQ, SHOWN
 from oop.operators.windows.bucket import Grid
 from oop.punctuation import END, Frontier, Interest, Punctuation
-from oop.punctuation.group_promises import Promise
-from oop.punctuation.translate import Image
+from oop.punctuation.crossing import Carried, Crossing
+from oop.punctuation.group_promises import Advance
 
 _COUNTED, _WAITING = "counted", "waiting/"
 
@@ -43,11 +46,8 @@ class PartitionRows(Aggregate):
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return [self.by]
 
-    def _images(self) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
-        return {}, {}
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[Interest(SEQ, by=())]]
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        return Carried({}, {}, also=[Interest(SEQ, by=())])
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [frozenset({SEQ, *self.keys}).union(*(a.columns() for _, a in self.aggregates))]
@@ -55,8 +55,8 @@ class PartitionRows(Aggregate):
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         return SHOWN if frontiers[0].bound(SEQ) is None else None
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return PartitionRowsOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return PartitionRowsOperator(self, context)
 
     def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
         return None  # which window a row is in is known only where its partition is counted
@@ -73,14 +73,14 @@ class PartitionRowsOperator(AggregateOperator):
 
     grid: Grid
 
-    def __init__(self, spec: PartitionRows, inputs: Sequence[pa.Schema]) -> None:
-        super().__init__(spec, inputs)
-        (needed,) = spec.needs(None, inputs)
+    def __init__(self, spec: PartitionRows, context: Context) -> None:
+        super().__init__(spec, context)
+        (needed,) = spec.needs(None, context.inputs)
         assert needed is not None
-        self.names = [name for name in inputs[0].names if name in needed]
-        self.waiting = WaitingRows(pa.schema([inputs[0].field(name) for name in self.names]), SEQ)
+        self.names = [name for name in context.inputs[0].names if name in needed]
+        self.waiting = WaitingRows(pa.schema([context.inputs[0].field(name) for name in self.names]), SEQ)
         self.by = spec.by
-        self.types = [inputs[0].field(name).type for name in spec.by]
+        self.types = [context.inputs[0].field(name).type for name in spec.by]
         self._forget()
         self._unsaved = self._saved = False
 
@@ -106,9 +106,9 @@ class PartitionRowsOperator(AggregateOperator):
             self.waiting.add(batch.select(self.names))
         yield from ()
 
-    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
-        new = self.ports.advance_all(train, port)
+        new = self.ports.advance_singly(advance, port)
         if not new:
             return
         before = self._reached(self.counts)
@@ -137,8 +137,7 @@ class PartitionRowsOperator(AggregateOperator):
                 yield from self._batches(closed)
         if frontier.ended:
             self._forget()
-        for punct in new:
-            yield from self.ports.promises(punct)
+        yield from self.ports.promises(new)
 
     def _take_ranked(self, rows: pa.RecordBatch) -> None:
         """Rows in their order, which nothing can come between any more, into the windows of their ranks."""

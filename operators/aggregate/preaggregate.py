@@ -18,23 +18,16 @@ import pyarrow as pa
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.flush import Flush
 from oop.operators.aggregate.reducing import HERE, Reducing
-from oop.operators.core.base import (
-    Columns,
-    Element,
-    Held,
-    Operator,
-    Part,
-    Ports,
-    Spec,
-    load_common,
-    read_text,
-    text_part,
-)
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MIN, as_int64
 from oop.operators.core.oldest import show_window
+from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.parts import Part, read_text, text_part
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.windows.bucket import WID_START
-from oop.punctuation import Frontier, Interest, Punctuation
-from oop.punctuation.translate import carry
+from oop.punctuation import Punctuation
+from oop.punctuation.crossing import Carried, Crossing
+from oop.punctuation.group_promises import Advance
 
 _TABLE, _STATE = "table", "state"
 
@@ -49,17 +42,14 @@ class Preaggregate(Spec):
     name = "Preaggregate"
     held_back = (WID_START,)
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return carry(frontiers[0], {WID_START: [(WID_START, None)]}, {k: [k] for k in self.of.keys})
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return self.of.interests(wanted, inputs)
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        return Carried({WID_START: [(WID_START, None)]}, {k: [k] for k in self.of.keys}, holds=True)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [wanted]
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return PreaggregateOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return PreaggregateOperator(self, context)
 
     def describe(self) -> str:
         return f"Preaggregate {self.flush if not self.in_order else self._in_order}"
@@ -73,24 +63,19 @@ class Preaggregate(Spec):
         return "wid < W becomes wid < min(W, least held); asked for"
 
 
-class PreaggregateOperator:
-    def __init__(self, spec: Preaggregate, inputs: Sequence[pa.Schema]) -> None:
+class PreaggregateOperator(Operator):
+    shows_open = True
+
+    def __init__(self, spec: Preaggregate, context: Context) -> None:
+        super().__init__(spec, context)
         self.spec = spec
-        self.ports = Ports(spec, inputs)
-        partials = spec.of.partials(inputs)
+        partials = spec.of.partials(context.inputs)
         assert partials is not None
         self.partials = partials
         self.reducing = Reducing(partials, spec.flush, HERE, spec.in_order)
         self.m = 1 if spec.in_order else spec.flush.m
+        self.reducing.batch_rows = context.batch_rows
         self._saved = False
-
-    @property
-    def batch_rows(self) -> int:
-        return self.reducing.batch_rows
-
-    @batch_rows.setter
-    def batch_rows(self, rows: int) -> None:
-        self.reducing.batch_rows = rows
 
     @property
     def buffered_rows(self) -> int:
@@ -101,18 +86,15 @@ class PreaggregateOperator:
         return 0 if self.reducing.table is None else self.reducing.table.nbytes
 
     @property
-    def note(self) -> str:
+    def note(self) -> str:  # type: ignore[override]
         return self.reducing.note
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         yield from self.reducing.take(batch)
         yield from self._promises()  # what has left may have held one back
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        return self.process_punctuations([punct], port)
-
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        if not sum([self.ports.advance(p, port) for p in train]):  # all of them, not up to the first
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        if not self.ports.advance(advance, port):
             return
         frontier = self.ports.frontiers[0]
         if frontier.ended or not frontier.is_linear:  # of single groups it is not known what the table holds
@@ -132,11 +114,11 @@ class PreaggregateOperator:
         held = () if self.reducing.table is None else self.reducing.table.times
         return max((slot + 1 for slot in held if self.partials.first_wid(slot) < bound), default=INT64_MIN)
 
-    def _promises(self) -> Iterator[Punctuation]:
+    def _promises(self) -> Iterator[Element]:
         """As far as nothing is held below it."""
         least = self.reducing.least()
         if least is None:
-            yield from self.ports.out.advance_to(self.ports.translate(self.ports.frontiers))
+            yield from self.ports.whole()
             return
         bound = min(as_int64(self.ports.frontiers[0].bound(WID_START)), self.partials.first_wid(least))
         if bound > as_int64(self.ports.out.bound(WID_START)):
@@ -168,8 +150,7 @@ class PreaggregateOperator:
         self._saved = batch is not None
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        load_common(found, self.ports)
+        found = self.load_common(parts)
         said, batch = found.get(_STATE), found.get(_TABLE)
         if said is not None:
             numbers = read_text(said)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from oop.kernels.slot_table import Discipline
 from oop.operators.aggregate.flush import Flush
-from oop.operators.core.base import BATCH_ROWS
+from oop.operators.core.context import BATCH_ROWS
 from oop.operators.core.marks import is_late
 from oop.operators.groups.partial_table import Partials, PartialTable
 

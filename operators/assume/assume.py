@@ -13,7 +13,7 @@ option 2: the bound on disorder is enforced inside the query, for example behind
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -21,12 +21,15 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch, UnknownColumn
 from oop.operators.assume.operator import AssumeOperator
 from oop.operators.assume.order import TUP, Order
-from oop.operators.core.base import Operator, Spec
+from oop.operators.core.context import Context
 from oop.operators.core.group_values import check_type
+from oop.operators.core.operator import Operator
+from oop.operators.core.spec import Spec
 from oop.operators.core.times import check_time_type
-from oop.punctuation import Frontier, GroupPromises, Interest, Policy, Punctuation
+from oop.punctuation import Policy, Punctuation
+from oop.punctuation.crossing import Carried, Counted, Crossing, Same
 from oop.punctuation.patterns import Bound, Value
-from oop.punctuation.translate import carry, carry_groups, carry_promise, identity
+from oop.punctuation.translate import identity
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,45 +78,21 @@ class Assume(Spec):
             )
         return pa.schema([*_without_number(schema), pa.field(TUP, pa.int64())]) if not on else schema
 
-    def _renumbers(self, schema: pa.Schema) -> bool:
-        """Do rows that have numbers get others here? What was promised about the old ones does not pass."""
-        return self.order.on == TUP and TUP in schema.names
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        """What the input has promised holds of the rows that are left, except about numbers that rows get anew here.
 
-    def passing(self, frontier: Frontier, schema: pa.Schema) -> Frontier:
-        """What the input has promised, as far as it holds of the output."""
-        if self._renumbers(schema):
-            return carry(frontier, *identity(_without_number(schema).names))
-        return frontier.copy()
-
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        """How far it has come is known only where rows are: here it says that there will be bounds."""
-        out = self.passing(frontiers[0], inputs[0])
-        if self.tells_rest:
-            out.advance(Punctuation({self.order.on: -math.inf}))
+        How far the order has come is known only where rows are.
+        """
+        (schema,) = inputs
+        renumbers = self.order.on == TUP and TUP in schema.names
+        passing = Carried(*identity(_without_number(schema).names)) if renumbers else Same()
+        expected = [Punctuation({self.order.on: -math.inf})] if self.tells_rest else []
         if self.order.group_by:
-            out.advance(Punctuation({self.order.on: -math.inf}, dict.fromkeys(self.order.group_by)))
-        return out
+            expected.append(Punctuation({self.order.on: -math.inf}, dict.fromkeys(self.order.group_by)))
+        return Counted(passing, expected)
 
-    def translate_promise(
-        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[Punctuation] | None:
-        if self._renumbers(inputs[0]):
-            return carry_promise(punct, *identity(_without_number(inputs[0]).names), among=frontiers[0])
-        return [punct]
-
-    def translate_groups(
-        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[GroupPromises] | None:
-        if self._renumbers(inputs[0]):
-            return carry_groups(promises, *identity(_without_number(inputs[0]).names), among=frontiers[0])
-        return [promises]
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        kept = _without_number(inputs[0]) if self._renumbers(inputs[0]) else inputs[0]
-        return [[i.before(*identity(kept.names)) for i in wanted]]
-
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return AssumeOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return AssumeOperator(self, context)
 
     def describe(self) -> str:
         if self.policy is not None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.assume.progress import GROUPS, OrderProgress
-from oop.operators.core.base import Part, read_text, text_part
+from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.source.guard import Guard
 from oop.punctuation import Policy
 from oop.punctuation.group_promises import Promise

@@ -3,7 +3,7 @@ to the ledger."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +15,14 @@ from oop.operators.assume.by_policy import ByPolicy
 from oop.operators.assume.by_slack import BySlack
 from oop.operators.assume.order import TUP
 from oop.operators.assume.progress import OrderProgress
-from oop.operators.core.base import Element, Part, Ports, load_common, read_text, text_part
+from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
+from oop.operators.core.operator import Element, Operator
+from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.rows.layout import laid_out
 from oop.operators.source.ledger import WITHOUT_TIME, Entry, Ledger
-from oop.punctuation import Frontier, Gate, Interest, Punctuation
-from oop.punctuation.group_promises import Promise
+from oop.punctuation import Frontier, Gate, Punctuation
+from oop.punctuation.group_promises import Advance
 from oop.punctuation.policies import slack
 
 if TYPE_CHECKING:
@@ -29,29 +31,20 @@ if TYPE_CHECKING:
 _GATE = "gate"
 
 
-class AssumeOperator:
-    """``ledger`` has what was set aside, as the operator was given it."""
+class AssumeOperator(Operator):
+    """``ledger`` has what was set aside, as the operator was given it.
 
-    def __init__(self, spec: Assume, inputs: Sequence[pa.Schema]) -> None:
+    It makes only the promises that help its consumers (OOP paper, A.1.1): few rows end a window.
+    """
+
+    def __init__(self, spec: Assume, context: Context) -> None:
+        super().__init__(spec, context)
         self.spec, self.order = spec, spec.order
-        self.ports = Ports(spec, inputs, lambda frontiers: spec.passing(frontiers[0], inputs[0]))
-        self.input, self.output = inputs[0].remove_metadata(), spec.schema(inputs).remove_metadata()
+        self.input, self.output = context.inputs[0].remove_metadata(), spec.schema(context.inputs).remove_metadata()
         self.ledger = Ledger(self.input)
         self.kernels = dispatch.kernels()
         self.seen = _start(spec, self.input)
-        self.gate = Gate()
-
-    def ask(self, interests: Iterable[Interest]) -> None:
-        """Make only the promises that help these consumers (papers/004, A.1.1): few rows end a window."""
-        self.gate = Gate(interests)
-
-    def couple(self) -> bool:
-        self.ports.coupled = True
-        return True
-
-    @property
-    def buffered_rows(self) -> int:
-        return 0
+        self.gate = Gate(context.interests)
 
     @property
     def state_bytes(self) -> int:
@@ -106,14 +99,10 @@ class AssumeOperator:
         said = pa.array(broke, pa.string()), pa.array(entry.late_by(), from_pandas=True)
         return Entry(rows, self.order.on, bounds, None, said)
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        if self.ports.advance(punct, port):
-            yield from self.ports.promises(punct)
-            if self.ports.frontiers[0].ended:
-                self.seen = _start(self.spec, self.input)  # no row follows that would have to be judged
-
-    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
-        yield from self.ports.pass_train(train, port, self.process_punctuation)
+    def released(self, new: Advance, port: int) -> Iterable[Element]:
+        if self.ports.frontiers[0].ended:
+            self.seen = _start(self.spec, self.input)  # no row follows that would have to be judged
+        return self.ports.promises(new)
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()
@@ -122,8 +111,7 @@ class AssumeOperator:
         yield from self.ledger.save()
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        load_common(found, self.ports)
+        found = self.load_common(parts)
         gate = found.get(_GATE)
         if gate is not None:
             said: Any = read_text(gate)

@@ -16,8 +16,8 @@ import pyarrow as pa
 from oop.kernels.reference_late import least_of
 from oop.operators.assume.groups import OrderGroups
 from oop.operators.assume.order import Order
-from oop.operators.core.base import Part
 from oop.operators.core.growing import with_room
+from oop.operators.core.parts import Part
 from oop.punctuation import GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise
 

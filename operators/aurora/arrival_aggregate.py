@@ -17,14 +17,18 @@ import pyarrow as pa
 
 from oop.operators.aggregate.aggregate import Aggregate, AggregateOperator, reached_wid, wids_of
 from oop.operators.aurora.rows_in_turn import RowsInTurn
-from oop.operators.core.base import Columns, Element, Held, Operator, Part
+from oop.operators.core.context import Context
 from oop.operators.core.keys import read_key
 from oop.operators.core.marks import is_late
 from oop.operators.core.oldest import held_window, oldest_of
+from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.parts import Part
+from oop.operators.core.spec import Columns
 from oop.operators.groups.holding import Named
 from oop.operators.groups.store import Table
 from oop.operators.windows.bucket import WID_END, WID_START
 from oop.punctuation import Interest
+from oop.punctuation.crossing import Crossing
 from oop.punctuation.group_promises import Promise
 
 _REPEATED = 262_144  # rows, each as often as it has windows, at a time
@@ -36,9 +40,9 @@ class ArrivalAggregate(Aggregate):
 
     sorts: bool = field(default=False, kw_only=True)
 
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        (own,) = super().interests(wanted, inputs)
-        return [[*own, Interest(self.on, by=self.keys)] if self.sorts else own]
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        crossing = super().crossing(inputs)
+        return crossing.helped_by(Interest(self.on, by=self.keys)) if self.sorts else crossing
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         (own,) = super().needs(wanted, inputs)
@@ -48,18 +52,18 @@ class ArrivalAggregate(Aggregate):
     def describe(self) -> str:
         return f"{super().describe()}{f', rows in order of {self.on}' if self.sorts else ''}"
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return ArrivalAggregateOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return ArrivalAggregateOperator(self, context)
 
 
 class ArrivalAggregateOperator(AggregateOperator):
     def __init__(
-        self, spec: ArrivalAggregate, inputs: Sequence[pa.Schema], aggregates: Named | None = None, panes: bool = True
+        self, spec: ArrivalAggregate, context: Context, aggregates: Named | None = None, panes: bool = True
     ) -> None:
-        super().__init__(spec, inputs, aggregates, panes)
+        super().__init__(spec, context, aggregates, panes)
         used = frozenset().union(*(a.columns() for _, a in aggregates or spec.aggregates))
         used |= {WID_START} if spec.grid.tumbles else {WID_START, WID_END}
-        self.waiting = RowsInTurn(inputs[0], spec.on, spec.keys, used) if spec.sorts else None
+        self.waiting = RowsInTurn(context.inputs[0], spec.on, spec.keys, used) if spec.sorts else None
 
     @property
     def buffered_rows(self) -> int:

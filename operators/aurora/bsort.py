@@ -16,14 +16,18 @@ import numpy as np
 import pyarrow as pa
 
 from oop.operators.aurora.sort_buffers import SortBuffers
-from oop.operators.core.base import Columns, Element, Held, Operator, Part, Ports, Spec, load_common
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import matching
 from oop.operators.core.least_held import Least, least_by_group
 from oop.operators.core.marks import is_late, keep_late
+from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.parts import Part
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.core.times import check_time_type, show_time
 from oop.operators.rows.layout import check_takeable, laid_out
-from oop.punctuation import END, Frontier, Interest, Punctuation
-from oop.punctuation.translate import Image, carry
+from oop.punctuation import END, Punctuation
+from oop.punctuation.crossing import Carried, Crossing
+from oop.punctuation.group_promises import Advance
 
 _HELD = "held"
 
@@ -50,22 +54,16 @@ class BSort(Spec):
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return [self.keys] if self.keys else None
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return carry(frontiers[0], *self._images())
-
-    def _images(self) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
-        return {self.on: [(self.on, None)]}, {k: [k] for k in self.keys}
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         """The end of a group lets its rows go; and every bound helps: how far it will be lowered is not known before,
         so steps of the consumers say nothing about it."""
-        return [[Interest(self.on, by=self.keys)]]
+        return Carried({self.on: [(self.on, None)]}, {k: [k] for k in self.keys}, holds=True)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [None if wanted is None else (wanted & set(inputs[0].names)) | {self.on, *self.keys}]
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return BSortOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return BSortOperator(self, context)
 
     def describe(self) -> str:
         by = f" by {', '.join(self.keys)}" if self.keys else ""
@@ -76,23 +74,20 @@ class BSort(Spec):
         return f"holds {held}; a promise goes no further than the least of them"
 
 
-class BSortOperator:
+class BSortOperator(Operator):
     """Admitted late rows pass at once, marked as they came: what was held with them in mind has left."""
 
-    def __init__(self, spec: BSort, inputs: Sequence[pa.Schema]) -> None:
+    shows_open = True
+
+    def __init__(self, spec: BSort, context: Context) -> None:
+        super().__init__(spec, context)
         self.spec = spec
-        self.ports = Ports(spec, inputs)
-        self._use(inputs[0])
+        (schema,) = context.inputs
+        (needed,) = spec.needs(context.wanted, context.inputs)
+        used = pa.schema([f for f in schema if needed is None or f.name in needed]).remove_metadata()
+        self.rows = SortBuffers(used, spec.on, spec.keys, spec.slack)
         self._lowered = False  # was a bound lowered, so that rows which leave may raise it?
         self._changed = self._saved = False
-
-    def narrow(self, wanted: frozenset[str]) -> None:
-        (schema,) = self.ports.inputs
-        (needed,) = self.spec.needs(wanted, self.ports.inputs)
-        self._use(pa.schema([f for f in schema if needed is None or f.name in needed]))
-
-    def _use(self, schema: pa.Schema) -> None:
-        self.rows = SortBuffers(schema.remove_metadata(), self.spec.on, self.spec.keys, self.spec.slack)
 
     @property
     def buffered_rows(self) -> int:
@@ -116,14 +111,11 @@ class BSortOperator:
         """From another thread text comes as dictionaries."""
         return keep_late(laid_out(batch, self.rows.schema), batch)
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        return self.process_punctuations([punct], port)
-
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = self.ports.advance_all(train, port)
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        new = self.ports.advance_singly(advance, port)
         if not new:
             return
-        ended = [p for p in self.ports.translate(self.ports.frontiers).promises() if not p.below]
+        ended = [p for p in self.ports.translated().promises() if not p.below]
         if ended and any(not p.below for p in new):
             yield from self._let_go(ended)
         yield from self._promises()
@@ -141,7 +133,7 @@ class BSortOperator:
     def _promises(self) -> Iterator[Punctuation]:
         """A promise goes no further than the least value that is held, of the groups that it is about."""
         on, ports = self.spec.on, self.ports
-        images = list(ports.translate(ports.frontiers).promises())
+        images = list(ports.translated().promises())
         least = self._least({c for image in images for c in image.where})
         self._lowered = False
         for image in images:
@@ -185,9 +177,7 @@ class BSortOperator:
             self._changed, self._saved = False, here
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        load_common(found, self.ports)
-        held = found.get(_HELD)
+        held = self.load_common(parts).get(_HELD)
         self._saved, self._changed, self._lowered = held is not None, False, True
         if held is not None:
             self.rows.load(held)

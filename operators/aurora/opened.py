@@ -9,23 +9,25 @@ rows are held as long as a window may cover them: from the first window that is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
 
 from oop.operators.aurora.opened_operator import BEGINS, OpenedOperator, ended_below
-from oop.operators.core.base import Columns, Operator, Spec
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import is_promised
+from oop.operators.core.operator import Operator
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.expressions.expr import Expr
 from oop.operators.functions.aggregates import Aggregate as AggregateFunction
 from oop.operators.groups.holding import describe_groups, unique_schema
 from oop.operators.groups.store import Shape
 from oop.operators.passing.filter import check_predicate
-from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation import Frontier
+from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.patterns import Bound
-from oop.punctuation.translate import Image, carry, carry_promise
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,19 +50,9 @@ class Opened(Spec):
         start = inputs[0].field(self.on).remove_metadata()
         return unique_schema([start, *Shape(inputs[0], self.keys, self.aggregates).fields()])
 
-    def _images(self) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
-        return {self.on: [(self.on, partial(ended_below, size=self.size))]}, {k: [k] for k in self.keys}
-
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return carry(frontiers[0], *self._images())
-
-    def translate_promise(
-        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[Punctuation] | None:
-        return carry_promise(punct, *self._images(), among=frontiers[0])
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[Interest(self.on, by=self.keys)]]
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        starts = {self.on: [(self.on, partial(ended_below, size=self.size))]}
+        return Carried(starts, {k: [k] for k in self.keys}, holds=True)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         used = (a.columns() for _, a in self.aggregates)
@@ -69,8 +61,8 @@ class Opened(Spec):
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         return None if is_promised(frontiers[0], self.on, self.keys) else self.on
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return OpenedOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return OpenedOperator(self, context)
 
     def describe(self) -> str:
         return f"{describe_groups('Opened', self.aggregates, self.keys)} of {self.size} from {self.begins!r}"

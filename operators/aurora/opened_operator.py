@@ -12,14 +12,16 @@ import pyarrow as pa
 from oop.errors import TimeError
 from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
-from oop.operators.core.base import LATE_UNUSED, Element, Part, Ports, load_common, text_part
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_float, as_int64, bounds_of_rows
 from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.marks import is_late
+from oop.operators.core.operator import Element, Operator
+from oop.operators.core.parts import Part
 from oop.operators.core.times import from_physical, is_whole
 from oop.operators.groups.store import Shape, Table
 from oop.operators.rows.layout import laid_out
-from oop.punctuation import Punctuation
+from oop.punctuation.group_promises import Advance
 from oop.punctuation.patterns import Bound
 
 if TYPE_CHECKING:
@@ -28,21 +30,20 @@ if TYPE_CHECKING:
 BEGINS, _ROWS = "__begins", "rows"
 
 
-class OpenedOperator:
+class OpenedOperator(Operator):
     """``late_unused`` counts admitted late rows: a window that they belong to may be out."""
 
-    def __init__(self, spec: Opened, inputs: Sequence[pa.Schema]) -> None:
+    def __init__(self, spec: Opened, context: Context) -> None:
+        super().__init__(spec, context)
         self.spec = spec
-        self.ports = Ports(spec, inputs)
-        (needed,) = spec.needs(None, inputs)
+        (needed,) = spec.needs(None, context.inputs)
         assert needed is not None
-        self.input = pa.schema([f.remove_metadata() for f in inputs[0] if f.name in needed])
+        self.input = pa.schema([f.remove_metadata() for f in context.inputs[0] if f.name in needed])
         self.held = self.input.append(pa.field(BEGINS, pa.bool_()))
-        self.output = spec.schema(inputs)
+        self.output = spec.schema(context.inputs)
         self.shape = Shape(self.input, spec.keys, spec.aggregates)
         self.whole = is_whole(self.input.field(spec.on).type)
         self.rows: list[pa.RecordBatch] = []
-        self.late_unused = 0
         self._unsaved = self._saved = False
 
     @property
@@ -82,17 +83,13 @@ class OpenedOperator:
                 hint="drop such rows, or cast the attribute to another type",
             )
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        return self.process_punctuations([punct], port)
-
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = self.ports.advance_all(train, port)
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        new = self.ports.advance_singly(advance, port)
         if not new:
             return
         if self.rows:
             yield from self._close(concat_batches(self.rows))
-        for punct in new:
-            yield from self.ports.promises(punct)
+        yield from self.ports.promises(new)
 
     def _close(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The windows that have ended; rows that no window can cover any more are forgotten."""
@@ -151,8 +148,7 @@ class OpenedOperator:
         )
 
     def save(self) -> Iterator[Part]:
-        yield self.ports.save()
-        yield text_part(LATE_UNUSED, self.late_unused)
+        yield from self.save_common()
         if self._unsaved and (self.rows or self._saved):
             self.rows = [concat_batches(self.rows)] if self.rows else []
             yield _ROWS, self.rows[0] if self.rows else None
@@ -160,9 +156,7 @@ class OpenedOperator:
         self._unsaved = False
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        self.late_unused = load_common(found, self.ports)
-        rows = found.get(_ROWS)
+        rows = self.load_common(parts).get(_ROWS)
         self.rows = [] if rows is None else [rows]
         self._unsaved, self._saved = False, rows is not None
 

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.operators.core.base import Part
 from oop.operators.core.coverage import INT64_MAX, as_float, as_int64, bounds_of_rows, group_columns
 from oop.operators.core.group_values import of_column
+from oop.operators.core.parts import Part
 from oop.operators.core.times import is_whole
 from oop.operators.rows.layout import held_as, plain_schema
 from oop.operators.windows.bucket import WID_END, WID_START

@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.operators.core.base import BATCH_ROWS, Part
+from oop.operators.core.context import BATCH_ROWS
 from oop.operators.core.coverage import INT64_MAX, matching
 from oop.operators.core.ordering import order_rows
+from oop.operators.core.parts import Part
 from oop.operators.rows.layout import as_type, held_as, plain_schema, take_column
 from oop.operators.rows.pieces import append_beside, one_piece
 from oop.punctuation import Punctuation

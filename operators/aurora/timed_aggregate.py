@@ -15,7 +15,7 @@ first, of those that began together the lesser.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -25,10 +25,13 @@ from oop.kernels.dictionaries import concat_batches
 from oop.operators.aurora.arrival_aggregate import ArrivalAggregate, ArrivalAggregateOperator
 from oop.operators.aurora.rows_in_turn import RowsInTurn, in_each_window
 from oop.operators.core.arrival import ARRIVAL, without_ticks
-from oop.operators.core.base import Element, Operator, Part, Spec
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN
 from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.marks import keep_late
+from oop.operators.core.operator import Element, Operator
+from oop.operators.core.parts import Part
+from oop.operators.core.spec import Spec
 from oop.operators.core.times import from_physical
 from oop.operators.functions.accumulators import Min
 from oop.operators.functions.aggregates import min as least
@@ -37,7 +40,7 @@ from oop.operators.groups.partial_table import Partials
 from oop.operators.groups.pieces import Piece
 from oop.operators.groups.store import Table
 from oop.operators.windows.bucket import WID_START
-from oop.punctuation.group_promises import Promise
+from oop.punctuation.group_promises import Advance
 
 EARLY = "__early"
 """In the output: did the window time out?"""
@@ -56,8 +59,8 @@ class TimedAggregate(ArrivalAggregate):
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         return unique_schema([*super().schema(inputs), pa.field(EARLY, pa.bool_())])
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return TimedAggregateOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return TimedAggregateOperator(self, context)
 
     def early(self) -> tuple[str | None, tuple[str, ...]]:
         return Spec.early(self)
@@ -79,8 +82,10 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
     window is promised.
     """
 
-    def __init__(self, spec: TimedAggregate, inputs: Sequence[pa.Schema]) -> None:
-        wide = [inputs[0].append(pa.field(ARRIVAL, pa.int64()))]
+    shows_open = False
+
+    def __init__(self, spec: TimedAggregate, context: Context) -> None:
+        wide = replace(context, inputs=(context.inputs[0].append(pa.field(ARRIVAL, pa.int64())),))
         super().__init__(spec, wide, (*spec.aggregates, (ARRIVAL, least(ARRIVAL))), panes=False)
         self.timeout = spec.timeout
         self.now = _UNKNOWN
@@ -91,9 +96,9 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
         self.due = min(self.due, INT64_MIN if self.now == _UNKNOWN else self.now + self.timeout)
         return super().process_batch(keep_late(batch.append_column(ARRIVAL, arrived), batch), port)
 
-    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
-        others, self.now = without_ticks(train, self.now)
-        yield from super().process_punctuations(others, port)
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        others, self.now = without_ticks(advance, self.now)
+        yield from super().process_punctuation(others, port)
         if self.now != _UNKNOWN and self.now > self.due:
             yield from self._time_out()
 

@@ -20,11 +20,13 @@ from oop.operators.aurora.opened import Opened
 from oop.operators.aurora.opened_operator import BEGINS, OpenedOperator
 from oop.operators.aurora.timed_aggregate import EARLY
 from oop.operators.core.arrival import ARRIVAL, without_ticks
-from oop.operators.core.base import Element, Operator, Part
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN
 from oop.operators.core.keys import KeyTable, read_key
+from oop.operators.core.operator import Element, Operator
+from oop.operators.core.parts import Part
 from oop.operators.groups.holding import unique_schema
-from oop.punctuation import Punctuation
+from oop.punctuation.group_promises import Advance
 
 _OUT = "__out"
 """Of a row at which a window begins: how many rows it went out with early; -1 if it did not."""
@@ -44,8 +46,8 @@ class TimedOpened(Opened):
         unique_schema([*inputs[0], pa.field(ARRIVAL, pa.int64()), pa.field(_OUT, pa.int64())])
         return unique_schema([*super().schema(inputs), pa.field(EARLY, pa.bool_())])
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return TimedOpenedOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return TimedOpenedOperator(self, context)
 
     def describe(self) -> str:
         return f"{super().describe()} timeout {self.timeout}us"
@@ -57,8 +59,8 @@ class TimedOpened(Opened):
 class TimedOpenedOperator(OpenedOperator):
     """``late_unused`` also counts rows that came too late for a window, once for each, when it is promised."""
 
-    def __init__(self, spec: TimedOpened, inputs: Sequence[pa.Schema]) -> None:
-        super().__init__(spec, inputs)
+    def __init__(self, spec: TimedOpened, context: Context) -> None:
+        super().__init__(spec, context)
         self.timeout = spec.timeout
         self.held = self.held.append(pa.field(ARRIVAL, pa.int64())).append(pa.field(_OUT, pa.int64()))
         self.now = _UNKNOWN
@@ -70,9 +72,9 @@ class TimedOpenedOperator(OpenedOperator):
         came, out = np.full(count, self.now), np.full(count, -1)
         return pa.RecordBatch.from_arrays([*columns, begins, pa.array(came), pa.array(out)], schema=self.held)
 
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        others, self.now = without_ticks(train, self.now)
-        yield from super().process_punctuations(others, port)
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        others, self.now = without_ticks(advance, self.now)
+        yield from super().process_punctuation(others, port)
         if self.rows and self.now != _UNKNOWN and self.now > self.due:
             yield from self._time_out(concat_batches(self.rows))
 

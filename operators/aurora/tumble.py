@@ -16,17 +16,22 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.core.arrival import arrival_of
-from oop.operators.core.base import Columns, Element, Held, Operator, Part, Spec, read_text, text_part
+from oop.operators.core.arrival import without_ticks
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import covered
 from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.marks import is_late
+from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.parts import Part, read_text, text_part
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.functions.aggregates import Aggregate as AggregateFunction
 from oop.operators.groups.holding import Holding, describe_groups, unique_schema
 from oop.operators.groups.store import Shape, Table
 from oop.operators.source.input import show_row
-from oop.punctuation import END, Frontier, Interest, Punctuation
-from oop.punctuation.translate import carry, carry_promise, identity
+from oop.punctuation import END, Frontier
+from oop.punctuation.crossing import Carried, Crossing
+from oop.punctuation.group_promises import Advance
+from oop.punctuation.translate import identity
 
 _RUN = "run"
 
@@ -47,16 +52,8 @@ class Tumble(Spec):
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         return unique_schema(Shape(inputs[0], self.keys, self.aggregates).fields())
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return carry(frontiers[0], *identity(self.keys))
-
-    def translate_promise(
-        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[Punctuation] | None:
-        return carry_promise(punct, *identity(self.keys), among=frontiers[0])
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[Interest(self.keys, by=self.keys)]]
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        return Carried(*identity(self.keys), holds=True)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))]
@@ -64,8 +61,8 @@ class Tumble(Spec):
     def early(self) -> tuple[str | None, tuple[str, ...]]:
         return None, self.keys  # one window is open at a time
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return TumbleOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return TumbleOperator(self, context)
 
     def describe(self) -> str:
         timeout = "" if self.timeout is None else f" timeout {self.timeout}us"
@@ -79,9 +76,12 @@ class TumbleOperator(Holding):
     """Windows are numbered as they come; ``run`` is the one that is open. If it ``timed_out``, it is kept for its
     values alone. ``began`` is when the clock was first seen after the open window's first row, if it was."""
 
-    def __init__(self, spec: Tumble, inputs: Sequence[pa.Schema]) -> None:
-        super().__init__(spec, inputs, spec.keys, spec.aggregates)
+    shows_open = True
+
+    def __init__(self, spec: Tumble, context: Context) -> None:
+        super().__init__(spec, context, spec.keys, spec.aggregates)
         self.spec = spec
+        self.whole = spec.crossing(context.inputs)  # what ends a window is not only what consumers ask for
         self.run = 0
         self.now: int | None = None
         self.began: int | None = None
@@ -130,15 +130,16 @@ class TumbleOperator(Holding):
             if len(shown):
                 yield pa.RecordBatch.from_arrays(shown.results(), schema=self.output)
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        now = arrival_of(punct)
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        others, now = without_ticks(advance, None)
         if now is not None:
-            yield from self._time_out(int(now))
-        elif self.ports.advance(punct, port):
+            yield from self._time_out(now)
+        new = self.ports.advance(others, port)
+        if new:
             if len(self.store) and self._is_over():
                 yield from self._leave(self.run + 1)
                 self.run, self.began = self.run + 1, None
-            yield from self.ports.promises(punct)
+            yield from self.ports.promises(new)
 
     def _is_over(self) -> bool:
         """Is it promised that no row has the values of the open window?"""
@@ -147,7 +148,7 @@ class TumbleOperator(Holding):
 
     def _own(self) -> Frontier:
         """What the input promises about the group-by attributes."""
-        return self.ports.translate(self.ports.frontiers)
+        return self.whole.translate(self.ports.frontiers)
 
     def _time_out(self, now: int) -> Iterator[Element]:
         self.now = now

@@ -18,27 +18,20 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from oop.operators.aurora.stamped_rows import StampedRows
-from oop.operators.core.arrival import arrival_of
-from oop.operators.core.base import (
-    LATE_UNUSED,
-    Element,
-    Held,
-    Operator,
-    Part,
-    Ports,
-    Spec,
-    load_common,
-    read_text,
-    text_part,
-)
+from oop.operators.core.arrival import without_ticks
+from oop.operators.core.context import Context
 from oop.operators.core.marks import is_late
+from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.ordering import check_order
+from oop.operators.core.parts import Part, read_text, text_part
+from oop.operators.core.spec import Spec
 from oop.operators.core.times import is_time_type
 from oop.operators.rows.layout import check_takeable, laid_out
 from oop.operators.source.input import show_row
 from oop.operators.source.ledger import Entry, Ledger
-from oop.punctuation import END, Frontier, Interest, Punctuation
-from oop.punctuation.translate import Image, carry
+from oop.punctuation import END, Punctuation
+from oop.punctuation.crossing import Carried, Counted, Crossing
+from oop.punctuation.group_promises import Advance
 
 _LAST, _CLOCK = "last", "clock"
 
@@ -68,25 +61,15 @@ class WSort(Spec):
             check_order(inputs[0].field(name), "sorting needs")
         return inputs[0]
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        """How far the clock lets it go is known only where rows are: here it says that there will be bounds."""
-        out = self.passing(frontiers[0])
-        if is_time_type(inputs[0].field(self.first).type):
-            out.advance(Punctuation({self.first: -math.inf}))
-        return out
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        """The order is one of all rows, so what is promised about all rows crosses. How far the clock lets it go is
+        known only where rows are."""
+        passing = Carried({self.first: [(self.first, None)]}, {}, holds=True)
+        timed = is_time_type(inputs[0].field(self.first).type)
+        return Counted(passing, [Punctuation({self.first: -math.inf})] if timed else [])
 
-    def passing(self, frontier: Frontier) -> Frontier:
-        """What its input promises about all rows: the order is one of all rows."""
-        return carry(frontier, self._images(), {})
-
-    def _images(self) -> dict[str, list[Image]]:
-        return {self.first: [(self.first, None)]}
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[Interest(self.first, by=())]]
-
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return WSortOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return WSortOperator(self, context)
 
     def describe(self) -> str:
         return f"WSort by {', '.join(self.columns)}, timeout {self.text}"
@@ -95,19 +78,18 @@ class WSort(Spec):
         return f"emits in order, at least a row each {self.text}; sets aside what comes behind"
 
 
-class WSortOperator:
+class WSortOperator(Operator):
     """``ledger`` has the rows that came too late; ``late_unused`` counts those that sources had admitted as such."""
 
-    def __init__(self, spec: WSort, inputs: Sequence[pa.Schema]) -> None:
+    def __init__(self, spec: WSort, context: Context) -> None:
+        super().__init__(spec, context)
         self.spec = spec
-        self.ports = Ports(spec, inputs, lambda frontiers: spec.passing(frontiers[0]))
-        self.schema = inputs[0].remove_metadata()
+        self.schema = context.inputs[0].remove_metadata()
         self.timed = is_time_type(self.schema.field(spec.first).type)
         self.rows = StampedRows(self.schema, spec.columns)
         self.ledger = Ledger(self.schema)
         self.last: pa.RecordBatch | None = None  # the sort attributes of the row that left last
         self.left_at = -math.inf  # when rows last left because they had waited
-        self.late_unused = 0
 
     @property
     def buffered_rows(self) -> int:
@@ -136,17 +118,18 @@ class WSortOperator:
             batch = batch.filter(pa.array(~lost))
         return batch
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        now = arrival_of(punct)
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        others, now = without_ticks(advance, None)
         if now is not None:
-            yield from self._tick(int(now))
-        elif self.ports.advance(punct, port):
+            yield from self._tick(now)
+        new = self.ports.advance(others, port)
+        if new:
             frontier = self.ports.frontiers[0]
             if frontier.ended:
                 yield from self._leave(self.rows.take_all())
             elif self.timed and (bound := frontier.bound(self.spec.first)) is not None:
                 yield from self._leave(self.rows.take_below(bound))
-            yield from self.ports.promises(punct)
+            yield from self.ports.promises(new)
 
     def _tick(self, now: int) -> Iterator[Element]:
         """The clock shows this: if a period is over, what has waited for one leaves."""
@@ -175,8 +158,7 @@ class WSortOperator:
         return Held(f"the rows of the last {self.spec.text}", 0, END) if len(self.rows) else None
 
     def save(self) -> Iterator[Part]:
-        yield self.ports.save()
-        yield text_part(LATE_UNUSED, self.late_unused)
+        yield from self.save_common()
         yield text_part(_CLOCK, {"left_at": self.left_at, "now": self.rows.now})
         if self.last is not None:
             yield _LAST, self.last
@@ -184,8 +166,7 @@ class WSortOperator:
         yield from self.ledger.save()
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        self.late_unused = load_common(found, self.ports)
+        found = self.load_common(parts)
         self.ledger.load(found.items())
         self.rows.load(found)
         last, clock = found.get(_LAST), found.get(_CLOCK)

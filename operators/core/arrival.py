@@ -41,7 +41,10 @@ def arrival_of(punct: Punctuation) -> Bound | None:
     return punct.below.get(ARRIVAL)
 
 
-def without_ticks(train: Sequence[_Promise], now: int) -> tuple[list[_Promise], int]:
+_Now = TypeVar("_Now", int, int | None)
+
+
+def without_ticks(train: Sequence[_Promise], now: _Now) -> tuple[list[_Promise], _Now]:
     """The other promises of a train, and what the clock shows after it; ``now`` is what it showed before.
 
     >>> without_ticks([arrives_at(7), Punctuation({"ts": 5}), arrives_at(8)], now=0)

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from oop.errors import OopError
-from oop.operators.core.base import Part, read_text, text_part
+from oop.operators.core.parts import Part, read_text, text_part
 
 Number = int | None
 """Of a slice; None for what has no time."""

@@ -15,9 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels.dictionaries import concat_batches
-from oop.operators.core.base import Element
+from oop.operators.core.operator import Element
 from oop.operators.core.times import is_whole
-from oop.punctuation import Punctuation
+from oop.punctuation import GroupPromises, Punctuation
 from oop.punctuation.patterns import Bound
 
 Helps: TypeAlias = Callable[[Punctuation], bool]
@@ -90,6 +90,8 @@ def couple(elements: Sequence[Element], schema: pa.Schema) -> Train | None:
     attribute: str | None = None
     rows = 0
     for element in elements:  # there may be very many, and small
+        if isinstance(element, GroupPromises):
+            return None
         if not isinstance(element, Punctuation):
             batches.append(element)
             rows += element.num_rows

@@ -2,27 +2,29 @@
 
 ``keep="any"`` lets the first that comes pass at once and remembers its key until a promise covers it. ``"first"`` and
 ``"last"`` are known only then, so they hold the best row so far. Without a span the time, or another attribute that is
-promised about, must be a key: else no key could ever be forgotten. With a span see `dedup_within`.
+promised about, must be a key: else no key could ever be forgotten. With a span see `dedup/within.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.operators.core.base import Columns, Operator, Spec
+from oop.operators.core.context import Context
+from oop.operators.core.operator import Operator
 from oop.operators.core.ordering import check_order
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.dedup.operator import KeepBest, PassFirstComer
 from oop.operators.dedup.within import KeepInSpan, PassOneNear
 from oop.operators.join.band import LEFT, Band
 from oop.operators.join.promises import Moved
 from oop.operators.rows.layout import check_takeable
-from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation import Frontier
+from oop.punctuation.crossing import Carried, Crossing, Same
 from oop.punctuation.patterns import Bound
-from oop.punctuation.translate import Image, carry, carry_promise
 
 KEEP = ("any", "first", "last")
 
@@ -53,38 +55,22 @@ class Dedup(Spec):
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return [self.keys] if self.keys else None
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         """Of rows that pass at once the same; of others what is promised about what they wait for."""
-        return frontiers[0].copy() if self.keep == "any" else carry(frontiers[0], *self._images(self.keep == "last"))
+        waiting = self.covering(held=self.keep == "last")
+        return Same(also=waiting.interests(())[0]) if self.keep == "any" else waiting
 
-    def translate_promise(
-        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[Punctuation] | None:
-        if self.keep == "any":
-            return [punct]
-        return carry_promise(punct, *self._images(self.keep == "last"), among=frontiers[0])
+    def covering(self, held: bool = False) -> Carried:
+        """What promises say of rows that have not been decided; with ``held`` of spans that no later row is in.
 
-    def covering(self, frontier: Frontier, held: bool = False) -> Frontier:
-        """The promises that cover rows that have not been decided; with ``held`` spans that no later row is in."""
-        return carry(frontier, *self._images(held))
-
-    def covering_promise(self, punct: Punctuation, frontier: Frontier, held: bool = False) -> list[Punctuation] | None:
-        """What one promise adds to that; None where only the whole decides."""
-        return carry_promise(punct, *self._images(held), among=frontier)
-
-    def _images(self, held: bool) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
-        """A span that began at t is complete when ``bound - t > within``: its last row is at ``bound - within`` or
-        later while it is not."""
+        A span that began at t is complete when ``bound - t > within``: its last row is at ``bound - within`` or later
+        while it is not."""
         columns = {k: [k] for k in self.keys}
         if self.within is None:
-            return {k: [(k, None)] for k in self.keys}, columns
+            return Carried({k: [(k, None)] for k in self.keys}, columns, holds=True)
         assert self.time is not None
         moved = Moved(Band(0, self.within), LEFT) if held else None
-        return {self.time: [(self.time, moved)]}, columns
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        own = Interest(self.keys if self.within is None else [str(self.time)], by=self.keys)
-        return [[own, *(i for i in wanted if i != own)] if self.keep == "any" else [own]]
+        return Carried({self.time: [(self.time, moved)]}, columns, holds=True)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         if wanted is None or self.keep != "any":  # the other columns break ties
@@ -92,7 +78,7 @@ class Dedup(Spec):
         return [wanted | {*self.keys} | ({str(self.time)} if self.within is not None else set())]
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
-        if any(True for _ in self.covering(frontiers[0]).promises()):
+        if any(True for _ in self.covering().translate(frontiers).promises()):
             return None
         return ", ".join(self.keys) if self.within is None else self.time
 
@@ -101,10 +87,10 @@ class Dedup(Spec):
         time = [] if self.time is None or self.time in self.keys else [self.time]
         return [*time, *(n for n in schema.names if n not in self.keys and n != self.time)]
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
+    def start(self, context: Context) -> Operator:
         if self.within is not None:
-            return PassOneNear(self, inputs) if self.keep == "any" else KeepInSpan(self, inputs)
-        return PassFirstComer(self, inputs) if self.keep == "any" else KeepBest(self, inputs)
+            return PassOneNear(self, context) if self.keep == "any" else KeepInSpan(self, context)
+        return PassFirstComer(self, context) if self.keep == "any" else KeepBest(self, context)
 
     def describe(self) -> str:
         span = "" if self.within is None else f" within {self.within}"

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.kernels.reference_joins import Reach
-from oop.operators.core.base import Part
 from oop.operators.core.coverage import covered
 from oop.operators.core.keys import KeyTable, read_key
+from oop.operators.core.parts import Part
 from oop.operators.core.slice_parts import SliceParts
 from oop.operators.core.time_slices import TimeSlices
 from oop.operators.core.times import from_physical, is_whole

@@ -9,48 +9,34 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.core.base import BATCH_ROWS, LATE_UNUSED, Columns, Element, Held, Part, Ports, load_common, text_part
+from oop.operators.core.context import Context
 from oop.operators.core.marks import is_late
 from oop.operators.core.oldest import oldest_kept
+from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.parts import Part
 from oop.operators.dedup.seen_keys import BestRows, SeenKeys
 from oop.operators.rows.layout import as_type, take_column
 from oop.punctuation import Frontier, Punctuation
+from oop.punctuation.group_promises import Advance
 
 if TYPE_CHECKING:
     from oop.operators.dedup.dedup import Dedup
 
 
-class DedupOperator(ABC):
+class DedupOperator(Operator, ABC):
     """``late_unused`` counts admitted late rows: whether their key has been put out is no longer known."""
 
-    batch_rows = BATCH_ROWS
-
-    def __init__(self, spec: Dedup, inputs: Sequence[pa.Schema]) -> None:
+    def __init__(self, spec: Dedup, context: Context) -> None:
+        super().__init__(spec, context)
         self.spec = spec
-        self.ports = Ports(spec, inputs)
-        self.late_unused = 0
-        self._use(None)
-
-    def narrow(self, wanted: frozenset[str]) -> None:
-        self._use(wanted)
-
-    def _use(self, wanted: Columns) -> None:
-        (needed,) = self.spec.needs(wanted, self.ports.inputs)
-        (schema,) = self.ports.inputs
+        self.undecided, self.complete = spec.covering(), spec.covering(held=True)
+        (schema,), (needed,) = context.inputs, spec.needs(context.wanted, context.inputs)
         self.schema = pa.schema([f for f in schema if needed is None or f.name in needed])
         self.prepare()
 
     @abstractmethod
     def prepare(self) -> None:
         """Make what holds the state."""
-
-    @property
-    @abstractmethod
-    def buffered_rows(self) -> int: ...
-
-    @property
-    @abstractmethod
-    def state_bytes(self) -> int: ...
 
     @abstractmethod
     def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -66,23 +52,23 @@ class DedupOperator(ABC):
         elif batch.num_rows:
             yield from self.take(batch)
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        return self.process_punctuations([punct], port)
-
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = self.ports.advance_all(train, port)
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        new = self.ports.advance_singly(advance, port)
         if not new:
             return
         yield from self.free(new)
-        for punct in new:
-            yield from self.ports.promises(punct)
+        yield from self.ports.promises(new)
 
     def covering(self, promises: Sequence[Punctuation], held: bool = False) -> Frontier:
         """What is newly covered matches what the promises add; where a group column goes, the whole decides."""
-        added = [self.spec.covering_promise(p, self.ports.frontiers[0], held) for p in promises]
-        if None in added:
-            return self.spec.covering(self.ports.frontiers[0], held)
-        return Frontier.of(*(p for images in added if images for p in images))
+        crossing, found = self.complete if held else self.undecided, Frontier()
+        for promise in promises:
+            added = crossing.added(promise, self.ports.frontiers)
+            if added is None:
+                return crossing.translate(self.ports.frontiers)
+            for image in added:
+                found.take(image)
+        return found
 
     def leaving(self, batch: pa.RecordBatch, rows: np.ndarray | None = None) -> pa.RecordBatch:
         """Rows of a batch (None: all) in the columns of the output: from another thread text comes as dictionaries."""
@@ -93,14 +79,11 @@ class DedupOperator(ABC):
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
     def save(self) -> Iterator[Part]:
-        yield self.ports.save()
-        yield text_part(LATE_UNUSED, self.late_unused)
+        yield from self.save_common()
         yield from self.save_state()
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        self.late_unused = load_common(found, self.ports)
-        self.load_state(found)
+        self.load_state(self.load_common(parts))
 
     @abstractmethod
     def save_state(self) -> Iterator[Part]: ...

@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.operators.core import time_slices
-from oop.operators.core.base import Part
 from oop.operators.core.coverage import covered
 from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.ordering import order_rows
+from oop.operators.core.parts import Part
 from oop.operators.core.slice_parts import SliceParts
 from oop.operators.core.time_slices import MOST, WIDEST
 from oop.operators.core.times import FAR, NULL_SLOT, slots_of

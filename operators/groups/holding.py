@@ -8,28 +8,28 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
-from oop.operators.core.base import BATCH_ROWS, LATE_UNUSED, Part, Ports, Spec, load_common, text_part
+from oop.operators.core.context import Context
 from oop.operators.core.keys import read_key
 from oop.operators.core.marks import is_dropped
+from oop.operators.core.operator import Operator
+from oop.operators.core.parts import Part
+from oop.operators.core.spec import Spec
 from oop.operators.functions.aggregates import Aggregate
 from oop.operators.groups.store import Shape, Store
 
 Named = tuple[tuple[str, Aggregate], ...]
 
 
-class Holding:
+class Holding(Operator):
     """``late_unused`` counts admitted late rows whose group or windows had gone out."""
 
-    batch_rows = BATCH_ROWS
-
     def __init__(
-        self, spec: Spec, inputs: Sequence[pa.Schema], keys: tuple[str, ...], aggregates: Named, thin: int | None = None
+        self, spec: Spec, context: Context, keys: tuple[str, ...], aggregates: Named, thin: int | None = None
     ) -> None:
+        super().__init__(spec, context)
         self.keys = keys
-        self.output = spec.schema(inputs)
-        self.ports = Ports(spec, inputs)
-        self.store = Store(Shape(inputs[0], keys, aggregates), thin=thin)
-        self.late_unused = 0
+        self.output = spec.schema(context.inputs)
+        self.store = Store(Shape(context.inputs[0], keys, aggregates), thin=thin)
 
     @property
     def buffered_rows(self) -> int:
@@ -56,14 +56,11 @@ class Holding:
         return batch.filter(pa.array(usable))
 
     def save(self) -> Iterator[Part]:
-        yield self.ports.save()
-        yield text_part(LATE_UNUSED, self.late_unused)
+        yield from self.save_common()
         yield from self.store.save()
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        self.late_unused = load_common(found, self.ports)
-        self.store.load(found.items())
+        self.store.load(self.load_common(parts).items())
 
 
 def can_merge(aggregates: Named) -> bool:

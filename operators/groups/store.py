@@ -19,9 +19,9 @@ import pyarrow as pa
 from oop.kernels import dispatch, views
 from oop.kernels.once import once
 from oop.kernels.views import Column
-from oop.operators.core.base import Part
 from oop.operators.core.keys import Key, KeyTable, read_key
 from oop.operators.core.marks import is_dropped
+from oop.operators.core.parts import Part
 from oop.operators.core.slice_parts import SliceParts
 from oop.operators.functions.accounts import Accounts
 from oop.operators.functions.accumulators import Accumulator, Prepared, take

@@ -1,4 +1,4 @@
-"""The buffered sliding aggregate of in-order systems (papers/004, sections 4.1 and 5.5).
+"""The buffered sliding aggregate of in-order systems (OOP paper, sections 4.1 and 5.5).
 
 Rows come in order, and wait until the last of their windows is complete. A window is aggregated as a whole when the
 first row behind it, or a promise, completes it: its rows stand side by side. So a row is looked at once for each window
@@ -16,17 +16,20 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.operators.aggregate.aggregate import Aggregate, AggregateOperator
 from oop.operators.aggregate.window_tables import WindowTables
-from oop.operators.core.base import Columns, Element, Held, Operator, Part, load_common, read_text, text_part
 from oop.operators.core.batches import coupled
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MIN, as_int64
 from oop.operators.core.oldest import held_window
+from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.parts import Part, read_text, text_part
+from oop.operators.core.spec import Columns
 from oop.operators.groups.holding import describe_groups
 from oop.operators.groups.partial_table import Partials
 from oop.operators.groups.pieces import Piece
 from oop.operators.groups.store import Table
 from oop.operators.rows.ordered_rows import OrderedRows, load_reached, save_reached
 from oop.operators.windows.bucket import WID_END, WID_START
-from oop.punctuation.group_promises import Promise
+from oop.punctuation.group_promises import Advance
 
 _ROWS, _WINDOWS = "rows", "windows"
 
@@ -43,8 +46,8 @@ class BufferedAggregate(Aggregate):
         assert columns is not None
         return [columns | {WID_START, WID_END}]
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return BufferedAggregateOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return BufferedAggregateOperator(self, context)
 
     def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
         return None
@@ -59,12 +62,12 @@ class BufferedAggregate(Aggregate):
 class BufferedAggregateOperator(AggregateOperator):
     """``first_open`` is the least window that has not gone out."""
 
-    def __init__(self, spec: BufferedAggregate, inputs: Sequence[pa.Schema]) -> None:
-        super().__init__(spec, inputs)
-        (needed,) = spec.needs(None, inputs)
+    def __init__(self, spec: BufferedAggregate, context: Context) -> None:
+        super().__init__(spec, context)
+        (schema,), (needed,) = context.inputs, spec.needs(None, context.inputs)
         assert needed is not None
-        self.names = [name for name in inputs[0].names if name in needed]
-        self.rows = OrderedRows(pa.schema([inputs[0].field(name) for name in self.names]), WID_END)
+        self.names = [name for name in schema.names if name in needed]
+        self.rows = OrderedRows(pa.schema([schema.field(name) for name in self.names]), WID_END)
         self.tables = WindowTables(self.store.shape, WID_END)
         self.reached = INT64_MIN  # the first window of the last row
         self.first_open = INT64_MIN
@@ -83,12 +86,11 @@ class BufferedAggregateOperator(AggregateOperator):
             self.reached = int(views.column(batch.column(WID_START)).data[-1])
             yield from self._close()
 
-    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
-        new = self.ports.advance_all(train, port)
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        new = self.ports.advance(advance, port)
         if new:
             yield from self._close()
-        for punct in new:
-            yield from self.ports.promises(punct)
+            yield from self.ports.promises(new)
 
     def _close(self) -> Iterator[pa.RecordBatch]:
         """Windows below the first one that may still get a row go out."""
@@ -120,8 +122,7 @@ class BufferedAggregateOperator(AggregateOperator):
         yield from self.rows.save(_ROWS)
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        load_common(found, self.ports)
+        found = self.load_common(parts)
         self.rows.load(found, _ROWS)
         (self.rows.last,) = load_reached(found, 1)
         said = found.get(_WINDOWS)

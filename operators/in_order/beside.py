@@ -8,33 +8,40 @@ grows when they leave.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from oop.operators.core.base import Ports
 from oop.operators.core.lowering import held_values
+from oop.operators.core.ports import Ports
 from oop.operators.rows.ordered_rows import without_place
 from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation.crossing import Crossing
 from oop.punctuation.patterns import Bound
 from oop.punctuation.translate import carry
 
 
-def crossing(frontier: Frontier, on: str, beside: Collection[str]) -> Frontier:
-    """Of what is promised that which may cross. Not about groups: the rows of one that is ahead wait for the others."""
-    return carry(frontier, {name: [(name, None)] for name in (on, *beside)}, {})
+class InBuffer(Crossing):
+    """How promises cross a buffer of so many ports whose rows leave in order of ``on``: of what all ports promise that
+    which is about this and the attributes ``beside`` it. Not about groups: the rows of one that is ahead wait for the
+    others."""
 
+    def __init__(self, ports: int, on: str, beside: Sequence[str]) -> None:
+        self.ports = ports
+        self.on, self.beside = on, beside
 
-def asked(wanted: Sequence[Interest], on: str, beside: Collection[str]) -> list[Interest]:
-    """Which promises help a buffer whose consumers are helped by these. How far a bound will be lowered is not known
-    before, so the steps of consumers say nothing about it."""
-    found = [Interest(on, by=())]
-    for interest in wanted:
-        used = [name for name in (on, *beside) if name in interest.uses]
-        if used and used != [on]:
-            found.append(Interest(used, by=()))
-    return found
+    def translate(self, frontiers: Sequence[Frontier]) -> Frontier:
+        return carry(Frontier.meet(frontiers), {name: [(name, None)] for name in (self.on, *self.beside)}, {})
+
+    def interests(self, wanted: Sequence[Interest]) -> list[list[Interest]]:
+        """How far a bound will be lowered is not known before, so the steps of consumers say nothing about it."""
+        found = [Interest(self.on, by=())]
+        for interest in wanted:
+            used = [name for name in (self.on, *self.beside) if name in interest.uses]
+            if used and used != [self.on]:
+                found.append(Interest(used, by=()))
+        return [list(found) for _ in range(self.ports)]
 
 
 def held_note(beside: Sequence[str]) -> str:
@@ -54,7 +61,7 @@ class Beside:
         """What can be promised, when these rows are held, and was not before."""
         ports, known, self.lowered = self.ports, self._known, False
         self._known = {}
-        for promise in ports.translate(ports.frontiers).promises():
+        for promise in ports.translated().promises():
             if ports.out.covers(promise) and not promise.is_end:
                 continue
             least = {name: self._least(held, name, known) for name in promise.below}

@@ -1,4 +1,4 @@
-"""The in-order join: both inputs in order of time, and so is its output (papers/004, section 5.3 and
+"""The in-order join: both inputs in order of time, and so is its output (OOP paper, section 5.3 and
 figure 6: what it has to hold for that).
 
 One side leads, the one whose time the output goes by: the left, of a right join the right. Its rows wait until the
@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from oop.operators.core.base import Operator
+from oop.operators.core.context import Context
+from oop.operators.core.operator import Operator
 from oop.operators.in_order.join_operator import InOrderJoinOperator
 from oop.operators.join.band import LEFT, RIGHT
 from oop.operators.join.join import Join
-from oop.operators.join.promises import Moved
-from oop.punctuation import Frontier, Interest
-from oop.punctuation.translate import Image, carry
+from oop.operators.join.promises import CarriedAndMet, Moved
+from oop.punctuation.crossing import Carried, Crossing
+from oop.punctuation.translate import Image
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,24 +34,23 @@ class InOrderJoin(Join):
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return None  # what comes out is in order
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         """About the time that the output is in order of: rows that wait are not below what the other side allows. And
         about the other time, which is not further from it than the band reaches."""
-        lead, time = self.lead, self.times[self.lead]
-        out = self.names(inputs).outputs[lead][time]
-        own = carry(frontiers[lead], {time: [(out, None)]}, {})
-        moved = carry(frontiers[1 - lead], {self.times[1 - lead]: [(out, Moved(self.band, lead))]}, {})
+        lead, outputs = self.lead, self.names(inputs).outputs
+        out = outputs[lead][self.times[lead]]
+        ports = [
+            Carried({time: [(out, None if side == lead else Moved(self.band, lead))]}, {}, holds=True)
+            for side, time in enumerate(self.times)
+        ]
         images: list[Image] = [(out, None)]
-        theirs = self.names(inputs).outputs[1 - lead].get(self.times[1 - lead])
+        theirs = outputs[1 - lead].get(self.times[1 - lead])
         if theirs is not None:
             images.append((theirs, Moved(self.band, 1 - lead)))
-        return carry(Frontier.meet([own, moved]), {out: images}, {})
+        return CarriedAndMet(ports, then=Carried({out: images}, {}))
 
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[Interest(time, by=())] for time in self.times]
-
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return InOrderJoinOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return InOrderJoinOperator(self, context)
 
     def promise_note(self) -> str:
         side = ("left", "right")[self.lead]

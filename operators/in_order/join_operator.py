@@ -1,9 +1,9 @@
-"""The running in-order join: the leading side's rows wait for the other's to pass them (papers/004, section 5.3)."""
+"""The running in-order join: the leading side's rows wait for the other's to pass them (OOP paper, section 5.3)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,13 +12,16 @@ import pyarrow.compute as pc
 
 from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
-from oop.operators.core.base import Columns, Element, Held, Part, load_common
 from oop.operators.core.batches import cut
+from oop.operators.core.context import Context
+from oop.operators.core.operator import Element, Held
+from oop.operators.core.parts import Part
 from oop.operators.core.times import show_time
 from oop.operators.join.band import SameWindow
 from oop.operators.join.operator import JoinOperator
 from oop.operators.rows.ordered_rows import OrderedRows, check_ascending, load_reached, save_reached, without_place
 from oop.punctuation import Punctuation
+from oop.punctuation.group_promises import Advance
 from oop.punctuation.patterns import Bound
 from oop.punctuation.search import above
 
@@ -31,10 +34,10 @@ _AT_ONCE = 8_192  # leading rows whose matches are put out together
 class InOrderJoinOperator(JoinOperator):
     spec: InOrderJoin
 
-    def _use(self, wanted: Columns) -> None:
-        super()._use(wanted)
-        self.lead, self.other = self.spec.lead, 1 - self.spec.lead
-        self.waiting = OrderedRows(self.output.inputs[self.lead], self.spec.times[self.lead])
+    def __init__(self, spec: InOrderJoin, context: Context) -> None:
+        super().__init__(spec, context)
+        self.lead, self.other = spec.lead, 1 - spec.lead
+        self.waiting = OrderedRows(self.output.inputs[self.lead], spec.times[self.lead])
         self.reached: list[Bound] = [-math.inf, -math.inf]  # by the rows of each side
 
     @property
@@ -64,13 +67,12 @@ class InOrderJoinOperator(JoinOperator):
             self.sides[port].insert(arrived, None if len(needed) == len(arrived) else needed)
         yield from self._release()
 
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = self.ports.advance_all(train, port)
-        if new:
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        if self.ports.advance(advance, port):
             yield from self._release()
             if all(frontier.ended for frontier in self.ports.frontiers):
                 self.words.clear()
-            yield from self.ports.out.advance_to(self.ports.translate(self.ports.frontiers))
+            yield from self.ports.whole()
 
     def _bound(self, side: int) -> Bound:
         """No row below this comes on a side any more: by its order, or by a promise."""
@@ -152,8 +154,7 @@ class InOrderJoinOperator(JoinOperator):
         yield from self.sides[self.other].save(f"{self.other}/")
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        load_common(found, self.ports)
+        found = self.load_common(parts)
         self.words.clear()
         self.waiting.load(found, "waiting")
         self.reached = load_reached(found, 2)

@@ -1,9 +1,8 @@
-"""Ordered merge: the in-order union (paper 004, section 2 and figure 1: what in-order systems do in its place).
+"""Ordered merge: the in-order union (OOP paper, section 2 and figure 1: what in-order systems do in its place).
 
 Each input is in order of a time. A row leaves when no input can bring an earlier one: when it is not above what every
 input has reached, by its rows or by a promise (a heartbeat). So the rows of an input that is ahead wait for the others,
-during skew and lulls. Promises about other attributes cross as far as these rows allow (see
-`operators/in_order/beside.py`).
+during skew and lulls. Promises about other attributes cross as far as these rows allow (`in_order/beside.py`).
 """
 
 from __future__ import annotations
@@ -17,13 +16,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oop.kernels import dispatch, views
-from oop.operators.core.base import BATCH_ROWS, Columns, Element, Held, Operator, Part, Ports, load_common
 from oop.operators.core.batches import cut
-from oop.operators.in_order.beside import Beside, asked, crossing, held_note
+from oop.operators.core.context import Context
+from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.parts import Part
+from oop.operators.core.spec import Columns
+from oop.operators.in_order.beside import Beside, InBuffer, held_note
 from oop.operators.passing.union import Union
 from oop.operators.rows.ordered_rows import OrderedRows, load_reached, save_reached, without_place
 from oop.operators.rows.releasing import held_row
-from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation.crossing import Crossing
+from oop.punctuation.group_promises import Advance
 
 
 @dataclass(frozen=True)
@@ -40,23 +43,15 @@ class OrderedMerge(Union):
     def held_back(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.beside
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         """About the time as it is: nothing that waits is below what all have promised."""
-        return crossing(Frontier.meet(frontiers), self.on, self.beside)
-
-    def translate_promise(
-        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[Punctuation] | None:
-        return None
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [asked(wanted, self.on, self.beside) for _ in inputs]
+        return InBuffer(len(inputs), self.on, self.beside)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [None if wanted is None else wanted | {self.on, *self.beside} for _ in inputs]
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return OrderedMergeOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return OrderedMergeOperator(self, context)
 
     def describe(self) -> str:
         return f"OrderedMerge of {self.ports} on {self.on}"
@@ -65,24 +60,16 @@ class OrderedMerge(Union):
         return f"holds the rows of inputs that are ahead of the slowest{held_note(self.beside)}"
 
 
-class OrderedMergeOperator:
-    late_unused = 0
+class OrderedMergeOperator(Operator):
+    shows_open = True
 
-    batch_rows = BATCH_ROWS
-
-    def __init__(self, spec: OrderedMerge, inputs: Sequence[pa.Schema]) -> None:
+    def __init__(self, spec: OrderedMerge, context: Context) -> None:
+        super().__init__(spec, context)
         self.spec = spec
-        self.ports = Ports(spec, inputs)
         self.beside = Beside(self.ports)
-        self._use(spec.schema(inputs))
-
-    def narrow(self, wanted: frozenset[str]) -> None:
-        schema = self.spec.schema(self.ports.inputs)
-        self._use(pa.schema([f for f in schema if f.name in wanted | {self.spec.on, *self.spec.beside}]))
-
-    def _use(self, schema: pa.Schema) -> None:
-        self.output = schema
-        self.rows = [OrderedRows(schema, self.spec.on) for _ in self.ports.inputs]
+        (needed, *_), schema = spec.needs(context.wanted, context.inputs), spec.schema(context.inputs)
+        self.output = schema if needed is None else pa.schema([f for f in schema if f.name in needed])
+        self.rows = [OrderedRows(self.output, spec.on) for _ in context.inputs]
 
     @property
     def buffered_rows(self) -> int:
@@ -103,11 +90,9 @@ class OrderedMergeOperator:
         if self.spec.beside and self.beside.lowered:
             yield from self.beside.promises(list(self.open_results()))
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        if self.ports.advance(punct, port):
-            yield from self._release()
-            held = self.beside.promises(list(self.open_results())) if self.spec.beside else None
-            yield from self.ports.promises(punct) if held is None else held
+    def released(self, new: Advance, port: int) -> Iterator[Element]:
+        yield from self._release()
+        yield from self.beside.promises(list(self.open_results())) if self.spec.beside else self.ports.whole()
 
     def _reached(self, port: int) -> float:
         """No row below this comes on a port any more."""
@@ -149,8 +134,7 @@ class OrderedMergeOperator:
             yield from rows.save(f"rows/{port}")
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        load_common(found, self.ports)
+        found = self.load_common(parts)
         self.beside = Beside(self.ports)
         reached = load_reached(found, len(self.rows))
         for port, rows in enumerate(self.rows):

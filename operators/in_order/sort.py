@@ -1,4 +1,4 @@
-"""Input sort: what an in-order plan has where rows may come out of order (papers/004, section 5.5: "punctuation can
+"""Input sort: what an in-order plan has where rows may come out of order (OOP paper, section 5.5: "punctuation can
 unblock sort", and the sort of figure 5a).
 
 A row leaves, in order, when the source promises that nothing before it follows: the source's policy decides how long
@@ -12,13 +12,17 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from oop.operators.core.base import BATCH_ROWS, Columns, Element, Held, Operator, Part, Ports, load_common
 from oop.operators.core.batches import cut
-from oop.operators.in_order.beside import Beside, asked, crossing, held_note
+from oop.operators.core.context import Context
+from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.parts import Part
+from oop.operators.core.spec import Columns
+from oop.operators.in_order.beside import Beside, InBuffer, held_note
 from oop.operators.in_order.sorted_runs import SortedRuns
 from oop.operators.rows.releasing import held_row
 from oop.operators.rows.sort import Sort
-from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation.crossing import Crossing
+from oop.punctuation.group_promises import Advance
 
 _ROWS = "rows"
 
@@ -35,22 +39,14 @@ class InputSort(Sort):
     def held_back(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.beside
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return crossing(frontiers[0], self.on, self.beside)
-
-    def translate_promise(
-        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[Punctuation] | None:
-        return None if self.beside else super().translate_promise(punct, frontiers, inputs)
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [asked(wanted, self.on, self.beside)]
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        return InBuffer(1, self.on, self.beside) if self.beside else super().crossing(inputs)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [None if wanted is None else (wanted & set(inputs[0].names)) | {self.on, *self.beside}]
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return InputSortOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return InputSortOperator(self, context)
 
     def describe(self) -> str:
         return f"InputSort by {self.on}"
@@ -59,21 +55,16 @@ class InputSort(Sort):
         return f"holds a row until {self.on} < t is promised{held_note(self.beside)}"
 
 
-class InputSortOperator:
-    batch_rows = BATCH_ROWS
+class InputSortOperator(Operator):
+    shows_open = True
 
-    def __init__(self, spec: InputSort, inputs: Sequence[pa.Schema]) -> None:
+    def __init__(self, spec: InputSort, context: Context) -> None:
+        super().__init__(spec, context)
         self.spec = spec
-        self.ports = Ports(spec, inputs)
         self.beside = Beside(self.ports)
-        self._use(inputs[0])
-
-    def narrow(self, wanted: frozenset[str]) -> None:
-        (schema,) = self.ports.inputs
-        self._use(pa.schema([f for f in schema if f.name in wanted | {self.spec.on, *self.spec.beside}]))
-
-    def _use(self, schema: pa.Schema) -> None:
-        self.rows = SortedRuns(schema.remove_metadata(), self.spec.on)
+        (schema,), (needed,) = context.inputs, spec.needs(context.wanted, context.inputs)
+        held = pa.schema([f for f in schema if needed is None or f.name in needed])
+        self.rows = SortedRuns(held, spec.on)
 
     @property
     def buffered_rows(self) -> int:
@@ -83,13 +74,11 @@ class InputSortOperator:
     def state_bytes(self) -> int:
         return self.rows.nbytes
 
-    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
         self.rows.add(batch)
-        yield from ()
+        return ()
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        if not self.ports.advance(punct, port):
-            return
+    def released(self, new: Advance, port: int) -> Iterator[Element]:
         frontier = self.ports.frontiers[0]
         bound = frontier.bound(self.spec.on)
         found = None if bound is None else self.rows.take_below(bound)
@@ -99,7 +88,7 @@ class InputSortOperator:
         if frontier.ended:
             for rows in self.rows.take_valueless():
                 yield from cut(self.rows.released(rows), self.batch_rows)
-        yield from self.beside.promises(self.rows.held()) if self.spec.beside else self.ports.promises(punct)
+        yield from self.beside.promises(self.rows.held()) if self.spec.beside else self.ports.promises(new)
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
         """The rows that are held and may be below a bound on another attribute."""
@@ -113,7 +102,6 @@ class InputSortOperator:
         yield from self.rows.save(_ROWS)
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        load_common(found, self.ports)
+        found = self.load_common(parts)
         self.beside = Beside(self.ports)
         self.rows.load(found, _ROWS)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oop.kernels import dispatch, views
-from oop.operators.core.base import Part
+from oop.operators.core.parts import Part
 from oop.operators.rows.layout import held_as, laid_out, plain_schema
 from oop.operators.rows.ordered_rows import without_place
 from oop.punctuation.patterns import Bound

@@ -1,6 +1,6 @@
 """In order: an operator whose input comes in order of an attribute, and which goes by that instead of by promises.
 
-In a stream that is in order each row says that nothing before it follows (papers/004, section 2, option 1: order is how
+In a stream that is in order each row says that nothing before it follows (OOP paper, section 2, option 1: order is how
 in-order systems learn of progress). So what is open is little: one window of a tumbling aggregate, one session of a
 key, the keys of one time in a dedup. What it puts out is in order, too. Promises (heartbeats) still help in a lull.
 """
@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from oop.kernels import views
-from oop.operators.core.base import Around, Columns, Element, Held, Holds, Narrowing, Operator, Part, ShowsOpen, Spec
 from oop.operators.core.batches import couple
+from oop.operators.core.context import Context
+from oop.operators.core.operator import Around, Element, Operator
+from oop.operators.core.parts import Part
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.rows.ordered_rows import check_ascending, load_reached, save_reached, without_place
-from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation import Frontier, Punctuation
+from oop.punctuation.crossing import Crossing
+from oop.punctuation.group_promises import Advance
 from oop.punctuation.patterns import Bound
 
 
@@ -42,23 +46,22 @@ class InOrder(Spec):
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         return self.of.schema(inputs)
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return self.of.translate(frontiers, inputs)
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return self.of.interests(wanted, inputs)
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        return self.of.crossing(inputs)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
-        asked = self.of.needs(wanted if wanted is None or self.out is None else wanted | {self.out}, inputs)
+        asked = self.of.needs(self.used(wanted), inputs)
         return [None if names is None else names | {self.on} for names in asked]
+
+    def used(self, wanted: Columns) -> Columns:
+        """Of the operator's columns those that are used, when these are of its output."""
+        return wanted if wanted is None or self.out is None else wanted | {self.out}
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         return self.of.blocking(frontiers, inputs)
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        inner = self.of.start(inputs)
-        narrows = isinstance(inner, Narrowing)
-        return _NarrowingInOrder(self, inner) if narrows else InOrderOperator(self, inner)
+    def start(self, context: Context) -> Operator:
+        return InOrderOperator(self, context)
 
     def describe(self) -> str:
         return f"in order: {self.of.describe()}"
@@ -68,28 +71,18 @@ class InOrder(Spec):
 
 
 class InOrderOperator(Around):
-    def __init__(self, spec: InOrder, of: Any) -> None:
-        self.spec, self.of = spec, of
+    """``left`` are the promises that have left it: rows that it puts in order leave after the operator within has
+    promised, and before these promises do."""
+
+    def __init__(self, spec: InOrder, context: Context) -> None:
+        super().__init__(spec.of.start(replace(context, wanted=spec.used(context.wanted))))
+        self.spec = spec
         self.last: Bound = -math.inf
+        self.left = Frontier()
 
     @property
-    def ports(self) -> Any:
-        return self.of.ports
-
-    @property
-    def late_unused(self) -> int:
-        found: int = getattr(self.of, "late_unused", 0)
-        return found
-
-    @property
-    def buffered_rows(self) -> int:
-        found: int = self.of.buffered_rows
-        return found
-
-    @property
-    def state_bytes(self) -> int:
-        found: int = self.of.state_bytes
-        return found
+    def promised(self) -> Frontier:
+        return self.left
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         yield from self._in_order(self.of.process_batch(batch, port))
@@ -100,18 +93,19 @@ class InOrderOperator(Around):
             found = check_ascending(views.times(values), self.last, self.spec.on)
             if found > self.last:
                 self.last = found
-                yield from self._in_order(self.of.process_punctuation(Punctuation({self.spec.on: found}), port))
+                yield from self._in_order(self.of.process_punctuation([Punctuation({self.spec.on: found})], port))
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        return self._in_order(self.of.process_punctuation(punct, port))
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        return self._in_order(self.of.process_punctuation(advance, port))
 
     def _in_order(self, elements: Iterable[Element]) -> Iterator[Element]:
         """Rows that leave together, in order; a promise stays behind the rows that came before it."""
         rows: list[pa.RecordBatch] = []
         for element in elements:
-            if isinstance(element, Punctuation):
+            if not isinstance(element, pa.RecordBatch):
                 yield from self._sorted(rows)
                 rows = []
+                self.left.take(element)
                 yield element
             elif element.num_rows:
                 rows.append(element)
@@ -131,13 +125,6 @@ class InOrderOperator(Around):
         for start in range(0, len(order), self.batch_rows):
             yield whole.take(pa.array(order[start : start + self.batch_rows]))
 
-    def open_results(self) -> Iterator[pa.RecordBatch]:
-        if isinstance(self.of, ShowsOpen):
-            yield from self.of.open_results()
-
-    def oldest(self) -> Held | None:
-        return self.of.oldest() if isinstance(self.of, Holds) else None
-
     def save(self) -> Iterator[Part]:
         yield save_reached([self.last])
         yield from self.of.save()
@@ -146,8 +133,4 @@ class InOrderOperator(Around):
         found = dict(parts)
         (self.last,) = load_reached(found, 1)
         self.of.load(found.items())  # which asks for its own parts alone
-
-
-class _NarrowingInOrder(InOrderOperator):
-    def narrow(self, wanted: frozenset[str]) -> None:
-        self.of.narrow(wanted if self.spec.out is None else wanted | {self.spec.out})
+        self.left = self.of.promised.copy()

@@ -1,6 +1,6 @@
-"""Join: the order-agnostic OOP-Join (paper 004, section 5.3 and figure 4), with equality on keys and outer kinds.
+"""Join: the order-agnostic OOP-Join (OOP paper, section 5.3 and figure 4), with equality on keys and outer kinds.
 
-The description; `join_operator` has what runs, `join_promises` how promises cross it.
+The description; `join/operator.py` has what runs, `join/promises.py` how promises cross it.
 """
 
 from __future__ import annotations
@@ -10,16 +10,19 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from oop.operators.core.base import Columns, Operator, Spec
+from oop.operators.core.context import Context
+from oop.operators.core.operator import Operator
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.expressions.expr import Expr
 from oop.operators.groups.holding import unique_schema
 from oop.operators.join.band import LEFT, RIGHT, Band, SameWindow
 from oop.operators.join.keys import common_type, same_shard
 from oop.operators.join.operator import JoinOperator
-from oop.operators.join.promises import Names, image_of_side, join_promises
+from oop.operators.join.promises import JoinCrossing, Names
 from oop.operators.passing.filter import check_predicate
 from oop.operators.rows.layout import check_takeable
-from oop.punctuation import Frontier, Interest
+from oop.punctuation import Frontier
+from oop.punctuation.crossing import Crossing
 
 KINDS = ("inner", "left", "right", "full", "semi", "anti")
 SUFFIX = "_right"
@@ -97,20 +100,8 @@ class Join(Spec):
         called = self.pair_names(inputs)[RIGHT][self.least_of]
         return unique_schema([*left, pa.field(called, inputs[RIGHT].field(self.least_of).type)])
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        left, right = frontiers
-        return join_promises((left, right), self.names(inputs), self.band)
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        """Bounds on a side's time free rows of the other, by group where the group column is a key; beyond that what
-        helps the consumers."""
-        names = self.names(inputs)
-        found = []
-        for side in (LEFT, RIGHT):
-            freeing = Interest(self.times[side], by=[pair[side] for pair in names.linked])
-            images = image_of_side(names, self.band, side)
-            found.append([freeing, *(i.before(*images) for i in wanted)])
-        return found
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        return JoinCrossing(self.names(inputs), self.band)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         """The columns that conditions look at, and those that go out."""
@@ -134,8 +125,8 @@ class Join(Spec):
                 return time
         return None
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return JoinOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return JoinOperator(self, context)
 
     def describe(self) -> str:
         kind = "" if self.how == "inner" else f" {self.how}"

@@ -1,4 +1,4 @@
-"""The running join (paper 004, figure 4: ProcessTuple and ProcessPunctuation).
+"""The running join (OOP paper, figure 4: ProcessTuple and ProcessPunctuation).
 
 A row first meets what the other side holds, then it is held itself for as long as the other side may still bring a row
 that it meets. A promise on one side frees rows of the other. Rows of which it must be known whether they met any go out
@@ -16,41 +16,34 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.operators.core.base import BATCH_ROWS, LATE_UNUSED, Columns, Element, Held, Part, Ports, load_common, text_part
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, bound_of_cell, bounds_of_rows, group_columns
 from oop.operators.core.marks import is_late, mark_late
 from oop.operators.core.oldest import oldest_row
+from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.parts import Part
 from oop.operators.join.band import LEFT, RIGHT
 from oop.operators.join.output import JoinOutput
 from oop.operators.join.promises import linear_promises, promises_of_groups
 from oop.operators.join.side import Arrived, Cell, Side, is_below, split_bounds
 from oop.operators.join.words import KeyWords, way_of
 from oop.punctuation import Equal, Punctuation
+from oop.punctuation.group_promises import Advance
 from oop.punctuation.patterns import Bound
 
 if TYPE_CHECKING:
     from oop.operators.join.join import Join
 
 
-class JoinOperator:
-    """``late_unused`` counts admitted late rows that met nothing and could not be held."""
+class JoinOperator(Operator):
+    """``late_unused`` counts admitted late rows that met nothing and could not be held. Only the columns that are used
+    are taken, held and put out."""
 
-    batch_rows = BATCH_ROWS
-
-    def __init__(self, spec: Join, inputs: Sequence[pa.Schema]) -> None:
-        self.spec, self.given = spec, inputs
-        self.names = spec.names(inputs)
-        self.ports = Ports(spec, inputs)
-        self.late_unused = 0
-        self._use(None)
-
-    def narrow(self, wanted: frozenset[str]) -> None:
-        self._use(wanted)
-
-    def _use(self, wanted: Columns) -> None:
-        """Take, hold and put out only the columns that are used."""
-        spec = self.spec
-        self.output = JoinOutput(spec, self.given, wanted)
+    def __init__(self, spec: Join, context: Context) -> None:
+        super().__init__(spec, context)
+        self.spec, self.given = spec, context.inputs
+        self.names = spec.names(self.given)
+        self.output = JoinOutput(spec, self.given, context.wanted)
         types = spec.key_types(self.given)
         self.words = KeyWords(types)
         keeps_matched = spec.pads[LEFT] and spec.gives_pairs, spec.pads[RIGHT]
@@ -176,18 +169,16 @@ class JoinOperator:
         left.remove(theirs)
         yield from found
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        return self.process_punctuations([punct], port)
-
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
         """ProcessPunctuation: free the other side's rows that no later row can meet; then promise."""
-        new = self.ports.advance_all(train, port)
+        new = self.ports.advance_singly(advance, port)
         if not new:
             return
         yield from self._free(1 - port, new)
         if all(frontier.ended for frontier in self.ports.frontiers):
             self.words.clear()
-        yield from self.ports.promises(new[-1], self._added(new, port))  # what follows from all of them
+        added = self._added(new, port)
+        yield from self.ports.whole() if added is None else self.ports.leaving(added)
 
     def _added(self, new: Sequence[Punctuation], port: int) -> Iterable[Punctuation] | None:
         """What these promises add, where it can be told without a look at all others."""
@@ -252,14 +243,12 @@ class JoinOperator:
         return oldest_row(self)
 
     def save(self) -> Iterator[Part]:
-        yield self.ports.save()
-        yield text_part(LATE_UNUSED, self.late_unused)
+        yield from self.save_common()
         for number, side in enumerate(self.sides):
             yield from side.save(f"{number}/")
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        self.late_unused = load_common(found, self.ports)
+        found = self.load_common(parts)
         self.words.clear()
         for number, side in enumerate(self.sides):
             side.load(found, f"{number}/")

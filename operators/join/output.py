@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.core.base import Columns
+from oop.operators.core.spec import Columns
 from oop.operators.join.band import LEFT, RIGHT
 from oop.operators.join.side import Side
 from oop.operators.rows.layout import take_column

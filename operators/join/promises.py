@@ -1,4 +1,4 @@
-"""What a join promises: on the left time, on the right time, and on both (paper 004, section 7).
+"""What a join promises: on the left time, on the right time, and on both (OOP paper, section 7).
 
 A later pair has a new row on one side. If it is the left row, its time is at least L, and the right time at least L +
 lo; if it is the right row, its time is at least R, and the left time at least R - hi. So no later pair is below
@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from oop.operators.join.band import LEFT, RIGHT, Band, SameWindow
-from oop.punctuation import Equal, Frontier, Punctuation
+from oop.punctuation import Equal, Frontier, Interest, Punctuation
+from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.patterns import Bound
 from oop.punctuation.translate import Image, carry
 
@@ -44,6 +45,51 @@ class Names:
 
     def output_time(self, side: int) -> str:
         return self.outputs[side][self.times[side]]
+
+
+class JoinCrossing(Crossing):
+    """How promises cross a join. What a new one adds depends on the port that it comes from, so the operator says that
+    (see `linear_promises` and `promises_of_groups`)."""
+
+    def __init__(self, names: Names, band: Near) -> None:
+        self.names, self.band = names, band
+
+    def translate(self, frontiers: Sequence[Frontier]) -> Frontier:
+        left, right = frontiers
+        return join_promises((left, right), self.names, self.band)
+
+    def interests(self, wanted: Sequence[Interest]) -> list[list[Interest]]:
+        """Bounds on a side's time free rows of the other, by group where the group column is a key; beyond that what
+        helps the consumers."""
+        found = []
+        for side in (LEFT, RIGHT):
+            freeing = Interest(self.names.times[side], by=[pair[side] for pair in self.names.linked])
+            images = _image_of_side(self.names, self.band, side)
+            found.append([freeing, *(i.before(*images) for i in wanted)])
+        return found
+
+
+class CarriedAndMet(Crossing):
+    """Each port's promises are carried to the output by images of their own, and what then holds for all ports is
+    promised; ``then`` carries that further.
+
+    >>> both = CarriedAndMet([Carried({"a": [("t", None)]}, {}), Carried({"b": [("t", lambda bound: bound - 2)]}, {})])
+    >>> both.translate([Frontier.of(Punctuation({"a": 5})), Frontier.of(Punctuation({"b": 6}))])
+    Frontier(t < 4)
+    """
+
+    def __init__(self, ports: Sequence[Carried], then: Carried | None = None) -> None:
+        self.ports, self.then = ports, then
+
+    def translate(self, frontiers: Sequence[Frontier]) -> Frontier:
+        met = Frontier.meet([c.translate([f]) for c, f in zip(self.ports, frontiers, strict=True)])
+        return met if self.then is None else self.then.translate([met])
+
+    def interests(self, wanted: Sequence[Interest]) -> list[list[Interest]]:
+        """What helps the operator itself comes first."""
+        if self.then is not None:
+            (wanted,) = self.then.interests(wanted)
+        return [[*c.also, *(i for i in c.interests(wanted)[0] if i not in c.also)] for c in self.ports]
 
 
 def join_promises(frontiers: tuple[Frontier, Frontier], names: Names, band: Near) -> Frontier:
@@ -149,7 +195,7 @@ def _not_of_nulls(frontier: Frontier, names: Names, side: int) -> Frontier:
     return out
 
 
-def image_of_side(names: Names, band: Near, side: int) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+def _image_of_side(names: Names, band: Near, side: int) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
     """Where a side's promises go, as for `carry`: its time says something about both."""
     other = 1 - side
     attributes: dict[str, list[Image]] = {a: [(b, None)] for a, b in names.outputs[side].items()}

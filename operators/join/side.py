@@ -1,4 +1,4 @@
-"""One side of a join: the rows that may still meet a row of the other side (paper 004, figure 4).
+"""One side of a join: the rows that may still meet a row of the other side (OOP paper, figure 4).
 
 A row that is held has a *place*, a number under which all arrays have something of it, and a *point* on the axis of
 time (see `band`). The table finds places by key and point, the slices by point alone.
@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.kernels.reference_joins import Reach
-from oop.operators.core.base import Part
 from oop.operators.core.compute import compute as pc
 from oop.operators.core.coverage import as_int64
+from oop.operators.core.parts import Part
 from oop.operators.core.row_groups import cells_of
 from oop.operators.core.slice_parts import SliceParts, check_columns
 from oop.operators.core.time_slices import TimeSlices

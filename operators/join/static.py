@@ -1,4 +1,4 @@
-"""Join of a stream with a static table, which is read once and held once (papers/000, sections 2.1 and 5.2.2.3).
+"""Join of a stream with a static table, which is read once and held once (Aurora paper, sections 2.1 and 5.2.2.3).
 
 Every row meets the table as it is, so nothing of the stream is held, and promises pass.
 """
@@ -14,9 +14,11 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.kernels.reference_joins import Reach
-from oop.operators.core.base import Columns, Element, Operator, Passing, Spec
 from oop.operators.core.compute import compute as pc
+from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
+from oop.operators.core.operator import Element, Operator
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.expressions.expr import Expr
 from oop.operators.groups.holding import unique_schema
 from oop.operators.join.join import called_right
@@ -65,8 +67,8 @@ class StaticJoin(Spec):
         tested = frozenset() if self.where is None else self.where.columns()
         return [frozenset(a for a, _ in self.on) | ((wanted | tested) & frozenset(inputs[0].names))]
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return StaticJoinOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return StaticJoinOperator(self, context)
 
     def describe(self) -> str:
         kind = "" if self.how == "inner" else f" {self.how}"
@@ -77,14 +79,18 @@ class StaticJoin(Spec):
         return "promises pass"
 
 
-class StaticJoinOperator(Passing):
-    def __init__(self, spec: StaticJoin, inputs: Sequence[pa.Schema]) -> None:
-        super().__init__(spec, inputs)
-        self.spec, self.input = spec, inputs[0]
-        self.types = spec.key_types(inputs[0])
-        self.pairs, self.output = spec.pair_schema(inputs[0]), spec.schema(inputs)
+class StaticJoinOperator(Operator):
+    def __init__(self, spec: StaticJoin, context: Context) -> None:
+        super().__init__(spec, context)
+        (stream,), wanted = context.inputs, context.wanted
+        self.spec = spec
+        self.types = spec.key_types(stream)
+        self.pairs, self.output = spec.pair_schema(stream), spec.schema(context.inputs)
+        if wanted is not None:
+            kept = [f for f in self.output if f.name in wanted]
+            self.output = pa.schema(kept or [self.output[0]])  # rows without columns are none
         self.gives_pairs = spec.how in ("inner", "left")
-        theirs = [f.name for f in self.pairs][len(inputs[0]) :]
+        theirs = [f.name for f in self.pairs][len(stream) :]
         self.columns = {name: _chunk(column) for name, column in zip(theirs, spec.table.columns, strict=True)}
         tested = frozenset() if spec.where is None else spec.where.columns()
         self.tested = pa.schema([f for f in self.pairs if f.name in tested] or [self.pairs[0]])
@@ -95,10 +101,6 @@ class StaticJoinOperator(Passing):
     def state_bytes(self) -> int:
         """Of the index; the table is the spec's, and shared."""
         return self.table.nbytes + self.words.nbytes
-
-    def narrow(self, wanted: frozenset[str]) -> None:
-        kept = [f for f in self.output if f.name in wanted]
-        self.output = pa.schema(kept or [self.output[0]])  # rows without columns are none
 
     def _index(self) -> None:
         """Find the table's rows by key. Null keys meet nothing."""

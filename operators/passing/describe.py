@@ -13,15 +13,18 @@ from functools import partial
 import pyarrow as pa
 
 from oop.errors import UnknownColumn
-from oop.operators.core.base import Columns, Element, Operator, Part, Passing, Spec
+from oop.operators.core.context import Context
 from oop.operators.core.group_values import check_type
+from oop.operators.core.operator import Element, Operator, Passing
+from oop.operators.core.parts import Part
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.core.times import check_time_type, duration_in
 from oop.operators.source.numbers import SEQ, SHOWN
 from oop.operators.windows.bucket import WID_START
-from oop.punctuation import Frontier, Gate, Interest, Punctuation
+from oop.punctuation import Gate, Interest
+from oop.punctuation.crossing import Crossing, OnlyAsked
 from oop.punctuation.durations import Duration, show
-from oop.punctuation.group_promises import Promise
-from oop.punctuation.interest import asked_of
+from oop.punctuation.group_promises import Advance
 from oop.punctuation.patterns import Bound
 from oop.punctuation.translate import Image
 
@@ -35,12 +38,8 @@ class Describe(Spec):
     name = "Describe"
     passes = True
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        """As far as promises may go: how much of it has left depends on what helped on the way."""
-        return asked_of(frontiers[0], self.asked)
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [list(self.asked)]
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        return OnlyAsked(self.asked)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [wanted]
@@ -48,8 +47,8 @@ class Describe(Spec):
     def with_number(self) -> Spec | None:
         return replace(self, asked=(*self.asked, Interest(SEQ, by=())))
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return DescribeOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return DescribeOperator(self, context)
 
     def describe(self) -> str:
         shown = " and ".join(dict.fromkeys(str(i) for i in self.asked if i.uses)) or "the end"
@@ -63,8 +62,8 @@ class Describe(Spec):
 class DescribeOperator(Passing):
     """What it holds are promises: those that wait to be rolled up, and those that have left."""
 
-    def __init__(self, spec: Describe, inputs: Sequence[pa.Schema]) -> None:
-        super().__init__(spec, inputs)
+    def __init__(self, spec: Describe, context: Context) -> None:
+        super().__init__(spec, context)
         self.gate = Gate(spec.asked)
         self._share()
 
@@ -72,14 +71,11 @@ class DescribeOperator(Passing):
         """What the gate holds is what is saved, and what the output has promised."""
         self.gate.restore(self.ports.out, self.ports.frontiers[0])
 
-    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
-        yield batch
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
+        return (batch,)
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        return self.process_punctuations([punct], port)
-
-    def process_punctuations(self, train: Sequence[Promise], port: int = 0) -> Iterator[Element]:
-        return self.ports.as_they_leave(self.gate.through(train))
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        return self.gate.through(advance)
 
     def load(self, parts: Iterable[Part]) -> None:
         super().load(parts)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from oop.operators.core.base import Columns, Element, Operator, Passing, Spec
+from oop.operators.core.context import Context
 from oop.operators.core.marks import is_dropped
+from oop.operators.core.operator import Element, Operator, Passing
+from oop.operators.core.spec import Columns, Spec
 
 
 @dataclass(frozen=True)
@@ -19,8 +21,8 @@ class OnTime(Spec):
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [wanted]
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return OnTimeOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return OnTimeOperator(self, context)
 
     def describe(self) -> str:
         return "OnTime without the rows that are only counted"
@@ -30,6 +32,5 @@ class OnTime(Spec):
 
 
 class OnTimeOperator(Passing):
-    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
-        if not is_dropped(batch):
-            yield batch
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
+        return () if is_dropped(batch) else (batch,)

@@ -8,21 +8,22 @@ columns is below v as soon as a promise, joint or about one of them, has no boun
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
-from oop.operators.core.base import Columns, Element, Operator, Passing, Spec
+from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
+from oop.operators.core.operator import Element, Operator, Passing
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.expressions.expr import Col, Expr
 from oop.operators.expressions.extremes import least_of_greatests
 from oop.operators.expressions.monotone import lower_through
 from oop.operators.source.numbers import SEQ
-from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
+from oop.punctuation.crossing import Carried
 from oop.punctuation.patterns import Bound
-from oop.punctuation.translate import Image, carry, carry_groups, carry_least, carry_promise
+from oop.punctuation.translate import Image
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +37,8 @@ class Project(Spec):
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         return pa.schema([_field(name, expr, inputs[0]) for name, expr in self.columns])
 
-    def crossing(self, schema: pa.Schema) -> Crossing:
-        """How bounds cross, for an input with these columns: a node asks again and again about the same."""
-        known = _CROSSINGS.get(self)
-        if known is None or known[0] is not schema:
-            known = _CROSSINGS[self] = (schema, self._crossing(schema))
-        return known[1]
-
-    def _crossing(self, schema: pa.Schema) -> Crossing:
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Carried:
+        (schema,) = inputs
         attributes: dict[str, list[Image]] = {}
         groups: dict[str, list[str]] = {}
         leasts: dict[str, list[dict[str, list[Image]]]] = {}
@@ -58,25 +53,7 @@ class Project(Spec):
             elif choices:
                 leasts[name] = choices
         every = [[_joined(attributes, choice) for choice in choices] for choices in leasts.values()]
-        return Crossing(attributes, groups, dict(zip(leasts, every, strict=True)))
-
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return self.crossing(inputs[0]).translate(frontiers[0])
-
-    def translate_groups(
-        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[GroupPromises] | None:
-        crossing = self.crossing(inputs[0])
-        if crossing.leasts:
-            return None
-        return carry_groups(promises, crossing.attributes, crossing.groups, among=frontiers[0])
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        crossing = self.crossing(inputs[0])
-        helpful = [i.before(crossing.attributes, crossing.groups) for i in wanted]
-        for name, choices in crossing.leasts.items():
-            helpful += [i.before(c, crossing.groups) for i in wanted if name in i.uses for c in choices]
-        return [helpful]
+        return Carried(attributes, groups, least=dict(zip(leasts, every, strict=True)))
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [frozenset().union(*(e.columns() for _, e in self.columns))]
@@ -84,8 +61,8 @@ class Project(Spec):
     def with_number(self) -> Spec | None:
         return Project((*self.columns, (SEQ, Col(SEQ))))
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return ProjectOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return ProjectOperator(self, context)
 
     def describe(self) -> str:
         shown = [n if isinstance(e, Col) and e.name == n else f"{n}={e!r}" for n, e in self.columns if n != SEQ]
@@ -95,47 +72,16 @@ class Project(Spec):
         return "bounds cross increasing functions"
 
 
-@dataclass(frozen=True, eq=False)
-class Crossing:
-    """Where each input attribute's bounds go, the group columns that survive, and for each column that is the least of
-    several, all images once for each of these."""
-
-    attributes: dict[str, list[Image]]
-    groups: dict[str, list[str]]
-    leasts: dict[str, list[dict[str, list[Image]]]]
-
-    def translate(self, frontier: Frontier) -> Frontier:
-        out = carry(frontier, self.attributes, self.groups)
-        for choices in self.leasts.values():
-            for promise in carry_least(frontier, choices, self.groups).promises():
-                out.advance(promise)
-        return out
-
-    def translate_promise(self, punct: Punctuation, frontier: Frontier) -> list[Punctuation] | None:
-        """None where all promises together decide."""
-        return None if self.leasts else carry_promise(punct, self.attributes, self.groups, among=frontier)
-
-
-_CROSSINGS: WeakKeyDictionary[Project, tuple[pa.Schema, Crossing]] = WeakKeyDictionary()
-"""Beside the plans, which are shipped."""
-
-
 class ProjectOperator(Passing):
-    def __init__(self, spec: Project, inputs: Sequence[pa.Schema]) -> None:
-        crossing = spec.crossing(inputs[0])  # once: which expressions increase does not change
-        super().__init__(spec, inputs, lambda frontiers: crossing.translate(frontiers[0]))
-        self.crossing = crossing
+    def __init__(self, spec: Project, context: Context) -> None:
+        super().__init__(spec, context)
         self.columns = spec.columns
-        self.output = spec.schema(inputs)
+        self.output = spec.schema(context.inputs)
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        if self.ports.advance(punct, port):
-            yield from self.ports.promises(punct, self.crossing.translate_promise(punct, self.ports.frontiers[0]))
-
-    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
         arrays = [expr.evaluate(batch) for _, expr in self.columns]
         arrays = [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, self.output, strict=True)]
-        yield keep_late(pa.RecordBatch.from_arrays(arrays, schema=self.output), batch)
+        return (keep_late(pa.RecordBatch.from_arrays(arrays, schema=self.output), batch),)
 
 
 def _field(name: str, expr: Expr, schema: pa.Schema) -> pa.Field:

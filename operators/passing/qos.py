@@ -7,7 +7,7 @@ takes it off in front of whoever reads the result, and keeps count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +15,11 @@ import pyarrow as pa
 
 from oop.errors import SchemaMismatch
 from oop.kernels import views
-from oop.operators.core.base import Columns, Element, Operator, Passing, Spec
+from oop.operators.core.arrival import CLOCK
+from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
+from oop.operators.core.operator import Element, Operator, Passing
+from oop.operators.core.spec import Columns, Spec
 from oop.punctuation.patterns import Bound
 
 ENTERED = "__entered"
@@ -45,8 +48,8 @@ class Enter(Spec):
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [None if wanted is None else wanted - {ENTERED}]
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return EnterOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return EnterOperator(self, context)
 
     def describe(self) -> str:
         return "Enter"
@@ -56,16 +59,19 @@ class Enter(Spec):
 
 
 class ReadsClock(Passing):
-    """``now`` reads the run's clock; the engine puts it there. (A spec that is ``clocked`` is given promises instead:
-    when its rows leave depends on the clock, see `arrival.py`.)"""
+    """An operator that reads the run's clock when rows come. (A spec that is ``clocked`` is given promises instead:
+    when its rows leave depends on the clock, see `operators/core/arrival.py`.)"""
 
-    now: Callable[[], Bound] = staticmethod(lambda: 0)
+    def __init__(self, spec: Spec, context: Context) -> None:
+        super().__init__(spec, context)
+        clock = context.now
+        self.now: Callable[[], Bound] = (lambda: 0) if clock is None else (lambda: clock(CLOCK))
 
 
 class EnterOperator(ReadsClock):
-    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
         at = np.full(batch.num_rows, int(self.now()), np.int64)
-        yield keep_late(batch.append_column(pa.field(ENTERED, TYPE), pa.array(at)), batch)
+        return (keep_late(batch.append_column(pa.field(ENTERED, TYPE), pa.array(at)), batch),)
 
 
 @dataclass(frozen=True)
@@ -78,8 +84,8 @@ class Monitor(Spec):
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         return pa.schema([f for f in inputs[0] if f.name != ENTERED])
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return MonitorOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return MonitorOperator(self, context)
 
     def describe(self) -> str:
         return "Monitor"
@@ -91,19 +97,19 @@ class Monitor(Spec):
 class MonitorOperator(ReadsClock):
     """``counts`` are rows by latency, in steps that grow with it: two for each power of two."""
 
-    def __init__(self, spec: Monitor, inputs: Sequence[pa.Schema]) -> None:
-        super().__init__(spec, inputs)
-        self.names = spec.schema(inputs).names
+    def __init__(self, spec: Monitor, context: Context) -> None:
+        super().__init__(spec, context)
+        self.names = spec.schema(context.inputs).names
         self.counts = np.zeros(128, np.int64)
         self.total = self.greatest = 0
 
-    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
         waited = np.maximum(int(self.now()) - views.column(batch.column(ENTERED)).data, 0)
         if len(waited):
             self.counts += np.bincount(steps_of(waited), minlength=len(self.counts))
             self.total += int(waited.sum())
             self.greatest = max(self.greatest, int(waited.max()))
-        yield keep_late(batch.select(self.names), batch)
+        return (keep_late(batch.select(self.names), batch),)
 
 
 def steps_of(waited: np.ndarray) -> np.ndarray:

@@ -6,17 +6,18 @@ only for the rows that no earlier one took, so a cheap one in front spares an ex
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from oop.operators.core.base import Element, Operator, Passing, Spec
 from oop.operators.core.compute import compute as pc
+from oop.operators.core.context import Context
 from oop.operators.core.marks import mark_route
+from oop.operators.core.operator import Element, Operator, Passing
+from oop.operators.core.spec import Spec
 from oop.operators.expressions.expr import Expr
 from oop.operators.passing.filter import check_predicate
-from oop.punctuation import Frontier, GroupPromises, Punctuation
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,18 +31,8 @@ class Split(Spec):
             check_predicate(predicate, inputs[0])
         return inputs[0]
 
-    def translate_promise(
-        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[Punctuation] | None:
-        return [punct]
-
-    def translate_groups(
-        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[GroupPromises] | None:
-        return [promises]
-
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return SplitOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return SplitOperator(self, context)
 
     def describe(self) -> str:
         return f"Split {' | '.join(map(repr, self.predicates))} | else"
@@ -51,8 +42,8 @@ class Split(Spec):
 
 
 class SplitOperator(Passing):
-    def __init__(self, spec: Split, inputs: Sequence[pa.Schema]) -> None:
-        super().__init__(spec, inputs)
+    def __init__(self, spec: Split, context: Context) -> None:
+        super().__init__(spec, context)
         self.predicates = spec.predicates
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:

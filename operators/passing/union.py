@@ -5,17 +5,17 @@ The only state is what each input has promised.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
-from oop.operators.core.base import Element, Operator, Passing, Spec
+from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
-from oop.punctuation import Corners, Equal, Frontier, GroupPromises, Punctuation
-from oop.punctuation.patterns import Bound, Value
+from oop.operators.core.operator import Element, Operator, Passing
+from oop.operators.core.spec import Spec
+from oop.punctuation.crossing import Crossing, Met
 
 
 @dataclass(frozen=True)
@@ -35,48 +35,14 @@ class Union(Spec):
                 )
         return first.remove_metadata()
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return Frontier.meet(frontiers)
-
-    def translate_promise(
-        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[Punctuation] | None:
-        """A promise about a group moves that group's meet alone, unless promises about other columns cut through it.
-
-        One about all rows moves every group's.
-        """
-        groups = {c: p.value for c, p in punct.where.items() if isinstance(p, Equal)}
-        named = {c for f in frontiers for c in (*((column,) for column in f.by), *f.across.cells)}
-        if (
-            any(f.across.mixed or f.ranges for f in frontiers)
-            or len(groups) < len(punct.where)
-            or named - {tuple(sorted(groups))}
-        ):
-            return None
-        corners = reduce(Corners.meet, (f.at(groups) for f in frontiers))
-        return [Punctuation(corner, punct.where) for corner in corners]
-
-    def translate_groups(
-        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[GroupPromises] | None:
-        """Of each group the least over the inputs, as long as nothing else is said of groups."""
-        columns, attribute = promises.columns, promises.attribute
-        least: dict[Value, Bound] = dict(promises.bounds)
-        for frontier in frontiers:
-            if frontier.ended:
-                continue
-            bounds = frontier.bounds_by(columns, attribute)
-            if bounds is None:
-                return None
-            everyone = frontier.all.linear.get(attribute)
-            least = {g: min(b, here) for g, b in least.items() if (here := bounds.get(g, everyone)) is not None}
-        return [GroupPromises(columns, attribute, least)] if least else []
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        return Met(len(inputs))
 
     def with_number(self) -> Spec | None:
         return None  # each input counts for itself
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return UnionOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return UnionOperator(self, context)
 
     def describe(self) -> str:
         return f"Union of {self.ports}"
@@ -88,14 +54,14 @@ class Union(Spec):
 class UnionOperator(Passing):
     """ProcessTuple: output t. ProcessPunctuation: output min(b_i) if it is greater than what went out before."""
 
-    def __init__(self, spec: Union, inputs: Sequence[pa.Schema]) -> None:
-        super().__init__(spec, inputs)
-        self.output = spec.schema(inputs)
+    def __init__(self, spec: Union, context: Context) -> None:
+        super().__init__(spec, context)
+        self.output = spec.schema(context.inputs)
         # columns in another order are the same columns
-        self.aligned = [s.names == self.output.names for s in inputs]
+        self.aligned = [s.names == self.output.names for s in context.inputs]
 
-    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
-        yield batch if self.aligned[port] else keep_late(batch.select(self.output.names), batch)
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
+        return (batch if self.aligned[port] else keep_late(batch.select(self.output.names), batch),)
 
 
 def _difference(a: pa.Schema, b: pa.Schema) -> str | None:

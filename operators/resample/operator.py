@@ -1,4 +1,4 @@
-"""What runs for a `Resample` (papers/000, section 5.2.2.4 and figure 11).
+"""What runs for a `Resample` (Aurora paper, section 5.2.2.4 and figure 11).
 
 A left row is met by the right rows of each group once the group has passed it: at once, or when the promise comes. It
 stays until all groups have, also those of which no row came yet. A right row stays while a left row may come that it is
@@ -15,10 +15,12 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.operators.core.base import LATE_UNUSED, Element, Held, Part, Ports, load_common, text_part
 from oop.operators.core.compute import compute as pc
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, as_int64
 from oop.operators.core.marks import is_late
+from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.parts import Part
 from oop.operators.core.times import is_whole, show_time
 from oop.operators.join.band import LEFT, RIGHT
 from oop.operators.resample.lefts import LeftRows
@@ -26,6 +28,7 @@ from oop.operators.resample.near_rows import is_near_or_above
 from oop.operators.resample.results import NearResults
 from oop.operators.resample.rights import RightRows
 from oop.punctuation import Punctuation
+from oop.punctuation.group_promises import Advance
 from oop.punctuation.patterns import Bound, Equal
 from oop.punctuation.search import above
 
@@ -35,12 +38,13 @@ if TYPE_CHECKING:
 _LEFT, _RIGHT = "left", "right"
 
 
-class ResampleOperator:
+class ResampleOperator(Operator):
     """``late_unused`` counts admitted late rows: they are out of order, and ignored."""
 
-    def __init__(self, spec: Resample, inputs: Sequence[pa.Schema]) -> None:
+    def __init__(self, spec: Resample, context: Context) -> None:
+        super().__init__(spec, context)
+        inputs = context.inputs
         self.spec = spec
-        self.ports = Ports(spec, inputs)
         self.types = [inputs[side].field(spec.times[side]).type for side in (LEFT, RIGHT)]
         self.whole = is_whole(self.types[LEFT])
         self.dtype = np.int64 if self.whole else np.float64
@@ -50,7 +54,6 @@ class ResampleOperator:
         self.rows = RightRows(pa.schema(fields), spec.times[RIGHT], spec.keys)
         self.lefts = LeftRows.empty(self.dtype, self.results.stamped)
         self.passed = np.zeros(0, self.dtype)  # for each group the least left value that it has not passed
-        self.late_unused = 0
         self._changed, self._saved = {_LEFT: False, _RIGHT: False}, {_LEFT: False, _RIGHT: False}
 
     @property
@@ -114,17 +117,14 @@ class ResampleOperator:
     def _passed_by_all(self) -> np.ndarray:
         return np.array(self._least_open(self.ports.frontiers[RIGHT].bound(self.spec.times[RIGHT])), self.dtype)
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        return self.process_punctuations([punct], port)
-
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = self.ports.advance_all(train, port)
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        new = self.ports.advance_singly(advance, port)
         if not new:
             return
         if port == RIGHT:
             yield from self._conclude(new)
         self._free()
-        yield from self.ports.out.advance_to(self.ports.translate(self.ports.frontiers))
+        yield from self.ports.whole()
 
     def _conclude(self, new: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
         """The results of groups that have passed further left values."""
@@ -196,8 +196,7 @@ class ResampleOperator:
         return Held(what, LEFT, Punctuation({spec.left: above(at + size)}))
 
     def save(self) -> Iterator[Part]:
-        yield self.ports.save()
-        yield text_part(LATE_UNUSED, self.late_unused)
+        yield from self.save_common()
         for name, count in ((_LEFT, len(self.lefts)), (_RIGHT, len(self.rows))):
             if not self._changed[name]:
                 continue
@@ -208,8 +207,7 @@ class ResampleOperator:
             self._changed[name], self._saved[name] = False, count > 0
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        self.late_unused = load_common(found, self.ports)
+        found = self.load_common(parts)
         left, right = found.get(_LEFT), found.get(_RIGHT)
         stamped = self.results.stamped
         self.lefts = LeftRows.empty(self.dtype, stamped) if left is None else LeftRows.from_batch(left, stamped)

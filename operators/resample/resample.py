@@ -1,11 +1,11 @@
 """Resample: for each row of the left stream and each group of the right an aggregate of the right rows near it
-(papers/000, section 5.2.2.4): ``(groups, A: t.A) ++ F({u in S2: |t.A - u.B| <= s})``.
+(Aurora paper, section 5.2.2.4): ``(groups, A: t.A) ++ F({u in S2: |t.A - u.B| <= s})``.
 
 "For every tuple in S1, an interpolated value is generated": without groups also of a row that none is near to, F of no
 rows. With groups there is a result for each that has a row near it: of another nobody could say which there are.
 
-The description; `resample_operator` has what runs. A result leaves when its computation concludes: when no right row of
-its group can come that is near ``t``, which is once ``t.A + s`` is below the group's bound. So a later result has a
+The description; `resample/operator.py` has what runs. A result leaves when its computation concludes: when no right row
+of its group can come that is near ``t``, which is once ``t.A + s`` is below the group's bound. So a later result has a
 left row that comes later, at ``L`` or above, or one for which its group has not concluded: ``A < min(L, R - s)`` is
 promised, by group where the right is. Both inputs bring their promises; for those of an order see `assume.py`.
 """
@@ -17,20 +17,20 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from oop.operators.core.base import Columns, Operator, Spec
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import is_promised
+from oop.operators.core.operator import Operator
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.core.times import check_time_type
 from oop.operators.groups.holding import Named, describe_groups, unique_schema
 from oop.operators.groups.store import Shape
 from oop.operators.join.band import LEFT, RIGHT, Band
-from oop.operators.join.promises import Moved
+from oop.operators.join.promises import CarriedAndMet, Moved
 from oop.operators.passing.qos import ENTERED, LEFT_ENTERED
 from oop.operators.resample.operator import ResampleOperator
 from oop.operators.rows.layout import check_takeable
 from oop.punctuation import Frontier, Interest
-from oop.punctuation.translate import Image, carry
-
-Images = tuple[dict[str, list[Image]], dict[str, list[str]]]
+from oop.punctuation.crossing import Carried, Crossing
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +75,17 @@ class Resample(Spec):
         shape = Shape(self.pair_schema(inputs), (), self.aggregates)
         return unique_schema([*keys, left.field(self.left).remove_metadata(), *shape.fields()])
 
-    def _images(self, side: int) -> Images:
-        if side == LEFT:
-            return {self.left: [(self.left, None)]}, {}
-        return {self.times[RIGHT]: [(self.left, Moved(self.band, LEFT))]}, {k: [k] for k in self.keys}
-
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return Frontier.meet([carry(frontiers[side], *self._images(side)) for side in (LEFT, RIGHT)])
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         """A bound on the left frees right rows, one on the right concludes results; beyond that what helps others."""
-        own = Interest(self.left, by=()), Interest(self.times[RIGHT], by=self.keys)
-        return [[own[side], *(i.before(*self._images(side)) for i in wanted)] for side in (LEFT, RIGHT)]
+        left, right = self.times
+        frees, concludes = Interest(left, by=()), Interest(right, by=self.keys)
+        moved = {right: [(left, Moved(self.band, LEFT))]}
+        return CarriedAndMet(
+            [
+                Carried({left: [(left, None)]}, {}, also=[frees]),
+                Carried(moved, {k: [k] for k in self.keys}, also=[concludes]),
+            ]
+        )
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         used = frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))
@@ -101,8 +100,8 @@ class Resample(Spec):
         on = self.times[RIGHT]
         return None if is_promised(frontiers[RIGHT], on, self.keys) else on
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return ResampleOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return ResampleOperator(self, context)
 
     def describe(self) -> str:
         shown = describe_groups("Resample", self.aggregates, self.keys)

@@ -1,4 +1,4 @@
-"""The results of a `Resample`: F over the right rows near a left row, by group (papers/000, section 5.2.2.4).
+"""The results of a `Resample`: F over the right rows near a left row, by group (Aurora paper, section 5.2.2.4).
 
 Pairs of left and right rows are laid out and aggregated as groups are, so any aggregate does, also of the left value.
 """
@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
-from oop.operators.core.base import BATCH_ROWS
+from oop.operators.core.context import BATCH_ROWS
 from oop.operators.core.keys import KeyTable
 from oop.operators.core.times import from_physical
 from oop.operators.groups.store import Shape

@@ -2,23 +2,27 @@
 
 The sequence numbers that sources give end at a union. Behind it rows are ranked by time, then by
 source and their number there (`oop.plan.numbering` brings both as one column), else by their values. The rank is a
-hidden column, as the number that a source gives, and there only where someone counts. A rank is known once no earlier row can
-come, and it is one among all rows: one worker numbers them, and only promises about all rows release.
+hidden column, as the number that a source gives, and there only where someone counts. A rank is known once no earlier
+row can come, and it is one among all rows: one worker numbers them, and only promises about all rows release.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import pyarrow as pa
 
-from oop.operators.core.base import Element, Operator, Part, Spec, read_text, text_part
+from oop.operators.core.context import Context
+from oop.operators.core.operator import Element, Operator
 from oop.operators.core.ordering import check_order
-from oop.operators.rows.releasing import Releasing, ReleasingOperator
+from oop.operators.core.parts import Part, read_text, text_part
+from oop.operators.core.spec import Spec
+from oop.operators.rows.releasing import Releasing, ReleasingOperator, by_time
 from oop.operators.source.numbers import SEQ, SHOWN, append_numbers, with_number
 from oop.punctuation import Frontier, Punctuation
+from oop.punctuation.crossing import Counted, Crossing
+from oop.punctuation.group_promises import Advance
 
 _NUMBERED = "numbered"
 
@@ -48,15 +52,11 @@ class Number(Releasing):
         kept = pa.schema([f for f in super().schema(inputs) if f.name != SEQ])
         return with_number(kept) if self.numbers else kept
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        """Numbers begin at 0: how far they have come is known only where rows are counted."""
-        out = super().translate(frontiers, inputs)
-        if self.numbers and out.bound(self.on) is not None:
-            out.advance(Punctuation({SEQ: 0}))
-        return out
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        return Ranked(self.on) if self.numbers else super().crossing(inputs)
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return NumberOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return NumberOperator(self, context)
 
     def describe(self) -> str:
         by = "source and row number" if self.ties == (SEQ,) else ", ".join(self.ties)
@@ -66,10 +66,22 @@ class Number(Releasing):
         return f"numbers a row when {self.on} < t is promised for all rows; promises {SHOWN} < n"
 
 
+class Ranked(Counted):
+    """Ranks begin at 0: how far they have come is known only where rows are counted; that they grow, as soon as rows
+    are released by the time ``on``."""
+
+    def __init__(self, on: str) -> None:
+        super().__init__(by_time(on), [Punctuation({SEQ: 0})])
+        self.on = on
+
+    def translate(self, frontiers: Sequence[Frontier]) -> Frontier:
+        released = self.of.translate(frontiers)
+        return released if released.bound(self.on) is None else super().translate(frontiers)
+
+
 class NumberOperator(ReleasingOperator):
-    def __init__(self, spec: Number, inputs: Sequence[pa.Schema]) -> None:
-        super().__init__(spec, inputs)
-        self.ports.translate = partial(super(Number, spec).translate, inputs=inputs)
+    def __init__(self, spec: Number, context: Context) -> None:
+        super().__init__(spec, context)
         self.numbers = spec.numbers
         self.numbered = 0
 
@@ -78,8 +90,8 @@ class NumberOperator(ReleasingOperator):
         kept = rows.select([name for name in rows.schema.names if name != SEQ])
         return append_numbers(kept, range(first, self.numbered)) if self.numbers else kept
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        yield from super().process_punctuation(punct, port)
+    def released(self, new: Advance, port: int) -> Iterator[Element]:
+        yield from super().released(new, port)
         # all ranks so far have been given
         counted = Punctuation({SEQ: self.numbered})
         if self.numbers and self.numbered and self.ports.out.advance(counted):

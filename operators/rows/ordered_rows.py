@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from oop.errors import PunctuationViolated
 from oop.kernels import views
-from oop.operators.core.base import Part, read_text, text_part
+from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.rows.layout import held_as, laid_out, plain_schema
 from oop.punctuation.patterns import Bound
 

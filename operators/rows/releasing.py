@@ -11,27 +11,25 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from oop.operators.core.base import (
-    BATCH_ROWS,
-    LATE_UNUSED,
-    Columns,
-    Element,
-    Held,
-    Part,
-    Ports,
-    Spec,
-    load_common,
-    text_part,
-)
+from oop.operators.core.context import Context
 from oop.operators.core.marks import is_late
+from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.ordering import order_by_time, order_rows
+from oop.operators.core.parts import Part
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.core.times import show_time
 from oop.operators.rows.layout import check_takeable
 from oop.operators.rows.waiting import WaitingRows
-from oop.punctuation import END, Frontier, Interest, Punctuation
+from oop.punctuation import END, Frontier, Punctuation
+from oop.punctuation.crossing import Carried, Crossing
+from oop.punctuation.group_promises import Advance
 from oop.punctuation.patterns import Bound
 from oop.punctuation.search import above
-from oop.punctuation.translate import carry, carry_promise
+
+
+def by_time(on: str) -> Carried:
+    """Only what is promised about the time of all rows crosses."""
+    return Carried({on: [(on, None)]}, {}, holds=True)
 
 
 class Releasing(Spec):
@@ -45,16 +43,8 @@ class Releasing(Spec):
             check_takeable(field)
         return inputs[0]
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return carry(frontiers[0], {self.on: [(self.on, None)]}, {})
-
-    def translate_promise(
-        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[Punctuation] | None:
-        return carry_promise(punct, {self.on: [(self.on, None)]}, {}, among=frontiers[0])
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[Interest(self.on, by=())]]
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        return by_time(self.on)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [None if wanted is None else (wanted & set(inputs[0].names)) | {self.on, *self.ties}]
@@ -63,24 +53,17 @@ class Releasing(Spec):
         return self.on if frontiers[0].bound(self.on) is None else None
 
 
-class ReleasingOperator(ABC):
-    """``late_unused`` counts admitted late rows: what they belong between has left."""
+class ReleasingOperator(Operator, ABC):
+    """``late_unused`` counts admitted late rows: what they belong between has left. ``releases`` says which promises
+    let rows go, whether or not a consumer asks for them."""
 
-    batch_rows = BATCH_ROWS
-
-    def __init__(self, spec: Releasing, inputs: Sequence[pa.Schema]) -> None:
+    def __init__(self, spec: Releasing, context: Context) -> None:
+        super().__init__(spec, context)
         self.spec = spec
-        self.ports = Ports(spec, inputs)
-        self.late_unused = 0
-        self._use(inputs[0])
-
-    def narrow(self, wanted: frozenset[str]) -> None:
-        (schema,) = self.ports.inputs
-        (needed,) = self.spec.needs(wanted, self.ports.inputs)
-        self._use(pa.schema([f for f in schema if needed is None or f.name in needed]))
-
-    def _use(self, schema: pa.Schema) -> None:
-        self.rows = WaitingRows(schema.remove_metadata(), self.spec.on)
+        self.releases = by_time(spec.on)
+        (schema,), (needed,) = context.inputs, spec.needs(context.wanted, context.inputs)
+        held = pa.schema([f for f in schema if needed is None or f.name in needed])
+        self.rows = WaitingRows(held, spec.on)
 
     @property
     def buffered_rows(self) -> int:
@@ -90,19 +73,17 @@ class ReleasingOperator(ABC):
     def state_bytes(self) -> int:
         return self.rows.nbytes
 
-    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
         if is_late(batch):
             self.late_unused += batch.num_rows
         else:
             self.rows.add(batch)
-        yield from ()
+        return ()
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        if not self.ports.advance(punct, port):
-            return
-        for rows in self._in_order(self.ports.translate(self.ports.frontiers)):
+    def released(self, new: Advance, port: int) -> Iterator[Element]:
+        for rows in self._in_order(self.releases.translate(self.ports.frontiers)):
             yield self.leaving(rows)
-        yield from self.ports.promises(punct)
+        yield from self.ports.promises(new)
 
     @abstractmethod
     def leaving(self, rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -142,14 +123,11 @@ class ReleasingOperator(ABC):
         return held_row(self.rows.least(), len(self.rows), self.spec.on, self.rows.schema)
 
     def save(self) -> Iterator[Part]:
-        yield self.ports.save()
-        yield text_part(LATE_UNUSED, self.late_unused)
+        yield from self.save_common()
         yield from self.rows.save()
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
-        self.late_unused = load_common(found, self.ports)
-        self.rows.load(found)
+        self.rows.load(self.load_common(parts))
 
 
 def held_row(least: Bound | None, count: int, on: str, schema: pa.Schema) -> Held | None:

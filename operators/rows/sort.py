@@ -1,6 +1,6 @@
 """Sort: rows leave in order of time, once no earlier row can come.
 
-What an in-order system does at its input, here where somebody asks for it (paper 004, section 2): a row is held until
+What an in-order system does at its input, here where somebody asks for it (OOP paper, section 2): a row is held until
 its time is below the bound. Released batches never go back in time.
 """
 
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from oop.operators.core.base import Operator
+from oop.operators.core.context import Context
+from oop.operators.core.operator import Operator
 from oop.operators.core.ordering import check_order
 from oop.operators.rows.releasing import Releasing, ReleasingOperator
 
@@ -29,8 +30,8 @@ class Sort(Releasing):
             check_order(inputs[0].field(name), "sorting needs")
         return super().schema(inputs)
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return SortOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return SortOperator(self, context)
 
     def describe(self) -> str:
         return f"Sort by {', '.join((self.on, *self.ties))}"

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.operators.core.base import Part
 from oop.operators.core.keys import read_key
+from oop.operators.core.parts import Part
 from oop.operators.session.table import SessionTable
 
 PART = "emitted"

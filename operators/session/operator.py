@@ -11,19 +11,22 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.operators.aggregate.aggregate import WINDOW_START
-from oop.operators.core.base import BATCH_ROWS, LATE_UNUSED, Element, Held, Part, Ports, load_common, text_part
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, as_float, as_int64, bounds_of_rows, group_columns
 from oop.operators.core.exchange import HASHES
 from oop.operators.core.keys import read_key
 from oop.operators.core.least_held import Least, least_by_group
 from oop.operators.core.marks import is_late, keep_late
+from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.parts import Part
 from oop.operators.core.row_groups import cells_of
-from oop.operators.core.times import from_physical
+from oop.operators.core.times import from_physical, is_whole
 from oop.operators.groups.store import Shape
 from oop.operators.session.emitted_ends import EmittedEnds
 from oop.operators.session.parts import SessionParts
 from oop.operators.session.table import SessionTable
 from oop.punctuation import Equal, Frontier, Punctuation
+from oop.punctuation.group_promises import Advance, one_by_one
 from oop.punctuation.patterns import Value
 
 if TYPE_CHECKING:
@@ -33,20 +36,20 @@ Groups = tuple[tuple[str, ...], list[tuple[Value, ...]]]
 """Columns, and groups of these."""
 
 
-class SessionOperator:
+class SessionOperator(Operator):
     """``late_unused`` counts admitted late rows that came too late, would have touched what had gone out, or would have
     begun a session before what has been promised about ``window_start``."""
 
-    batch_rows = BATCH_ROWS
+    shows_open = True
 
-    def __init__(self, spec: Session, inputs: Sequence[pa.Schema], whole: bool) -> None:
-        self.spec, self.whole = spec, whole
-        self.output = spec.schema(inputs)
-        self.ports = Ports(spec, inputs)
-        self.table = SessionTable(Shape(inputs[0], spec.keys, spec.aggregates), spec.gap, whole)
+    def __init__(self, spec: Session, context: Context) -> None:
+        super().__init__(spec, context)
+        (schema,) = context.inputs
+        self.spec, self.whole = spec, is_whole(schema.field(spec.on).type)
+        self.output = spec.schema(context.inputs)
+        self.table = SessionTable(Shape(schema, spec.keys, spec.aggregates), spec.gap, self.whole)
         self.parts = SessionParts(self.table)
         self.emitted = EmittedEnds(self.table) if spec.admits else None
-        self.late_unused = 0
         self.saves = False  # is its state kept elsewhere, and may go on from there?
 
     @property
@@ -57,7 +60,7 @@ class SessionOperator:
     def state_bytes(self) -> int:
         return self.table.nbytes + (0 if self.emitted is None else self.emitted.nbytes)
 
-    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
         times = batch.column(self.spec.on)
         if times.null_count:  # a row that a join put out alone: without a time it is in no session
             batch = keep_late(batch.filter(times.is_valid()), batch)
@@ -66,7 +69,7 @@ class SessionOperator:
         if batch.num_rows:
             keys = [read_key(batch.column(k)) for k in self.spec.keys]
             self.table.add(keys, views.times(batch.column(self.spec.on)), self.table.shape.prepare(batch))
-        yield from ()
+        return ()
 
     def _usable(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Late rows whose session would still be open, and touches none that went out (``late="admit"``).
@@ -83,11 +86,8 @@ class SessionOperator:
         self.late_unused += int(batch.num_rows - usable.sum())
         return batch.filter(pa.array(usable))
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        return self.process_punctuations([punct], port)
-
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
-        new = self.ports.advance_all(train, port)
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        new = self.ports.advance_singly(advance, port)
         if not new:
             return
         frontier = self.ports.frontiers[0]
@@ -193,14 +193,13 @@ class SessionOperator:
         """What the output may promise about all rows, and about these groups; None: about every group. What closes, or
         gets a bound of its own, may have held back promises about many."""
         if groups is None:
-            return list(self.ports.translate(self.ports.frontiers).promises())
-        frontier, inputs = self.ports.frontiers[0], self.ports.inputs
+            return list(self.ports.translated().promises())
+        frontier, crossing = self.ports.frontiers[0], self.ports.crossing
         said = [Punctuation(corner) for corner in frontier.all]
         for group in dict.fromkeys(groups[1]):
             where = dict(zip(groups[0], group, strict=True))
             said += (Punctuation(corner, where) for corner in frontier.said_of(where))
-        found = (self.spec.translate_promise(promise, [frontier], inputs) or () for promise in said)
-        return [image for images in found for image in images]
+        return [image for promise in said for image in one_by_one(crossing.added(promise, [frontier]) or ())]
 
     def _least_starts(self, columns: set[str], named: list[tuple[Value, ...]] | None = None) -> Least:
         """The least open start among the groups that a pattern matches; if some are named, of these."""
@@ -237,16 +236,14 @@ class SessionOperator:
 
     def save(self) -> Iterator[Part]:
         self.saves = True
-        yield self.ports.save()
-        yield text_part(LATE_UNUSED, self.late_unused)
+        yield from self.save_common()
         yield from self.parts.save()
         if self.emitted is not None:
             yield self.emitted.save()
 
     def load(self, parts: Iterable[Part]) -> None:
-        found = dict(parts)
+        found = self.load_common(parts)
         self.saves = True
-        self.late_unused = load_common(found, self.ports)
         self.parts.load(found)
         if self.emitted is not None:
             self.emitted.load(found)

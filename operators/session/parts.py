@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.kernels.reference_sessions import OPEN
-from oop.operators.core.base import Part
 from oop.operators.core.keys import read_key
+from oop.operators.core.parts import Part
 from oop.operators.core.slice_parts import SliceParts
 from oop.operators.session.filed import FiledSessions
 from oop.operators.session.table import SessionTable

@@ -13,16 +13,27 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from oop.operators.aggregate.aggregate import WINDOW_END, WINDOW_START
-from oop.operators.core.base import Columns, Operator, Spec
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import is_promised
-from oop.operators.core.times import check_time_type, is_whole
+from oop.operators.core.operator import Operator
+from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.times import check_time_type
 from oop.operators.functions.aggregates import Aggregate as AggregateFunction
 from oop.operators.groups.holding import describe_groups, unique_schema
 from oop.operators.groups.store import Shape
 from oop.operators.session.operator import SessionOperator
-from oop.punctuation import Frontier, Interest, Punctuation
+from oop.punctuation import Frontier, Interest
+from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.patterns import Bound
-from oop.punctuation.translate import Image, carry, carry_promise
+from oop.punctuation.translate import Image
+
+
+class PromisesAll(Carried):
+    """Which late rows are taken depends on what has been promised about ``window_start``: so that is promised even
+    where no consumer uses it."""
+
+    def asked(self, interests: Iterable[Interest]) -> Crossing:
+        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,19 +62,10 @@ class Session(Spec):
         fields = [pa.field(WINDOW_START, self.time), pa.field(WINDOW_END, self.time)]
         return unique_schema(fields + Shape(inputs[0], self.keys, self.aggregates).fields())
 
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return carry(frontiers[0], *self._images())
-
-    def translate_promise(
-        self, punct: Punctuation, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[Punctuation] | None:
-        return carry_promise(punct, *self._images(), among=frontiers[0])
-
-    def _images(self) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
-        return {self.on: [(WINDOW_START, None), (WINDOW_END, None)]}, {k: [k] for k in self.keys}
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        return [[Interest(self.on, by=self.keys)]]
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        edges: list[Image] = [(WINDOW_START, None), (WINDOW_END, None)]
+        kind = PromisesAll if self.admits else Carried
+        return kind({self.on: edges}, {k: [k] for k in self.keys}, holds=True)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [frozenset({self.on, *self.keys}).union(*(a.columns() for _, a in self.aggregates))]
@@ -74,8 +76,8 @@ class Session(Spec):
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         return None if is_promised(frontiers[0], self.on, self.keys) else self.on
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return SessionOperator(self, inputs, is_whole(inputs[0].field(self.on).type))
+    def start(self, context: Context) -> Operator:
+        return SessionOperator(self, context)
 
     def describe(self) -> str:
         return describe_groups(f"Session {self.text} on {self.on}:", self.aggregates, self.keys)

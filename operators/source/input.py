@@ -17,16 +17,19 @@ import pyarrow as pa
 from oop.errors import LateRow, OopError, SchemaMismatch, TimeError, UnknownColumn
 from oop.kernels import views
 from oop.operators.core.arrival import CLOCK
-from oop.operators.core.base import FRONTIERS, Element, Operator, Part, Ports, Spec, read_text, text_part
+from oop.operators.core.context import Context
 from oop.operators.core.group_values import check_type, of_value
 from oop.operators.core.marks import mark_dropped, mark_late
+from oop.operators.core.operator import Element, Operator
+from oop.operators.core.parts import FRONTIERS, Part, read_text, text_part
+from oop.operators.core.spec import Spec
 from oop.operators.core.times import check_time_type, is_time_type, physical
 from oop.operators.core.train import Train, couple
 from oop.operators.source.guard import Broken, Cut, Guard
 from oop.operators.source.ledger import WITHOUT_TIME, Entry, Ledger
 from oop.operators.source.numbers import Numbers, append_numbers, promised, with_number, with_number_cuts
-from oop.punctuation import END, Frontier, Gate, Interest, Policy, Punctuation
-from oop.punctuation.group_promises import Promise
+from oop.punctuation import END, Frontier, Gate, Policy, Punctuation
+from oop.punctuation.group_promises import Advance, Promise, one_by_one
 from oop.punctuation.patterns import Bound, Equal, GroupPattern, Range, Value
 from oop.punctuation.policies import Arrival, AtEnd, Punctuated
 from oop.punctuation.progress import Arrived, Linear, Progress
@@ -105,8 +108,8 @@ class Input(Spec):
                 frontier.advance(Punctuation(dict.fromkeys(policy.on, bound + ahead)))
         return frontier
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return InputOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return InputOperator(self, context)
 
     def describe(self) -> str:
         numbers = "   rows numbered" if self.numbers else ""
@@ -117,39 +120,30 @@ class Input(Spec):
 _SOME = object()  # stands for some group, of which no filter knows the value
 
 
-class InputOperator:
+class InputOperator(Operator):
     """``made`` is told of each promise when it is made, whether it helps somebody or not, and how many rows before;
     the engine puts it there."""
 
-    def __init__(self, spec: Input, inputs: Sequence[pa.Schema], interests: Iterable[Interest] | None = None) -> None:
+    def __init__(self, spec: Input, context: Context) -> None:
+        super().__init__(spec, context)
         self.spec = spec
         self.made: Callable[[Promise, int], None] | None = None
-        spec.schema(inputs)
+        spec.schema(context.inputs)
         # without the number: what is guarded, and kept of late rows
-        self.output = with_arrival(inputs[0], spec.policies)
+        self.output = with_arrival(context.inputs[0], spec.policies)
         self.progress = [start(policy, attribute) for attribute, policy in spec.policies]
         self.guard = Guard(self.progress, spec.time)
         self.punctuated = any(isinstance(p, Punctuated) for _, p in spec.policies)
         self.clocked = [p for p in self.progress if p.ticks]
         self.arrivals = [p for p in self.progress if isinstance(p, Arrived)]
-        self.now: Callable[[pa.DataType], Bound] | None = None
-        """Reads the run's clock; the engine puts it there, for rows that are stamped."""
-        self.ports = Ports(spec, inputs)
-        self.gate = Gate(interests)
+        self.now = context.now  # for rows that are stamped with the clock
+        self.gate = Gate(context.interests)  # makes only the promises that help consumers (A.1.1)
         self.ledger = Ledger(self.output)
         self.rows_seen = 0
 
-    def couple(self) -> bool:
-        self.ports.coupled = True
-        return True
-
-    def ask(self, interests: Iterable[Interest]) -> None:
-        """Make only the promises that help these consumers (A.1.1)."""
-        self.gate = Gate(interests)
-
     @property
-    def buffered_rows(self) -> int:
-        return 0
+    def promised(self) -> Frontier:
+        return self.gate.passed
 
     @property
     def state_bytes(self) -> int:
@@ -189,9 +183,9 @@ class InputOperator:
             self.ledger.add(entry)
         start = 0
         for row, promise in self._cuts(cuts, ends, first_row, batch.num_rows):
-            if self.gate.passes(promise):
-                yield from self._rows(batch, late, numbers, start, row)
-                start = row
+            yield from self._rows(batch, late, numbers, start, row)
+            start = row
+            if self.gate.passes(promise):  # only now: what has passed is what has been promised
                 yield promise
         yield from self._rows(batch, late, numbers, start, batch.num_rows)
         if failure is not None:  # of the rows behind the one that fails nothing has left
@@ -209,15 +203,15 @@ class InputOperator:
         The same rows are late as one by one, and the same promises leave, if some a little later.
         """
         if self.arrivals:
-            elements = [e if isinstance(e, Punctuation) else self._stamped(e) for e in elements]
+            elements = [self._stamped(e) if isinstance(e, pa.RecordBatch) else e for e in elements]
         train = couple(elements, self.output) if len(elements) > 1 else None
         alone = all(type(p) in (Progress, Linear, Arrived) for p in self.progress) and len(self.progress) <= 1
         if train is None or not (self._is_plain(train) if train.promises else alone):
             for element in elements:
-                if isinstance(element, Punctuation):
-                    yield from self.process_punctuation(element)
-                else:
+                if isinstance(element, pa.RecordBatch):
                     yield from self._process(element, ())
+                else:
+                    yield from self.process_punctuation((element,))
         elif train.promises == 0:
             yield from self._process(train.rows, train.ends)
         else:
@@ -251,12 +245,12 @@ class InputOperator:
             self.ledger.add(Entry(batch.filter(pa.array(late)), attribute, row_bounds[late]))
         else:
             late = None
-        self.ports.advance(Punctuation({attribute: bounds[-1].item()}), 0)
+        self.ports.advance((Punctuation({attribute: bounds[-1].item()}),), 0)
         start = 0
         for place, promise in self._cuts(train.helping(self.gate.helps), train.ends, first_row, batch.num_rows):
-            if self.gate.passes(promise):
-                yield from self._rows(batch, late, numbers, start, place)
-                start = place
+            yield from self._rows(batch, late, numbers, start, place)
+            start = place
+            if self.gate.passes(promise):  # only now: what has passed is what has been promised
                 yield promise
         yield from self._rows(batch, late, numbers, start, batch.num_rows)
         if bounds[-1] > bounds[0]:
@@ -332,9 +326,9 @@ class InputOperator:
     def promises(self) -> Iterator[Element]:
         """What the rows so far imply, as far as it is new and helps."""
         for progress in self.progress:
-            yield from self.ports.as_they_leave(self.gate.through(self._noted(progress.together())))
+            yield from self.gate.through(self._noted(progress.together()))
         if self.spec.numbers and self.rows_seen:
-            yield from self.ports.as_they_leave(self.gate.through([promised(self.rows_seen)]))
+            yield from self.gate.through([promised(self.rows_seen)])
 
     def _noted(self, promises: Iterable[Promise]) -> Iterator[Promise]:
         for promise in promises:
@@ -345,16 +339,17 @@ class InputOperator:
         if self.made is not None:
             self.made(promise, behind)
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
         """Promises that the data carries, and the end."""
-        if not punct.is_end:
-            if not self.punctuated:
-                raise SchemaMismatch(
-                    f"source {self.spec.source!r} carries promises, but its policy is not punctuated()",
-                    hint="pass punctuate=oop.punctuated()",
-                )
-            punct = normalise(punct, self.output)
-        yield from self.take_promise(punct)
+        for promise in one_by_one(advance):
+            if not promise.is_end:
+                if not self.punctuated:
+                    raise SchemaMismatch(
+                        f"source {self.spec.source!r} carries promises, but its policy is not punctuated()",
+                        hint="pass punctuate=oop.punctuated()",
+                    )
+                promise = normalise(promise, self.output)
+            yield from self.take_promise(promise)
 
     def answer(self, said: Any) -> Punctuation:
         """What a source said of itself when it was asked, as a promise: a bound on the time, or a promise."""
@@ -364,10 +359,10 @@ class InputOperator:
     def take_promise(self, punct: Punctuation) -> Iterator[Element]:
         """A promise of the data, or of a source that was asked (papers/004, section 3.2); one that goes back says
         nothing."""
-        if self.ports.advance(punct, 0):
+        new = self.ports.advance((punct,), 0)
+        if new:
             self._note(punct)
-            lifted = self.ports.frontiers[0].take_lifted()
-            yield from self.ports.as_they_leave(self.gate.through([punct, *lifted]))
+            yield from self.gate.through(new)
 
     def tick(self, now: Callable[[pa.DataType], Bound]) -> Iterator[Element]:
         """The wall clock moved: timers make their promises. ``now`` gives the time in a column's own unit."""

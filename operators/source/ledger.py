@@ -16,8 +16,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.core.base import Part, read_text, text_part
 from oop.operators.core.coverage import numbers_of
+from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.source.coupled_entries import LOOSE, SMALL, coupled
 from oop.operators.source.lateness import Buckets, count_buckets
 from oop.operators.source.room import Room

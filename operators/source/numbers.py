@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from oop.errors import SchemaMismatch
 from oop.kernels.scratch import new_array
-from oop.operators.core.base import Spec
+from oop.operators.core.spec import Spec
 from oop.operators.core.train import Helps, helping
 from oop.operators.expressions.expr import Expr
 from oop.operators.source.guard import Cut

@@ -7,7 +7,7 @@ belongs to none and goes no further; no more does one whose time is null. The pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,18 +15,16 @@ import pyarrow as pa
 
 from oop.errors import SchemaMismatch
 from oop.kernels import dispatch, views
-from oop.operators.core.base import Columns, Element, Operator, Passing, Spec
+from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
+from oop.operators.core.operator import Element, Operator, Passing
+from oop.operators.core.spec import Columns, Spec
 from oop.operators.core.times import check_time_type
 from oop.operators.source.numbers import SEQ, SHOWN
 from oop.operators.windows.windows import Windows
-from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
+from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.patterns import Bound
 from oop.punctuation.translate import (
-    Image,
-    carry,
-    carry_groups,
-    carry_promise,
     identity,
     wid_bound,
     window_end,
@@ -98,28 +96,16 @@ class Bucket(Spec):
             )
         return inputs[0].append(pa.field(WID_START, pa.int64())).append(pa.field(WID_END, pa.int64()))
 
-    def images(self, schema: pa.Schema) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
-        attributes, columns = identity(schema.names)
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        attributes, columns = identity(inputs[0].names)
         attributes[self.on].append((WID_START, self.grid.wid_bound))
-        return attributes, columns
-
-    def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        return carry(frontiers[0], *self.images(inputs[0]))
-
-    def translate_groups(
-        self, promises: GroupPromises, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]
-    ) -> Iterable[GroupPromises] | None:
-        return carry_groups(promises, *self.images(inputs[0]), among=frontiers[0])
-
-    def interests(self, wanted: Sequence[Interest], inputs: Sequence[pa.Schema]) -> list[list[Interest]]:
-        images = self.images(inputs[0])
-        return [[i.before(*images) for i in wanted]]
+        return Carried(attributes, columns)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
         return [None if wanted is None else wanted - {WID_START, WID_END} | {self.on}]
 
-    def start(self, inputs: Sequence[pa.Schema]) -> Operator:
-        return BucketOperator(self, inputs)
+    def start(self, context: Context) -> Operator:
+        return BucketOperator(self, context)
 
     def describe(self) -> str:
         return f"Bucket {self.text} on {self._shown}"
@@ -133,21 +119,15 @@ class Bucket(Spec):
 
 
 class BucketOperator(Passing):
-    def __init__(self, spec: Bucket, inputs: Sequence[pa.Schema]) -> None:
-        images = spec.images(inputs[0])
-        super().__init__(spec, inputs, lambda frontiers: carry(frontiers[0], *images))
-        self.images = images
+    def __init__(self, spec: Bucket, context: Context) -> None:
+        super().__init__(spec, context)
         grid = spec.grid
         self.on = spec.on
-        output = spec.schema(inputs)
+        output = spec.schema(context.inputs)
         self.fields = output.field(WID_START), output.field(WID_END)
         self.overlaps, self.gaps, self.wids = grid.overlaps, grid.gaps, grid.wids
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        if self.ports.advance(punct, port):
-            yield from self.ports.promises(punct, carry_promise(punct, *self.images, among=self.ports.frontiers[0]))
-
-    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
         times = batch.column(self.on)
         if times.null_count:  # a row that a join put out alone: without a time it is in no window
             batch = keep_late(batch.filter(times.is_valid()), batch)
@@ -159,8 +139,7 @@ class BucketOperator(Passing):
             inside = np.less_equal(first, last)
             if not inside.all():
                 tagged = tagged.filter(pa.array(inside))
-        if tagged.num_rows:
-            yield keep_late(tagged, batch)
+        return (keep_late(tagged, batch),) if tagged.num_rows else ()
 
 
 def _as_column(wids: np.ndarray) -> pa.Array:

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 import oop
-from oop.operators.core.base import Element
+from oop.operators.core.operator import Element
 
 CASES = int(os.environ.get("OOP_FUZZ_CASES", "100"))
 """Seeds for each law; `make slow` tries more of them."""

@@ -12,7 +12,7 @@ import pytest
 import oop
 from oop.engines.blame import Holder
 from oop.engines.embedded.tracing import _bound, _known, _only
-from oop.operators.core.base import Element, Holds
+from oop.operators.core.operator import Element
 from oop.testing import Harness, ManualClock
 from tests.operators import fuzz
 from tests.operators.fuzz import CASES, TIMES
@@ -103,7 +103,7 @@ def reach(harness: Harness, blame: oop.Blame) -> float:
     another may be older.
     """
     boxes = [b for b in harness.run._boxes if b.node.spec.describe() == blame.operator]
-    found = [b.operator.oldest() for b in boxes if isinstance(b.operator, Holds)]
+    found = [b.operator.oldest() for b in boxes]
     return min((min(h.release.below.values(), default=math.inf) for h in found if h is not None), default=math.nan)
 
 

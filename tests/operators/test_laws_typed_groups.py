@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators.core.base import Element
 from oop.operators.core.group_values import of_column
+from oop.operators.core.operator import Element
 from oop.testing import Harness, check_operator
 from tests.operators import fuzz
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import pyarrow as pa
 
-from oop.operators.core.base import BATCH_ROWS, Element
+from oop.operators.core.context import BATCH_ROWS
 from oop.operators.core.marks import route_of, without_route
+from oop.operators.core.operator import Element
 from oop.operators.core.train import concat
 from oop.punctuation import GroupPromises, Punctuation
-from oop.punctuation.group_promises import Promise
+from oop.punctuation.group_promises import Advance, Promise
 
 if TYPE_CHECKING:
     from oop.engines.embedded.boxes import Box
@@ -32,14 +33,14 @@ class Arc:
         self.target = target
         self.port = port
         self.route = route
-        self.queue: deque[Element | GroupPromises] = deque()
+        self.queue: deque[Element] = deque()
         self.queued_rows = 0
         self.peak_rows = 0
         self.rows = 0
         self.promises = 0
         self.queued_promises = 0
 
-    def put(self, element: Element | GroupPromises) -> None:
+    def put(self, element: Element) -> None:
         if isinstance(element, pa.RecordBatch):
             if self.route is not None:
                 if route_of(element) != self.route:
@@ -53,8 +54,15 @@ class Arc:
             self.queued_promises += 1
         self.queue.append(element)
 
-    def take_promises(self) -> list[Promise]:
-        """The promises about groups that are next, if they are: those of all groups come in a row."""
+    def take_advance(self) -> Advance:
+        """The promises that are next, if they are: one about all rows alone, those about groups that stand in a row
+        together, since all groups are promised about in a row."""
+        if not self.queued_promises or not _is_promise(first := self.queue[0]):
+            return ()
+        if isinstance(first, Punctuation) and not first.where:
+            self.queue.popleft()
+            self.queued_promises -= 1
+            return (first,)
         found: list[Promise] = []
         while self.queue and _is_promise(promise := self.queue[0]):
             if isinstance(promise, Punctuation) and not promise.where:
@@ -64,25 +72,16 @@ class Arc:
         self.queued_promises -= len(found)
         return found
 
-    def take_whole(self) -> Element | GroupPromises:
-        """The next element, promises about many groups as they are."""
-        if isinstance(self.queue[0], GroupPromises):
-            whole: Element | GroupPromises = self.queue.popleft()
-            self.queued_promises -= 1
-            return whole
-        return self.take()
-
-    def take(self) -> Element:
-        """The next element; small batches in a row come coupled into a train, and nothing overtakes a promise."""
+    def take_element(self) -> Element:
+        """The next element: a promise as it is, or batches as `take` gives them."""
         if _is_promise(promise := self.queue[0]):
             self.queue.popleft()
             self.queued_promises -= 1
-            if isinstance(promise, Punctuation):
-                return promise
-            first, *others = promise
-            self.queue.extendleft(reversed(others))
-            self.queued_promises += len(others)
-            return first
+            return promise
+        return self.take()
+
+    def take(self) -> pa.RecordBatch:
+        """The next rows; small batches in a row come coupled into a train, and nothing overtakes a promise."""
         train = self.take_batches(TRAIN_ROWS)
         whole = concat(train)
         if whole is not None:
@@ -131,7 +130,7 @@ class Arc:
         return train, list(promises.values())
 
 
-def _is_promise(element: Element | GroupPromises) -> TypeGuard[Promise]:
+def _is_promise(element: Element) -> TypeGuard[Promise]:
     return isinstance(element, Punctuation | GroupPromises)
 
 

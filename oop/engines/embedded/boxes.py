@@ -6,26 +6,27 @@ passes: that is all the metrics there are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
 from oop.engines.embedded.arcs import Arc, count_promises
 from oop.engines.embedded.sharded import SLICES
 from oop.errors import OopError, PunctuationViolated
-from oop.operators.core.base import BATCH_ROWS, Couples, Element, Operator, Slices, Stateful, TakesTrains
 from oop.operators.core.batches import cut
 from oop.operators.core.breaches import broken_promises
+from oop.operators.core.context import BATCH_ROWS
 from oop.operators.core.coverage import matching
 from oop.operators.core.marks import is_late, is_partial
+from oop.operators.core.operator import Element, Operator
 from oop.operators.source.input import InputOperator
 from oop.operators.windows.bucket import WID_START
 from oop.plan.graph import Node
 from oop.punctuation import Frontier, GroupPromises, Punctuation
-from oop.punctuation.group_promises import Promise, one_by_one
+from oop.punctuation.group_promises import Advance, Promise, one_by_one
 
 CAPACITY_ROWS = 524_288  # rows that may wait in a queue, or be on their way through other threads
 
@@ -84,7 +85,6 @@ class Box:
     seconds: float = 0.0
     peak_buffered: int = 0
     peak_bytes: int = 0
-    frontier: Frontier = field(default_factory=Frontier)
     held: int = 0
     failed: bool = False
     stamps: Notes | None = None  # of a source: when it promised
@@ -95,11 +95,11 @@ class Box:
 
     def __post_init__(self) -> None:
         self._turn_ends = 0  # when so many rows have been put out
-        if isinstance(self.operator, Slices):
-            self.operator.batch_rows = self.batch_rows
-        self.stateful = self.operator if isinstance(self.operator, Stateful) else None
-        self.trains = self.operator if isinstance(self.operator, TakesTrains) else None
-        self.couples = isinstance(self.operator, Couples) and self.operator.couple()
+
+    @property
+    def frontier(self) -> Frontier:
+        """All that it has promised."""
+        return self.operator.promised
 
     @property
     def has_work(self) -> bool:
@@ -146,7 +146,7 @@ class Box:
         turn = self._begin_turn()
         rows = turn if rows is None else min(rows, turn)
         if self.pending is not None:
-            self._go_on(self.pending)
+            self._go_on(iter, self.pending)
             worked = True
         while self.pending is None and taken < rows:
             ready = [arc for arc in self.inputs if arc.queue]
@@ -155,13 +155,13 @@ class Box:
             for arc in ready:
                 if self.pending is not None:
                     break
-                promises = arc.take_promises() if self.trains is not None else []
-                if promises:
-                    self._process_promises(promises, arc.port)
+                advance = arc.take_advance()
+                if advance:
+                    self.process_advance(advance, arc.port)
                 else:
-                    element = arc.take()
-                    taken += element.num_rows if isinstance(element, pa.RecordBatch) else 0
-                    self.process(element, arc.port)
+                    batch = arc.take()
+                    taken += batch.num_rows
+                    self.process_batch(batch, arc.port)
                 worked = True
         self.unfinished = self.pending is not None or (taken >= turn and self.has_work)
         self.measure()
@@ -173,54 +173,54 @@ class Box:
         return self.turn_rows
 
     def process(self, element: Element, port: int = 0) -> None:
+        """Take one element, whatever it is."""
         if isinstance(element, pa.RecordBatch):
-            self.rows_in += element.num_rows
-            self.batches_in += 1
-            self._go_on(self.operator.process_batch(element, port))
+            self.process_batch(element, port)
         else:
+            self.process_advance((element,), port)
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> None:
+        self.rows_in += batch.num_rows
+        self.batches_in += 1
+        self._go_on(self.operator.process_batch, batch, port)
+
+    def process_advance(self, advance: Advance, port: int = 0) -> None:
+        if self.operator.holds_state:
             self.measure()  # a promise is about to free what has been taken: this is where a peak is
-            self.promises_in += 1
-            if self.pulse is not None:
-                self.pulse.came()
-            self._go_on(self.operator.process_punctuation(element, port))
+        self.promises_in += 1 if len(advance) == 1 else sum(map(count_promises, advance))
+        if self.pulse is not None:
+            self.pulse.came()
+        self._go_on(self.operator.process_punctuation, advance, port)
 
     def process_train(self, elements: list[Element]) -> int:
         """What an input box takes in one go; the number of rows."""
         assert isinstance(self.operator, InputOperator)
-        lengths = [e.num_rows for e in elements if not isinstance(e, Punctuation)]
+        lengths = [e.num_rows for e in elements if isinstance(e, pa.RecordBatch)]
         rows = sum(lengths)
         self.rows_in += rows
         self.batches_in += len(lengths)
         self.promises_in += len(elements) - len(lengths)
-        self.emit(self.operator.process_train(elements))
+        self.emit(self.operator.process_train, elements)
         self.measure()
         return rows
 
-    def _process_promises(self, promises: list[Promise], port: int) -> None:
-        assert self.trains is not None
-        self.measure()
-        self.promises_in += sum(map(count_promises, promises))
-        if self.pulse is not None:
-            self.pulse.came()
-        train: Any = promises if self.couples else list(one_by_one(promises))
-        self._go_on(self.trains.process_punctuations(train, port))
-
-    def _go_on(self, elements: Iterator[Element]) -> None:
+    def _go_on(self, hook: Callable[..., Iterable[Element]], *given: object) -> None:
         """Put out what comes, until a queue behind it is full or its turn has ended."""
         self.pending = None
-        self.emit(elements, pausing=True)
+        self.emit(hook, *given, pausing=True)
 
     def finish(self) -> None:
         """Put out what is left of what it is at, however full queues are: before anyone asks what it holds."""
         if self.pending is not None:
             elements, self.pending, self.unfinished = self.pending, None, False
-            self.emit(elements)
+            self.emit(iter, elements)
             self.measure()
 
-    def emit(self, elements: Iterator[Element], pausing: bool = False) -> None:
-        """Put what comes out on every arc; an error from the operator gets the user's line."""
+    def emit(self, hook: Callable[..., Iterable[Element]], *given: object, pausing: bool = False) -> None:
+        """Put what a hook gives on every arc; an error from the operator gets the user's line."""
         start = perf_counter()
         try:
+            elements = iter(hook(*given))
             for element in elements:
                 self._put(element)
                 if pausing and (self.rows_out >= self._turn_ends or self.is_full):
@@ -237,28 +237,21 @@ class Box:
     def tick(self, punct: Punctuation) -> None:
         """What the clock promises."""
         self._begin_turn()
-        self._go_on(self.operator.process_punctuation(punct))
+        self._go_on(self.operator.process_punctuation, (punct,))
         self.unfinished = self.pending is not None
         self.measure()
 
     def measure(self) -> None:
-        if self.stateful is not None:
-            before, self.held = self.held, self.stateful.buffered_rows
+        operator = self.operator
+        if operator.holds_state:
+            before, self.held = self.held, operator.buffered_rows
             self.gauge.change(self.held - before)
             self.peak_buffered = max(self.peak_buffered, self.held)
-            self.peak_bytes = max(self.peak_bytes, self.stateful.state_bytes)
+            self.peak_bytes = max(self.peak_bytes, operator.state_bytes)
 
-    def _put(self, element: Element | GroupPromises) -> None:
-        if isinstance(element, GroupPromises):
-            self.promises_out += len(element)
-            self.frontier.advance_groups(element)
-            if self.stamps is not None:
-                self.stamps.note(element)
-            if self.pulse is not None:
-                self.pulse.left(element)
-        elif isinstance(element, Punctuation):
-            self.promises_out += 1
-            self.frontier.advance(element)
+    def _put(self, element: Element) -> None:
+        if isinstance(element, Punctuation | GroupPromises):
+            self.promises_out += count_promises(element)
             if self.stamps is not None:
                 self.stamps.note(element)
             if self.pulse is not None:

@@ -28,7 +28,7 @@ from oop.engines.embedded.polling import Poll
 from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.reading import Reader, Reading
 from oop.engines.embedded.schedulers import MinCost, Scheduler
-from oop.engines.embedded.sharded import SLICES, Sharded, ledgers_of
+from oop.engines.embedded.sharded import SLICES, Sharded
 from oop.engines.embedded.sharded_boxes import SHARDED_TRAIN_ROWS, ShardedBox
 from oop.engines.embedded.stamps import Stamps
 from oop.engines.embedded.tracing import find_blame
@@ -37,8 +37,9 @@ from oop.engines.metrics import Metrics, gather
 from oop.errors import OopError, WrongArgument
 from oop.io.sinks import Sink, open_sink
 from oop.operators.core.arrival import CLOCK, arrives_at
-from oop.operators.core.base import BATCH_ROWS, Asks, Element, Narrowing
-from oop.operators.passing.qos import ENTERED, ReadsClock
+from oop.operators.core.context import BATCH_ROWS, Context
+from oop.operators.core.operator import Element
+from oop.operators.passing.qos import ENTERED
 from oop.operators.source.input import InputOperator
 from oop.operators.source.ledger import Ledger
 from oop.operators.source.room import Room
@@ -220,7 +221,7 @@ class _Source:
     def tick(self, clock: Clock) -> None:
         """Let timers look at the clock; not while rows that have arrived still wait, or it would make them late."""
         if self.operator.clocked and not self.done and not self.feed.waiting:
-            self.box.emit(self.operator.tick(clock.now))
+            self.box.emit(self.operator.tick, clock.now)
 
     def poll(self) -> None:
         """Ask the source how far it is; nothing of it waits to be read."""
@@ -233,7 +234,7 @@ class _Source:
         except (OopError, TypeError, ValueError) as wrong:
             raise self.asked.refused(said, wrong).located(self.box.node.site) from wrong
         self.done = promise.is_end
-        self.box.emit(self.operator.take_promise(promise))
+        self.box.emit(self.operator.take_promise, promise)
 
 
 class Run:
@@ -287,35 +288,30 @@ class Run:
         self._reading = Reading(self._close, threaded)
 
     def _build(self, root: Node, engine: Embedded) -> tuple[list[Box], list[_Source]]:
-        wanted, needed = interests(root), needed_columns(root)
+        asked, needed = interests(root), needed_columns(root)
         boxes: dict[int, Box] = {}
         inputs: list[Box] = []
         timers = False
         for node in walk(root):
-            box = boxes[id(node)] = self._box(node, engine.check)
+            context = Context(
+                node.input_schemas(), self._batch_rows, needed[id(node)], asked[id(node)], self._clock.now
+            )
+            box = boxes[id(node)] = self._box(node, context, engine.check)
             operator = box.operator
             room = Room(engine.late_rows)
-            for ledger in ledgers_of(operator):
+            for ledger in operator.ledgers:
                 ledger.room = room
-            columns = needed[id(node)]
-            if columns is not None and isinstance(operator, Narrowing):
-                operator.narrow(columns)
             for port, edge in enumerate(node.inputs):
                 arc = Arc(box, port, edge.route, engine.batch_rows)
                 boxes[id(edge.node)].outputs.append(arc)
                 box.inputs.append(arc)
-            if isinstance(operator, Asks):
-                operator.ask(wanted[id(node)])
             if isinstance(operator, InputOperator):
                 inputs.append(box)
-                operator.now = self._clock.now
                 stamps = Stamps(box, self._clock, node.schema.field(operator.spec.time).type)
                 box.stamps, operator.made = stamps, stamps.note
                 for progress in operator.clocked:  # refuses a clock that cannot count in the column's unit
                     self._clock.now(node.schema.field(progress.attribute).type)
                     timers = True
-            if isinstance(operator, ReadsClock):
-                operator.now = partial(self._clock.now, CLOCK)
             if node.spec.clocked:
                 self._clocked.append(box)
                 timers = True
@@ -323,13 +319,13 @@ class Run:
         threaded = engine.readers or engine.silent_for is not None or (timers and self._clock.live)
         return list(boxes.values()), [self._source(box, threaded) for box in inputs]
 
-    def _box(self, node: Node, check: bool) -> Box:
+    def _box(self, node: Node, context: Context, check: bool) -> Box:
         columns = node.spec.shard_columns(node.input_schemas())
         sizes: dict[str, Any] = {"batch_rows": self._batch_rows, "queue_rows": self._queue_rows}
         if self._pool is None or columns is None:
-            operator = node.spec.start(node.input_schemas())
+            operator = node.spec.start(context)
             return Box(node, operator, self._gauge, check=check, turn_rows=self._turn_rows, **sizes)
-        sharded = Sharded(node.spec, node.input_schemas(), columns, self._pool.threads, self._pool)
+        sharded = Sharded(node.spec, context, columns, self._pool.threads, self._pool)
         return ShardedBox(node, sharded, self._gauge, check=check, **sizes)
 
     def _source(self, box: Box, threaded: bool) -> _Source:
@@ -351,7 +347,7 @@ class Run:
         while not self._stopped:
             self._reading.answer()
             if self._result.queue:
-                return self._result.take_whole()
+                return self._result.take_element()
             if not self._has_run:
                 if self._failure is not None:
                     raise self._failure  # what came before it has left
@@ -489,7 +485,11 @@ class Run:
 
     def _results(self) -> Iterator[Element]:
         while self._result.queue and not self._stopped:
-            yield self._result.take()
+            element = self._result.take_element()
+            if isinstance(element, GroupPromises):
+                yield from element
+            else:
+                yield element
 
     def _wait(self) -> None:
         """Nothing to do until a reader has something or the clock has moved."""
@@ -566,7 +566,7 @@ class Run:
             inputs[_free_name(source.operator.spec.source, inputs)] = source.operator
         operators: dict[str, list[Ledger]] = {}
         for box in self._boxes:
-            ledgers = ledgers_of(box.operator)
+            ledgers = list(box.operator.ledgers)
             if ledgers and not isinstance(box.operator, InputOperator):
                 operators[_free_name(box.node.spec.name, {**inputs, **operators})] = ledgers
         return Late(inputs, operators, self._hidden)

@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from oop.engines.embedded.bell import Bell
 from oop.engines.embedded.starting import start_threads
 from oop.io.ring import Ring
-from oop.operators.core.base import Element
+from oop.operators.core.operator import Element
 
 _ROOM = 16  # trains that a reader may be ahead
 _PATIENCE = 0.1  # seconds after which a reader that has no room looks whether anybody still wants something

@@ -21,31 +21,17 @@ import pyarrow as pa
 
 from oop.engines.embedded.pool import Pool
 from oop.errors import OopError
-from oop.operators.core.base import (
-    BATCH_ROWS,
-    FRONTIERS,
-    SHARDS,
-    Asks,
-    Columns,
-    Couples,
-    Element,
-    Held,
-    Holds,
-    Narrowing,
-    Part,
-    Ports,
-    Slices,
-    Spec,
-    TakesTrains,
-    check_shards,
-    text_part,
-)
+from oop.operators.core.context import Context
 from oop.operators.core.exchange import part_batches
 from oop.operators.core.marks import is_partial
 from oop.operators.core.oldest import oldest_of
-from oop.operators.passing.union import Union
-from oop.operators.source.ledger import Ledger, SetsAside
-from oop.punctuation import GroupPromises, Interest, Punctuation
+from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.parts import FRONTIERS, SHARDS, Part, check_shards, text_part
+from oop.operators.core.ports import Ports
+from oop.operators.core.spec import Spec
+from oop.punctuation import Frontier, GroupPromises, Punctuation
+from oop.punctuation.crossing import Met
+from oop.punctuation.group_promises import Advance, Promise
 from oop.punctuation.patterns import Equal
 
 SLICES = 2  # that a box or a shard puts out before others have their turn
@@ -62,14 +48,14 @@ class Item:
 
 
 class Promises(Item):
-    """Promises for every shard, each of which takes them together (see `TakesTrains`). What is coupled is said when
-    they are handed over: if shards took what happens to wait, what they promise would depend on the threads."""
+    """Promises for every shard, each of which takes them together. What is taken together is said when they are handed
+    over: if shards took what happens to wait, what they promise would depend on the threads."""
 
-    __slots__ = ("train",)
+    __slots__ = ("advance",)
 
-    def __init__(self, number: int, port: int, train: Sequence[Punctuation]) -> None:
+    def __init__(self, number: int, port: int, advance: Advance) -> None:
         super().__init__(number, port)
-        self.train = train
+        self.advance = advance
 
 
 class Ticket(Item):
@@ -86,14 +72,14 @@ class Ticket(Item):
 @dataclass(eq=False)
 class Shard:
     number: int
-    operator: Any
+    operator: Operator
     queue: deque[Item] = field(default_factory=deque)
     busy: bool = False
     pending: Iterator[Element] | None = None  # what is left of the first item in the queue
     finished: int = -1  # the number of the item that it finished last
 
 
-class Sharded:
+class Sharded(Operator):
     """``columns`` are, for each port, those whose values decide the shard. ``pool`` runs what is to be done.
 
     ``waiting_rows`` are on their way through the shards; a promise counts as a row for each. Results of about
@@ -101,16 +87,15 @@ class Sharded:
     """
 
     def __init__(
-        self, spec: Spec, inputs: Sequence[pa.Schema], columns: Sequence[tuple[str, ...]], shards: int, pool: Pool
+        self, spec: Spec, context: Context, columns: Sequence[tuple[str, ...]], shards: int, pool: Pool
     ) -> None:
-        self.shards = [Shard(i, spec.start(inputs)) for i in range(shards)]
-        self.spec, self.inputs = spec, inputs
+        self.shards = [Shard(i, spec.start(context)) for i in range(shards)]
         self.columns = columns
-        self.needed = self._needed(None)
+        self.needed = _needed(spec, context)
         self.pool = pool
-        self._batch_rows = BATCH_ROWS
-        output = spec.schema(inputs)
-        self.ports = Ports(Union(shards), [output] * shards)
+        self.batch_rows = context.batch_rows
+        self.ports = Ports(Met(shards), Context([spec.schema(context.inputs)] * shards))
+        self.said = Frontier()  # the promises that have been taken from here
         self.waiting_rows = 0
         self.room = sys.maxsize
         self.seconds = 0.0
@@ -127,45 +112,6 @@ class Sharded:
         self._failure: Exception | None = None
         self._failed_at = sys.maxsize  # the number of the item that went wrong, of several the first
 
-    @property
-    def batch_rows(self) -> int:
-        return self._batch_rows
-
-    @batch_rows.setter
-    def batch_rows(self, rows: int) -> None:
-        """Of each shard as of the whole."""
-        self._batch_rows = rows
-        for shard in self.shards:
-            if isinstance(shard.operator, Slices):
-                shard.operator.batch_rows = rows
-
-    def narrow(self, wanted: frozenset[str]) -> None:
-        """Of the output only these columns are used."""
-        self.needed = self._needed(wanted)
-        for shard in self.shards:
-            if isinstance(shard.operator, Narrowing):
-                shard.operator.narrow(wanted)
-
-    def couple(self) -> bool:
-        """Promises about many groups as one, if the shards take and make them so."""
-        self.ports.coupled = all(isinstance(s.operator, Couples) and s.operator.couple() for s in self.shards)
-        return self.ports.coupled
-
-    def ask(self, interests: Iterable[Interest]) -> None:
-        """Promises of the shards' own that help."""
-        interests = list(interests)
-        for shard in self.shards:
-            if isinstance(shard.operator, Asks):
-                shard.operator.ask(interests)
-
-    def _needed(self, wanted: Columns) -> list[list[str]]:
-        """For each port the columns that the operator must be given: others need not be parted."""
-        asked = self.spec.needs(wanted, self.inputs)
-        return [
-            [name for name in schema.names if columns is None or name in columns]
-            for schema, columns in zip(self.inputs, asked, strict=True)
-        ]
-
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         return self.process_batches([batch], port)
 
@@ -177,12 +123,9 @@ class Sharded:
         self.pool.submit(partial(self._part, ticket))
         return self.ready()
 
-    def process_punctuation(self, punct: Punctuation, port: int = 0) -> Iterator[Element]:
-        return self.process_punctuations([punct], port)
-
-    def process_punctuations(self, train: Sequence[Punctuation], port: int = 0) -> Iterator[Element]:
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
         with self._lock:
-            self._append(Promises(next(self._numbers), port, train), len(train) * len(self.shards))
+            self._append(Promises(next(self._numbers), port, advance), len(advance) * len(self.shards))
             self._wake(self.shards)
         return self.ready()
 
@@ -198,9 +141,15 @@ class Sharded:
                 if self._paused and not self._is_full:
                     self._paused = False
                     self._wake(self.shards)
+            if isinstance(element, Punctuation | GroupPromises):
+                self.said.take(element)
             yield element
         if failure is not None:
             raise failure
+
+    @property
+    def promised(self) -> Frontier:
+        return self.said
 
     @property
     def has_output(self) -> bool:
@@ -292,11 +241,7 @@ class Sharded:
             return
         assert isinstance(item, Promises)
         self._note_peak()  # a promise is about to free what has been taken
-        if isinstance(shard.operator, TakesTrains):
-            yield from shard.operator.process_punctuations(item.train, item.port)
-        else:
-            for promise in item.train:
-                yield from shard.operator.process_punctuation(promise, item.port)
+        yield from shard.operator.process_punctuation(item.advance, item.port)
 
     def _emit(self, shard: Shard, elements: Iterator[Element], item: Item) -> bool:
         """Put out what comes, a turn of it; False if there may be more."""
@@ -306,31 +251,32 @@ class Sharded:
         rows = 0
         for element in elements:
             with self._lock:
-                if isinstance(element, GroupPromises):
-                    alone = own is not None and set(own) <= set(element.columns)
-                    for new in self.ports.advance_each([element], shard.number):
-                        self._out.extend(self.ports.leaving([new]) if alone else self.ports.promises_of(new))
-                elif isinstance(element, Punctuation):
-                    if self.ports.advance(element, shard.number):
-                        alone = own is not None and all(isinstance(element.where.get(c), Equal) for c in own)
-                        self._out.extend(self.ports.promises(element, [element] if alone else self._of_all(element)))
+                if isinstance(element, Punctuation | GroupPromises):
+                    for new in self.ports.advance((element,), shard.number):
+                        self._out.extend(self._following(new, own))
                 else:
                     self._out.append(element)
                     self._out_rows += element.num_rows
                     rows += element.num_rows
-            if rows >= SLICES * self._batch_rows or self._is_full:
+            if rows >= SLICES * self.batch_rows or self._is_full:
                 return False
         return True
 
-    def _of_all(self, promise: Punctuation) -> list[Punctuation] | None:
-        """A promise as soon as the last shard has made it, where groups of several columns are promised about: what
-        holds of all shards while some are behind would tell apart all combinations of such groups. None: they are few,
-        and it is looked at as a whole."""
+    def _following(self, promise: Promise, own: tuple[str, ...] | None) -> list[Promise]:
+        """What a shard's new promise lets the whole promise. ``own`` are the columns that decide the shard, where rows
+        have brought the promise."""
+        if isinstance(promise, GroupPromises):
+            alone = own is not None and set(own) <= set(promise.columns)
+            return self.ports.leaving((promise,)) if alone else self.ports.promises((promise,))
+        if own is not None and all(isinstance(promise.where.get(c), Equal) for c in own):
+            return self.ports.leaving((promise,))
+        # Where groups of several columns are promised about, a promise leaves as soon as the last shard has made it:
+        # what holds of all shards while some are behind would tell apart all combinations of such groups.
         frontiers = self.ports.frontiers
         if not any(f.has_several or len(f.by) > 1 for f in frontiers):
-            return None
+            return self.ports.promises((promise,))
         if all(frontier.covers(promise) for frontier in frontiers):
-            return [promise]
+            return self.ports.leaving((promise,))
         self._behind = True
         return []
 
@@ -342,7 +288,7 @@ class Sharded:
         self._behind = False
         first, *others = self.ports.frontiers
         if any(first != other for other in others):
-            self._out.extend(self.ports.out.advance_to(self.ports.translate(self.ports.frontiers)))
+            self._out.extend(self.ports.whole())
 
     def _fail(self, error: Exception, number: int) -> None:
         with self._lock:
@@ -363,13 +309,25 @@ class Sharded:
         return sum(shard.operator.state_bytes for shard in self.shards)
 
     @property
-    def late_unused(self) -> int:
-        return sum(getattr(shard.operator, "late_unused", 0) for shard in self.shards)
+    def ledgers(self) -> Sequence[Any]:
+        return [ledger for shard in self.shards for ledger in shard.operator.ledgers]
 
     @property
-    def note(self) -> str:
+    def late_unused(self) -> int:  # type: ignore[override]
+        return sum(shard.operator.late_unused for shard in self.shards)
+
+    @property
+    def note(self) -> str:  # type: ignore[override]
         """What the shards have decided, each for itself."""
-        return "; ".join(sorted({getattr(shard.operator, "note", "") for shard in self.shards} - {""}))
+        return "; ".join(sorted({shard.operator.note for shard in self.shards} - {""}))
+
+    @property
+    def shows_open(self) -> bool:  # type: ignore[override]
+        return all(shard.operator.shows_open for shard in self.shards)
+
+    def open_results(self) -> Iterator[pa.RecordBatch]:
+        for shard in self.shards:
+            yield from shard.operator.open_results()
 
     def oldest(self) -> Held | None:
         """The oldest thing that a shard holds, once what was taken in has been worked off (or the run has ended)."""
@@ -377,7 +335,7 @@ class Sharded:
             self.pool.rest()
         else:
             self.settle()
-        return oldest_of([s.operator.oldest() for s in self.shards if isinstance(s.operator, Holds)])
+        return oldest_of([s.operator.oldest() for s in self.shards])
 
     def save(self) -> Iterator[Part]:
         """The parts of every shard under its number; what is still waiting is worked off first."""
@@ -393,6 +351,7 @@ class Sharded:
         own = found.pop(FRONTIERS)
         assert own is not None
         self.ports.load(own)
+        self.said = self.ports.out.copy()
         for shard in self.shards:
             prefix = f"{shard.number}/"
             shard.operator.load([(k.removeprefix(prefix), p) for k, p in found.items() if k.startswith(prefix)])
@@ -412,10 +371,13 @@ def _rows_of(element: Element) -> int:
 def _weight(item: Item, shard: Shard) -> int:
     if isinstance(item, Ticket):
         return item.parts[shard.number].num_rows if item.parts else 0
-    return len(item.train) if isinstance(item, Promises) else 0
+    return len(item.advance) if isinstance(item, Promises) else 0
 
 
-def ledgers_of(operator: Any) -> list[Ledger]:
-    """Where an operator keeps the rows that it sets aside: of each of its shards one; none if it sets none aside."""
-    shards = [shard.operator for shard in operator.shards] if isinstance(operator, Sharded) else [operator]
-    return [each.ledger for each in shards if isinstance(each, SetsAside)]
+def _needed(spec: Spec, context: Context) -> list[list[str]]:
+    """For each port the columns that the operator must be given: others need not be parted."""
+    asked = spec.needs(context.wanted, context.inputs)
+    return [
+        [name for name in schema.names if columns is None or name in columns]
+        for schema, columns in zip(context.inputs, asked, strict=True)
+    ]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 
 import pyarrow as pa
 
 from oop.engines.embedded.arcs import TRAIN_ROWS
 from oop.engines.embedded.boxes import Box
 from oop.engines.embedded.sharded import Sharded
-from oop.operators.core.base import Element
+from oop.operators.core.operator import Element
 from oop.operators.core.train import concat
 
 SHARDED_TRAIN_ROWS = 262_144  # rows that cross to other threads together: each crossing has its price
@@ -40,30 +40,31 @@ class ShardedBox(Box):
             if not ready:
                 break
             for arc in ready:
-                together = arc.take_promises()
-                if together:
-                    self._process_promises(together, arc.port)
+                advance = arc.take_advance()
+                if advance:
+                    self.process_advance(advance, arc.port)
                     continue
                 train, promises = arc.take_past_promises(min(SHARDED_TRAIN_ROWS, self.capacity))
-                if train:
-                    taken += self._process_batches(train, arc.port)
-                for promise in promises if train else [arc.take()]:
-                    self.process(promise, arc.port)
+                taken += self._process_batches(train, arc.port)
+                for promise in promises:
+                    self.process_advance((promise,), arc.port)
         if self.rows_out == before or not self.is_full:  # something in every turn, or who takes results would wait
-            self._put_out(self.sharded.ready())
+            self._put_out(self.sharded.ready)
         self.unfinished = self.is_full and self.sharded.has_output
         self.measure()
         return True
 
-    def _go_on(self, elements: Iterator[Element]) -> None:
+    def _go_on(self, hook: Callable[..., Iterable[Element]], *given: object) -> None:
+        """Hand over what was given; what has come back is put out if there is room for it."""
+        ready = hook(*given)
         if not self.is_full:
-            self._put_out(elements)
+            self._put_out(iter, ready)
 
-    def _put_out(self, elements: Iterator[Element]) -> None:
+    def _put_out(self, hook: Callable[..., Iterable[Element]], *given: object) -> None:
         """Put out what has come back, until a queue behind it is full. What is left stays with the shards, which pause
         when that is too much: nothing is pending here."""
         self._turn_ends = sys.maxsize
-        self.emit(elements, pausing=True)
+        self.emit(hook, *given, pausing=True)
         self.pending = None
 
     def _process_batches(self, train: list[pa.RecordBatch], port: int) -> int:
@@ -73,7 +74,7 @@ class ShardedBox(Box):
         if rows < len(train) * TRAIN_ROWS:  # small ones cost more apart than to copy
             whole = concat(train)
             train = train if whole is None else [whole]
-        self._go_on(self.sharded.process_batches(train, port))
+        self._go_on(self.sharded.process_batches, train, port)
         return rows
 
     def measure(self) -> None:

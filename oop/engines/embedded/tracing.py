@@ -14,7 +14,7 @@ from oop.engines.blame import Blame, Holder, Link
 from oop.engines.embedded.boxes import Box
 from oop.engines.embedded.stamps import Stamps
 from oop.errors import TimeError
-from oop.operators.core.base import Held, Holds
+from oop.operators.core.operator import Held
 from oop.operators.core.times import is_time_type, is_whole, show_time, unit_of
 from oop.operators.source.input import Input, InputOperator
 from oop.operators.source.numbers import SEQ
@@ -33,7 +33,7 @@ _SHOWN = 3
 
 def find_blame(boxes: Sequence[Box]) -> Blame | None:
     """The oldest thing held by the operators nearest to the result; None if nothing is."""
-    held = [(b, h) for b in boxes if isinstance(b.operator, Holds) and (h := b.operator.oldest()) is not None]
+    held = [(b, h) for b in boxes if (h := b.operator.oldest()) is not None]
     feeding = {id(n) for box, _ in held for n in walk(box.node) if n is not box.node}
     found = [_Trace(boxes, box, h).blame() for box, h in held if id(box.node) not in feeding]
     return min(found, key=lambda b: min((s.progress for s in b.sources), default=math.inf), default=None)

@@ -24,10 +24,12 @@ from oop.engines.spark.scout import dump, restore
 from oop.engines.spark.stages import Stages
 from oop.io.sound import reading
 from oop.kernels import dictionaries, views
-from oop.operators.core.base import Element, Part, read_text, text_part
+from oop.operators.core.context import Context
+from oop.operators.core.operator import Element
+from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.source.input import Input, InputOperator
 from oop.operators.source.ledger import Ledger
-from oop.punctuation import END, Frontier, Punctuation
+from oop.punctuation import END, Frontier
 from oop.punctuation.encoding import dumps, loads
 
 WHOLE = "null"
@@ -59,10 +61,12 @@ class InputRunner:
     def _open(self, channel: str) -> InputOperator:
         spec = self.node.spec
         assert isinstance(spec, Input)
-        operator = self.channels[channel] = InputOperator(spec, [self.schema], self.stages.interests(self.number))
+        operator = self.channels[channel] = InputOperator(
+            spec, Context([self.schema], interests=self.stages.interests(self.number))
+        )
         self.promised[channel] = Frontier()
         for promise in self.out.promises():  # rows below what the source has promised are late
-            operator.ports.advance(promise, 0)
+            operator.ports.advance((promise,), 0)
             self.promised[channel].advance(promise)
         self.changed.add(channel)
         return operator
@@ -96,10 +100,10 @@ class InputRunner:
 
     def _take(self, passage: Passage, channel: str, elements: Iterable[Element]) -> Iterator[Cell]:
         for element in elements:
-            if isinstance(element, Punctuation):
-                self.promised[channel].advance(element)
-            else:
+            if isinstance(element, pa.RecordBatch):
                 yield from passage.push(element)
+            else:
+                self.promised[channel].take(element)
 
     def _tick(self, passage: Passage, cell: Cell) -> Iterator[Cell]:
         """The clock moved, or the input has ended: for all channels, the silent ones as well."""
@@ -110,7 +114,7 @@ class InputRunner:
                 yield from self._take(passage, channel, operator.tick(lambda type_: said["now"][str(type_)]))
             if said.get("ended"):
                 self.changed.add(channel)
-                yield from self._take(passage, channel, operator.process_punctuation(END))
+                yield from self._take(passage, channel, operator.process_punctuation((END,)))
         if said.get("ended") and not self.channels:
             self.promised[WHOLE] = Frontier.of(END)
 

@@ -19,7 +19,7 @@ from oop.engines.spark.cells import CELLS, Cell, chunks
 from oop.engines.spark.finishing import result_frames
 from oop.engines.spark.identity import check_identity
 from oop.engines.spark.stored_parts import StoredParts
-from oop.operators.core.base import Part, read_text, text_part
+from oop.operators.core.parts import Part, read_text, text_part
 
 IDENTITY = "identity"
 

@@ -26,7 +26,8 @@ from oop.engines.spark.scout import Scout, restore
 from oop.engines.spark.spool import Spooled
 from oop.engines.spark.stages import Stages
 from oop.errors import SourceError
-from oop.operators.core.base import Element
+from oop.operators.core.context import Context
+from oop.operators.core.operator import Element
 from oop.operators.source.input import Input, InputOperator
 from oop.punctuation import END, Punctuation
 
@@ -195,11 +196,11 @@ def read_split(reading: Reading, split: Split) -> Iterator[Cell]:
     passage = Passage(stages, reading.number, split.split)
     with located(node):
         schema = stages.source_schema(reading.number, whole=reading.late_to is not None)
-        operator = InputOperator(node.spec, [schema], interests=[])  # promises are the planner's business
+        operator = InputOperator(node.spec, Context([schema], interests=[]))  # promises are the planner's business
         restore(operator, split.state)
         for train in _trains(split.blocks, node.input_schemas()[0], schema.names):
             for element in operator.process_train(train):
-                if not isinstance(element, Punctuation):
+                if isinstance(element, pa.RecordBatch):
                     yield from passage.push(element)
         ledger = operator.ledger
         if reading.late_to is not None and ledger.entries:
@@ -220,7 +221,7 @@ def _trains(blocks: tuple[Block, ...], schema: pa.Schema, columns: list[str]) ->
     for block in blocks:
         for element in read_block(block, schema, columns):
             train.append(element)
-            rows += 0 if isinstance(element, Punctuation) else element.num_rows
+            rows += element.num_rows if isinstance(element, pa.RecordBatch) else 0
             if rows >= _TRAIN_ROWS:
                 yield train
                 train, rows = [], 0

@@ -28,11 +28,13 @@ from oop.engines.spark.failures import located
 from oop.engines.spark.late_files import write_late
 from oop.engines.spark.passage import Passage
 from oop.engines.spark.stages import Stages
-from oop.operators.core.base import Element, Part, TakesTrains, read_text, text_part
+from oop.operators.core.operator import Element
+from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.core.train import concat
-from oop.operators.source.ledger import Ledger, SetsAside
+from oop.operators.source.ledger import Ledger
 from oop.operators.source.numbers import SEQ
 from oop.punctuation import Frontier, Punctuation
+from oop.punctuation.group_promises import one_by_one
 
 _TRAIN_ROWS = 65_536  # cells with fewer rows are coupled
 GIVEN = "given"
@@ -61,18 +63,17 @@ class StageRunner:
         passage = Passage(self.stages, self.number, self.shard, self.finishes)
         promised: list[Punctuation] = []
         for element in self._elements(list(cells)):
-            if isinstance(element, Punctuation):
-                if self.out.advance(element):
-                    promised.append(element)
-            else:
+            if isinstance(element, pa.RecordBatch):
                 yield from passage.push(element)
+            else:
+                promised.extend(filter(self.out.advance, one_by_one((element,))))
         yield from passage.flush()
         yield from passage.promise(promised)
         bound = main_bound(self.out)
         if bound is not None:
             yield passage.metric(FRONTIER, bound)
         self.batches += 1
-        if isinstance(self.operator, SetsAside):
+        if self.operator.ledger is not None:
             yield from self._set_aside(passage, self.operator.ledger)
         yield passage.metric(HELD, self.operator.buffered_rows)
         yield passage.metric(BYTES, self.operator.state_bytes)
@@ -100,12 +101,8 @@ class StageRunner:
             known = {i: self.stages.promised(i, frontiers) for i, frontiers in self.given.items()}
             for port, heard in enumerate(self.heard):
                 new = list(heard.advance_to(self.stages.port_frontier(self.number, port, known)))
-                if isinstance(self.operator, TakesTrains):
-                    if new:
-                        yield from self.operator.process_punctuations(new, port)
-                else:
-                    for promise in new:
-                        yield from self.operator.process_punctuation(promise, port)
+                if new:
+                    yield from self.operator.process_punctuation(new, port)
 
     def save(self) -> Iterator[Part]:
         """What changed since the last save: the operator's parts, and what has been promised."""
@@ -113,7 +110,7 @@ class StageRunner:
         yield text_part(GIVEN, [[str(i), [f.to_json() for f in frontiers]] for i, frontiers in self.given.items()])
         yield text_part("heard", [f.to_json() for f in self.heard])
         yield text_part("out", self.out.to_json())
-        if isinstance(self.operator, SetsAside):
+        if self.operator.ledger is not None:
             yield text_part("batches", self.batches)
 
     def load(self, parts: dict[str, pa.RecordBatch]) -> None:

@@ -15,7 +15,9 @@ import pyarrow as pa
 
 from oop.engines.spark.blocks import Block, read_block
 from oop.engines.spark.stages import Stages, policy_columns
-from oop.operators.core.base import FRONTIERS, Element
+from oop.operators.core.context import Context
+from oop.operators.core.operator import Element
+from oop.operators.core.parts import FRONTIERS
 from oop.operators.source.input import Input, InputOperator
 from oop.operators.source.ledger import Ledger
 from oop.punctuation import Frontier
@@ -34,7 +36,7 @@ class Scout:
         (self.schema,) = node.input_schemas()
         self.columns = policy_columns(spec, self.schema)
         narrow = pa.schema([self.schema.field(c) for c in self.columns])
-        self.operator = InputOperator(spec, [narrow], stages.interests(number))
+        self.operator = InputOperator(spec, Context([narrow], interests=stages.interests(number)))
 
     def see(self, elements: Iterable[Element]) -> None:
         for _ in self.operator.process_train(list(elements)):

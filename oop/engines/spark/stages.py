@@ -16,7 +16,9 @@ from typing import Any
 import pyarrow as pa
 
 from oop.io.inputs import Input as Data
-from oop.operators.core.base import Columns, Narrowing
+from oop.operators.core.context import Context
+from oop.operators.core.operator import Operator
+from oop.operators.core.spec import Columns
 from oop.operators.source.input import Input
 from oop.plan.graph import Edge, Node, consumers, interests, needed_columns, walk
 from oop.punctuation import Frontier, Interest
@@ -84,13 +86,9 @@ class Stages:
         """Which of its columns are used."""
         return self._needed[id(node)]
 
-    def start(self, node: Node) -> Any:
+    def start(self, node: Node) -> Operator:
         """A running operator that leaves out columns which nobody uses."""
-        operator = node.spec.start(node.input_schemas())
-        columns = self.wanted(node)
-        if columns is not None and isinstance(operator, Narrowing):
-            operator.narrow(columns)
-        return operator
+        return node.spec.start(Context(node.input_schemas(), wanted=self.wanted(node)))
 
     def source_schema(self, number: int, whole: bool) -> pa.Schema:
         """The columns of a source that must be read: those that are used, and those that its promises depend on.
@@ -185,7 +183,7 @@ def _translate(node: Node, given: Mapping[int, Frontier]) -> Frontier:
         return given[id(node)]
     if not node.spec.passes:
         return Frontier()  # nothing has been heard of it
-    return node.spec.translate([_translate(e.node, given) for e in node.inputs], node.input_schemas())
+    return node.crossing.translate([_translate(e.node, given) for e in node.inputs])
 
 
 def without_data(root: Node) -> Node:

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from oop.engines.spark.cells import decode, encode
 from oop.errors import OopError
-from oop.operators.core.base import Part
+from oop.operators.core.parts import Part
 from oop.punctuation.encoding import dumps, loads
 
 SMALL = "small"

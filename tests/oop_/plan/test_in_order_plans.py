@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators.core.base import Element
+from oop.operators.core.operator import Element
 from oop.operators.passing.split import Split
 from oop.plan.accounting import accounted
 from oop.plan.describing import described

@@ -13,7 +13,7 @@ import pytest
 
 import oop
 from oop.engines.embedded.arcs import Arc
-from oop.operators.core.base import Ports
+from oop.operators.core.ports import Ports
 from oop.punctuation import Frontier
 
 GROUPS = 60

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators.core.base import Element
+from oop.operators.core.operator import Element
 from oop.testing import Harness, check_operator
 from tests.operators import fuzz
 from tests.operators.test_laws import each, some_threads

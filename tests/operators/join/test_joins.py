@@ -12,8 +12,8 @@ import pytest
 
 import oop
 from oop.operators.core import time_slices
-from oop.operators.core.base import Element
 from oop.operators.core.marks import is_late
+from oop.operators.core.operator import Element
 from oop.operators.join import side as join_side
 from oop.testing import Harness, check_operator
 from oop.testing.laws import bag

@@ -14,7 +14,7 @@ import oop
 from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.sharded import Sharded
 from oop.operators.core import time_slices
-from oop.operators.core.base import Element
+from oop.operators.core.operator import Element
 from oop.operators.session import filed as session_filed
 from oop.operators.session import table as session_table
 from oop.operators.session.session import Session

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators.core.base import Holds, ShowsOpen
 from oop.operators.core.keys import KeyTable
 from oop.operators.functions.aggregates import Aggregate
 from oop.operators.functions.rows_by_group import Rows
@@ -236,7 +235,7 @@ def test_explain_says_how_a_session_is_closed():
 def test_what_is_open_can_be_shown_and_named():
     h = harness(3, "user")
     operator = operator_of(h)
-    assert isinstance(operator, ShowsOpen) and isinstance(operator, Holds)
+    assert operator.shows_open
     assert operator.oldest() is None and list(operator.open_results()) == []
     push(h, 5, 6)
     push(h, 4, user="bob")

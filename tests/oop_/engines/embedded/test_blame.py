@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators.core.base import Element
+from oop.operators.core.operator import Element
 from oop.testing import Harness, ManualClock
 
 TS = {"ts": "int64"}

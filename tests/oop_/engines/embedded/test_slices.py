@@ -12,7 +12,7 @@ import pytest
 import oop
 from oop.engines.embedded import arcs, boxes, sharded_boxes
 from oop.operators.aggregate.aggregate import AggregateOperator
-from oop.operators.core.base import BATCH_ROWS, Slices
+from oop.operators.core.context import BATCH_ROWS, Context
 from oop.testing import Harness
 
 GROUPS = 500_000
@@ -172,14 +172,13 @@ def test_a_slice_costs_what_it_gives() -> None:
     inputs = [pa.schema({"__wid_start": pa.int64(), "__wid_end": pa.int64(), "k": pa.int64()})]
     stream = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.ordered())
     spec = stream.window(oop.tumbling(10)).group_by("k").agg(n=oop.count())._node.spec
-    operator = spec.start(inputs)
-    assert isinstance(operator, AggregateOperator) and isinstance(operator, Slices)
-    operator.batch_rows = 1_000
+    operator = spec.start(Context(inputs, batch_rows=1_000))
+    assert isinstance(operator, AggregateOperator)
     ids = pa.array(np.zeros(10_000, np.int64))
     batch = pa.record_batch({"__wid_start": ids, "__wid_end": ids, "k": np.arange(10_000)})
     assert not list(operator.process_batch(batch))
     held = next(iter(operator.store.tables.values())).accumulators[0].counts
-    leaving = operator.process_punctuation(oop.END)
+    leaving = operator.process_punctuation((oop.END,))
     first, second = next(leaving), next(leaving)
     assert (first.num_rows, second.num_rows) == (1_000, 1_000)
     assert second.column("k").to_pylist() == list(range(1_000, 2_000))
@@ -275,8 +274,8 @@ def test_a_state_that_is_saved_on_threads_is_whole() -> None:
 
     h = Harness(plan, {"ts": "int64", "k": "int64"}, threads=2)
     for box in h.run._boxes:
-        if isinstance(box.operator, Slices):
-            box.operator.batch_rows = 10
+        for each in [box.operator, *(shard.operator for shard in getattr(box.operator, "shards", ()))]:
+            each.batch_rows = 10
     h.push({"ts": [1] * 1_000 + [11], "k": [*range(1_000), 5]})
     h.promise(ts=10)
     saved = h.save()

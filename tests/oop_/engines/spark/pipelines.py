@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pyarrow as pa
 
 import oop
-from oop.operators.core.base import Element
+from oop.operators.core.operator import Element
 from oop.punctuation import Range
 
 Pipeline = Callable[..., oop.Stream]

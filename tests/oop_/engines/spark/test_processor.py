@@ -23,7 +23,7 @@ from oop.engines.spark.runner import StageRunner
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.stages import Stages, without_data
 from oop.errors import OopError
-from oop.operators.core.base import text_part
+from oop.operators.core.parts import text_part
 from tests.oop_.engines.spark.simulated import Simulated
 
 

@@ -1,0 +1,108 @@
+"""`Spec`: the frozen description of an operator that a plan holds and ships.
+
+A spec says which columns it reads and makes, how promises cross it (`crossing`), whether rows pass it at once
+(`passes`), whether it could ever emit (`blocking`), and `start` gives the running operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from oop.operators.core.context import Context
+from oop.operators.core.operator import Operator
+from oop.punctuation import Frontier
+from oop.punctuation.crossing import Crossing, Same
+
+Columns: TypeAlias = frozenset[str] | None
+"""Columns that are used; None: all of them."""
+
+
+class Spec:
+    """The base of all specs; each is a frozen dataclass. Defaults are those of an operator without state that passes
+    promises as they are."""
+
+    name = "operator"
+    never = "can never emit"
+    unblocked_by: str = (
+        "put .window(…) before it, group by an attribute that is promised about, or punctuate=oop.at_end()"
+    )
+    """What is wrong where nothing is promised that would unblock it, and what to do about it (see `NeverEmits`)."""
+    counts: tuple[str, ...] = ()
+    """Attributes that it promises about by counting rows; its crossing, which knows no rows, says only that there will
+    be bounds."""
+    passes = False
+    """Does each row leave at once or never, whatever came before it? Then rows need not meet anywhere: an engine may
+    start the operator in several places, and let its promises be what the inputs' promises become by its crossing."""
+    numbers_rows = False
+    """Can it give rows their numbers itself, whatever it is given? As a source can."""
+
+    sets_aside = False
+    """Does its operator set rows aside, into a ledger (`operators/source/ledger.py`)?"""
+
+    clocked = False
+    """Does it look at the clock? Then it is given promises on the virtual attribute of `operators/core/arrival.py`."""
+
+    sorts = False
+    """Is it there because a plan runs in order, and puts rows in one?"""
+
+    held_back: tuple[str, ...] = ()
+    """Output attributes about which a promise goes no further than what is held: then its crossing says how far it may
+    go at most, and the running operator how far it goes (what is held back lowers the bound)."""
+
+    def with_late(self, mode: str) -> Spec:
+        """This spec where sources treat late rows this way."""
+        return self
+
+    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
+        """The columns that it makes; raises SchemaMismatch or UnknownColumn."""
+        return inputs[0]
+
+    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
+        """How promises cross it, for inputs with these columns."""
+        return Same(len(inputs))
+
+    def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
+        """For each port the columns whose values may decide which of several workers takes a row.
+
+        None: one worker must take all rows. Promises go to every worker.
+        """
+        return None
+
+    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+        """For each port the columns that it must be given, when of its own only ``wanted`` are used. None: all."""
+        return [None for _ in inputs]
+
+    def with_number(self) -> Spec | None:
+        """This spec with each row's number beside its columns (see `operators/source/numbers.py`); None if it cannot.
+
+        What passes rows hands on all columns that it is given, unless it says otherwise here.
+        """
+        return self if self.passes else None
+
+    def partials(self, inputs: Sequence[pa.Schema]) -> Any:
+        """What the rows on their way to it can be reduced to, where that can be: it takes partials as well."""
+        return None
+
+    def early(self) -> tuple[str | None, tuple[str, ...]]:
+        """What `Operator.open_results` needs: the attribute of the input that results progress on, if there is one, and
+        the columns that tell results apart."""
+        raise TypeError(f"{type(self).__name__} has no results so far")
+
+    def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
+        """None if these promises could unblock it, else the attribute that nothing is promised about."""
+        return None
+
+    def start(self, context: Context) -> Operator:
+        """The running operator."""
+        raise TypeError(f"{type(self).__name__} cannot be started")
+
+    def describe(self) -> str:
+        """One line for explain."""
+        return self.name
+
+    def promise_note(self) -> str:
+        """How promises cross it, for explain."""
+        return ""
