@@ -101,7 +101,9 @@ class Emit(Spec):
 
 class EmitOperator(Around):
     def __init__(self, spec: Emit, context: Context) -> None:
-        super().__init__(spec.of.start(context))
+        super().__init__(
+            spec.of.start(replace(context, interests=None))
+        )  # promises also say what need not be shown again
         self.spec = spec
         self.output = spec.schema(context.inputs)
         self.on, identity = spec.of.early()

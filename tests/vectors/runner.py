@@ -19,6 +19,7 @@ import pyarrow as pa
 
 import oop
 from oop.kernels.dispatch import kernels
+from oop.operators.core.context import Context
 from oop.operators.passing.union import Union
 from oop.testing import Harness
 from tests.vectors.aurora import run_split_merge, run_tumble_on_change, slack_agg
@@ -639,7 +640,7 @@ def run_union(case: Case, *, batched: bool = False, **ways: Any) -> bool:
     script = Script(case, batched)
     assert list(script.schemas) == case["params"]["inputs"], "a stream that is no input"
     streams = list(script.schemas)
-    union = Union(len(streams)).start(list(script.schemas.values()))
+    union = Union(len(streams)).start(Context(list(script.schemas.values())))
     rows: list[Row] = []
     taken = 0
     watched = Watched(None, [], rows, {}, [])  # type: ignore[arg-type]

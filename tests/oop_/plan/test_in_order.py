@@ -16,6 +16,7 @@ import oop
 from oop import aurora
 from oop.engines.metrics import BoxMetrics
 from oop.operators.aggregate import window_tables
+from oop.operators.core.context import Context
 from oop.operators.in_order import join_operator as in_order_join_operator
 from oop.operators.in_order.merge import OrderedMerge
 from oop.operators.in_order.sorted_runs import SortedRuns
@@ -356,21 +357,21 @@ def test_infinity_says_nothing_about_order():
 
 def test_nan_of_one_input_does_not_let_the_others_leave():
     schema = pa.schema([("x", pa.float64())])
-    merge = OrderedMerge(3, "x").start([schema] * 3)
+    merge = OrderedMerge(3, "x").start(Context([schema] * 3))
 
     def given(x: float, port: int) -> list[Row]:
         batch = pa.record_batch([pa.array([x])], schema=schema)
         return [row for b in merge.process_batch(batch, port) for row in b.to_pylist()]
 
     assert len(given(math.nan, 0)) == 1  # it has no place in the order
-    list(merge.process_punctuation(oop.END, 0))
+    list(merge.process_punctuation((oop.END,), 0))
     assert given(9.0, 1) == []  # the third input may bring an earlier one
     assert given(4.0, 2) == [{"x": 4.0}]
 
 
 def test_an_input_that_has_come_to_infinity_is_saved_as_such():
     schema = pa.schema([("x", pa.float64())])
-    merge, other = (OrderedMerge(2, "x").start([schema] * 2) for _ in range(2))
+    merge, other = (OrderedMerge(2, "x").start(Context([schema] * 2)) for _ in range(2))
     rows = pa.record_batch([pa.array([math.inf])], schema=schema)
     assert list(merge.process_batch(rows, 0)) == []
     other.load(merge.save())
@@ -592,14 +593,14 @@ def test_what_a_merge_holds_lowers_promises_about_the_other_time():
 def test_rows_that_leave_raise_a_promise_that_was_lowered():
     """Not only the next promise does."""
     schema = pa.schema([("ts", pa.int64()), ("start", pa.int64())])
-    merge = OrderedMerge(2, "ts", ("start",)).start([schema] * 2)
+    merge = OrderedMerge(2, "ts", ("start",)).start(Context([schema] * 2))
 
     def given(ts: int, start: int, port: int) -> list[Any]:
         rows = pa.record_batch({"ts": [ts], "start": [start]}, schema=schema)
         return [e if isinstance(e, oop.Punctuation) else e.to_pylist() for e in merge.process_batch(rows, port)]
 
     assert given(7, 3, 0) == []
-    assert [list(merge.process_punctuation(oop.Punctuation({"start": 9}), port)) for port in (0, 1)] == [
+    assert [list(merge.process_punctuation((oop.Punctuation({"start": 9}),), port)) for port in (0, 1)] == [
         [],
         [oop.Punctuation({"start": 3})],
     ]

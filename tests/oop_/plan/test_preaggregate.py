@@ -238,8 +238,8 @@ def test_what_waits_to_leave_in_slices_is_still_held():
     h = held(oop.lazy_flush(slots=64, m=2))
     operator = next(b.operator for b in h.run._boxes if b.node.spec.name == "Preaggregate")
     h.push({"ts": [1] * 9, "k": list("abcdefghi")})
-    operator.batch_rows = 2
-    leaving = operator.process_punctuation(oop.END)
+    operator.reducing.batch_rows = 2
+    leaving = operator.process_punctuation((oop.END,))
     while operator.buffered_rows:
         assert operator.state_bytes > 0
         assert next(leaving).num_rows <= 2

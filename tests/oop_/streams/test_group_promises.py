@@ -13,8 +13,8 @@ import pytest
 
 import oop
 from oop.engines.embedded.arcs import Arc
-from oop.operators.core.ports import Ports
-from oop.punctuation import Frontier
+from oop.operators.core.operator import Element
+from oop.punctuation import Frontier, GroupPromises
 
 GROUPS = 60
 KEYS: dict[str, list[Any]] = {
@@ -24,6 +24,15 @@ KEYS: dict[str, list[Any]] = {
     "time": [datetime.datetime(2020, 1, 1) + datetime.timedelta(minutes=i) for i in range(GROUPS)],
 }
 TYPES = {"int": pa.int32(), "text": pa.string(), "float": pa.float64(), "time": pa.timestamp("ns")}
+
+
+put_together = Arc.put
+
+
+def put_apart(arc: Arc, element: Element) -> None:
+    """Promises about many groups one by one, as they would travel if none could go together."""
+    for one in element if isinstance(element, GroupPromises) else (element,):
+        put_together(arc, one)
 
 
 def batches(key: str) -> list[pa.RecordBatch]:
@@ -64,7 +73,7 @@ def test_they_say_what_they_say_one_by_one(
 ) -> None:
     together = list(counted(key, by, size, advance, threads).elements())
     with monkeypatch.context() as patch:
-        patch.setattr(Ports, "coupled", property(lambda self: False, lambda self, value: None), raising=False)
+        patch.setattr(Arc, "put", put_apart)
         apart = list(counted(key, by, size, advance).elements())
     assert bag(together) == bag(apart)
     assert promised(together) == promised(apart)
@@ -101,7 +110,7 @@ def test_a_source_hands_them_over_as_one(policy: dict[str, Any], monkeypatch: py
 
     together = run()
     with monkeypatch.context() as patch:
-        patch.setattr(Ports, "coupled", property(lambda self: False, lambda self, value: None), raising=False)
+        patch.setattr(Arc, "put", put_apart)
         apart = run()
     assert bag(together) == bag(apart)
     assert promised(together) == promised(apart)

@@ -10,6 +10,7 @@ import oop
 from oop.operators.aggregate.aggregate import AggregateOperator
 from oop.operators.aggregate.hybrid import HybridOperator
 from oop.operators.aggregate.hybrid_costs import BUFFERED, INCREMENTAL, Counts, Estimate, Query, estimate, is_enough
+from oop.operators.core.context import Context
 from oop.operators.core.marks import mark_partial
 from oop.testing import Harness, bag, disorder, forced
 from tests.operators import fuzz
@@ -228,7 +229,7 @@ def test_only_windows_that_overlap_may_switch():
     def started(window, how="hybrid", **aggregates):
         source = oop.source(list, time="ts", schema=pa.schema([("ts", pa.int64())]), punctuate=oop.slack(1))
         node = forced(source.window(window).agg(**aggregates or N), how)._node
-        return type(node.spec.start(node.input_schemas()))
+        return type(node.spec.start(Context(node.input_schemas())))
 
     assert started(oop.sliding(6, every=2)) is HybridOperator
     assert started(oop.rows(6, every=2)) is HybridOperator

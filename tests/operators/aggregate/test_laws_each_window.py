@@ -7,6 +7,7 @@ import pytest
 
 import oop
 from oop.operators.aggregate import each_window
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import covered
 from oop.testing import Harness, check_operator
 from tests.operators import fuzz
@@ -188,12 +189,15 @@ def test_promises_on_another_attribute_wait_as_one(monkeypatch):
 
     monkeypatch.setattr(each_window, "Lowered", Counted)
     schema = pa.schema({"start": pa.int64(), "end": pa.int64()})
-    operator = each_window.each_window("end", schema).start([schema])
+    operator = each_window.each_window("end", schema).start(Context([schema]))
     list(operator.process_batch(pa.record_batch({"start": [1], "end": [100]})))
     for bound in range(2, 200):
-        assert [str(p) for p in operator.process_punctuation(oop.Punctuation({"start": bound}))] in (["start < 1"], [])
+        assert [str(p) for p in operator.process_punctuation((oop.Punctuation({"start": bound}),))] in (
+            ["start < 1"],
+            [],
+        )
     assert len(looks) == 198 and list(operator.pending.promises()) == [oop.Punctuation({"start": 199})]
-    found = list(operator.process_punctuation(oop.Punctuation({"end": 101})))
+    found = list(operator.process_punctuation((oop.Punctuation({"end": 101}),)))
     assert found[1:] == [oop.Punctuation({"start": 199}), oop.Punctuation({"end": 101})]
     assert not list(operator.pending.promises())
 

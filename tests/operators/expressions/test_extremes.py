@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import oop
 from oop.errors import OopError
+from oop.operators.core.context import Context
 from oop.operators.core.coverage import covered
 from oop.operators.expressions.expr import Expr, col, greatest, least
 from oop.operators.expressions.extremes import least_of_greatests
@@ -97,11 +98,11 @@ def test_no_row_that_may_come_breaks_what_is_promised(expr, kinds, said, values,
     if any(pa.types.is_decimal(k) for k in kinds):
         said = [p for p in said if "a" not in p.below]  # no progressing attribute
     given_ = Frontier.of(*said)
-    out = spec.translate([given_], [batch.schema])
+    out = spec.crossing([batch.schema]).translate([given_])
     event("promised" if any(True for _ in out.promises()) else "nothing")
     coming = batch.filter(pa.array(~covered(given_, batch)))
     try:
-        (result,) = spec.start([batch.schema]).process_batch(coming)
+        (result,) = spec.start(Context([batch.schema])).process_batch(coming)
     except OopError:
         return  # out of range
     assert not covered(out, result).any()
@@ -111,7 +112,7 @@ A_B = pa.schema({"a": pa.int64(), "b": pa.int64()})
 
 
 def bound_of(expr: Expr, *said: Punctuation, schema: pa.Schema = A_B) -> float | int | None:
-    return Project((("e", expr),)).translate([Frontier.of(*said)], [schema]).bound("e")
+    return Project((("e", expr),)).crossing([schema]).translate([Frontier.of(*said)]).bound("e")
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_bounds_cross_by_group_and_together_with_other_attributes() -> None:
         Punctuation({"a": 9}, {"k": "A"}),
         Punctuation({"b": 8}, {"k": "A"}),
     ]
-    out = spec.translate([Frontier.of(*said)], [schema])
+    out = spec.crossing([schema]).translate([Frontier.of(*said)])
     assert out.covers(Punctuation({"e": 4, "c": 2}))
     assert out.covers(Punctuation({"g": 5, "c": 2}))
     assert out.bound("e", {"k": "A"}) == 8

@@ -249,7 +249,7 @@ def test_what_shards_promise_does_not_depend_on_when_they_get_to_it():
         rows = [{"ts": 3, "link": link, "k": 1, "v": 1, "x": 1.0} for link in ("A", "B", "C")]
         list(sharded.process_batch(pa.RecordBatch.from_pylist(rows, schema=schema)))
         for where, bound in ((oop.not_in("A"), 7), ("B", 8), (oop.not_in("C"), 8), ("C", 8)):
-            list(sharded.process_punctuation(oop.Punctuation({"ts": bound}, {"link": where})))
+            list(sharded.process_punctuation((oop.Punctuation({"ts": bound}, {"link": where}),)))
             if not waits:
                 sharded.settle()
         sharded.settle()

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import oop
+from oop.operators.core.context import Context
 from oop.operators.source import slack_needed
 from oop.operators.source.input import Input, InputOperator
 from oop.operators.source.room import Room
@@ -147,7 +148,7 @@ def test_what_is_drained_and_what_was_loaded_is_enough_rows() -> None:
     rng = random.Random(5)
     tables = [random_table(rng).select(["ts"]).cast(pa.schema([("ts", pa.int64())])) for _ in range(6)]
     spec = Input("north", "ts", (("ts", oop.slack(rows=1)),))
-    plain, saved = InputOperator(spec, [tables[0].schema]), InputOperator(spec, [tables[0].schema])
+    plain, saved = InputOperator(spec, Context([tables[0].schema])), InputOperator(spec, Context([tables[0].schema]))
     parts: dict[str, Any] = {}
     for i, table in enumerate(tables):
         for operator in (plain, saved):
@@ -157,7 +158,7 @@ def test_what_is_drained_and_what_was_loaded_is_enough_rows() -> None:
             saved.ledger.drain()
         for key, part in saved.save():
             parts = {k: p for k, p in {**parts, key: part}.items() if p is not None}
-        saved = InputOperator(spec, [tables[0].schema])
+        saved = InputOperator(spec, Context([tables[0].schema]))
         saved.load(parts.items())
     exact, rough = (oop.Late({"north": o}).needed_slack(shares=SHARES) for o in (plain, saved))
     assert exact.late == rough.late > 20
@@ -195,7 +196,7 @@ def test_what_is_booked_survives_saving_and_draining() -> None:
     table, policies = both_late(random.Random(3))
     table = table.select(["ts", "start"]).cast(pa.schema([("ts", pa.int64()), ("start", pa.int64())]))
     spec = Input("north", "ts", tuple({**policies, "start": oop.slack(rows=2)}.items()))
-    first, second = (InputOperator(spec, [table.schema]) for _ in range(2))
+    first, second = (InputOperator(spec, Context([table.schema])) for _ in range(2))
     for batch in table.to_batches():
         list(first.process_batch(batch))
     second.load(list(first.save()))
@@ -205,7 +206,7 @@ def test_what_is_booked_survives_saving_and_draining() -> None:
         assert one.needed_slack(on=on) == other.needed_slack(on=on)
     assert first.ledger.table().equals(second.ledger.table())
     second.ledger.drain()
-    third = InputOperator(spec, [table.schema])
+    third = InputOperator(spec, Context([table.schema]))
     third.load(list(second.save()))
     for on in ("ts", "start"):
         one, other = (oop.Late({"north": operator}) for operator in (first, third))
@@ -274,8 +275,8 @@ def test_counts_and_histogram_survive_draining_saving_and_loading() -> None:
     rng = random.Random(7)
     tables = [random_table(rng).cast(pa.schema([("ts", pa.int64()), ("link", pa.string())])) for _ in range(4)]
     spec = Input("north", "ts", (("ts", oop.slack(0)),))
-    plain = InputOperator(spec, [tables[0].schema])
-    drained = InputOperator(spec, [tables[0].schema])
+    plain = InputOperator(spec, Context([tables[0].schema]))
+    drained = InputOperator(spec, Context([tables[0].schema]))
     parts: dict[str, Any] = {}
     for table in tables:
         for operator in (plain, drained):
@@ -286,7 +287,7 @@ def test_counts_and_histogram_survive_draining_saving_and_loading() -> None:
         drained.ledger.drain()
         for key, part in drained.save():
             parts = {k: p for k, p in {**parts, key: part}.items() if p is not None}
-        drained = InputOperator(spec, [tables[0].schema])
+        drained = InputOperator(spec, Context([tables[0].schema]))
         drained.load(parts.items())
     assert not drained.ledger.entries
     assert drained.ledger.late == plain.ledger.late > 20
@@ -303,7 +304,7 @@ def test_counts_and_histogram_survive_draining_saving_and_loading() -> None:
 def test_the_ledger_loaded_again_says_the_same() -> None:
     spec = Input("north", "ts", (("ts", oop.slack(1)),), nulls="aside")
     table = pa.table({"ts": [9, 3, None, 8, 2]})
-    first, second = (InputOperator(spec, [table.schema]) for _ in range(2))
+    first, second = (InputOperator(spec, Context([table.schema])) for _ in range(2))
     list(first.process_batch(table.to_batches()[0]))
     second.load(list(first.save()))
     for name in ("histogram", "needed_slack"):
@@ -348,7 +349,7 @@ def test_the_law_of_late_rows_that_are_not_kept(size: int, most: int) -> None:
 
 def test_what_is_not_kept_is_saved_as_a_count() -> None:
     spec = Input("north", "ts", (("ts", oop.ordered()),))
-    operators = [InputOperator(spec, [pa.schema({"ts": pa.int64()})]) for _ in range(2)]
+    operators = [InputOperator(spec, Context([pa.schema({"ts": pa.int64()})])) for _ in range(2)]
     operators[0].ledger.room = Room(400)
     parts: dict[str, Any] = {}
     for number in range(3):  # saved in between: what is saved stays as it is, though it is small

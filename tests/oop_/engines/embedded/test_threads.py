@@ -17,6 +17,7 @@ from oop.engines.embedded import engine as embedded
 from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.sharded import Sharded
 from oop.operators.aggregate.aggregate import AggregateOperator
+from oop.operators.core.context import Context
 from oop.testing import Harness
 from oop.testing.laws import bag
 
@@ -179,14 +180,17 @@ def test_a_join_promises_about_groups_as_on_one_thread(monkeypatch):
     schema = pa.schema({"ts": pa.int64(), "k": pa.int64()})
     left, right = (oop.source([], time="ts", punctuate=oop.punctuated(), schema=schema) for _ in range(2))
     node = left.join(right, on="k", within=(-1, 1))._node
-    inputs, pool = node.input_schemas(), Pool(1)  # the one thread is this one: nothing happens but when it helps
-    sharded, alone = Sharded(node.spec, inputs, [("k",), ("k",)], 2, pool), node.spec.start(inputs)
+    context, pool = (
+        Context(node.input_schemas()),
+        Pool(1),
+    )  # the one thread is this one: nothing happens but when it helps
+    sharded, alone = Sharded(node.spec, context, [("k",), ("k",)], 2, pool), node.spec.start(context)
     promises = [(oop.Punctuation({"ts": t}, {"k": k}), port) for t in (5, 9) for k in range(4) for port in (0, 1)]
     put_out, expected = [], oop.Frontier()
     for promise, port in promises:
-        put_out += sharded.process_punctuation(promise, port)
+        put_out += sharded.process_punctuation((promise,), port)
         pool.help()  # a shard is ahead of the other
-        for new in alone.process_punctuation(promise, port):
+        for new in alone.process_punctuation((promise,), port):
             expected.advance(new)
     sharded.settle()
     put_out += sharded.ready()
