@@ -18,7 +18,7 @@ from oop.operators.core.coverage import INT64_MAX, as_int64, covered
 from oop.operators.core.marks import is_late, is_partial
 from oop.operators.core.oldest import oldest_group
 from oop.operators.core.times import FAR, slots_of
-from oop.operators.functions.aggregates import Aggregate as AggregateFunction
+from oop.operators.functions.function import Function
 from oop.operators.groups.holding import Holding, can_merge, describe_groups, unique_schema
 from oop.operators.groups.partial_table import Partials
 from oop.operators.groups.pieces import sliced
@@ -32,7 +32,7 @@ class GroupBy(Spec):
     """``on`` are the keys that the input may promise about; the first decides the slices."""
 
     keys: tuple[str, ...]
-    aggregates: tuple[tuple[str, AggregateFunction], ...]
+    aggregates: tuple[tuple[str, Function], ...]
     on: tuple[str, ...]
     flush: bool | None = None
     """False: its rows are not to be preaggregated on their way to another worker."""

@@ -21,7 +21,7 @@ from oop.operators.core.base import Columns, Element, Held, Operator, Part, Spec
 from oop.operators.core.coverage import covered
 from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.marks import is_late
-from oop.operators.functions.aggregates import Aggregate as AggregateFunction
+from oop.operators.functions.function import Function
 from oop.operators.groups.holding import Holding, describe_groups, unique_schema
 from oop.operators.groups.store import Shape, Table
 from oop.operators.source.input import show_row
@@ -36,7 +36,7 @@ class Tumble(Spec):
     """``keys`` are the group-by attributes; ``timeout`` is in the clock's unit."""
 
     keys: tuple[str, ...]
-    aggregates: tuple[tuple[str, AggregateFunction], ...]
+    aggregates: tuple[tuple[str, Function], ...]
     timeout: int | None = None
     name = "Tumble"
 

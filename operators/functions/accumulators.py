@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from oop.errors import OopError
 from oop.kernels import dispatch, views
 from oop.kernels.scratch import EXPECT_FROM, growing_array, lasting_array
 from oop.kernels.views import Column
@@ -36,6 +34,18 @@ class Accumulator(ABC):
     fields: ClassVar[tuple[tuple[str, Any], ...]] = ()
     varies: ClassVar[bool] = False
     """Does its size change while its groups stay the same?"""
+    keeps_account: ClassVar[bool] = False
+    """Is it also given rows that were late and dropped, to count them?"""
+
+    @property
+    def summary_words(self) -> Mapping[str, int] | None:
+        """For each of its arrays the word of a `Summary` that holds the same; None if no summary does."""
+        return None
+
+    @property
+    def answers(self) -> np.ndarray | None:
+        """Which groups have a row in the results? None if it cannot tell."""
+        return None
 
     @property
     def saved_columns(self) -> int:
@@ -222,120 +232,3 @@ def objects(values: pa.Array | None) -> np.ndarray:
 def nullable(values: np.ndarray, counts: np.ndarray) -> pa.Array:
     """Values of groups; null where no value was counted."""
     return pa.array(values, mask=counts == 0)
-
-
-class Count(Accumulator):
-    """count(): rows; count(column): rows in which it is not null."""
-
-    fields = (("counts", np.int64),)
-
-    def prepare(self, values: pa.Array | None) -> Prepared:
-        if values is None or not values.null_count:
-            return None
-        return views.booleans(values.is_valid())
-
-    def update(self, ids: Ids, values: Any) -> None:
-        self.kernels.add_count(ids, values, self.counts)
-
-    def merge(self, ids: Ids, other: Accumulator) -> None:
-        self.kernels.merge_count(ids, other.counts, self.counts)
-
-    def result(self) -> pa.Array:
-        return pa.array(self.counts)
-
-
-class SumInt(Accumulator):
-    """Exact in 96 bits while it runs, so that the order of rows cannot make it overflow; raises if the result does."""
-
-    fields = (("hi", np.int64), ("lo", np.int64), ("counts", np.int64))
-
-    def update(self, ids: Ids, values: Any) -> None:
-        self.kernels.add_sum_int(ids, values.data, values.valid, self.hi, self.lo, self.counts)
-
-    def merge(self, ids: Ids, other: Accumulator) -> None:
-        self.kernels.merge_sum_int(ids, other.hi, other.lo, other.counts, self.hi, self.lo, self.counts)
-
-    def result(self) -> pa.Array:
-        kind = pa.uint64() if pa.types.is_uint64(self.type) else pa.int64()
-        sums = nullable(self.kernels.sum_int_result(self.hi, self.lo, kind), self.counts)
-        return sums if sums.type == self.type else sums.view(self.type)
-
-
-class MeanInt(SumInt):
-    def result(self) -> pa.Array:
-        # small negative sums have hi = -1 and a great lo: put them together as integers, not as floats
-        fits = np.abs(self.hi) < 2**30
-        small = np.where(fits, (np.where(fits, self.hi, 0) << 32) + self.lo, 0)
-        total = np.where(fits, small, self.hi * 2.0**32 + self.lo)
-        return nullable(total / np.maximum(self.counts, 1), self.counts)
-
-
-class SumObject(Accumulator):
-    """Decimals."""
-
-    fields = (("sums", object), ("counts", np.int64))
-
-    def prepare(self, values: pa.Array | None) -> Prepared:
-        return objects(values)
-
-    def update(self, ids: Ids, values: Any) -> None:
-        self.kernels.add_sum_object(ids, values, self.sums, self.counts)
-
-    def merge(self, ids: Ids, other: Accumulator) -> None:
-        self.kernels.merge_sum_object(ids, other.sums, other.counts, self.sums, self.counts)
-
-    def result(self) -> pa.Array:
-        try:
-            return pa.array([s if n else None for s, n in zip(self.sums, self.counts, strict=True)], self.type)
-        except pa.ArrowInvalid as wrong:
-            raise OopError(
-                f"a sum of decimals does not fit {self.type}", hint="cast the column to float64, or sum in groups"
-            ) from wrong
-
-    @property
-    def _object_type(self) -> pa.DataType:
-        return pa.decimal256(76, self.source.scale)
-
-
-class MeanObject(SumObject):
-    def result(self) -> pa.Array:
-        # in fractions: a division of decimals would be rounded as the caller's context says
-        pairs = zip(self.sums, self.counts, strict=True)
-        return pa.array([float(Fraction(s) / int(n)) if n else None for s, n in pairs], self.type)
-
-
-class Min(Accumulator):
-    fields = (("values", None), ("counts", np.int64))
-    which = "min"
-
-    @property
-    def kept(self) -> tuple[object, ...]:
-        return *super().kept, self.which
-
-    def prepare(self, values: pa.Array | None) -> Prepared:
-        return objects(values) if is_object(self.source) else views.column(values)
-
-    def update(self, ids: Ids, values: Any) -> None:
-        if isinstance(values, Column):
-            take = getattr(self.kernels, f"take_{self.which}")
-            take(ids, values.data, values.valid, self.values, self.counts)
-        else:
-            take = getattr(self.kernels, f"take_{self.which}_object")
-            take(ids, values, self.values, self.counts)
-
-    def merge(self, ids: Ids, other: Accumulator) -> None:
-        suffix = "_object" if is_object(self.source) else ""
-        merge = getattr(self.kernels, f"merge_{self.which}{suffix}")
-        merge(ids, other.values, other.counts, self.values, self.counts)
-
-    def result(self) -> pa.Array:
-        if is_object(self.source):
-            pairs = zip(self.values, self.counts, strict=True)
-            return pa.array([v if n else None for v, n in pairs], self.type)
-        valid = self.counts > 0
-        column = Column(views.kind_of(self.source), self.values, valid=None if valid.all() else valid)
-        return views.to_arrow(column, self.type)
-
-
-class Max(Min):
-    which = "max"

@@ -11,10 +11,10 @@ from oop.errors import SchemaMismatch
 from oop.operators.core.base import BATCH_ROWS, LATE_UNUSED, Part, Ports, Spec, load_common, text_part
 from oop.operators.core.keys import read_key
 from oop.operators.core.marks import is_dropped
-from oop.operators.functions.aggregates import Aggregate
+from oop.operators.functions.function import Function
 from oop.operators.groups.store import Shape, Store
 
-Named = tuple[tuple[str, Aggregate], ...]
+Named = tuple[tuple[str, Function], ...]
 
 
 class Holding:
@@ -68,7 +68,7 @@ class Holding:
 
 def can_merge(aggregates: Named) -> bool:
     """Do partial results of all of them merge?"""
-    return all(a.can_merge for _, a in aggregates)
+    return all(function.can_merge for _, function in aggregates)
 
 
 def unique_schema(fields: Sequence[pa.Field]) -> pa.Schema:
