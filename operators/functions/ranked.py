@@ -134,11 +134,7 @@ class RankedOne(Ranked):
     """Gives the value of the one row, or null."""
 
     def result(self) -> pa.Array:
-        rows = self.rows()
-        places = np.zeros(self.size, np.int64)
-        there = np.zeros(self.size, np.bool_)
-        places[rows.ids], there[rows.ids] = np.arange(len(rows)), True
-        values = rows.columns[0].take(pa.array(places, mask=~there))
+        values = self.rows().one_each(self.size)
         if values.type == self.type:
             return values
         try:

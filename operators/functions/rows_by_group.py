@@ -72,6 +72,13 @@ class Rows:
         mask = pa.array(offsets[1:] == offsets[:-1]) if null else None
         return [pa.ListArray.from_arrays(pa.array(offsets), c, mask=mask) for c in self.columns]
 
+    def one_each(self, groups: int) -> pa.Array:
+        """For each group the first column's value; null for one without a row. No group has more than one."""
+        places = np.zeros(groups, np.int64)
+        there = np.zeros(groups, np.bool_)
+        places[self.ids], there[self.ids] = np.arange(len(self)), True
+        return self.columns[0].take(pa.array(places, mask=~there))
+
     @staticmethod
     def of_lists(lists: Sequence[pa.Array]) -> Rows:
         """What `lists` gave, without ``null``."""
