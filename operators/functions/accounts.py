@@ -21,13 +21,13 @@ ON_TIME, TAKEN, ASIDE = range(3)
 
 
 def account_of(batch: pa.RecordBatch) -> np.ndarray:
-    """What each of its rows is; a batch is one of the three as a whole."""
+    """For each row of a batch what became of it; it is the same for all rows of a batch."""
     code = ASIDE if is_dropped(batch) else TAKEN if is_late(batch) else ON_TIME
     return np.full(batch.num_rows, code, np.int8)
 
 
 class Accounts(Accumulator):
-    """Counts of rows that came before the window went out; its three functions share one."""
+    """It counts the rows that came before the window went out; its three functions share one accumulator."""
 
     fields = (("seen", np.int64), ("late", np.int64), ("aside", np.int64))
     keeps_account = True
@@ -57,10 +57,14 @@ class Accounts(Accumulator):
 
 
 class LateAccounts(Accounts):
+    """The same, read as how many rows were late."""
+
     which = "late"
 
 
 class AsideAccounts(Accounts):
+    """The same, read as how many rows were set aside."""
+
     which = "aside"
 
 

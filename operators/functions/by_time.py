@@ -55,6 +55,8 @@ class Firsts(HoldsWords):
 
 
 class Lasts(Firsts):
+    """The same at the other end of the order."""
+
     which = "last"
 
 

@@ -24,8 +24,10 @@ _GROUP = "uint32"  # a table has room for fewer groups; beside a value of 32 bit
 
 
 class DistinctCounts(Accumulator):
-    """Values are equal as keys are: NaN is NaN, −0.0 is 0.0. The pairs stand in a table while values come in; copies
-    and parts of an accumulator have them as rows, and a table is made of those only when more values come.
+    """It counts the different values of a group. Values are equal as keys are: NaN equals NaN, and −0.0 equals 0.0.
+
+    The pairs stand in a table while values come in. Copies and parts of an accumulator have them as rows, and a table is
+    made of those only when more values come.
 
     In the table a group has a code, by default its own number. One that was cleared gets another with its next value,
     so that its old pairs may stay; they are taken out when they are many.
@@ -44,10 +46,6 @@ class DistinctCounts(Accumulator):
         self._codes: np.ndarray | None = None  # by group, once one was cleared: its code
         self._groups = np.zeros(0, np.int64)  # by code: its group, or _GONE
         self._gones = 0  # pairs of codes that are gone
-
-    @property
-    def saved_columns(self) -> int:
-        return 1
 
     def prepare(self, values: pa.Array | None) -> Prepared:
         assert values is not None
@@ -148,14 +146,8 @@ class DistinctCounts(Accumulator):
 
     @classmethod
     def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
-        out, start, moved = super().concat(parts), 0, []
-        for part in parts:
-            assert isinstance(part, DistinctCounts)
-            rows = part.pairs()
-            moved.append(Rows(rows.ids + start, rows.columns))
-            start += part.size
-        assert isinstance(out, DistinctCounts)
-        return out._with(out, Rows.concat(moved))
+        held = [part for part in parts if isinstance(part, DistinctCounts)]
+        return held[0]._with(super().concat(parts), Rows.of_each((p.pairs(), p.size) for p in held))
 
     @property
     def nbytes(self) -> int:

@@ -15,21 +15,20 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.expressions.expr import Expr, col
-from oop.operators.functions.accumulators import Accumulator, Ids, Prepared
+from oop.operators.functions.accumulators import Accumulator, Ids, Prepared, floats
 from oop.operators.functions.function import ColumnFunction, Function, as_column
 
 _FAR = 2**50  # floats hold whole numbers up to here, and have digits to spare
 
 
 class Moments(Accumulator):
-    """Of floats, and of decimals as floats."""
+    """The moments of floats, and of decimals as floats."""
 
     fields: ClassVar[tuple[tuple[str, Any], ...]] = (("counts", np.int64), ("means", np.float64), ("m2", np.float64))
     ddof = 1
 
     def prepare(self, values: pa.Array | None) -> Prepared:
-        assert values is not None
-        return views.column(values if pa.types.is_float64(values.type) else values.cast(pa.float64(), safe=False))
+        return floats(values)
 
     def update(self, ids: Ids, values: Any) -> None:
         self.kernels.add_moments(ids, values.data, values.valid, self.counts, self.means, self.m2)
@@ -43,12 +42,14 @@ class Moments(Accumulator):
 
 
 class PopulationMoments(Moments):
+    """The same, read as the variance of a population."""
+
     ddof = 0
 
 
 class WholeMoments(Moments):
-    """Of whole numbers: ``means`` are distances from ``base``, a number of the group; from 0 if it began with numbers
-    that floats hold."""
+    """The moments of whole numbers. ``means`` are distances from ``base``, a number of the group, or from 0 if the group
+    began with numbers that floats hold."""
 
     fields = (*Moments.fields, ("base", None))
 
@@ -75,6 +76,8 @@ class WholeMoments(Moments):
 
 
 class WholePopulationMoments(WholeMoments):
+    """The same, read as the variance of a population."""
+
     ddof = 0
 
 

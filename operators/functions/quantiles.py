@@ -19,7 +19,7 @@ import pyarrow as pa
 from oop.errors import WrongArgument
 from oop.kernels import views
 from oop.operators.expressions.expr import Expr, col
-from oop.operators.functions.accumulators import Accumulator, Prepared
+from oop.operators.functions.accumulators import Accumulator, Prepared, floats
 from oop.operators.functions.function import ColumnFunction, Function, as_column, at_least_one
 from oop.operators.functions.rows_by_group import HoldsRows, Rows, find_groups, order_groups
 from oop.site import user_line
@@ -74,8 +74,7 @@ class Quantiles(HoldsRows):
         return *super().kept, self.k  # not q: several quantiles of a column are read from one sketch
 
     def prepare(self, values: pa.Array | None) -> Prepared:
-        assert values is not None
-        return views.column(values if pa.types.is_float64(values.type) else values.cast(pa.float64(), safe=False))
+        return floats(values)
 
     def update(self, ids: np.ndarray, values: Any) -> None:
         there = ~np.isnan(values.data)

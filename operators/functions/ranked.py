@@ -22,8 +22,8 @@ from oop.operators.functions.rows_by_group import HoldsRows, Rows, as_held, held
 
 @dataclass(frozen=True)
 class Order:
-    """Least first, or with ``most`` greatest; at most ``limit`` rows a group. A null loses every tie, or with
-    ``nulls=False`` is left out."""
+    """Which rows of a group come first: the least, or with ``most`` the greatest, and at most ``limit`` of them. A
+    value that is null loses every tie; with ``nulls=False`` it is left out."""
 
     most: bool
     limit: int
@@ -31,7 +31,7 @@ class Order:
 
 
 class Ranked(HoldsRows):
-    """Rows are values and what they are ordered by; values alone are ordered by themselves. Gives a list a group."""
+    """It holds values and what they are ordered by; values alone are ordered by themselves. It gives a list a group."""
 
     order: Order
 
@@ -131,7 +131,7 @@ class Ranked(HoldsRows):
 
 
 class RankedOne(Ranked):
-    """Gives the value of the one row, or null."""
+    """It holds one row a group and gives its value, or null."""
 
     def result(self) -> pa.Array:
         values = self.rows().one_each(self.size)

@@ -23,7 +23,8 @@ from oop.operators.functions.summary import COUNT, HI, LO
 
 
 class SumInt(Accumulator):
-    """Exact in 96 bits while it runs, so that the order of rows cannot make it overflow; raises if the result does."""
+    """It is exact in 96 bits while it runs, so that the order of rows cannot make it overflow, and raises if the result
+    does."""
 
     fields = (("hi", np.int64), ("lo", np.int64), ("counts", np.int64))
 
