@@ -2,9 +2,9 @@
 update and merge.
 
 Every accumulator starts from zeros, which are also its zero for `merge`. It takes rows (`prepare` once for a batch,
-then `update`), it takes partial results (`merge`), and it gives the result. It is told by `grow` how many groups there are;
-its arrays double, so that adding groups costs little. Two functions that keep the same arrays, such as sum and mean of
-one column, share one accumulator, and each reads it in its own way (`over`).
+then `update`), it takes partial results (`merge`), and it gives the result. It is told by `grow` how many groups there
+are; its arrays double, so that adding groups costs little. Two functions that keep the same arrays, such as sum and
+mean of one column, share one accumulator, and each reads it in its own way (`over`).
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ _GROUP = "uint32"  # a table has room for fewer groups; beside a value of 32 bit
 class DistinctCounts(Accumulator):
     """It counts the different values of a group. Values are equal as keys are: NaN equals NaN, and −0.0 equals 0.0.
 
-    The pairs stand in a table while values come in. Copies and parts of an accumulator have them as rows, and a table is
-    made of those only when more values come.
+    The pairs stand in a table while values come in. Copies and parts of an accumulator have them as rows, and a table
+    is made of those only when more values come.
 
     In the table a group has a code, by default its own number. One that was cleared gets another with its next value,
     so that its old pairs may stay; they are taken out when they are many.

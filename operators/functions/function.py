@@ -174,9 +174,10 @@ class ColumnFunction(Function):
         return values.cast(pa.int64()) if self.booleans_are_numbers and pa.types.is_boolean(values.type) else values
 
     def __str__(self) -> str:
-        return f"{self.title}({self._arguments()})"
+        return f"{self.title}({self.arguments()})"
 
-    def _arguments(self) -> str:
+    def arguments(self) -> str:
+        """What stands between the parentheses of its text; a function with parameters adds them."""
         return "" if self.of is None else repr(self.of)
 
     @classmethod
@@ -229,8 +230,8 @@ class Ordered(ColumnFunction):
         values = super().evaluate(batch)
         return values if self.by is None else (values, decoded(self.by.evaluate(batch)))
 
-    def _arguments(self) -> str:
-        return super()._arguments() + self._by()
+    def arguments(self) -> str:
+        return super().arguments() + self._by()
 
     def _by(self) -> str:
         return "" if self.by is None else f" by {self.by!r}"

@@ -48,8 +48,8 @@ class PopulationMoments(Moments):
 
 
 class WholeMoments(Moments):
-    """The moments of whole numbers. ``means`` are distances from ``base``, a number of the group, or from 0 if the group
-    began with numbers that floats hold."""
+    """The moments of whole numbers. ``means`` are distances from ``base``, which is a number of the group, or 0 if the
+    group began with numbers that floats hold."""
 
     fields = (*Moments.fields, ("base", None))
 

@@ -237,8 +237,8 @@ class Quantile(ColumnFunction):
     def rows_held(self) -> float:
         return self.k
 
-    def _arguments(self) -> str:
-        return f"{super()._arguments()}, {self.q}, k={self.k}"
+    def arguments(self) -> str:
+        return f"{super().arguments()}, {self.q}, k={self.k}"
 
     @classmethod
     def examples(cls) -> tuple[Function, ...]:

@@ -169,7 +169,7 @@ class Listed(Ordered):
     def rows_held(self) -> float:
         return self.k
 
-    def _arguments(self) -> str:
+    def arguments(self) -> str:
         return f"{self.of!r}, {self.k}{self._by()}"
 
 

@@ -92,7 +92,7 @@ class UserFunction(Function):
         return UserAccumulator(user_loops(Fold(self.definition, kinds, self.edges)))
 
     def values_name(self, schema: pa.Schema) -> str:
-        return repr(self.of[0]) if len(self.of) == 1 else f"({self._arguments()})"
+        return repr(self.of[0]) if len(self.of) == 1 else f"({self.arguments()})"
 
     def evaluate(self, batch: pa.RecordBatch) -> pa.Array | None:
         """Nothing of no column, the values of one, and of several a struct of their values."""
@@ -101,12 +101,12 @@ class UserFunction(Function):
         values = [e.evaluate(batch) for e in self.of]
         return pa.StructArray.from_arrays(values, list(map(str, range(len(values))))) if values else None
 
-    def _arguments(self) -> str:
+    def arguments(self) -> str:
         return ", ".join(map(repr, self.of))
 
     def __str__(self) -> str:
         # with what tells it from another function of the same name: a checkpoint knows its plan by this
-        return f"{self.title}#{self.definition.code[:8]}({self._arguments()})"
+        return f"{self.title}#{self.definition.code[:8]}({self.arguments()})"
 
 
 def _kind(spec: UserFunction, expr: Expr, source: pa.DataType) -> str:
