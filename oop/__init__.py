@@ -36,9 +36,16 @@ from oop.io.ring import Ring, RingCounts
 from oop.operators.aggregate.flush import Flush, lazy_flush, slow_flush
 from oop.operators.assume.order import Order
 from oop.operators.expressions.expr import Expr, col, greatest, if_else, least, lit
-from oop.operators.functions.aggregates import aside, count, late, max, mean, min, seen, sum, var
-from oop.operators.functions.user_aggregate import aggregate
-from oop.operators.functions.value_aggregates import collect, count_distinct, first, last, median, quantile, top
+from oop.operators.functions.accounts import aside, late, seen
+from oop.operators.functions.by_time import first, last
+from oop.operators.functions.counts import count
+from oop.operators.functions.distinct import count_distinct
+from oop.operators.functions.extremes import max, min
+from oop.operators.functions.moments import var
+from oop.operators.functions.quantiles import median, quantile
+from oop.operators.functions.ranked import collect, top
+from oop.operators.functions.sums import mean, sum
+from oop.operators.functions.user_defined import aggregate
 from oop.punctuation import (
     END,
     Frontier,
@@ -66,11 +73,17 @@ set_spark_engine(Spark)
 
 
 def __getattr__(name: str) -> Any:
-    """Aurora's algebra is loaded when it is first used."""
+    """Aurora's algebra is loaded when it is first used; and every aggregate function is here, also one that no line
+    above imports. Those are for editors and type checkers, which look through no package."""
     if name == "aurora":
         from importlib import import_module
 
         return import_module("oop.aurora")
+    from oop.operators.functions.registry import constructor
+
+    found = constructor(name)
+    if found is not None:
+        return found
     raise AttributeError(f"module 'oop' has no attribute {name!r}")
 
 

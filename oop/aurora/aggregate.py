@@ -21,8 +21,8 @@ from oop.operators.aurora.timed_aggregate import EARLY
 from oop.operators.core.arrival import timeout_in
 from oop.operators.core.times import duration_in
 from oop.operators.expressions.expr import Expr, col
-from oop.operators.functions.aggregates import Aggregate as Function
-from oop.operators.functions.aggregates import count
+from oop.operators.functions.counts import count
+from oop.operators.functions.function import Function
 from oop.plan.graph import could_promise, frontiers
 from oop.punctuation.durations import Duration
 from oop.site import user_line

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from oop.errors import WrongArgument
-from oop.operators.functions.aggregates import Aggregate as Function
+from oop.operators.functions.function import Function
 from oop.site import user_line
 from oop.streams.stream import Stream
 

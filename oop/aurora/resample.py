@@ -8,7 +8,7 @@ from typing import Any
 from oop.aurora.arguments import named_functions
 from oop.aurora.assuming import Assume
 from oop.operators.assume.order import Order
-from oop.operators.functions.aggregates import Aggregate as Function
+from oop.operators.functions.function import Function
 from oop.punctuation.durations import Duration
 from oop.streams.stream import Stream
 

@@ -12,8 +12,7 @@ from oop.operators.assume.order import named_columns
 from oop.operators.aurora import tumble
 from oop.operators.core.arrival import timeout_in
 from oop.operators.expressions.expr import Expr
-from oop.operators.functions.aggregates import ACCOUNTS
-from oop.operators.functions.aggregates import Aggregate as Function
+from oop.operators.functions.function import Function
 from oop.punctuation.durations import Duration
 from oop.site import user_line
 from oop.streams.stream import Stream
@@ -65,7 +64,7 @@ class Tumble:
         except OopError as error:
             raise error.located(user_line()) from None
         spec = tumble.Tumble(self.keys, functions, self.timeout)
-        call = f"Tumble({', '.join(f'{n}={f.function}' for n, f in functions)})"
+        call = f"Tumble({', '.join(f'{n}={f.title}' for n, f in functions)})"
         found = stream._then(spec, call, time=stream.time if stream.time in self.keys else None)
         if isinstance(self.emit, int):
             return found.emit(rows=self.emit)
@@ -73,7 +72,7 @@ class Tumble:
 
     @staticmethod
     def _over(stream: Stream, function: Function) -> Function:
-        if function.function in ACCOUNTS:
+        if function.keeps_account:
             raise SchemaMismatch(f"{function} is known for windows of time and rows only")
         function = function.by_default(stream.time).in_window(None)
         function.type(stream.schema)
@@ -85,7 +84,7 @@ class Tumble:
 
         >>> import oop
         >>> Tumble({"cnt": oop.count(), "most": oop.max("B")}, "A").combined.functions
-        {'cnt': Aggregate(function='sum', of=cnt, ...), 'most': Aggregate(function='max', of=most, ...)}
+        {'cnt': Sum(of=cnt), 'most': Max(of=most)}
         """
         return Tumble({n: f.combine(n) for n, f in self.functions.items()}, self.keys, self._given, self.emit)
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from oop.errors import SchemaMismatch
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.emit import Emit
-from oop.operators.functions.aggregates import ACCOUNTS
+from oop.operators.functions.function import any_keeps_account
 from oop.operators.passing.on_time import OnTime
 from oop.operators.source.input import Input
 from oop.plan.graph import Edge, Node, rebuilt, walk
@@ -50,7 +50,7 @@ def accounted(root: Node) -> Node:
 
 def _counts(node: Node) -> bool:
     spec = node.spec.of if isinstance(node.spec, Emit) else node.spec
-    return isinstance(spec, Aggregate) and any(f.function in ACCOUNTS for _, f in spec.aggregates)
+    return isinstance(spec, Aggregate) and any_keeps_account(spec.aggregates)
 
 
 def _on_time(edge: Edge) -> Edge:

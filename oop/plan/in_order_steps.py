@@ -17,7 +17,7 @@ from oop.operators.aggregate.landmark import LandmarkAggregate
 from oop.operators.aggregate.partition_rows import PartitionRows
 from oop.operators.core.spec import Spec
 from oop.operators.dedup.dedup import Dedup
-from oop.operators.functions.aggregates import ACCOUNTS
+from oop.operators.functions.function import any_keeps_account
 from oop.operators.in_order.aggregate import BufferedAggregate
 from oop.operators.in_order.wrapper import InOrder
 from oop.operators.passing.project import Project
@@ -67,7 +67,7 @@ def input_step(spec: Input, node: Node) -> Step:
 
 def grouped_step(spec: _Grouping, node: Node, above: Step, possible: Possible) -> Step:
     of = spec.of if isinstance(spec, Emit) else spec
-    if isinstance(of, Aggregate) and any(f.function in ACCOUNTS for _, f in of.aggregates):
+    if isinstance(of, Aggregate) and any_keeps_account(of.aggregates):
         raise SchemaMismatch(
             "in-order operators keep no account of late rows: oop.seen(), late() and aside()",
             at=node.site,

@@ -11,8 +11,8 @@ from typing import Any
 
 from oop.operators.core.spec import Spec
 from oop.operators.expressions.expr import col, if_else, least
-from oop.operators.functions.aggregates import Aggregate as AggregateFunction
-from oop.operators.functions.aggregates import min as least_value
+from oop.operators.functions.extremes import min as least_value
+from oop.operators.functions.function import Function
 from oop.operators.join.join import SUFFIX, Join
 from oop.operators.passing.project import Project
 from oop.operators.passing.qos import ENTERED, LEFT_ENTERED, Enter, Monitor, taken
@@ -56,7 +56,7 @@ def _carrying(spec: Spec) -> Any:
     if "of" in names and isinstance(found.of, Spec):
         return replace(found, of=_carrying(found.of))
     if "aggregates" in names:
-        given: tuple[tuple[str, AggregateFunction], ...] = found.aggregates
+        given: tuple[tuple[str, Function], ...] = found.aggregates
         stamps = (ENTERED, LEFT_ENTERED) if isinstance(spec, Resample) else (ENTERED,)
         return replace(found, aggregates=(*given, *((name, least_value(name)) for name in stamps)))
     return spec

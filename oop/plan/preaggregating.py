@@ -16,7 +16,7 @@ from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.flush import Flush
 from oop.operators.aggregate.preaggregate import Preaggregate
 from oop.operators.core.spec import Spec
-from oop.operators.functions.aggregates import ACCOUNTS
+from oop.operators.functions.function import any_keeps_account
 from oop.operators.in_order.wrapper import InOrder
 from oop.operators.source.input import Input
 from oop.plan.graph import Edge, Node, make_node, rebuilt, sources, walk
@@ -86,7 +86,7 @@ def _check(node: Node, of: Aggregate, flush: Flush) -> None:
     if not flush.m or isinstance(node.spec, InOrder):
         return
     admits = any(isinstance(s.spec, Input) and s.spec.late == "admit" for s in sources(node))
-    if admits or any(f.function in ACCOUNTS for _, f in of.aggregates):
+    if admits or any_keeps_account(of.aggregates):
         raise SchemaMismatch(
             f"{node.call} takes or counts late rows, and its preaggregate lets promises wait for {flush.m} windows",
             at=node.site,

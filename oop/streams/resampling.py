@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from oop.errors import SchemaMismatch, TimeError, WrongArgument
 from oop.operators.core.times import duration_in, is_whole
-from oop.operators.functions.aggregates import ACCOUNTS
-from oop.operators.functions.aggregates import Aggregate as AggregateFunction
+from oop.operators.functions.function import Function
 from oop.operators.resample.resample import Resample
 from oop.plan.graph import PROBES, could_promise, frontiers
 from oop.punctuation import Frontier
@@ -28,7 +27,7 @@ def make_resample(
     within: Duration,
     by: str | Iterable[str] | None,
     times: tuple[str, str] | None,
-    aggregates: Mapping[str, AggregateFunction],
+    aggregates: Mapping[str, Function],
 ) -> Resample:
     first, second = (None, None) if times is None else two("times", times, "left, right")
     advice = "say .resample(…, times=(left, right))"
@@ -50,9 +49,9 @@ def make_resample(
     pairs = spec.pair_schema([left.schema, right.schema])
     functions = []
     for name, function in aggregates.items():
-        if not isinstance(function, AggregateFunction):
+        if not isinstance(function, Function):
             raise WrongArgument(f"{name} is not an aggregate: {function!r}", hint="write oop.mean('Pos')")
-        if function.function in ACCOUNTS:
+        if function.keeps_account:
             raise SchemaMismatch(f"{name}={function} is known for windows of time and rows only")
         function = function.by_default(on[1]).in_window(None)
         function.type(pairs)  # here, where the columns are still just the user's

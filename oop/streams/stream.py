@@ -11,7 +11,7 @@ import pyarrow as pa
 from oop.errors import OopError, SchemaMismatch
 from oop.operators.core.spec import Spec
 from oop.operators.expressions.expr import Col, Expr, as_expr, col
-from oop.operators.functions.aggregates import Aggregate as AggregateFunction
+from oop.operators.functions.function import Function
 from oop.operators.groups.holding import unique_schema
 from oop.operators.passing.describe import by_hand
 from oop.operators.passing.filter import Filter
@@ -242,7 +242,7 @@ class Stream:
         within: Duration,
         by: str | Sequence[str] | None = None,
         times: tuple[str, str] | None = None,
-        **aggregates: AggregateFunction,
+        **aggregates: Function,
     ) -> Stream:
         """The other stream as it was at each row of this one: for every row and every group ``by`` of the other the
         aggregates of that group's rows at most ``within`` before or after it (Aurora's Resample).
@@ -268,7 +268,7 @@ class Stream:
         within: Duration,
         by: str | Sequence[str] | None,
         times: tuple[str, str] | None,
-        aggregates: Mapping[str, AggregateFunction],
+        aggregates: Mapping[str, Function],
     ) -> Stream:
         """Aggregates may have any name here, that of an argument, too."""
         if not isinstance(other, Stream):
@@ -300,7 +300,7 @@ class Stream:
         stream = self.with_columns(**named) if named else self
         return Grouped(stream, None, (*keys, *named))
 
-    def agg(self, /, **aggregates: AggregateFunction) -> Stream:
+    def agg(self, /, **aggregates: Function) -> Stream:
         """One group of all rows; it ends with the stream, so the sources must be declared ``at_end()``.
 
         >>> import oop

@@ -17,8 +17,7 @@ from oop.operators.aggregate.flush import Flush, check_flush
 from oop.operators.aggregate.group_by import GroupBy
 from oop.operators.core.times import check_time_type
 from oop.operators.expressions.expr import Expr
-from oop.operators.functions.aggregates import ACCOUNTS
-from oop.operators.functions.aggregates import Aggregate as AggregateFunction
+from oop.operators.functions.function import Function
 from oop.operators.source.numbers import SEQ
 from oop.plan.accounting import check_accounts
 from oop.plan.graph import PROBES, could_promise, frontiers
@@ -99,7 +98,7 @@ class Windowed:
         """
         return Grouped(self.stream, self, ()).preaggregate(flush)
 
-    def agg(self, /, **aggregates: AggregateFunction) -> Stream:
+    def agg(self, /, **aggregates: Function) -> Stream:
         """One result for each window.
 
         >>> import oop
@@ -166,7 +165,7 @@ class Grouped:
             check_flush(flush)
         return Grouped(self.stream, self.windowed, self.keys, flush)
 
-    def agg(self, /, **aggregates: AggregateFunction) -> Stream:
+    def agg(self, /, **aggregates: Function) -> Stream:
         """The aggregates of each group, by the names that their columns get.
 
         >>> import oop
@@ -179,7 +178,7 @@ class Grouped:
         if not aggregates:
             raise WrongArgument(".agg() was given no aggregate", at=site, hint="name at least one: .agg(n=oop.count())")
         for name, function in aggregates.items():
-            if not isinstance(function, AggregateFunction):
+            if not isinstance(function, Function):
                 raise WrongArgument(
                     f"{name} is not an aggregate such as oop.count(): {function!r}",
                     at=site,
@@ -193,7 +192,7 @@ class Grouped:
                 function.type(self.stream.schema)  # here, where the columns are still just the user's
         except OopError as wrong:
             raise wrong.located(site) from None
-        counted = [name for name, function in functions if function.function in ACCOUNTS]
+        counted = [name for name, function in functions if function.keeps_account]
         if counted:
             if self.windowed is None or not self.windowed.window.accounts:
                 raise SchemaMismatch(
@@ -202,7 +201,7 @@ class Grouped:
                     hint="not for sessions, landmarks and partitions: take oop.tumbling(…) or oop.sliding(…)",
                 )
             check_accounts(self.stream._node, site)
-        call = f".agg({', '.join(f'{n}={a.function}' for n, a in functions)})"
+        call = f".agg({', '.join(f'{n}={a.title}' for n, a in functions)})"
         if self.windowed is None:
             on = promised_keys(self.stream, self.keys)
             found = self.stream._then(GroupBy(self.keys, functions, on), call, time=on[0] if on else None)

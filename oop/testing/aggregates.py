@@ -8,14 +8,14 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from oop.operators.functions.user_aggregate import UserFunctions
+from oop.operators.functions.user_defined import UserDefinition
 
 _ROWS = 40
 _TRIALS = 60
 
 
 def check_aggregate(
-    mine: UserFunctions,
+    mine: UserDefinition,
     *columns: Sequence[Any],
     tolerance: float = 1e-9,
     window: tuple[Any, Any] = (0, 1),
@@ -57,7 +57,7 @@ def check_aggregate(
 
 
 class _Laws:
-    def __init__(self, mine: UserFunctions, tolerance: float, window: tuple[Any, Any]) -> None:
+    def __init__(self, mine: UserDefinition, tolerance: float, window: tuple[Any, Any]) -> None:
         self.mine, self.tolerance = mine, tolerance
         self.window = window if mine.takes_window else ()
 
@@ -92,6 +92,6 @@ class _Laws:
         return bool(one == other)
 
 
-def _random_rows(rng: random.Random, mine: UserFunctions) -> list[tuple[Any, ...]]:
+def _random_rows(rng: random.Random, mine: UserDefinition) -> list[tuple[Any, ...]]:
     taken = inspect.signature(getattr(mine.incr, "py_func", mine.incr)).parameters
     return [tuple(rng.randint(-50, 50) for _ in range(len(taken) - 1)) for _ in range(_ROWS)]

@@ -32,7 +32,7 @@ from oop.operators.core.parts import Part
 from oop.operators.core.spec import Columns, Spec
 from oop.operators.core.stretches import numbers_in
 from oop.operators.core.times import from_physical
-from oop.operators.functions.aggregates import Aggregate as AggregateFunction
+from oop.operators.functions.function import Function
 from oop.operators.groups.holding import Holding, Named, can_merge, describe_groups, unique_schema
 from oop.operators.groups.partial_table import Partials
 from oop.operators.groups.pieces import Piece, sliced
@@ -56,7 +56,7 @@ class Aggregate(Spec):
     says which implementation it is to be, whatever the stream is like: "incremental" or "buffered"."""
 
     keys: tuple[str, ...]
-    aggregates: tuple[tuple[str, AggregateFunction], ...]
+    aggregates: tuple[tuple[str, Function], ...]
     grid: Windows
     on: str
     time: pa.DataType

@@ -20,7 +20,7 @@ from oop.operators.core.oldest import oldest_group
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.spec import Columns, Spec
 from oop.operators.core.times import FAR, slots_of
-from oop.operators.functions.aggregates import Aggregate as AggregateFunction
+from oop.operators.functions.function import Function
 from oop.operators.groups.holding import Holding, can_merge, describe_groups, unique_schema
 from oop.operators.groups.partial_table import Partials
 from oop.operators.groups.pieces import sliced
@@ -36,7 +36,7 @@ class GroupBy(Spec):
     """``on`` are the keys that the input may promise about; the first decides the slices."""
 
     keys: tuple[str, ...]
-    aggregates: tuple[tuple[str, AggregateFunction], ...]
+    aggregates: tuple[tuple[str, Function], ...]
     on: tuple[str, ...]
     flush: bool | None = None
     """False: its rows are not to be preaggregated on their way to another worker."""

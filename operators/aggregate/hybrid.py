@@ -25,7 +25,6 @@ from oop.operators.aggregate.hybrid_costs import (
     Query,
     estimate,
     is_enough,
-    limit_of,
     row_bytes,
 )
 from oop.operators.aggregate.panes import has_panes
@@ -36,7 +35,7 @@ from oop.operators.core.marks import is_partial
 from oop.operators.core.oldest import held_window, oldest_of
 from oop.operators.core.operator import Element, Held
 from oop.operators.core.parts import FRONTIERS, Part, read_text, text_part
-from oop.operators.functions.aggregates import ACCOUNTS
+from oop.operators.functions.function import any_keeps_account
 from oop.operators.groups.store import Table
 from oop.operators.windows.bucket import WID_END, WID_START
 from oop.punctuation import Punctuation
@@ -48,7 +47,7 @@ _STATE, _ROWS = "hybrid", "rows/"
 def may_switch(spec: Aggregate) -> bool:
     """Only windows that overlap: of others each row is looked at once either way, and no workload was found in which
     buffered rows are clearly faster (0.3 to 1.3 times). Who keeps account of late rows must be told of each at once."""
-    if spec.how == INCREMENTAL or any(f.function in ACCOUNTS for _, f in spec.aggregates):
+    if spec.how == INCREMENTAL or any_keeps_account(spec.aggregates):
         return False
     return has_panes(spec.grid) or spec.how == BUFFERED
 
@@ -69,7 +68,7 @@ class HybridOperator(AggregateOperator):
         self.how = spec.how
         self.rows = BufferedWindows(self.store.shape, [f.name for f in fields], spec.grid.overlaps)
         width = float(spec.grid.range / spec.grid.slide) if has_panes(spec.grid) else 1.0
-        limits = tuple(limit_of(a) for _, a in spec.aggregates)
+        limits = tuple(a.rows_held for _, a in spec.aggregates)
         self.query = Query(width, row_bytes([_width(f.type) for f in fields]), not self.repeats, limits, self.code.thin)
         # what cannot merge goes into each window either way
         self.newer = BUFFERED if self.repeats or self.how == BUFFERED else INCREMENTAL

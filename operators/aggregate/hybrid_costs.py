@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from oop.operators.aggregate.window_tables import AT_ONCE
-from oop.operators.functions.aggregates import Aggregate
 
 INCREMENTAL, BUFFERED = "incremental", "buffered"
 
@@ -45,8 +44,6 @@ _SMALLER = 2.0  # where neither is: so many times as small must what the other o
 _LARGER = 4.0  # rows may take so many times the bytes of partials, beyond what is of no account:
 _LITTLE, _LARGE = 2**14, 2**28  # where partials merge, and where they do not, and buffered rows save most of the work
 _GROUP_BYTES, _GROUP_BYTES_EACH = 36, 16  # of a group: `benchmarks/state.py` has 52 for a count
-
-_HOLDING = ("count_distinct", "quantile", "top", "collect")
 
 
 @dataclass
@@ -92,17 +89,6 @@ class Query:
     @property
     def fixed(self) -> int:
         return sum(not limit for limit in self.limits)
-
-
-def limit_of(aggregate: Aggregate) -> float:
-    """How many rows of a group an aggregate holds at most; 0 for a state of fixed size.
-
-    >>> from oop.operators.functions.aggregates import count
-    >>> from oop.operators.functions.value_aggregates import collect
-    >>> limit_of(count()), limit_of(collect("v", 4))
-    (0, 4)
-    """
-    return (aggregate.k or math.inf) if aggregate.function in _HOLDING else 0
 
 
 @dataclass(frozen=True)

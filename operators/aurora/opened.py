@@ -21,7 +21,7 @@ from oop.operators.core.coverage import is_promised
 from oop.operators.core.operator import Operator
 from oop.operators.core.spec import Columns, Spec
 from oop.operators.expressions.expr import Expr
-from oop.operators.functions.aggregates import Aggregate as AggregateFunction
+from oop.operators.functions.function import Function
 from oop.operators.groups.holding import describe_groups, unique_schema
 from oop.operators.groups.store import Shape
 from oop.operators.passing.filter import check_predicate
@@ -35,7 +35,7 @@ class Opened(Spec):
     """``size`` is in the units of the attribute ``on``; ``begins`` says of a row whether a window begins there."""
 
     keys: tuple[str, ...]
-    aggregates: tuple[tuple[str, AggregateFunction], ...]
+    aggregates: tuple[tuple[str, Function], ...]
     on: str
     size: Bound
     begins: Expr

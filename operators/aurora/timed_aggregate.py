@@ -33,8 +33,8 @@ from oop.operators.core.operator import Element, Operator
 from oop.operators.core.parts import Part
 from oop.operators.core.spec import Spec
 from oop.operators.core.times import from_physical
-from oop.operators.functions.accumulators import Min
-from oop.operators.functions.aggregates import min as least
+from oop.operators.expressions.expr import col
+from oop.operators.functions.extremes import Min, Minima
 from oop.operators.groups.holding import unique_schema
 from oop.operators.groups.partial_table import Partials
 from oop.operators.groups.pieces import Piece
@@ -86,7 +86,7 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
 
     def __init__(self, spec: TimedAggregate, context: Context) -> None:
         wide = replace(context, inputs=(context.inputs[0].append(pa.field(ARRIVAL, pa.int64())),))
-        super().__init__(spec, wide, (*spec.aggregates, (ARRIVAL, least(ARRIVAL))), panes=False)
+        super().__init__(spec, wide, (*spec.aggregates, (ARRIVAL, Min(col(ARRIVAL)))), panes=False)
         self.timeout = spec.timeout
         self.now = _UNKNOWN
         self.due = INT64_MIN  # no window times out before
@@ -177,7 +177,7 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
         self.due = INT64_MIN
 
 
-def _began(table: Table | Piece) -> Min:
+def _began(table: Table | Piece) -> Minima:
     found = table.accumulators[-1]
-    assert isinstance(found, Min)
+    assert isinstance(found, Minima)
     return found

@@ -24,7 +24,7 @@ from oop.operators.core.marks import is_late
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.core.spec import Columns, Spec
-from oop.operators.functions.aggregates import Aggregate as AggregateFunction
+from oop.operators.functions.function import Function
 from oop.operators.groups.holding import Holding, describe_groups, unique_schema
 from oop.operators.groups.store import Shape, Table
 from oop.operators.source.input import show_row
@@ -41,7 +41,7 @@ class Tumble(Spec):
     """``keys`` are the group-by attributes; ``timeout`` is in the clock's unit."""
 
     keys: tuple[str, ...]
-    aggregates: tuple[tuple[str, AggregateFunction], ...]
+    aggregates: tuple[tuple[str, Function], ...]
     timeout: int | None = None
     name = "Tumble"
 

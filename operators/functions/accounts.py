@@ -1,32 +1,36 @@
-"""How many rows a window has seen, how many of them were late, and how many were set aside: ``oop.seen()`` and so on.
+"""seen, late and aside: how many rows came for a window, how many of them were late, and how many were set aside.
 
 Rows that were late and dropped travel on, marked, only to be counted where their windows are (`marks.mark_dropped`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from oop.operators.core.marks import is_dropped, is_late
+from oop.operators.expressions.expr import Expr
 from oop.operators.functions.accumulators import Accumulator, Ids, Prepared
+from oop.operators.functions.function import Function
 
 ON_TIME, TAKEN, ASIDE = range(3)
 """A row came in time; late, and counts nevertheless; late, and is not in the results."""
 
 
 def account_of(batch: pa.RecordBatch) -> np.ndarray:
-    """What each of its rows is; a batch is one of the three as a whole."""
+    """For each row of a batch what became of it; it is the same for all rows of a batch."""
     code = ASIDE if is_dropped(batch) else TAKEN if is_late(batch) else ON_TIME
     return np.full(batch.num_rows, code, np.int8)
 
 
 class Accounts(Accumulator):
-    """Counts of rows that came before the window went out; its three functions share one."""
+    """It counts the rows that came before the window went out; its three functions share one accumulator."""
 
     fields = (("seen", np.int64), ("late", np.int64), ("aside", np.int64))
+    keeps_account = True
     which = "seen"
 
     def prepare(self, values: Any) -> Prepared:
@@ -47,14 +51,93 @@ class Accounts(Accumulator):
 
     @property
     def answers(self) -> np.ndarray:
-        """Which groups have a row in the results at all?"""
+        """A group of rows that were all set aside has none in the results."""
         answers: np.ndarray = self.seen > self.aside
         return answers
 
 
 class LateAccounts(Accounts):
+    """The same, read as how many rows were late."""
+
     which = "late"
 
 
 class AsideAccounts(Accounts):
+    """The same, read as how many rows were set aside."""
+
     which = "aside"
+
+
+@dataclass(frozen=True)
+class Account(Function):
+    """What the three have in common: they are over rows, and look at what became of them."""
+
+    keeps_account = True
+    accounts: ClassVar[type[Accounts]] = Accounts
+
+    @property
+    def exprs(self) -> tuple[Expr, ...]:
+        return ()
+
+    def start(self, schema: pa.Schema) -> Accumulator:
+        return self.accounts(pa.int64(), pa.int64())
+
+    def evaluate(self, batch: pa.RecordBatch) -> np.ndarray:
+        return account_of(batch)
+
+    def values_name(self, schema: pa.Schema) -> str:
+        return "the row's account"
+
+    def __str__(self) -> str:
+        return f"{self.name}()"
+
+
+@dataclass(frozen=True)
+class Seen(Account):
+    name = "seen"
+
+
+@dataclass(frozen=True)
+class Late(Account):
+    name = "late"
+    accounts = LateAccounts
+
+
+@dataclass(frozen=True)
+class Aside(Account):
+    name = "aside"
+    accounts = AsideAccounts
+
+
+def seen() -> Function:
+    """How many rows came for the window before it went out, whatever became of them.
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 6, 2, 12]}), time="ts", punctuate=oop.ordered())
+    >>> s.window(oop.tumbling(10)).agg(n=oop.count(), seen=oop.seen()).run().to_table().to_pylist()[0]
+    {'window_start': 0, 'window_end': 10, 'n': 2, 'seen': 3}
+    """
+    return Seen()
+
+
+def late() -> Function:
+    """How many of the rows that came for the window were late.
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 6, 2, 12]}), time="ts", punctuate=oop.ordered(), late="admit")
+    >>> s.window(oop.tumbling(10)).agg(n=oop.count(), late=oop.late()).run().to_table().to_pylist()[0]
+    {'window_start': 0, 'window_end': 10, 'n': 3, 'late': 1}
+    """
+    return Late()
+
+
+def aside() -> Function:
+    """How many late rows came for the window and are not in its other aggregates (``late="drop"``).
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 6, 2, 12]}), time="ts", punctuate=oop.ordered())
+    >>> counts = s.window(oop.tumbling(10)).agg(n=oop.count(), seen=oop.seen(), late=oop.late(), aside=oop.aside())
+    >>> counts.run().to_table().to_pylist()[0]
+    {'window_start': 0, 'window_end': 10, 'n': 2, 'seen': 3, 'late': 1, 'aside': 1}
+    """
+    return Aside()

@@ -1,23 +1,22 @@
-"""Running aggregates: plain arrays indexed by dense group ids, updated and merged by kernels.
+"""An `Accumulator` is what a function keeps while it runs: plain arrays indexed by dense group ids, which kernels
+update and merge.
 
-Every accumulator starts from zeros (its zero for `merge`), takes rows (`prepare` for a batch, then `update`), takes
-partials (`merge`) and gives its result. How many groups there are is told by `grow`. Arrays double, so that adding
-groups costs little. Two functions that keep the same arrays (sum and mean of one column) share one accumulator; each
-reads it in its own way (`over`).
+Every accumulator starts from zeros, which are also its zero for `merge`. It takes rows (`prepare` once for a batch,
+then `update`), it takes partial results (`merge`), and it gives the result. It is told by `grow` how many groups there
+are; its arrays double, so that adding groups costs little. Two functions that keep the same arrays, such as sum and
+mean of one column, share one accumulator, and each reads it in its own way (`over`).
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from oop.errors import OopError
 from oop.kernels import dispatch, views
 from oop.kernels.scratch import EXPECT_FROM, growing_array, lasting_array
 from oop.kernels.views import Column
@@ -25,22 +24,39 @@ from oop.operators.core.keys import Coded
 
 Ids = np.ndarray
 Prepared: TypeAlias = "Column | Coded | np.ndarray | pa.Array | tuple[Prepared, ...] | None"
-"""Values as kernels take them: numbers, Python objects, or for a count whether each is valid (None: all are); coded
-text and Arrow arrays for what is held as it is; and several of these for functions of several columns."""
+"""Values of a batch as kernels take them. These are numbers, Python objects, or for a count whether each value is valid
+(None says that all are); coded text and Arrow arrays where values are held as they are; and several of these for a
+function of several columns."""
 _SMALLEST = 16
 
 
 class Accumulator(ABC):
-    """``fields`` are the names and types of its arrays; ``source`` is the type of the values it takes."""
+    """The partial results of all groups of a table.
+
+    ``fields`` are the names and types of its arrays, where None stands for the type of the values. ``source`` is the
+    type of the values that it takes, ``type`` that of its result, and ``size`` how many groups it has.
+    """
 
     fields: ClassVar[tuple[tuple[str, Any], ...]] = ()
     varies: ClassVar[bool] = False
     """Does its size change while its groups stay the same?"""
+    keeps_account: ClassVar[bool] = False
+    """Is it also given rows that were late and dropped, to count them?"""
+
+    @property
+    def summary_words(self) -> Mapping[str, int] | None:
+        """For each of its arrays the word of a `Summary` that holds the same; None if no summary does."""
+        return None
+
+    @property
+    def answers(self) -> np.ndarray | None:
+        """Which groups have a row in the results? None if it cannot tell."""
+        return None
 
     @property
     def saved_columns(self) -> int:
         """How many columns `to_arrow` gives."""
-        return len(self.fields)
+        return len(self._arrays)
 
     def __init__(self, source: pa.DataType, result: pa.DataType) -> None:
         self.source = source
@@ -50,7 +66,7 @@ class Accumulator(ABC):
         self._arrays: dict[str, np.ndarray] = {n: np.zeros(0, self.dtype(d)) for n, d in self.fields}
 
     def dtype(self, declared: Any) -> Any:
-        """The array's type; None in ``fields`` means that of the values."""
+        """The type of an array that ``fields`` declares like this."""
         if declared is not None:
             return declared
         return object if is_object(self.source) else views.DTYPES[views.kind_of(self.source)]
@@ -62,7 +78,7 @@ class Accumulator(ABC):
         raise AttributeError(name)
 
     def grow(self, size: int, expected: int = 0) -> None:
-        """There are so many groups now; arrays that are on the way to what is expected grow in one go."""
+        """It has so many groups from now on. Arrays that are on the way to the expected number grow there in one go."""
         if size > self.size:
             self.size = size
             for name, array in self._arrays.items():
@@ -71,32 +87,34 @@ class Accumulator(ABC):
                     self._arrays[name] = _widen(array, room, final=room == expected)
 
     def prepare(self, values: pa.Array | None) -> Prepared:
-        """A batch's values as `update` takes them."""
+        """What `update` takes of a batch, made of what the function's `evaluate` gives."""
         return views.column(values)
 
     @abstractmethod
     def update(self, ids: Ids, values: Any) -> None:
-        """Row i goes into group ids[i]."""
+        """It takes rows in: row i goes into group ids[i]."""
 
     @abstractmethod
     def merge(self, ids: Ids, other: Accumulator) -> None:
-        """Group i of the other goes into group ids[i] of this one; ids may repeat."""
+        """It takes partial results in: group i of the other goes into group ids[i] of this one, and ids may repeat."""
 
     @abstractmethod
     def result(self) -> pa.Array:
         """The aggregate of each group; it may share memory with the accumulator."""
 
     def result_in(self, start: np.ndarray, end: np.ndarray) -> pa.Array:
-        """The same of groups in windows, for functions that look at the window: its edges for each group."""
+        """The result of groups in windows with these edges, one of each for a group. Functions that look at the window
+        override it."""
         return self.result()
 
     @property
     def kept(self) -> tuple[object, ...]:
-        """What decides which arrays it keeps, and how: accumulators of one column with the same can be shared."""
+        """What decides which arrays it keeps, and how. Functions of one column for which it is equal share one
+        accumulator."""
         return type(self).update, self.fields
 
     def over(self, other: Accumulator) -> Accumulator:
-        """This function's reading of the arrays that another keeps."""
+        """An accumulator for this function's result, which reads the arrays that another one keeps."""
         out = self.empty()
         out.size, out._arrays = other.size, other.read_as(self)
         return out
@@ -106,47 +124,50 @@ class Accumulator(ABC):
         return self._arrays
 
     def empty(self) -> Accumulator:
-        """One like this, without groups; quicker than finding out the arrays' types again."""
+        """A new accumulator like this one, without groups. It is quicker than finding out the arrays' types again."""
         out = object.__new__(type(self))
         out.source, out.type, out.size, out.kernels = self.source, self.type, 0, self.kernels
         out._arrays = {n: a[:0] for n, a in self._arrays.items()}
         return out
 
     def copy(self) -> Accumulator:
-        """The same groups in arrays of their own; a result may share its memory with the accumulator."""
+        """The same groups in arrays of their own, which later updates of this one do not change."""
         out = self.empty()
         out.size = self.size
         out._arrays = {n: a[: self.size].copy() for n, a in self._arrays.items()}
         return out
 
     def take(self, indices: np.ndarray) -> Accumulator:
+        """An accumulator of some of the groups, in this order; a group may be taken several times."""
         out = self.empty()
         out.size = len(indices)
         out._arrays = {n: a[: self.size].take(indices, axis=0) for n, a in self._arrays.items()}
         return out
 
     def take_results(self, indices: np.ndarray) -> Accumulator:
-        """The same, of which nothing but the result will be asked."""
+        """The same as `take`, for a caller that will ask for nothing but the result. It should cost what these groups
+        have, not what is held: sessions that go out are taken by it."""
         return self.take(indices)
 
     def part(self, start: int, stop: int) -> Accumulator:
-        """The groups from one up to another, of which nothing but the result will be asked; they share memory."""
+        """The groups from one up to another, for a caller that will ask for nothing but the result. They share memory
+        with this accumulator."""
         out = self.empty()
         out.size = stop - start
         out._arrays = {n: a[start:stop] for n, a in self._arrays.items()}
         return out
 
     def clear(self, ids: Ids) -> None:
-        """These groups begin anew."""
+        """These groups begin anew, as if they had taken nothing. It should cost what they have, not what is held."""
         for array in self._arrays.values():
             array[ids] = 0
 
     @classmethod
     def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
-        """The groups of several one after the other."""
+        """An accumulator of the groups of several, one after the other."""
         out = parts[0].empty()
         out.size = sum(p.size for p in parts)
-        out._arrays = {n: np.concatenate([getattr(p, n) for p in parts]) for n, _ in cls.fields}
+        out._arrays = {n: np.concatenate([getattr(p, n) for p in parts]) for n in out._arrays}
         return out
 
     @property
@@ -154,8 +175,8 @@ class Accumulator(ABC):
         return sum(a.nbytes for a in self._arrays.values())
 
     def to_arrow(self) -> list[pa.Array]:
-        """The partials as Arrow columns, for saving and for shipping."""
-        return [self._to_arrow(n) for n, _ in self.fields]
+        """The partial results as Arrow columns, for saving and for shipping."""
+        return [self._to_arrow(name) for name in self._arrays]
 
     def _to_arrow(self, name: str) -> pa.Array:
         values = getattr(self, name)
@@ -165,15 +186,11 @@ class Accumulator(ABC):
         return pa.array([v if n else None for v, n in zip(values, self.counts, strict=True)], self._object_type)
 
     def load_arrow(self, columns: Sequence[pa.Array]) -> None:
+        """It takes over what `to_arrow` gave, in place of what it had."""
         self.size = len(columns[0])
-        for (name, declared), column in zip(self.fields, columns, strict=True):
-            dtype = self.dtype(declared)
-            if dtype is object:
-                values = np.empty(len(column), object)
-                values[:] = column.to_pylist()
-                self._arrays[name] = values
-            else:
-                self._arrays[name] = views.column(column).data.astype(dtype)
+        for (name, array), column in zip(list(self._arrays.items()), columns, strict=True):
+            is_object = array.dtype == object
+            self._arrays[name] = objects(column) if is_object else views.column(column).data.astype(array.dtype)
 
     @property
     def _object_type(self) -> pa.DataType:
@@ -192,12 +209,12 @@ def _widen(array: np.ndarray, room: int, final: bool) -> np.ndarray:
 
 
 def is_object(source: pa.DataType) -> bool:
-    """Values that no array kernel holds: decimals and bytes."""
+    """Are these values that no array of numbers holds, decimals or bytes?"""
     return pa.types.is_decimal(source) or views.kind_of(source) == "bytes"
 
 
 def take(kernels: dispatch.Kernels, values: Prepared, rows: np.ndarray) -> Prepared:
-    """Some rows of prepared values."""
+    """The prepared values of some of the rows."""
     if isinstance(values, tuple):
         return tuple(take(kernels, part, rows) for part in values)
     if isinstance(values, Coded):
@@ -213,129 +230,19 @@ def take(kernels: dispatch.Kernels, values: Prepared, rows: np.ndarray) -> Prepa
 
 
 def objects(values: pa.Array | None) -> np.ndarray:
+    """Values as Python objects."""
     assert values is not None
     out = np.empty(len(values), object)
     out[:] = values.to_pylist()
     return out
 
 
+def floats(values: pa.Array | None) -> Column:
+    """Numbers of any type as float64, rounded where they have more digits."""
+    assert values is not None
+    return views.column(values if pa.types.is_float64(values.type) else values.cast(pa.float64(), safe=False))
+
+
 def nullable(values: np.ndarray, counts: np.ndarray) -> pa.Array:
-    """Values of groups; null where no value was counted."""
+    """The groups' values as a column, with a null where no value was counted."""
     return pa.array(values, mask=counts == 0)
-
-
-class Count(Accumulator):
-    """count(): rows; count(column): rows in which it is not null."""
-
-    fields = (("counts", np.int64),)
-
-    def prepare(self, values: pa.Array | None) -> Prepared:
-        if values is None or not values.null_count:
-            return None
-        return views.booleans(values.is_valid())
-
-    def update(self, ids: Ids, values: Any) -> None:
-        self.kernels.add_count(ids, values, self.counts)
-
-    def merge(self, ids: Ids, other: Accumulator) -> None:
-        self.kernels.merge_count(ids, other.counts, self.counts)
-
-    def result(self) -> pa.Array:
-        return pa.array(self.counts)
-
-
-class SumInt(Accumulator):
-    """Exact in 96 bits while it runs, so that the order of rows cannot make it overflow; raises if the result does."""
-
-    fields = (("hi", np.int64), ("lo", np.int64), ("counts", np.int64))
-
-    def update(self, ids: Ids, values: Any) -> None:
-        self.kernels.add_sum_int(ids, values.data, values.valid, self.hi, self.lo, self.counts)
-
-    def merge(self, ids: Ids, other: Accumulator) -> None:
-        self.kernels.merge_sum_int(ids, other.hi, other.lo, other.counts, self.hi, self.lo, self.counts)
-
-    def result(self) -> pa.Array:
-        kind = pa.uint64() if pa.types.is_uint64(self.type) else pa.int64()
-        sums = nullable(self.kernels.sum_int_result(self.hi, self.lo, kind), self.counts)
-        return sums if sums.type == self.type else sums.view(self.type)
-
-
-class MeanInt(SumInt):
-    def result(self) -> pa.Array:
-        # small negative sums have hi = -1 and a great lo: put them together as integers, not as floats
-        fits = np.abs(self.hi) < 2**30
-        small = np.where(fits, (np.where(fits, self.hi, 0) << 32) + self.lo, 0)
-        total = np.where(fits, small, self.hi * 2.0**32 + self.lo)
-        return nullable(total / np.maximum(self.counts, 1), self.counts)
-
-
-class SumObject(Accumulator):
-    """Decimals."""
-
-    fields = (("sums", object), ("counts", np.int64))
-
-    def prepare(self, values: pa.Array | None) -> Prepared:
-        return objects(values)
-
-    def update(self, ids: Ids, values: Any) -> None:
-        self.kernels.add_sum_object(ids, values, self.sums, self.counts)
-
-    def merge(self, ids: Ids, other: Accumulator) -> None:
-        self.kernels.merge_sum_object(ids, other.sums, other.counts, self.sums, self.counts)
-
-    def result(self) -> pa.Array:
-        try:
-            return pa.array([s if n else None for s, n in zip(self.sums, self.counts, strict=True)], self.type)
-        except pa.ArrowInvalid as wrong:
-            raise OopError(
-                f"a sum of decimals does not fit {self.type}", hint="cast the column to float64, or sum in groups"
-            ) from wrong
-
-    @property
-    def _object_type(self) -> pa.DataType:
-        return pa.decimal256(76, self.source.scale)
-
-
-class MeanObject(SumObject):
-    def result(self) -> pa.Array:
-        # in fractions: a division of decimals would be rounded as the caller's context says
-        pairs = zip(self.sums, self.counts, strict=True)
-        return pa.array([float(Fraction(s) / int(n)) if n else None for s, n in pairs], self.type)
-
-
-class Min(Accumulator):
-    fields = (("values", None), ("counts", np.int64))
-    which = "min"
-
-    @property
-    def kept(self) -> tuple[object, ...]:
-        return *super().kept, self.which
-
-    def prepare(self, values: pa.Array | None) -> Prepared:
-        return objects(values) if is_object(self.source) else views.column(values)
-
-    def update(self, ids: Ids, values: Any) -> None:
-        if isinstance(values, Column):
-            take = getattr(self.kernels, f"take_{self.which}")
-            take(ids, values.data, values.valid, self.values, self.counts)
-        else:
-            take = getattr(self.kernels, f"take_{self.which}_object")
-            take(ids, values, self.values, self.counts)
-
-    def merge(self, ids: Ids, other: Accumulator) -> None:
-        suffix = "_object" if is_object(self.source) else ""
-        merge = getattr(self.kernels, f"merge_{self.which}{suffix}")
-        merge(ids, other.values, other.counts, self.values, self.counts)
-
-    def result(self) -> pa.Array:
-        if is_object(self.source):
-            pairs = zip(self.values, self.counts, strict=True)
-            return pa.array([v if n else None for v, n in pairs], self.type)
-        valid = self.counts > 0
-        column = Column(views.kind_of(self.source), self.values, valid=None if valid.all() else valid)
-        return views.to_arrow(column, self.type)
-
-
-class Max(Min):
-    which = "max"

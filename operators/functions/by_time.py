@@ -1,12 +1,12 @@
-"""First and last: the value at the least or the greatest of something else, usually the time.
+"""first and last: the value at the least or the greatest of something else, usually the time.
 
-Numbers and times are kept by kernels, three words a group; values of other types by `operators/functions/ranked.py`.
+Numbers and times are kept by kernels, three words a group; values of other types by `ranked`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,23 +14,19 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.kernels.reference_first import FIRST_WORDS, HELD, VALUE, VALUE_HELD
 from oop.kernels.views import Column
-from oop.operators.core.words import from_words, to_words
+from oop.operators.core.words import from_words, has_words, to_words
+from oop.operators.expressions.expr import Expr, col
 from oop.operators.functions.accumulators import Accumulator, Prepared
+from oop.operators.functions.function import Function, Ordered, as_column, as_order
+from oop.operators.functions.ranked import first_of
+from oop.operators.functions.words_by_group import HoldsWords
 
 
-class First(Accumulator):
-    """``state`` has a row of words for each group: what is held, by what, and the value."""
+class Firsts(HoldsWords):
+    """The words of a group are what is held, by what, and the value."""
 
-    fields = (("state", np.int64),)
+    words = FIRST_WORDS
     which = "first"
-
-    def __init__(self, source: pa.DataType, result: pa.DataType) -> None:
-        super().__init__(source, result)
-        self._arrays = {"state": np.zeros((0, FIRST_WORDS), np.int64)}
-
-    @property
-    def saved_columns(self) -> int:
-        return FIRST_WORDS
 
     @property
     def kept(self) -> tuple[object, ...]:
@@ -57,14 +53,56 @@ class First(Accumulator):
         data = from_words(np.ascontiguousarray(self.state[:, VALUE]), kind)
         return views.to_arrow(Column(kind, data, valid=None if valid.all() else valid), self.type)
 
-    def to_arrow(self) -> list[pa.Array]:
-        return [pa.array(np.ascontiguousarray(self.state[:, word])) for word in range(FIRST_WORDS)]
 
-    def load_arrow(self, columns: Sequence[pa.Array]) -> None:
-        self.size = len(columns[0])
-        words = [views.column(column).data for column in columns]
-        self._arrays["state"] = np.ascontiguousarray(np.stack(words, axis=1))
+class Lasts(Firsts):
+    """The same at the other end of the order."""
 
-
-class Last(First):
     which = "last"
+
+
+@dataclass(frozen=True)
+class First(Ordered):
+    name = "first"
+    by_time = True
+    words: ClassVar[type[Firsts]] = Firsts
+    most: ClassVar[bool] = False
+    """Is it the value at the greatest ``by``, and not at the least?"""
+
+    def accumulator_by(self, source: pa.DataType, by: pa.DataType) -> Accumulator:
+        if has_words(source) and has_words(by):
+            return self.words(source, source)
+        return first_of(source, by, most=self.most)
+
+    @classmethod
+    def examples(cls) -> tuple[Function, ...]:
+        return tuple(cls(col("x"), by=col(by)) for by in ("t", "f", "s"))
+
+
+@dataclass(frozen=True)
+class Last(First):
+    name = "last"
+    words = Lasts
+    most = True
+
+
+def first(of: str | Expr, by: str | Expr | None = None) -> Function:
+    """The value at the least ``by``: by default the attribute of the window, else the stream's time.
+
+    A null is a value here, as for SQL's FIRST: if it came first, that is the answer. Of several values with the same
+    ``by`` it is the least, and null only if there is no other. Rows whose ``by`` is null are left out.
+
+    >>> import oop, pyarrow as pa
+    >>> s = oop.source(pa.table({"ts": [3, 1, 2], "v": [7, 9, 8]}), time="ts", punctuate=oop.slack(5))
+    >>> s.window(oop.tumbling(10)).agg(first=oop.first("v"), last=oop.last("v")).run().to_table().to_pylist()
+    [{'window_start': 0, 'window_end': 10, 'first': 9, 'last': 7}]
+    """
+    return First(as_column(of), by=as_order(by))
+
+
+def last(of: str | Expr, by: str | Expr | None = None) -> Function:
+    """The value at the greatest ``by``; of several with the same the greatest, and null only if there is no other.
+
+    >>> str(last("price", by="quoted_at"))
+    'last(price by quoted_at)'
+    """
+    return Last(as_column(of), by=as_order(by))

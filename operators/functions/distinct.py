@@ -1,8 +1,10 @@
-"""Count distinct, exactly: a table of pairs (group, value), and how many each group has."""
+"""count_distinct, exactly: a table of pairs (group, value), and how many each group has."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,9 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.kernels.views import Column
 from oop.operators.core.keys import Coded, Key, KeyTable, read_key
+from oop.operators.expressions.expr import Expr
 from oop.operators.functions.accumulators import Accumulator, Prepared
+from oop.operators.functions.function import ColumnFunction, Function, as_column, is_scalar
 from oop.operators.functions.rows_by_group import Rows, as_held, held_type
 
 _GONE = -1
@@ -19,9 +23,11 @@ _FEW = 4096  # pairs of cleared groups that may stay in any case
 _GROUP = "uint32"  # a table has room for fewer groups; beside a value of 32 bits it fits into one word
 
 
-class CountDistinct(Accumulator):
-    """Values are equal as keys are: NaN is NaN, −0.0 is 0.0. The pairs stand in a table while values come in; copies
-    and parts of an accumulator have them as rows, and a table is made of those only when more values come.
+class DistinctCounts(Accumulator):
+    """It counts the different values of a group. Values are equal as keys are: NaN equals NaN, and −0.0 equals 0.0.
+
+    The pairs stand in a table while values come in. Copies and parts of an accumulator have them as rows, and a table
+    is made of those only when more values come.
 
     In the table a group has a code, by default its own number. One that was cleared gets another with its next value,
     so that its old pairs may stay; they are taken out when they are many.
@@ -40,10 +46,6 @@ class CountDistinct(Accumulator):
         self._codes: np.ndarray | None = None  # by group, once one was cleared: its code
         self._groups = np.zeros(0, np.int64)  # by code: its group, or _GONE
         self._gones = 0  # pairs of codes that are gone
-
-    @property
-    def saved_columns(self) -> int:
-        return 1
 
     def prepare(self, values: pa.Array | None) -> Prepared:
         assert values is not None
@@ -99,7 +101,7 @@ class CountDistinct(Accumulator):
         return Rows(np.zeros(0, np.int64), (pa.array([], self.source),)) if self._rows is None else self._rows
 
     def merge(self, ids: np.ndarray, other: Accumulator) -> None:
-        assert isinstance(other, CountDistinct)
+        assert isinstance(other, DistinctCounts)
         rows = other.pairs().to(ids)
         if len(rows):
             self._put(rows.ids, read_key(rows.columns[0]))
@@ -109,12 +111,12 @@ class CountDistinct(Accumulator):
 
     def empty(self) -> Accumulator:
         out = super().empty()
-        assert isinstance(out, CountDistinct)
+        assert isinstance(out, DistinctCounts)
         out._start()
         return out
 
     def _with(self, arrays: Accumulator, rows: Rows) -> Accumulator:
-        assert isinstance(arrays, CountDistinct)
+        assert isinstance(arrays, DistinctCounts)
         arrays._rows = rows
         return arrays
 
@@ -144,14 +146,8 @@ class CountDistinct(Accumulator):
 
     @classmethod
     def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
-        out, start, moved = super().concat(parts), 0, []
-        for part in parts:
-            assert isinstance(part, CountDistinct)
-            rows = part.pairs()
-            moved.append(Rows(rows.ids + start, rows.columns))
-            start += part.size
-        assert isinstance(out, CountDistinct)
-        return out._with(out, Rows.concat(moved))
+        held = [part for part in parts if isinstance(part, DistinctCounts)]
+        return held[0]._with(super().concat(parts), Rows.of_each((p.pairs(), p.size) for p in held))
 
     @property
     def nbytes(self) -> int:
@@ -173,3 +169,28 @@ def _valid(values: Key) -> np.ndarray | None:
     if isinstance(values, Coded):
         return None if values.values.valid is None else values.values.valid[values.codes]
     return values.valid
+
+
+@dataclass(frozen=True)
+class CountDistinct(ColumnFunction):
+    name = "count_distinct"
+
+    def accumulator(self, source: pa.DataType) -> Accumulator | None:
+        return DistinctCounts(source, pa.int64()) if is_scalar(source) else None
+
+    @property
+    def rows_held(self) -> float:
+        return math.inf
+
+
+def count_distinct(of: str | Expr) -> Function:
+    """How many different values, exactly. Nulls are left out; NaN equals NaN, and −0.0 equals 0.0.
+
+    Each group holds its values: state grows with their number.
+
+    >>> import oop, pyarrow as pa
+    >>> s = oop.source(pa.table({"ts": [1, 2, 3], "src": ["a", "b", "a"]}), time="ts", punctuate=oop.ordered())
+    >>> s.window(oop.tumbling(10)).agg(sources=oop.count_distinct("src")).run().to_table()["sources"].to_pylist()
+    [2]
+    """
+    return CountDistinct(as_column(of))

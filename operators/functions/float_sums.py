@@ -54,6 +54,8 @@ class SumFloat(Accumulator):
 
 
 class MeanFloat(SumFloat):
+    """It keeps what a sum keeps, and divides."""
+
     def result(self) -> pa.Array:
         counts = np.maximum(self.counts, 1)
         return nullable(self._divided(counts) if self.large.any() else self.sums / counts, self.counts)

@@ -1,4 +1,4 @@
-"""Variance by counts, means and squared deviations (Chan), which merge without cancellation.
+"""var: the variance, by counts, means and squared deviations (Chan), which merge without cancellation.
 
 Whole numbers are taken as their distance from one of the group's own, which is exact in integers: as floats, numbers
 near 10**18 that differ by less than a hundred are the same. The variance of a group then has about the digits that it
@@ -7,26 +7,28 @@ would have if its numbers were small, and merging in another order changes it by
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.operators.functions.accumulators import Accumulator, Ids, Prepared
+from oop.operators.expressions.expr import Expr, col
+from oop.operators.functions.accumulators import Accumulator, Ids, Prepared, floats
+from oop.operators.functions.function import ColumnFunction, Function, as_column
 
 _FAR = 2**50  # floats hold whole numbers up to here, and have digits to spare
 
 
 class Moments(Accumulator):
-    """Of floats, and of decimals as floats."""
+    """The moments of floats, and of decimals as floats."""
 
     fields: ClassVar[tuple[tuple[str, Any], ...]] = (("counts", np.int64), ("means", np.float64), ("m2", np.float64))
     ddof = 1
 
     def prepare(self, values: pa.Array | None) -> Prepared:
-        assert values is not None
-        return views.column(values if pa.types.is_float64(values.type) else values.cast(pa.float64(), safe=False))
+        return floats(values)
 
     def update(self, ids: Ids, values: Any) -> None:
         self.kernels.add_moments(ids, values.data, values.valid, self.counts, self.means, self.m2)
@@ -40,12 +42,14 @@ class Moments(Accumulator):
 
 
 class PopulationMoments(Moments):
+    """The same, read as the variance of a population."""
+
     ddof = 0
 
 
 class WholeMoments(Moments):
-    """Of whole numbers: ``means`` are distances from ``base``, a number of the group; from 0 if it began with numbers
-    that floats hold."""
+    """The moments of whole numbers. ``means`` are distances from ``base``, which is a number of the group, or 0 if the
+    group began with numbers that floats hold."""
 
     fields = (*Moments.fields, ("base", None))
 
@@ -72,6 +76,8 @@ class WholeMoments(Moments):
 
 
 class WholePopulationMoments(WholeMoments):
+    """The same, read as the variance of a population."""
+
     ddof = 0
 
 
@@ -85,3 +91,39 @@ def _apart(values: np.ndarray, bases: np.ndarray) -> np.ndarray:
     one, other = values.view(np.uint64), bases.view(np.uint64)
     distance = np.where(above, one - other, other - one).astype(np.float64)  # it fits 64 bits without a sign
     return np.where(above, distance, -distance)
+
+
+@dataclass(frozen=True)
+class Var(ColumnFunction):
+    """``ddof`` is 1 for the variance of a sample, 0 for that of a population."""
+
+    ddof: int = 1
+
+    name = "var"
+    booleans_are_numbers = True
+
+    def accumulator(self, source: pa.DataType) -> Accumulator | None:
+        t = pa.types
+        if t.is_integer(source):
+            return (WholeMoments if self.ddof else WholePopulationMoments)(source, pa.float64())
+        if t.is_boolean(source) or t.is_floating(source) or t.is_decimal(source) or t.is_null(source):
+            return (Moments if self.ddof else PopulationMoments)(source, pa.float64())
+        return None
+
+    @classmethod
+    def examples(cls) -> tuple[Function, ...]:
+        return cls(col("x")), cls(col("x"), ddof=0)
+
+
+def var(of: str | Expr, *, ddof: int = 1) -> Function:
+    """The variance, as float64: of a sample (``ddof=1``, null for one row) or of the population (``ddof=0``).
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 2], "len": [40, 60]}), time="ts", punctuate=oop.ordered())
+    >>> both = s.window(oop.tumbling(10)).agg(sample=oop.var("len"), all=oop.var("len", ddof=0))
+    >>> both.run().to_table().select(["sample", "all"]).to_pylist()
+    [{'sample': 200.0, 'all': 100.0}]
+    """
+    if ddof not in (0, 1):
+        raise ValueError(f"ddof is 0 or 1, not {ddof!r}")
+    return Var(as_column(of), ddof)

@@ -1,4 +1,4 @@
-"""Of each group the rows that come first in an order: top, collect, and first and last of values that are no numbers.
+"""top and collect, and first and last of values that are no numbers: of each group the first rows in an order.
 
 Rows are ordered by something (the time, or the values themselves), then by value. A batch is cut down to what may
 count before it is held, so that a group never holds much more than its limit.
@@ -7,21 +7,23 @@ count before it is held, so that a group never holds much more than its limit.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.core.words import has_words, ranks
+from oop.operators.expressions.expr import Expr, col
 from oop.operators.functions.accumulators import Accumulator, Prepared
+from oop.operators.functions.function import Function, Ordered, as_column, as_order, at_least_one, is_scalar
 from oop.operators.functions.rows_by_group import HoldsRows, Rows, as_held, held_type, order_groups
 
 
 @dataclass(frozen=True)
 class Order:
-    """Least first, or with ``most`` greatest; at most ``limit`` rows a group. A null loses every tie, or with
-    ``nulls=False`` is left out."""
+    """Which rows of a group come first: the least, or with ``most`` the greatest, and at most ``limit`` of them. A
+    value that is null loses every tie; with ``nulls=False`` it is left out."""
 
     most: bool
     limit: int
@@ -29,7 +31,7 @@ class Order:
 
 
 class Ranked(HoldsRows):
-    """Rows are values and what they are ordered by; values alone are ordered by themselves. Gives a list a group."""
+    """It holds values and what they are ordered by; values alone are ordered by themselves. It gives a list a group."""
 
     order: Order
 
@@ -129,14 +131,10 @@ class Ranked(HoldsRows):
 
 
 class RankedOne(Ranked):
-    """Gives the value of the one row, or null."""
+    """It holds one row a group and gives its value, or null."""
 
     def result(self) -> pa.Array:
-        rows = self.rows()
-        places = np.zeros(self.size, np.int64)
-        there = np.zeros(self.size, np.bool_)
-        places[rows.ids], there[rows.ids] = np.arange(len(rows)), True
-        values = rows.columns[0].take(pa.array(places, mask=~there))
+        values = self.rows().one_each(self.size)
         if values.type == self.type:
             return values
         try:
@@ -153,3 +151,74 @@ def first_of(source: pa.DataType, by: pa.DataType, *, most: bool) -> Accumulator
 def list_of(source: pa.DataType, by: pa.DataType | None, *, most: bool, limit: int) -> Accumulator:
     """The values of the least, or greatest, rows as a list."""
     return Ranked(source, by, Order(most, limit), pa.list_(held_type(source)))
+
+
+@dataclass(frozen=True)
+class Listed(Ordered):
+    """A list of at most ``k`` values a group: what `Top` and `Collect` have in common."""
+
+    k: int = 0
+
+    most: ClassVar[bool]
+    """Do the greatest come first, and not the least?"""
+
+    def accumulator_by(self, source: pa.DataType, by: pa.DataType) -> Accumulator:
+        return list_of(source, by, most=self.most, limit=self.k)
+
+    @property
+    def rows_held(self) -> float:
+        return self.k
+
+    def arguments(self) -> str:
+        return f"{self.of!r}, {self.k}{self._by()}"
+
+
+@dataclass(frozen=True)
+class Top(Listed):
+    name = "top"
+    most = True
+
+    def accumulator(self, source: pa.DataType) -> Accumulator | None:
+        return list_of(source, None, most=True, limit=self.k) if is_scalar(source) else None
+
+    @classmethod
+    def examples(cls) -> tuple[Function, ...]:
+        return cls(col("x"), k=2), cls(col("x"), by=col("f"), k=3)
+
+
+@dataclass(frozen=True)
+class Collect(Listed):
+    name = "collect"
+    by_time = True
+    most = False
+
+    @classmethod
+    def examples(cls) -> tuple[Function, ...]:
+        return cls(col("x"), by=col("t"), k=3), cls(col("x"), by=col("s"), k=1000)
+
+
+def top(of: str | Expr, k: int, by: str | Expr | None = None) -> Function:
+    """The ``k`` greatest values as a list, greatest first; with ``by`` the values with the ``k`` greatest ``by``.
+
+    Ties of ``by`` go by value. Nulls are left out, in either; a group of nulls alone gives null.
+
+    >>> import oop, pyarrow as pa
+    >>> s = oop.source(pa.table({"ts": [1, 2, 3], "len": [40, 90, 60]}), time="ts", punctuate=oop.ordered())
+    >>> s.window(oop.tumbling(10)).agg(most=oop.top("len", 2)).run().to_table()["most"].to_pylist()
+    [[90, 60]]
+    """
+    return Top(as_column(of), by=as_order(by), k=at_least_one("k", k))
+
+
+def collect(of: str | Expr, limit: int = 1000, by: str | Expr | None = None) -> Function:
+    """The values as a list, in order of time (or of ``by``), ties by value.
+
+    It keeps the first ``limit`` values, and what is beyond is left out: `count` of the same column, beside it, says how
+    many there were. Nulls are left out; a group of nulls alone gives null.
+
+    >>> import oop, pyarrow as pa
+    >>> s = oop.source(pa.table({"ts": [3, 1, 2], "v": [7, 9, 8]}), time="ts", punctuate=oop.slack(5))
+    >>> s.window(oop.tumbling(10)).agg(v=oop.collect("v", 2), n=oop.count("v")).run().to_table().to_pylist()
+    [{'window_start': 0, 'window_end': 10, 'v': [9, 8], 'n': 3}]
+    """
+    return Collect(as_column(of), by=as_order(by), k=at_least_one("limit", limit))

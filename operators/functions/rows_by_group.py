@@ -1,15 +1,15 @@
-"""Rows that groups hold, for aggregates whose state has no fixed size: lists, distinct values, quantiles.
+"""Rows that groups hold, for functions whose state has no fixed size: lists, distinct values, quantiles.
 
-`Rows` are values: they are never changed in place, so that copies of an accumulator may share them. `HoldsRows` is what
-accumulators that hold them have in common: rows are appended in chunks, and when those have grown as large as what was
-settled before, all are settled together. So each row is looked at a few times, however many batches there are. Groups
-that are cleared (sessions that went out) leave their rows behind, to be taken out when they are many.
+`Rows` are never changed in place, so that copies of an accumulator may share them. `HoldsRows` is what accumulators
+that hold rows have in common. Rows are appended in chunks, and when the chunks have grown as large as what was settled
+before, all are settled together; so each row is looked at a few times, however many batches there are. Groups that are
+cleared, such as sessions that went out, leave their rows behind, and these are taken out when they are many.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +43,7 @@ class Rows:
         return int(self.ids.nbytes) + sum(c.nbytes for c in self.columns)
 
     def take(self, rows: np.ndarray) -> Rows:
+        """The rows with these numbers, in memory of their own."""
         places = pa.array(rows)
         return Rows(self.ids[rows], tuple(c.take(places) for c in self.columns))
 
@@ -57,30 +58,53 @@ class Rows:
         return Rows(ids, taken.columns)
 
     def by_group(self) -> Rows:
-        """In the order of their groups, else as they were."""
+        """The same rows in the order of their groups; those of one group stay in the order they have."""
         order = order_groups(self.ids)
         return self if order is None else self.take(order)
 
     def there(self) -> Rows:
-        """Without those of no group any more."""
+        """The rows without those whose group was cleared."""
         there = self.ids != _GONE
         return self if there.all() else self.take(np.flatnonzero(there))
 
     def lists(self, groups: int, *, null: bool = False) -> list[pa.Array]:
-        """For each column a list a group, of rows in the order of their groups; with ``null`` instead of no rows."""
+        """For each column a list a group; the rows must be in the order of their groups. With ``null`` a group without
+        rows has a null instead of an empty list."""
         offsets = np.searchsorted(self.ids, np.arange(groups + 1)).astype(np.int32)
         mask = pa.array(offsets[1:] == offsets[:-1]) if null else None
         return [pa.ListArray.from_arrays(pa.array(offsets), c, mask=mask) for c in self.columns]
 
+    def one_each(self, groups: int) -> pa.Array:
+        """For each group the first column's value; null for one without a row. No group has more than one."""
+        places = np.zeros(groups, np.int64)
+        there = np.zeros(groups, np.bool_)
+        places[self.ids], there[self.ids] = np.arange(len(self)), True
+        return self.columns[0].take(pa.array(places, mask=~there))
+
     @staticmethod
     def of_lists(lists: Sequence[pa.Array]) -> Rows:
-        """What `lists` gave, without ``null``."""
+        """The rows of which `lists` made these lists, without ``null``."""
         lengths = views.column(lists[0].value_lengths()).data
         ids = np.repeat(np.arange(len(lengths)), lengths)
         return Rows(ids, tuple(column.flatten() for column in lists))
 
     @staticmethod
+    def of_each(parts: Iterable[tuple[Rows, int]]) -> Rows:
+        """Rows of several that have so many groups each: the groups of one are numbered after those of the one before.
+
+        >>> rows = Rows(np.array([1, 0]), (pa.array(["a", "b"]),))
+        >>> Rows.of_each([(rows, 2), (rows, 2)]).ids.tolist()
+        [1, 0, 3, 2]
+        """
+        moved, start = [], 0
+        for rows, groups in parts:
+            moved.append(Rows(rows.ids + start, rows.columns))
+            start += groups
+        return Rows.concat(moved)
+
+    @staticmethod
     def concat(parts: Sequence[Rows]) -> Rows:
+        """All of these rows, one part after the other."""
         if len(parts) == 1:
             return parts[0]
         columns = zip(*(p.columns for p in parts), strict=True)
@@ -113,7 +137,8 @@ def find_groups(ids: np.ndarray, indices: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 class HoldsRows(Accumulator):
-    """``types`` are those of the rows' columns; `settle` keeps of the rows what the result may need."""
+    """An accumulator that holds rows. ``types`` are the types of their columns, and a subclass says by `settle` which
+    of them the result may need."""
 
     fields = ()
     varies = True
@@ -133,20 +158,23 @@ class HoldsRows(Accumulator):
 
     @abstractmethod
     def settle(self, rows: Rows) -> Rows:
-        """Of rows in any order those that count, in the order of their groups."""
+        """Of rows in any order those that the result may need, in the order of their groups."""
 
     @property
     def saved_columns(self) -> int:
         return len(self.types)
 
     def add(self, rows: Rows) -> None:
-        """These rows too; they must not share memory with a batch."""
+        """It holds these rows too; they must not share memory with a batch."""
         if len(rows):
-            self._waiting.append(rows)
-            self._waits += len(rows)
-            self._bytes += rows.nbytes
+            self._wait(rows)
             if self._waits > max(_FEW, 0 if self._settled is None else len(self._settled)):
                 self.rows()
+
+    def _wait(self, rows: Rows) -> None:
+        self._waiting.append(rows)
+        self._waits += len(rows)
+        self._bytes += rows.nbytes
 
     def rows(self) -> Rows:
         """All rows, settled."""
@@ -162,7 +190,7 @@ class HoldsRows(Accumulator):
         return self._settled
 
     def _sweep(self) -> None:
-        """Take rows out of groups that were cleared."""
+        """It lets go of the rows of groups that were cleared."""
         if self._settled is not None and self._gone is not None:
             self._settled = self._settled.take(np.flatnonzero(~self._gone))
             self._gone, self._gones = None, 0
@@ -191,13 +219,11 @@ class HoldsRows(Accumulator):
         return numbers_in(starts, ends - starts)
 
     def unsettle(self) -> None:
-        """What counts has changed: settle all rows again."""
+        """It settles all rows again when they are next asked for, since what counts has changed."""
         self._sweep()
         if self._settled is not None:
             rows, self._settled = self._settled, None
-            self._waiting.append(rows)
-            self._waits += len(rows)
-            self._bytes += rows.nbytes
+            self._wait(rows)
 
     def merge(self, ids: np.ndarray, other: Accumulator) -> None:
         assert isinstance(other, HoldsRows)
@@ -254,14 +280,8 @@ class HoldsRows(Accumulator):
 
     @classmethod
     def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
-        first, start, moved = parts[0], 0, []
-        assert isinstance(first, HoldsRows)
-        for part in parts:
-            assert isinstance(part, HoldsRows)
-            rows = part.rows()
-            moved.append(Rows(rows.ids + start, rows.columns))
-            start += part.size
-        return first._with(Rows.concat(moved), start)
+        held = [part for part in parts if isinstance(part, HoldsRows)]
+        return held[0]._with(Rows.of_each((p.rows(), p.size) for p in held), sum(p.size for p in held))
 
     @property
     def nbytes(self) -> int:

@@ -1,42 +1,35 @@
 """Several aggregates of one integer column in one place: count, sum, least and greatest side by side for each group.
 
 Apart, each of them would look up its own arrays for every row, and with many groups that is a miss of the cache each.
+An accumulator whose arrays a summary holds says so itself, by its `summary_words`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import views
-from oop.operators.functions.accumulators import Accumulator, Max, MeanInt, Min, SumInt
+from oop.operators.functions.accumulators import Accumulator
+from oop.operators.functions.words_by_group import HoldsWords
 
-WORDS = 5
-COUNT, HI, LO, LEAST, GREATEST = range(WORDS)
+COUNT, HI, LO, LEAST, GREATEST = range(5)
+"""The words of a group. The sum is in two of them, as whole sums are kept (`sums.SumInt`)."""
 
 
 def can_share(prototype: Accumulator) -> bool:
     """Does a summary hold all that this aggregate keeps?"""
-    if isinstance(prototype, Min):
-        return views.kind_of(prototype.source) == "int"
-    return type(prototype) in (SumInt, MeanInt) and not pa.types.is_unsigned_integer(prototype.source)
+    return prototype.summary_words is not None
 
 
-class Summary(Accumulator):
-    """``state`` has a row of words for each group; the aggregates that share it read their columns."""
+class Summary(HoldsWords):
+    """The aggregates that share it read their words."""
 
-    fields = (("state", np.int64),)
+    words = 5
 
     def __init__(self) -> None:
         super().__init__(pa.int64(), pa.int64())
-        self._arrays = {"state": np.zeros((0, WORDS), np.int64)}
-
-    @property
-    def saved_columns(self) -> int:
-        return WORDS
 
     def update(self, ids: np.ndarray, values: Any) -> None:
         self.kernels.add_summary(ids, values.data, values.valid, self.state)
@@ -49,13 +42,6 @@ class Summary(Accumulator):
 
     def read_as(self, prototype: Accumulator) -> dict[str, np.ndarray]:
         """The arrays that an aggregate would have kept by itself."""
-        words = {"counts": COUNT, "hi": HI, "lo": LO, "values": GREATEST if isinstance(prototype, Max) else LEAST}
+        words = prototype.summary_words
+        assert words is not None
         return {name: np.ascontiguousarray(self.state[:, words[name]]) for name, _ in prototype.fields}
-
-    def to_arrow(self) -> list[pa.Array]:
-        return [pa.array(np.ascontiguousarray(self.state[:, word])) for word in range(WORDS)]
-
-    def load_arrow(self, columns: Sequence[pa.Array]) -> None:
-        self.size = len(columns[0])
-        words = [views.column(column).data for column in columns]
-        self._arrays["state"] = np.ascontiguousarray(np.stack(words, axis=1))

@@ -14,10 +14,10 @@ from oop.operators.core.marks import is_dropped
 from oop.operators.core.operator import Operator
 from oop.operators.core.parts import Part
 from oop.operators.core.spec import Spec
-from oop.operators.functions.aggregates import Aggregate
+from oop.operators.functions.function import Function
 from oop.operators.groups.store import Shape, Store
 
-Named = tuple[tuple[str, Aggregate], ...]
+Named = tuple[tuple[str, Function], ...]
 
 
 class Holding(Operator):
@@ -65,7 +65,7 @@ class Holding(Operator):
 
 def can_merge(aggregates: Named) -> bool:
     """Do partial results of all of them merge?"""
-    return all(a.can_merge for _, a in aggregates)
+    return all(function.can_merge for _, function in aggregates)
 
 
 def unique_schema(fields: Sequence[pa.Field]) -> pa.Schema:

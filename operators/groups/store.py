@@ -23,9 +23,8 @@ from oop.operators.core.keys import Key, KeyTable, read_key
 from oop.operators.core.marks import is_dropped
 from oop.operators.core.parts import Part
 from oop.operators.core.slice_parts import SliceParts
-from oop.operators.functions.accounts import Accounts
 from oop.operators.functions.accumulators import Accumulator, Prepared, take
-from oop.operators.functions.aggregates import Aggregate
+from oop.operators.functions.function import Function
 from oop.operators.functions.summary import Summary, can_share
 
 SPREAD = 64  # slices that one batch may touch; and rows that a batch should bring to each further slice it touches
@@ -40,7 +39,7 @@ class Shape:
 
     schema: pa.Schema
     keys: tuple[str, ...]
-    aggregates: tuple[tuple[str, Aggregate], ...]
+    aggregates: tuple[tuple[str, Function], ...]
 
     @once
     def key_types(self) -> list[pa.DataType]:
@@ -56,25 +55,25 @@ class Shape:
 
     @once
     def _prototypes(self) -> list[Accumulator]:
-        return [a.start(self.schema) for _, a in self.aggregates]
+        return [f.start(self.schema) for _, f in self.aggregates]
 
     @once
-    def _shared(self) -> tuple[list[tuple[str, Aggregate, Accumulator]], list[int]]:
+    def _shared(self) -> tuple[list[tuple[str, Function, Accumulator]], list[int]]:
         """What is kept, and for each aggregate which of it it reads: functions of one column share what they can."""
         named = [
-            (a.values_name(self.schema), a, p) for (_, a), p in zip(self.aggregates, self._prototypes, strict=True)
+            (f.values_name(self.schema), f, p) for (_, f), p in zip(self.aggregates, self._prototypes, strict=True)
         ]
         # worth it for two that would keep arrays of their own, not for sum and mean, which keep the same
         together = Counter(name for name, _ in {(n, p.kept) for n, _, p in named if can_share(p)})
-        kept: list[tuple[str, Aggregate, Accumulator]] = []
+        kept: list[tuple[str, Function, Accumulator]] = []
         found: dict[tuple[object, ...], int] = {}
         places = []
-        for name, aggregate, prototype in named:
+        for name, function, prototype in named:
             summed = can_share(prototype) and together[name] > 1
             key = (name, Summary) if summed else (name, *prototype.kept)
             if key not in found:
                 found[key] = len(kept)
-                kept.append((name, aggregate, Summary() if summed else prototype))
+                kept.append((name, function, Summary() if summed else prototype))
             places.append(found[key])
         return kept, places
 
@@ -92,12 +91,12 @@ class Shape:
         values: dict[str, Any] = {}
         prepared: list[Prepared] = []
         dropped = is_dropped(batch)
-        for name, aggregate, accumulator in self._shared[0]:
-            if dropped and not isinstance(accumulator, Accounts):
+        for name, function, accumulator in self._shared[0]:
+            if dropped and not accumulator.keeps_account:
                 prepared.append(NOTHING)
                 continue
             if name not in values:
-                values[name] = aggregate.evaluate(batch)
+                values[name] = function.evaluate(batch)
             prepared.append(accumulator.prepare(values[name]))
         return prepared
 
@@ -110,8 +109,8 @@ class Shape:
     def answers(self, accumulators: Sequence[Accumulator]) -> np.ndarray | None:
         """Which groups have rows in the results, and not only rows that were set aside? None: all of them."""
         for accumulator in accumulators:
-            if isinstance(accumulator, Accounts):
-                found = accumulator.answers
+            found = accumulator.answers
+            if found is not None:
                 return None if found.all() else found
         return None
 

@@ -18,7 +18,7 @@ from oop.operators.core.coverage import is_promised
 from oop.operators.core.operator import Operator
 from oop.operators.core.spec import Columns, Spec
 from oop.operators.core.times import check_time_type
-from oop.operators.functions.aggregates import Aggregate as AggregateFunction
+from oop.operators.functions.function import Function
 from oop.operators.groups.holding import describe_groups, unique_schema
 from oop.operators.groups.store import Shape
 from oop.operators.session.operator import SessionOperator
@@ -42,7 +42,7 @@ class Session(Spec):
     ``admits``: late rows may come, so that it must be known where the sessions that went out ended."""
 
     keys: tuple[str, ...]
-    aggregates: tuple[tuple[str, AggregateFunction], ...]
+    aggregates: tuple[tuple[str, Function], ...]
     gap: Bound
     on: str
     time: pa.DataType

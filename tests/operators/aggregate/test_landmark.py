@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators.functions.aggregates import Aggregate
+from oop.operators.functions.counts import Count
 from oop.testing import Harness
 
 SCHEMA = {"ts": "int64", "link": "string"}
@@ -228,16 +228,16 @@ def test_a_landmark_with_a_zone_on_a_column_without_is_told_what_to_write():
 
 def test_an_aggregate_that_cannot_merge_is_refused():
     @dataclass(frozen=True)
-    class Apart(Aggregate):
+    class Apart(Count):
         @property
         def can_merge(self):
             return False
 
     stream = oop.source(table(pa.int64(), [1]), time="ts", punctuate=oop.at_end())
     with pytest.raises(oop.SchemaMismatch, match=r"count\(\) cannot merge") as wrong:
-        stream.window(oop.landmark(0, every=5)).agg(n=Apart("count"))
+        stream.window(oop.landmark(0, every=5)).agg(n=Apart())
     assert "test_landmark.py" in str(wrong.value)
-    assert stream.window(oop.landmark(0)).agg(n=Apart("count")).run().to_table().num_rows == 1
+    assert stream.window(oop.landmark(0)).agg(n=Apart()).run().to_table().num_rows == 1
 
 
 def test_without_steps_only_the_end_completes_it():

@@ -1,5 +1,4 @@
-"""Every aggregate is a commutative monoid: merge is associative and commutative, with a zero, and an update is a merge
-of single rows. What panes, slices, threads, saved state and shipped partials do to it changes nothing."""
+"""Every aggregate function of the package holds the laws of merging, and some hold more."""
 
 from __future__ import annotations
 
@@ -8,7 +7,6 @@ import math
 import random
 import sys
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -18,166 +16,36 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.errors import OopError, SchemaMismatch
+from oop.errors import OopError
 from oop.kernels import dispatch
-from oop.operators.functions import accumulators
-from oop.operators.functions.accumulators import Accumulator
-from oop.operators.functions.aggregates import _START, Aggregate
+from oop.operators.functions.function import Function
+from oop.operators.functions.quantiles import rank_error
+from oop.operators.functions.registry import constructor, functions
 from oop.operators.functions.summary import Summary
+from tests.operators.functions.laws import GROUPS, LAWS, SEEDS, TYPES, Rows, hold, made, merged, put, same, takes
 from tests.operators.fuzz import CASES
 
-NAN = float("nan")
-MOMENT = datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC)
-TYPES: dict[str, tuple[pa.DataType, list[Any]]] = {
-    "int64": (pa.int64(), [-3, 0, 5, 7, 2**40, -(2**40)]),
-    "far int64": (pa.int64(), [10**18, 10**18 + 1, 10**18 + 5, -(2**63), 2**63 - 1]),
-    "far float64": (pa.float64(), [2.0**1022, -(2.0**1022), 2.0**1021, 1.5]),
-    "int8": (pa.int8(), [-128, 127, 0, 3]),
-    "uint64": (pa.uint64(), [0, 1, 2**63, 2**64 - 1]),
-    "float64": (pa.float64(), [1.5, -2.0, NAN, 0.0, -0.0, float("inf")]),
-    "float32": (pa.float32(), [1.5, -2.0, NAN, 0.25]),
-    "bool": (pa.bool_(), [True, False]),
-    "text": (pa.string(), ["a", "b", "", "ä"]),
-    "large text": (pa.large_string(), ["a", "b", "", "ä"]),
-    "text view": (pa.string_view(), ["a", "b", "longer than twelve bytes"]),
-    "dictionary": (pa.dictionary(pa.int32(), pa.string()), ["a", "b", ""]),
-    "bytes": (pa.binary(), [b"a", b"\xff", b""]),
-    "fixed bytes": (pa.binary(2), [b"ab", b"\xff\x00"]),
-    "decimal": (pa.decimal128(7, 2), [Decimal("1.10"), Decimal("-3.25"), Decimal("0.00")]),
-    "small decimal": (pa.decimal32(5, 2), [Decimal("1.10"), Decimal("-3.25")]),
-    "date": (pa.date32(), [date(1969, 1, 1), date(2024, 2, 29)]),
-    "zoned": (pa.timestamp("us", tz="Europe/Berlin"), [MOMENT, datetime(2024, 3, 31, 1, tzinfo=UTC)]),
-    "duration": (pa.duration("ms"), [timedelta(milliseconds=-5), timedelta(days=1)]),
-    "null": (pa.null(), [None]),
-}
-BYS = ["t", "f", "s"]  # an integer with nulls, a float with NaN, text
-
-FUNCTIONS: dict[str, list[Aggregate]] = {
-    "count": [oop.count(), oop.count("x")],
-    "sum": [oop.sum("x")],
-    "mean": [oop.mean("x")],
-    "var": [oop.var("x"), oop.var("x", ddof=0)],
-    "min": [oop.min("x")],
-    "max": [oop.max("x")],
-    "first": [oop.first("x", by=by) for by in BYS],
-    "last": [oop.last("x", by=by) for by in BYS],
-    "count_distinct": [oop.count_distinct("x")],
-    "quantile": [oop.median("x"), oop.quantile("x", [0.0, 0.3, 1.0])],
-    "top": [oop.top("x", 2), oop.top("x", 3, by="f")],
-    "collect": [oop.collect("x", 3, by="t"), oop.collect("x", by="s")],
-    "seen": [oop.seen()],
-    "late": [oop.late()],
-    "aside": [oop.aside()],
-}
-GROUPS = 5
-SEEDS = range(max(1, CASES // 500))  # for each of the types
+EXAMPLES = [example for function in functions().values() for example in function.examples()]
+OF_ANYTHING = ("count", "min", "max", "first", "last", "count_distinct", "top", "collect")
 
 
-def test_every_aggregate_is_listed() -> None:
-    assert set(FUNCTIONS) == set(_START)
-    assert all(a.function == name for name, some in FUNCTIONS.items() for a in some)
+@pytest.mark.parametrize("function", EXAMPLES, ids=str)
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+def test_a_law_of_merging(law: Callable[[Function, Rows, random.Random], None], function: Function) -> None:
+    hold(law, function)
 
 
-def _starts(aggregate: Aggregate, type_: pa.DataType) -> bool:
-    try:
-        aggregate.start(_schema(type_))
-    except SchemaMismatch:
-        return False
-    return True
+@pytest.mark.parametrize("name", functions())
+def test_every_function_can_be_written_and_shows_itself(name: str) -> None:
+    made = functions()[name]
+    assert getattr(oop, name) is constructor(name)
+    assert made.examples() and all(type(example) is made for example in made.examples())
+    assert all(str(example).startswith(f"{name}(") for example in made.examples())
 
 
-def _schema(type_: pa.DataType) -> pa.Schema:
-    return pa.schema([("x", type_), ("t", pa.int64()), ("f", pa.float64()), ("s", pa.string())])
-
-
-MEANT = {a: [n for n in TYPES if _starts(a, TYPES[n][0])] for some in FUNCTIONS.values() for a in some}
-
-
-def test_every_aggregate_has_types() -> None:
-    assert all(MEANT.values())
-    for anything in ("count", "min", "max", "first", "last", "count_distinct", "top", "collect"):
-        assert all(types == list(TYPES) for a, types in MEANT.items() if a.function == anything)
-
-
-class Rows:
-    """Random rows and the groups they belong to; group 4 gets none, and group 3 only nulls."""
-
-    def __init__(self, rng: random.Random, type_: pa.DataType, values: list[Any], most: int = 24) -> None:
-        self.rng, self.schema = rng, _schema(type_)
-        n = rng.randint(0, most)
-        self.ids = np.array([rng.randrange(GROUPS - 1) for _ in range(n)], np.int64)
-        plain = type_.value_type if pa.types.is_dictionary(type_) else type_
-        xs = [None if g == 3 or rng.random() < 0.2 else rng.choice(values) for g in self.ids]
-        x = pa.array(xs, plain)
-        columns = [
-            x.dictionary_encode().cast(type_) if plain != type_ else x,
-            pa.array([rng.choice([None, -5, 0, 1, 2]) for _ in range(n)], pa.int64()),
-            pa.array([rng.choice([None, NAN, -0.0, 0.0, 1.5]) for _ in range(n)], pa.float64()),
-            pa.array([rng.choice([None, "", "a", "b"]) for _ in range(n)], pa.string()),
-        ]
-        self.batch = pa.RecordBatch.from_arrays(columns, schema=self.schema)
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def parts(self, count: int) -> list[np.ndarray]:
-        """The numbers of the rows in parts of any size."""
-        places = [self.rng.randrange(count) for _ in range(len(self))]
-        return [np.flatnonzero(np.array(places, np.int64) == i) for i in range(count)]
-
-
-def made(
-    aggregate: Aggregate,
-    rows: Rows,
-    chosen: np.ndarray | None = None,
-    ids: np.ndarray | None = None,
-    kernels: dispatch.Kernels | None = None,
-) -> Any:
-    """An accumulator of some rows, in groups of their own or others."""
-    out = aggregate.start(rows.schema)
-    out.kernels = kernels or out.kernels
-    out.grow(GROUPS)
-    put(out, aggregate, rows, chosen, ids)
-    return out
-
-
-def put(
-    out: Accumulator, aggregate: Aggregate, rows: Rows, chosen: np.ndarray | None = None, ids: np.ndarray | None = None
-) -> None:
-    values = out.prepare(aggregate.evaluate(rows.batch))  # type: ignore[arg-type]
-    ids = rows.ids if ids is None else ids
-    if chosen is not None:
-        ids, values = ids[chosen], accumulators.take(out.kernels, values, chosen)
-    out.update(ids, values)
-
-
-def merged(*parts: Accumulator) -> Accumulator:
-    out = parts[0].empty()
-    out.grow(GROUPS)
-    for part in parts:
-        out.merge(np.arange(part.size), part)
-    return out
-
-
-def given(accumulator: Accumulator) -> Any:
-    """Its result, or that it does not fit."""
-    try:
-        found = accumulator.result()
-    except OopError as error:
-        return str(error).partition(":")[0]
-    assert found.type == accumulator.type
-    assert len(found) == accumulator.size
-    return [_plain(v) for v in found.to_pylist()]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return "NaN" if value != value else pytest.approx(value, rel=1e-9, abs=1e-9)
-    return [_plain(v) for v in value] if isinstance(value, list) else value
-
-
-def same(found: Accumulator, wanted: Accumulator) -> None:
-    assert given(found) == given(wanted)
+def test_functions_of_anything_take_every_type() -> None:
+    for function in (example for name in OF_ANYTHING for example in functions()[name].examples()):
+        assert all(takes(function, type_) for type_, _ in TYPES.values()), function
 
 
 EXACT: dict[str, tuple[pa.DataType, list[Any]]] = {
@@ -225,140 +93,6 @@ def test_answers_are_those_of_fractions(function: str, kernel: str, name: str) -
                     assert function == "sum" and abs(exact) > Fraction(sys.float_info.max) * (1 - Fraction(1, 10**12))
                 else:
                     assert abs(Fraction(answer) - exact) <= max(abs(exact), most) / 10**12, (mine, answer)
-
-
-@pytest.fixture(params=MEANT, ids=str)
-def each(request: pytest.FixtureRequest) -> Callable[[Callable[[Aggregate, Rows, random.Random], None]], None]:
-    """Runs a law for one aggregate over every type that it takes."""
-    aggregate: Aggregate = request.param
-
-    def run(law: Callable[[Aggregate, Rows, random.Random], None]) -> None:
-        for name in MEANT[aggregate]:
-            for seed in SEEDS:
-                rng = random.Random(f"{aggregate} of {name} {seed}")
-                try:
-                    law(aggregate, Rows(rng, *TYPES[name]), rng)
-                except Exception as error:
-                    error.add_note(f"{aggregate} of {name}, seed {seed}")
-                    raise
-
-    return run
-
-
-def test_merge_is_associative_and_commutative_with_a_zero(each):
-    def law(aggregate, rows, rng):
-        whole = made(aggregate, rows)
-        a, b, c = (made(aggregate, rows, part) for part in rows.parts(3))
-        zero = made(aggregate, rows, np.zeros(0, np.int64))
-        same(merged(merged(a, b), c), whole)
-        same(merged(a, merged(b, c)), whole)
-        same(merged(c, a, b), whole)
-        same(merged(b, c, zero, a, zero), whole)
-        same(merged(zero), zero)
-        same(merged(zero, whole), whole)
-
-    each(law)
-
-
-def test_an_update_is_a_merge_of_rows(each):
-    def law(aggregate, rows, rng):
-        order = np.array(rng.sample(range(len(rows)), len(rows)), np.int64)
-        one_by_one = [made(aggregate, rows, order[i : i + 1]) for i in range(len(rows))]
-        same(merged(*one_by_one) if one_by_one else made(aggregate, rows), made(aggregate, rows))
-        several = made(aggregate, rows, np.zeros(0, np.int64))
-        for part in rows.parts(4):
-            put(several, aggregate, rows, part)
-        same(several, made(aggregate, rows))
-        # ids may repeat: all groups into two
-        fewer = np.array([rng.randrange(2) for _ in range(GROUPS)], np.int64)
-        out = made(aggregate, rows, np.zeros(0, np.int64))
-        out.merge(fewer, made(aggregate, rows))
-        same(out, made(aggregate, rows, ids=fewer[rows.ids]))
-
-    each(law)
-
-
-def test_groups_can_be_taken_and_put_together(each):
-    def law(aggregate, rows, rng):
-        whole = made(aggregate, rows)
-        indices = np.array([rng.randrange(GROUPS) for _ in range(rng.randint(0, 7))], np.int64)
-        taken = whole.take(indices)
-        if isinstance(given(whole), list):
-            assert given(taken) == [given(whole)[i] for i in indices]
-            a, b = (made(aggregate, rows, part) for part in rows.parts(2))
-            assert given(type(a).concat([a, b, a])) == given(a) + given(b) + given(a)
-        # what was taken, copied or put together goes on like any other
-        back = made(aggregate, rows, np.zeros(0, np.int64))
-        permuted = np.array(rng.sample(range(GROUPS), GROUPS), np.int64)
-        back.merge(permuted, whole.take(permuted))
-        same(back, whole)
-        twice = merged(whole, whole)
-        both = type(whole).concat([whole, whole])
-        out = made(aggregate, rows, np.zeros(0, np.int64))
-        out.merge(np.tile(np.arange(GROUPS), 2), both)
-        same(out, twice)
-        for other in (whole.take(np.arange(GROUPS)), whole.copy(), type(whole).concat([whole])):
-            put(other, aggregate, rows)
-            same(other, twice)
-
-    each(law)
-
-
-def test_copies_do_not_change_with_the_original(each):
-    def law(aggregate, rows, rng):
-        first, second = rows.parts(2)
-        for kept in (lambda a: a.copy(), lambda a: a.take(np.arange(GROUPS)), lambda a: type(a).concat([a])):
-            original = made(aggregate, rows, first)
-            copy, wanted = kept(original), made(aggregate, rows, first)
-            put(original, aggregate, rows, second)
-            same(copy, wanted)
-            same(original, made(aggregate, rows))
-            original, copy = made(aggregate, rows, first), None
-            copy = kept(original)
-            copy.merge(np.arange(GROUPS), made(aggregate, rows, second))
-            same(original, wanted)
-            same(copy, made(aggregate, rows))
-
-    each(law)
-
-
-def test_what_is_saved_can_be_loaded(each):
-    def law(aggregate, rows, rng):
-        first, second = rows.parts(2)
-        original = made(aggregate, rows, first)
-        saved = original.to_arrow()
-        assert len(saved) == original.saved_columns
-        assert all(len(column) == GROUPS for column in saved)
-        before = [column.to_pylist() for column in saved]
-        put(original, aggregate, rows, second)
-        assert str([column.to_pylist() for column in saved]) == str(before)  # a NaN is not equal to itself
-        loaded = original.empty()
-        loaded.load_arrow(saved)
-        same(loaded, made(aggregate, rows, first))
-        put(loaded, aggregate, rows, second)
-        same(loaded, original)
-        shipped = original.empty()  # as partials are: through IPC, and some of the rows only
-        batch = pa.record_batch(saved, names=[str(i) for i in range(len(saved))])
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch.slice(1))
-        shipped.load_arrow(pa.ipc.open_stream(sink.getvalue()).read_next_batch().columns)
-        same(shipped, made(aggregate, rows, first).take(np.arange(1, GROUPS)))
-
-    each(law)
-
-
-def test_functions_that_share_read_the_same(each):
-    def law(aggregate, rows, rng):
-        kept = made(aggregate, rows)
-        same(aggregate.start(rows.schema).over(kept), kept)
-        assert kept.nbytes > 0 or kept.varies
-        if kept.varies:
-            nothing = made(aggregate, rows, np.zeros(0, np.int64))
-            assert nothing.nbytes <= kept.nbytes
-            assert nothing.nbytes < kept.nbytes or given(kept) == given(nothing)
-
-    each(law)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -429,25 +163,3 @@ def test_large_groups_have_quantiles_within_the_stated_error():
     assert copy.result().equals(before)
     by_batches.result()
     assert 3_000 < by_batches.nbytes < 40_000
-
-
-def rank_error(k: int) -> float:
-    from oop.operators.functions.quantiles import rank_error
-
-    return rank_error(k)
-
-
-def test_groups_that_are_cleared_begin_anew(each):
-    """As the slots of sessions do, which are used again."""
-
-    def law(aggregate, rows, rng):
-        gone = np.array(sorted(rng.sample(range(GROUPS), rng.randint(0, GROUPS))), np.int64)
-        first, second = rows.parts(2)
-        found = made(aggregate, rows, first)
-        found.clear(gone)
-        same(found, made(aggregate, rows, first[~np.isin(rows.ids[first], gone)]))
-        put(found, aggregate, rows, second)
-        stays = np.concatenate([first[~np.isin(rows.ids[first], gone)], second])
-        same(found, made(aggregate, rows, stays))
-
-    each(law)

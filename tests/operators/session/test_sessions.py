@@ -13,7 +13,7 @@ import pytest
 
 import oop
 from oop.operators.core.keys import KeyTable
-from oop.operators.functions.aggregates import Aggregate
+from oop.operators.functions.counts import Count
 from oop.operators.functions.rows_by_group import Rows
 from oop.operators.session import operator as session_operator
 from oop.operators.session.operator import SessionOperator
@@ -203,14 +203,14 @@ def test_a_gap_must_be_positive_and_in_the_unit_of_the_time():
 
 def test_an_aggregate_without_a_merge_is_refused_where_it_is_written():
     @dataclasses.dataclass(frozen=True)
-    class Alone(Aggregate):
+    class Alone(Count):
         @property
         def can_merge(self) -> bool:
             return False
 
     grouped = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.ordered()).window(oop.session(3))
     with pytest.raises(oop.OopError, match=r"n=count\(\) has no merge, and a session needs it") as raised:
-        grouped.agg(n=Alone("count"))
+        grouped.agg(n=Alone())
     assert raised.value.at is not None and "test_sessions.py" in raised.value.at
     assert raised.value.hint is not None
 

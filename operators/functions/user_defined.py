@@ -1,8 +1,8 @@
 """User-defined aggregates: ``oop.aggregate(init, incr, merge, final)``, compiled by Numba into the loop over rows.
 
-The paper's future work (004, section 9, point 2) asks of them "multiple simultaneous windows and correct handling of
-punctuation": here they are aggregates like the others. With ``merge`` sliding windows share panes; without it each row
-goes into each of its windows. ``final`` runs when a promise closes the window, and may take the window's edges.
+The future work of the OOP paper (section 9, point 2) asks of them "multiple simultaneous windows and correct handling
+of punctuation": here they are functions like the others. With ``merge`` sliding windows share panes; without it each
+row goes into each of its windows. ``final`` runs when a promise closes the window, and may take the window's edges.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from oop.kernels.reference_user import failed
 from oop.kernels.user import Fold, Functions, user_loops
 from oop.operators.expressions.expr import Expr
 from oop.operators.functions.accumulators import Accumulator
-from oop.operators.functions.aggregates import FUNCTIONS, Aggregate, as_column
+from oop.operators.functions.function import Function, as_column, decoded
+from oop.operators.functions.registry import functions
 from oop.operators.functions.user_accumulator import UserAccumulator
 from oop.site import user_line
 
 
 @dataclass(frozen=True, eq=False)
-class UserFunctions(Functions):
-    """What `oop.aggregate` gives: called with columns it is an aggregate of them."""
+class UserDefinition(Functions):
+    """What `oop.aggregate` gives: called with columns it is a function of them."""
 
     name: str = "aggregate"
     takes_window: bool = False
 
-    def __call__(self, *columns: str | Expr) -> UserAggregate:
+    def __call__(self, *columns: str | Expr) -> UserFunction:
         if not _takes(self.incr, 1 + len(columns)):
             raise WrongArgument(
                 f"incr of {self.name} is given the state and {len(columns)} values, one for each column; "
@@ -42,71 +43,73 @@ class UserFunctions(Functions):
                 at=user_line(),
                 hint="call the aggregate with as many columns as incr takes values behind the state",
             )
-        exprs = tuple(map(as_column, columns))
-        return UserAggregate(self.name, exprs[0] if len(exprs) == 1 else None, exprs=exprs, functions=self)
+        return UserFunction(self, tuple(map(as_column, columns)))
 
 
 @dataclass(frozen=True)
-class UserAggregate(Aggregate):
-    """A user's functions over columns. ``edges`` is the kind of the window's start and end that final is given."""
+class UserFunction(Function):
+    """A user's definition over columns. ``edges`` is the kind of the window's start and end that final is given."""
 
-    exprs: tuple[Expr, ...] = ()
-    functions: UserFunctions | None = None
+    definition: UserDefinition
+    of: tuple[Expr, ...] = ()
     edges: str | None = None
 
     @property
-    def user(self) -> UserFunctions:
-        assert self.functions is not None
-        return self.functions
+    def exprs(self) -> tuple[Expr, ...]:
+        return self.of
+
+    @property
+    def title(self) -> str:
+        return self.definition.name
 
     @property
     def can_merge(self) -> bool:
-        return self.user.merge is not None
+        return self.definition.merge is not None
 
     @property
     def sees_window(self) -> bool:
         return self.edges is not None
 
-    def columns(self) -> frozenset[str]:
-        return frozenset().union(*(e.columns() for e in self.exprs))
-
-    def combine(self, column: str) -> Aggregate:
+    def combined(self, results: Expr) -> Function | None:
         """Its merge, where the result is the state itself, and one number."""
-        user = self.user
-        if user.merge is None or user.final is not None or isinstance(user.init, tuple):
-            return super().combine(column)
-        return UserFunctions(user.init, user.merge, user.merge, None, f"{user.name} of parts")(column)
+        mine = self.definition
+        if mine.merge is None or mine.final is not None or isinstance(mine.init, tuple):
+            return None
+        return UserDefinition(mine.init, mine.merge, mine.merge, None, f"{mine.name} of parts")(results)
 
-    def in_window(self, time: pa.DataType | None) -> Aggregate:
-        if not self.user.takes_window:
+    def in_window(self, time: pa.DataType | None) -> Function:
+        if not self.definition.takes_window:
             return self
         if time is None:
             raise SchemaMismatch(
-                f"final of {self.function} takes the window's start and end, and there is no window",
+                f"final of {self.title} takes the window's start and end, and there is no window",
                 hint=".window(…) first, or a final that takes the state alone",
             )
         return replace(self, edges="float" if pa.types.is_floating(time) else "int")
 
     def start(self, schema: pa.Schema) -> Accumulator:
-        kinds = tuple(_kind(self, e, views.value_type(e.type(schema))) for e in self.exprs)
-        return UserAccumulator(user_loops(Fold(self.user, kinds, self.edges)))
+        kinds = tuple(_kind(self, e, views.value_type(e.type(schema))) for e in self.of)
+        return UserAccumulator(user_loops(Fold(self.definition, kinds, self.edges)))
 
     def values_name(self, schema: pa.Schema) -> str:
-        return super().values_name(schema) if len(self.exprs) == 1 else f"({', '.join(map(repr, self.exprs))})"
+        return repr(self.of[0]) if len(self.of) == 1 else f"({self.arguments()})"
 
     def evaluate(self, batch: pa.RecordBatch) -> pa.Array | None:
-        if len(self.exprs) < 2:
-            return super().evaluate(batch)
-        return pa.StructArray.from_arrays(
-            [e.evaluate(batch) for e in self.exprs], list(map(str, range(len(self.exprs))))
-        )
+        """Nothing of no column, the values of one, and of several a struct of their values."""
+        if len(self.of) == 1:
+            return decoded(self.of[0].evaluate(batch))
+        values = [e.evaluate(batch) for e in self.of]
+        return pa.StructArray.from_arrays(values, list(map(str, range(len(values))))) if values else None
+
+    def arguments(self) -> str:
+        return ", ".join(map(repr, self.of))
 
     def __str__(self) -> str:
         # with what tells it from another function of the same name: a checkpoint knows its plan by this
-        return f"{self.function}#{self.user.code[:8]}({', '.join(map(repr, self.exprs))})"
+        return f"{self.title}#{self.definition.code[:8]}({self.arguments()})"
 
 
-def _kind(spec: UserAggregate, expr: Expr, source: pa.DataType) -> str:
+def _kind(spec: UserFunction, expr: Expr, source: pa.DataType) -> str:
     t = pa.types
     if t.is_boolean(source):
         return "bool"
@@ -115,7 +118,7 @@ def _kind(spec: UserAggregate, expr: Expr, source: pa.DataType) -> str:
     if t.is_integer(source) or (t.is_temporal(source) and not t.is_interval(source)) or t.is_null(source):
         return "int"
     raise SchemaMismatch(
-        f"{spec.function} is compiled for numbers, booleans, dates and times, and {expr!r} is {source}",
+        f"{spec.title} is compiled for numbers, booleans, dates and times, and {expr!r} is {source}",
         hint="cast it first: .cast('float64')" if t.is_decimal(source) else "make a number of it first",
     )
 
@@ -127,7 +130,7 @@ def aggregate(
     final: Callable[..., Any] | None = None,
     *,
     name: str | None = None,
-) -> UserFunctions:
+) -> UserDefinition:
     """An aggregate of your own, compiled by Numba; call what it gives with the columns that it is over.
 
     ``init`` is the state of a group without rows: a number, a bool, or a (named) tuple of these, or a function that
@@ -155,9 +158,9 @@ def aggregate(
             what = f"{role} takes {' or '.join(map(str, given))} arguments, not {inspect.signature(function)}"
             raise WrongArgument(what, at=user_line(), hint=_SHAPES[role])
     plain = str(name or getattr(incr, "__name__", "aggregate"))
-    plain = f"user_{plain}" if plain in FUNCTIONS else plain  # what is done with those is not meant for it
+    plain = f"user_{plain}" if plain in functions() else plain  # nobody shall take it for that one
     takes_window = final is not None and not _takes(final, 1)
-    return UserFunctions(_state(init), incr, merge, final, "aggregate" if "<" in plain else plain, takes_window)
+    return UserDefinition(_state(init), incr, merge, final, "aggregate" if "<" in plain else plain, takes_window)
 
 
 _SHAPES = {

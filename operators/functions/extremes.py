@@ -1,0 +1,108 @@
+"""min and max, of any type that has an order. NaN is greater than every number, as in most SQL engines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.kernels.views import Column
+from oop.operators.expressions.expr import Expr
+from oop.operators.functions.accumulators import Accumulator, Ids, Prepared, is_object, objects
+from oop.operators.functions.function import ColumnFunction, Function, as_column, is_scalar
+from oop.operators.functions.summary import COUNT, GREATEST, LEAST
+
+
+class Minima(Accumulator):
+    """The least value of each group, by a kernel where there is one for its type, else as Python objects."""
+
+    fields = (("values", None), ("counts", np.int64))
+    which = "min"
+    word = LEAST
+
+    @property
+    def summary_words(self) -> Mapping[str, int] | None:
+        return {"counts": COUNT, "values": self.word} if views.kind_of(self.source) == "int" else None
+
+    @property
+    def kept(self) -> tuple[object, ...]:
+        return *super().kept, self.which
+
+    def prepare(self, values: pa.Array | None) -> Prepared:
+        return objects(values) if is_object(self.source) else views.column(values)
+
+    def update(self, ids: Ids, values: Any) -> None:
+        if isinstance(values, Column):
+            take = getattr(self.kernels, f"take_{self.which}")
+            take(ids, values.data, values.valid, self.values, self.counts)
+        else:
+            take = getattr(self.kernels, f"take_{self.which}_object")
+            take(ids, values, self.values, self.counts)
+
+    def merge(self, ids: Ids, other: Accumulator) -> None:
+        suffix = "_object" if is_object(self.source) else ""
+        merge = getattr(self.kernels, f"merge_{self.which}{suffix}")
+        merge(ids, other.values, other.counts, self.values, self.counts)
+
+    def result(self) -> pa.Array:
+        if is_object(self.source):
+            pairs = zip(self.values, self.counts, strict=True)
+            return pa.array([v if n else None for v, n in pairs], self.type)
+        valid = self.counts > 0
+        column = Column(views.kind_of(self.source), self.values, valid=None if valid.all() else valid)
+        return views.to_arrow(column, self.type)
+
+
+class Maxima(Minima):
+    """The greatest value of each group."""
+
+    which = "max"
+    word = GREATEST
+
+
+@dataclass(frozen=True)
+class Min(ColumnFunction):
+    name = "min"
+
+    def accumulator(self, source: pa.DataType) -> Accumulator | None:
+        return Minima(source, source) if is_scalar(source) else None
+
+    def combined(self, results: Expr) -> Function:
+        return Min(results)
+
+
+@dataclass(frozen=True)
+class Max(ColumnFunction):
+    name = "max"
+
+    def accumulator(self, source: pa.DataType) -> Accumulator | None:
+        return Maxima(source, source) if is_scalar(source) else None
+
+    def combined(self, results: Expr) -> Function:
+        return Max(results)
+
+
+def min(of: str | Expr) -> Function:
+    """The least value, of any type that has an order.
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 2, 3], "len": [40, 90, 60]}), time="ts", punctuate=oop.ordered())
+    >>> s.window(oop.tumbling(10)).agg(least=oop.min("len")).run().to_table()["least"].to_pylist()
+    [40]
+    """
+    return Min(as_column(of))
+
+
+def max(of: str | Expr) -> Function:
+    """The greatest value, of any type that has an order.
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 2, 3], "link": ["b", "c", "a"]}), time="ts", punctuate=oop.ordered())
+    >>> s.window(oop.tumbling(10)).agg(most=oop.max("link")).run().to_table()["most"].to_pylist()
+    ['c']
+    """
+    return Max(as_column(of))
