@@ -175,13 +175,49 @@ class Gate:
         self.held = Frontier()  # what waits to be rolled up
         self.offered = 0  # how often something came, whether it helped or not
         self._known = [Frontier() for _ in self.interests or ()]  # what each consumer made of what has passed
+        self._reached: dict[str, list[tuple[Step | None, Bound]]] = {}  # see `ignores`
 
     def passes(self, promise: Punctuation) -> bool:
         """Let a promise about all rows through if it is new and helps."""
-        return bool(list(self.through([promise])))
+        if self.interests is None or promise.where or not self.held.is_linear:
+            return bool(list(self.through([promise])))
+        self.offered += 1
+        self._reached.clear()
+        return self._take(promise)
+
+    def ignores(self, attribute: str, bound: Bound) -> bool:
+        """Has a bound on all rows come that helps nobody? False: it may help, and has not been taken yet (`passes`).
+
+        Bounds that end no window come with every batch. What each consumer has made of those before is looked up once,
+        and holds until something passes.
+        """
+        reached = self._reached.get(attribute)
+        if reached is None:
+            reached = self._find_reached(attribute)
+            if reached is None:
+                return False
+            self._reached[attribute] = reached
+        for step, known in reached:
+            moved = bound if step is None or math.isinf(bound) else step(bound)
+            if moved is not None and moved > known:
+                return False
+        self.offered += 1
+        return True
+
+    def _find_reached(self, attribute: str) -> list[tuple[Step | None, Bound]] | None:
+        """How far the images of an attribute's bounds are; None where more counts than these."""
+        if self.interests is None or not self.held.is_linear:
+            return None
+        found: list[tuple[Step | None, Bound]] = []
+        for interest, known in zip(self.interests, self._known, strict=True):
+            for name, step in interest.uses.get(attribute, ()):
+                bound = known.bound(name)
+                found.append((step, -math.inf if bound is None else bound))
+        return found
 
     def through(self, promises: Iterable[Promise]) -> Iterator[Promise]:
         """What leaves when these have come."""
+        self._reached.clear()
         rising = False
         for promise in expanded(promises):
             self.offered += 1
@@ -257,6 +293,7 @@ class Gate:
     def restore(self, passed: Frontier, held: Frontier) -> None:
         """Go on where another gate with the same interests stood."""
         self.passed, self.held = passed, held
+        self._reached.clear()
         self._known = [i.image(passed) for i in self.interests or ()]
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from oop.operators.core.base import Element
 from oop.operators.core.group_values import of_column
-from oop.operators.source.input import normalise
+from oop.operators.source.carried import normalise
 from oop.punctuation import Punctuation
 
 

@@ -18,8 +18,10 @@ from oop.operators.core.base import Element, Part, ShowsOpen, Stateful
 from oop.operators.core.breaches import broken_promises
 from oop.operators.core.coverage import matching
 from oop.operators.passing.describe import Describe
-from oop.operators.source.input import Input, InputOperator, normalise
+from oop.operators.source.carried import normalise
+from oop.operators.source.input import Input
 from oop.operators.source.numbers import SEQ, promised
+from oop.operators.source.operator import InputOperator
 from oop.plan.graph import check_emits, frontiers
 from oop.plan.preaggregating import preaggregated
 from oop.punctuation import END, Frontier, Policy, Punctuation, punctuated

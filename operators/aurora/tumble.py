@@ -21,10 +21,10 @@ from oop.operators.core.base import Columns, Element, Held, Operator, Part, Spec
 from oop.operators.core.coverage import covered
 from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.marks import is_late
+from oop.operators.core.shown import show_row
 from oop.operators.functions.aggregates import Aggregate as AggregateFunction
 from oop.operators.groups.holding import Holding, describe_groups, unique_schema
 from oop.operators.groups.store import Shape, Table
-from oop.operators.source.input import show_row
 from oop.punctuation import END, Frontier, Interest, Punctuation
 from oop.punctuation.translate import carry, carry_promise, identity
 

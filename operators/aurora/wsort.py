@@ -33,9 +33,9 @@ from oop.operators.core.base import (
 )
 from oop.operators.core.marks import is_late
 from oop.operators.core.ordering import check_order
+from oop.operators.core.shown import show_row
 from oop.operators.core.times import is_time_type
 from oop.operators.rows.layout import check_takeable, laid_out
-from oop.operators.source.input import show_row
 from oop.operators.source.ledger import Entry, Ledger
 from oop.punctuation import END, Frontier, Interest, Punctuation
 from oop.punctuation.translate import Image, carry

@@ -39,8 +39,8 @@ from oop.io.sinks import Sink, open_sink
 from oop.operators.core.arrival import CLOCK, arrives_at
 from oop.operators.core.base import BATCH_ROWS, Asks, Element, Narrowing
 from oop.operators.passing.qos import ENTERED, ReadsClock
-from oop.operators.source.input import InputOperator
 from oop.operators.source.ledger import Ledger
+from oop.operators.source.operator import InputOperator
 from oop.operators.source.room import Room
 from oop.plan.graph import Node, check_emits, interests, needed_columns, sources, walk
 from oop.plan.preaggregating import notes, preaggregated

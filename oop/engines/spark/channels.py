@@ -25,8 +25,9 @@ from oop.engines.spark.stages import Stages
 from oop.io.sound import reading
 from oop.kernels import dictionaries, views
 from oop.operators.core.base import Element, Part, read_text, text_part
-from oop.operators.source.input import Input, InputOperator
+from oop.operators.source.input import Input
 from oop.operators.source.ledger import Ledger
+from oop.operators.source.operator import InputOperator
 from oop.punctuation import END, Frontier, Punctuation
 from oop.punctuation.encoding import dumps, loads
 
