@@ -63,6 +63,10 @@ class Progress:
     def tick(self, now: Bound) -> None:
         """The wall clock moved."""
 
+    def rise(self) -> Bound | None:
+        """Where rows raise its bound (`rises`): that bound, if it is to be promised now; it counts as promised then."""
+        return None
+
     def stamp(self, now: Bound) -> Bound:
         """What a row gets that comes in now, where the policy stamps rows."""
         return now
@@ -125,10 +129,16 @@ class Linear(Progress):
                 self.tracker.see(value)
         return before
 
-    def promises(self) -> Iterator[Punctuation]:
+    def rise(self) -> Bound | None:
         bound = self.bound
-        if bound is not None and self.due(bound, self.promised):
-            self.promised = bound
+        if bound is None or not self.due(bound, self.promised):
+            return None
+        self.promised = bound
+        return bound
+
+    def promises(self) -> Iterator[Punctuation]:
+        bound = self.rise()
+        if bound is not None:
             yield Punctuation({self.attribute: bound})
 
     def pass_over(self, greatest: Bound) -> bool:
@@ -208,6 +218,10 @@ class Arrived(Progress):
     def __init__(self, policy: Policy, attribute: str) -> None:
         super().__init__(policy, attribute)
         self.seen: Bound | None = None
+
+    def rise(self) -> Bound | None:
+        """Where rows raise its bound (`rises`): that bound, if it is to be promised now; it counts as promised then."""
+        return None
 
     def stamp(self, now: Bound) -> Bound:
         """What a row gets that comes in now."""

@@ -53,7 +53,7 @@ def find_look(guard: Guard, given: Frontier) -> Look | None:
     promised."""
     if guard.judges:
         judge = guard.alone  # it looks itself
-        if judge is None or not given.is_empty or not judge.progress.rises or judge.progress.every is not None:
+        if judge is None or not judge.looks or judge.progress.every is not None or not given.is_empty:
             return None
         return judge
     if given.is_empty:

@@ -18,7 +18,7 @@ from oop.operators.source.failures import is_everywhere, late_row, with_time
 from oop.operators.source.guard import Cut, Guard
 from oop.operators.source.ledger import Entry, Ledger
 from oop.operators.source.looks import Look, find_look, fits_int64
-from oop.operators.source.numbers import Numbers, append_numbers, promised, with_number_cuts
+from oop.operators.source.numbers import SEQ, Numbers, append_numbers, promised, with_number_cuts
 from oop.operators.source.stamping import Now, stamped, with_arrival
 from oop.punctuation import Frontier, Gate, Interest, Punctuation
 from oop.punctuation.group_promises import Promise
@@ -85,7 +85,7 @@ class InputOperator:
                 self.rows_seen += len(times)
                 yield batch
                 bound = look.rise()
-                promise = None if bound is None else self._helpful(bound)
+                promise = None if bound is None else self._helpful(self.spec.time, bound)
                 if promise is not None:
                     yield promise
                 return
@@ -99,12 +99,12 @@ class InputOperator:
             self._look = find_look(self.guard, self.ports.frontiers[0])
         return self._look
 
-    def _helpful(self, bound: Bound) -> Punctuation | None:
-        """Rows imply a new bound on the time: the promise, if it helps somebody."""
-        promise = Punctuation({self.spec.time: bound})
+    def _helpful(self, attribute: str, bound: Bound) -> Punctuation | None:
+        """Rows imply a new bound on an attribute, for all rows: the promise, if it helps somebody."""
+        promise = Punctuation({attribute: bound})
         if self.made is not None:
             self.made(promise, 0)
-        return None if self.gate.ignores(self.spec.time, bound) or not self.gate.passes(promise) else promise
+        return None if self.gate.ignores(attribute, bound) or not self.gate.passes(promise) else promise
 
     def _process(self, batch: pa.RecordBatch, ends: Sequence[int]) -> Iterator[Element]:
         """``ends`` are those of the batches that were coupled into this one."""
@@ -236,8 +236,14 @@ class InputOperator:
     def promises(self) -> Iterator[Element]:
         """What the rows so far imply, as far as it is new and helps."""
         for progress in self.progress:
+            if progress.rises:  # one bound, about all rows
+                bound = progress.rise()
+                promise = None if bound is None else self._helpful(progress.attribute, bound)
+                if promise is not None:
+                    yield promise
+                continue
             yield from self.ports.as_they_leave(self.gate.through(self._noted(progress.together())))
-        if self.spec.numbers and self.rows_seen:
+        if self.spec.numbers and self.rows_seen and not self.gate.ignores(SEQ, self.rows_seen):
             yield from self.ports.as_they_leave(self.gate.through([promised(self.rows_seen)]))
 
     def _noted(self, promises: Iterable[Promise]) -> Iterator[Promise]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,8 @@ from oop.punctuation.trackers import Greatest
 
 class ByGreatest(Judge):
     """One look at the times is enough for most batches: a kernel says whether any row is late, and how far they go."""
+
+    looks: ClassVar[bool] = True
 
     def __init__(self, progress: Progress) -> None:
         super().__init__(progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,9 @@ Greater: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 class Judge(ABC):
     """Judges the rows of batches by a running policy, which has seen them then. Times are there, and no NaN."""
+
+    looks: ClassVar[bool] = False
+    """Can it tell at one look, by `passes`, that no row of a batch is late?"""
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
@@ -41,8 +44,8 @@ class Judge(ABC):
         return False
 
     def rise(self) -> Bound | None:
-        """After rows that passed: the bound that can be promised now, if it is new; it counts as promised then."""
-        return None
+        """After rows that passed: the bound to be promised now, if there is one; it counts as promised then."""
+        return self.progress.rise()
 
     def resume(self, rows: int) -> None:  # noqa: B027 - most judges remember nothing of their own
         """The policy is where it was after so many rows."""
