@@ -182,21 +182,21 @@ class Gate:
         if self.interests is None or promise.where or not self.held.is_linear:
             return bool(list(self.through([promise])))
         self.offered += 1
-        self._reached.clear()
-        return self._take(promise)
+        if self._take(promise):
+            return True
+        for attribute in promise.below:
+            self._reached[attribute] = self._find_reached(attribute)
+        return False
 
     def ignores(self, attribute: str, bound: Bound) -> bool:
         """Has a bound on all rows come that helps nobody? False: it may help, and has not been taken yet (`passes`).
 
-        Bounds that end no window come with every batch. What each consumer has made of those before is looked up once,
-        and holds until something passes.
+        Bounds that end no window come with every batch. How far each consumer is with those before is looked up when
+        `passes` has found one that helps nobody; they never go back, so that much holds from then on.
         """
         reached = self._reached.get(attribute)
         if reached is None:
-            reached = self._find_reached(attribute)
-            if reached is None:
-                return False
-            self._reached[attribute] = reached
+            return False
         for step, known in reached:
             moved = bound if step is None or math.isinf(bound) else step(bound)
             if moved is not None and moved > known:
@@ -204,12 +204,10 @@ class Gate:
         self.offered += 1
         return True
 
-    def _find_reached(self, attribute: str) -> list[tuple[Step | None, Bound]] | None:
-        """How far the images of an attribute's bounds are; None where more counts than these."""
-        if self.interests is None or not self.held.is_linear:
-            return None
+    def _find_reached(self, attribute: str) -> list[tuple[Step | None, Bound]]:
+        """How far the images of an attribute's bounds are."""
         found: list[tuple[Step | None, Bound]] = []
-        for interest, known in zip(self.interests, self._known, strict=True):
+        for interest, known in zip(self.interests or (), self._known, strict=True):
             for name, step in interest.uses.get(attribute, ()):
                 bound = known.bound(name)
                 found.append((step, -math.inf if bound is None else bound))
@@ -217,7 +215,7 @@ class Gate:
 
     def through(self, promises: Iterable[Promise]) -> Iterator[Promise]:
         """What leaves when these have come."""
-        self._reached.clear()
+        self._reached.clear()  # promises about groups may have to be held from now on, and count
         rising = False
         for promise in expanded(promises):
             self.offered += 1
@@ -260,6 +258,8 @@ class Gate:
         for interest, known in zip(self.interests, self._known, strict=True):
             if linear:
                 ((attribute, bound),) = promise.below.items()
+                if attribute not in interest.uses:
+                    continue
                 for name, moved in interest.new_bounds(known, attribute, bound):
                     new |= known.advance(
                         promise if name == attribute and moved == bound else Punctuation({name: moved})

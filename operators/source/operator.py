@@ -244,7 +244,9 @@ class InputOperator:
                 continue
             yield from self.ports.as_they_leave(self.gate.through(self._noted(progress.together())))
         if self.spec.numbers and self.rows_seen and not self.gate.ignores(SEQ, self.rows_seen):
-            yield from self.ports.as_they_leave(self.gate.through([promised(self.rows_seen)]))
+            counted = promised(self.rows_seen)
+            if self.gate.passes(counted):
+                yield counted
 
     def _noted(self, promises: Iterable[Promise]) -> Iterator[Promise]:
         for promise in promises:
