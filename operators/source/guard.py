@@ -77,7 +77,11 @@ class Guard:
 
     def _scan(self, batch: pa.RecordBatch, helps: Helps, ends: Sequence[int]) -> bool:
         """One look at the times, which is enough for most batches: no row is late, no promise on the way helps."""
-        return self.alone is not None and self.alone.passes(views.times(batch.column(self.time)), helps, ends)
+        return (
+            self.alone is not None
+            and self.alone.looks
+            and self.alone.passes(views.times(batch.column(self.time)), helps, ends)
+        )
 
     def _bounds(
         self, judge: Judge, batch: pa.RecordBatch, cuts: list[Cut]
