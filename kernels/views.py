@@ -241,7 +241,13 @@ def fixed_values(array: pa.Array | pa.ChunkedArray) -> Array | None:
     dtype = fixed_dtype(array.type)
     if dtype is None or array.null_count or not isinstance(array, pa.Array):
         return None
-    return _view_buffer(array.buffers()[1], dtype, array.offset, len(array))
+    buffer, count = array.buffers()[1], len(array)
+    if buffer is None or not count:
+        return np.zeros(count, dtype)
+    items = np.frombuffer(
+        buffer, dtype, count, array.offset * dtype.itemsize
+    )  # as `_view_buffer`, on every batch's way
+    return items if items.flags.aligned else items.copy()
 
 
 def fixed_column(array: pa.Array) -> tuple[Array, Bools | None]:

@@ -9,7 +9,8 @@ from oop.punctuation.frontier import Frontier
 from oop.punctuation.group_promises import GroupPromises
 from oop.punctuation.interest import Gate, Interest
 from oop.punctuation.patterns import Below, Equal, In, NotIn, Range, not_in
-from oop.punctuation.policies import Policy, arrival, at_end, exact, ordered, punctuated, slack, timer
+from oop.punctuation.policies import arrival, at_end, exact, ordered, punctuated, slack, timer
+from oop.punctuation.policy import Policy
 from oop.punctuation.promise import END, Punctuation
 
 __all__ = [

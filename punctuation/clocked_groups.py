@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from oop.punctuation.patterns import Bound, Value
-from oop.punctuation.policies import Timer
 from oop.punctuation.progress import Clocked
 from oop.punctuation.progress_groups import Grouped
 from oop.punctuation.trackers import greater, no_time
+
+if TYPE_CHECKING:
+    from oop.punctuation.policy import Policy
 
 
 class ClockedGroups(Grouped):
@@ -19,11 +21,11 @@ class ClockedGroups(Grouped):
     since the last one, and at those that retire.
     """
 
-    ticks = True
+    ticks: ClassVar[bool] = True
 
-    def __init__(self, policy: Timer, attribute: str) -> None:
+    def __init__(self, policy: Policy, attribute: str, lull: Bound) -> None:
         super().__init__(policy, attribute)
-        self.clock = Clocked(policy, attribute)
+        self.clock = Clocked(policy, attribute, lull)
         self.picture: dict[Value, Bound] = {}
         self.picture_rest: Bound | None = None
         # groups whose bounds in the picture are new since promises were asked for

@@ -175,13 +175,47 @@ class Gate:
         self.held = Frontier()  # what waits to be rolled up
         self.offered = 0  # how often something came, whether it helped or not
         self._known = [Frontier() for _ in self.interests or ()]  # what each consumer made of what has passed
+        self._reached: dict[str, list[tuple[Step | None, Bound]]] = {}  # see `ignores`
 
     def passes(self, promise: Punctuation) -> bool:
         """Let a promise about all rows through if it is new and helps."""
-        return bool(list(self.through([promise])))
+        if self.interests is None or promise.where or not self.held.is_linear:
+            return bool(list(self.through([promise])))
+        self.offered += 1
+        if self._take(promise):
+            return True
+        for attribute in promise.below:
+            self._reached[attribute] = self._find_reached(attribute)
+        return False
+
+    def ignores(self, attribute: str, bound: Bound) -> bool:
+        """Has a bound on all rows come that helps nobody? False: it may help, and has not been taken yet (`passes`).
+
+        Bounds that end no window come with every batch. How far each consumer is with those before is looked up when
+        `passes` has found one that helps nobody; they never go back, so that much holds from then on.
+        """
+        reached = self._reached.get(attribute)
+        if reached is None:
+            return False
+        for step, known in reached:
+            moved = bound if step is None or math.isinf(bound) else step(bound)
+            if moved is not None and moved > known:
+                return False
+        self.offered += 1
+        return True
+
+    def _find_reached(self, attribute: str) -> list[tuple[Step | None, Bound]]:
+        """How far the images of an attribute's bounds are."""
+        found: list[tuple[Step | None, Bound]] = []
+        for interest, known in zip(self.interests or (), self._known, strict=True):
+            for name, step in interest.uses.get(attribute, ()):
+                bound = known.bound(name)
+                found.append((step, -math.inf if bound is None else bound))
+        return found
 
     def through(self, promises: Iterable[Promise]) -> Iterator[Promise]:
         """What leaves when these have come."""
+        self._reached.clear()  # promises about groups may have to be held from now on, and count
         rising = False
         for promise in expanded(promises):
             self.offered += 1
@@ -224,6 +258,8 @@ class Gate:
         for interest, known in zip(self.interests, self._known, strict=True):
             if linear:
                 ((attribute, bound),) = promise.below.items()
+                if attribute not in interest.uses:
+                    continue
                 for name, moved in interest.new_bounds(known, attribute, bound):
                     new |= known.advance(
                         promise if name == attribute and moved == bound else Punctuation({name: moved})
@@ -257,6 +293,7 @@ class Gate:
     def restore(self, passed: Frontier, held: Frontier) -> None:
         """Go on where another gate with the same interests stood."""
         self.passed, self.held = passed, held
+        self._reached.clear()
         self._known = [i.image(passed) for i in self.interests or ()]
 
 

@@ -16,128 +16,118 @@ A policy is a value; `start` gives its running instance for one attribute. Each 
 [None, 2, 2]
 >>> list(s.promises())
 [Punctuation(ts < 2)]
+
+**The idea.** A policy decides two things: what is promised, and which rows are late. They are one thing: a row is late
+iff it is below the bound that the rows before it imply, whether that bound was promised yet or not. So lateness does
+not depend on how rows are cut into batches, nor on which promises helped somebody. The running policy
+(`progress.py`, by group `progress_groups.py` and `clocked_groups.py`) is the executable specification of that, a row at
+a time; `oop.operators.source.judges` computes the same of whole batches, with the same state.
+
+**The way in.** `policy.py` is what a policy declares about itself, with defaults. A user's policy is fitted to a column
+(`oop.io.policies.fitted`: durations in the column's unit, groups as the column holds them) and stands in the spec of
+the source; its operator calls `start`, and asks the guard (`oop.operators.source.guard`) about each batch. Nobody tests
+a policy's type.
+
+**How to add a source policy.**
+
+1. Write a frozen dataclass here, or in a module of its own. Where its bounds follow from rows alone it derives from
+   `Tracking`, and `tracker()` gives what is remembered of the rows (`trackers.py`); the bound of a tracker never
+   retreats. Otherwise it derives from `Policy`, and `start()` gives a running class of its own, a `Progress`.
+2. Declare what differs from the defaults: `carried`, `clocked`, `stamps`, `reads_ahead`, `promises_before_end`,
+   `is_data_driven`; `keeps_order`, `promises_rest`, `attributes`, `could_promise` (what a plan may hope for);
+   `slack_for` and `row_slack` (what `Run.late.needed_slack` says); `in_units`, if it has durations; `__str__`, which
+   `explain` shows.
+3. `judgement` may stay `EACH`. If a kernel can do it, name that one; a new kind of judgement is a value of `Judgement`
+   and a judge in `oop/operators/source/judges`, listed in the table there.
+4. A running class that keeps more state than its tracker saves it by `state` and `restore`, as values that JSON has.
+5. Write its constructor below, beside `ordered`, and export it from `oop.punctuation` and `oop` if users are to
+   write it.
+6. Test it row by row (`tests/punctuation/test_policies.py`), in batches against rows one by one
+   (`tests/operators/source`), and add it to the policies of the laws (`tests/operators/test_laws.py`).
+   `tests/operators/source/test_own_policy.py` is a policy that is added in one place.
+
+**Decisions.** ``every`` counts on a fixed grid of stream time, so that batches do not matter. Late rows, and rows
+without a time, move no bound. With ``groups`` exactly those hold back the rest; with ``idle`` a group is active from
+its first row until the stream is more than ``idle`` ahead of it, and has the rest's bound from then on; with neither
+nothing is promised about all rows. The rest of several columns is promised about by one bound on all rows, the least
+active one: a pattern "every combination but these" would say no more, as groups that are ahead keep their own bounds.
+`exact()` never runs: `oop.io.low_water` puts its promises between the batches, which are then read as `punctuated()`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import ClassVar
 
+from oop.punctuation.clocked_groups import ClockedGroups
 from oop.punctuation.durations import Duration, show
 from oop.punctuation.named_groups import By, named_by, named_groups
 from oop.punctuation.patterns import Bound, Value
-
-if TYPE_CHECKING:
-    from oop.punctuation.progress import Progress
-
-InUnits = Callable[[Duration], Bound]
-
-
-@dataclass(frozen=True)
-class Policy:
-    """What all policies have in common. ``by`` makes promises group-wise: one bound for each value of that column, or
-    for each combination of values of several. Several columns stand in alphabetical order, whatever order they were
-    given in, and a group of them is the tuple of its values in that order, as `GroupPromises` has it.
-
-    ``groups`` are all the groups there are, or ``idle`` retires a group after that much stream time without a row;
-    with neither, the rest (groups not seen) is never promised about.
-    """
-
-    every: Duration | None = None
-    by: str | tuple[str, ...] | None = None
-    groups: tuple[Value, ...] | None = None
-    idle: Duration | None = None
-
-    def __post_init__(self) -> None:
-        if self.by is None and (self.groups is not None or self.idle is not None):
-            raise ValueError("groups= and idle= go with by=")
-        if self.groups is not None and self.idle is not None:
-            raise ValueError("give groups= (all that there are) or idle= (when a group retires), not both")
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns whose groups have promises of their own.
-
-        >>> ordered(by=["proto", "link"]).columns, ordered(by="link").columns, ordered().columns
-        (('link', 'proto'), ('link',), ())
-        """
-        return () if self.by is None else (self.by,) if isinstance(self.by, str) else self.by
-
-    @property
-    def attributes(self) -> tuple[str, ...] | None:
-        """The attributes that it promises about; None: the one it is declared for."""
-        return None
-
-    @property
-    def is_data_driven(self) -> bool:
-        """Does each row's lateness follow from the rows before it alone?"""
-        return False
-
-    @property
-    def promises_rest(self) -> bool:
-        """Is there ever a promise about all rows, not just about groups seen?"""
-        return self.by is None or self.groups is not None or self.idle is not None
-
-    def in_units(self, convert: InUnits) -> Policy:
-        """The same policy with durations as numbers of the time column's unit."""
-        return replace(self, **_durations(self, convert))
-
-    def start(self, attribute: str) -> Progress:
-        """The running instance; durations must be numbers by now."""
-        from oop.punctuation.starting import start  # which is made of the policies; `operators.input` has loaded it
-
-        return start(self, attribute)
-
-    def _suffix(self) -> str:
-        parts = [f" by {', '.join(self.columns)}"] if self.by else []
-        if self.every is not None:
-            parts.append(f" every {show(self.every)}")
-        return "".join(parts)
-
-
-def _durations(policy: Policy, convert: InUnits) -> dict[str, Any]:
-    """``every`` and ``idle`` as numbers, both above 0."""
-    found = {n: None if d is None else convert(d) for n, d in (("every", policy.every), ("idle", policy.idle))}
-    for name, value in found.items():
-        if value is not None and value <= 0:
-            raise ValueError(f"{name} must be greater than 0, not {value}")
-    return found
+from oop.punctuation.policy import InUnits, Judgement, Policy, Tracking
+from oop.punctuation.progress import Arrived, Clocked, Progress
+from oop.punctuation.promise import END, Punctuation
+from oop.punctuation.trackers import Greatest, NthGreatest, Tracker, number
 
 
 @dataclass(frozen=True)
-class Slack(Policy):
+class Slack(Tracking):
+    """Rows come at most ``bound`` behind the greatest before them; in order, if that is 0."""
+
     bound: Duration = 0
+    judgement: ClassVar[Judgement] = Judgement.GREATEST
 
     @property
-    def is_data_driven(self) -> bool:
-        return True
+    def keeps_order(self) -> bool:
+        return not self.bound and self.by is None  # a row behind the greatest is late
+
+    def slack_for(self, more: Bound) -> Bound | None:
+        return more + (number(self.bound) or 0)
 
     def in_units(self, convert: InUnits) -> Policy:
         bound = convert(self.bound)
         if bound < 0:
             raise ValueError(f"slack must not be negative: {self.bound!r}")
-        return replace(self, **_durations(self, convert), bound=bound)
+        return replace(self, **self._durations(convert), bound=bound)
+
+    def tracker(self) -> Tracker:
+        return Greatest(number(self.bound) or 0)
 
     def __str__(self) -> str:
         return ("ordered" if self.bound == 0 else f"slack {show(self.bound)}") + self._suffix()
 
 
 @dataclass(frozen=True)
-class SlackRows(Policy):
+class SlackRows(Tracking):
+    """At most ``rows`` greater values come before a row (Aurora's "out of order by n", papers/000, section 5.2.2)."""
+
     rows: int = 0
+    judgement: ClassVar[Judgement] = Judgement.RANK
 
     @property
-    def is_data_driven(self) -> bool:
-        return True
+    def row_slack(self) -> int | None:
+        return None if self.columns else self.rows  # of a group it is not counted how many came before
+
+    def tracker(self) -> Tracker:
+        return NthGreatest(self.rows)
 
     def __str__(self) -> str:
         return f"slack {self.rows} rows{self._suffix()}"
 
 
+class _Some:
+    """Stands for some group, of which no filter knows the value."""
+
+
+_SOME = _Some()
+
+
 @dataclass(frozen=True)
 class Punctuated(Policy):
+    """The data carries promises on the attributes ``on``; None: on the one that it is declared for."""
+
     on: tuple[str, ...] | None = None
+    carried: ClassVar[bool] = True
 
     @property
     def attributes(self) -> tuple[str, ...] | None:
@@ -147,24 +137,44 @@ class Punctuated(Policy):
     def promises_rest(self) -> bool:
         return True
 
+    def could_promise(
+        self, attribute: str, groups: Mapping[str, Iterable[Value]], bound: int, ahead: int
+    ) -> Iterator[Punctuation]:
+        yield from super().could_promise(attribute, groups, bound, ahead)
+        if self.columns:
+            yield Punctuation({}, dict.fromkeys(self.columns, _SOME))  # no row of a group comes, whatever its time
+        if self.on and len(self.on) > 1:
+            yield Punctuation(dict.fromkeys(self.on, bound + ahead))
+
     def __str__(self) -> str:
         return "punctuated" + (f" on {', '.join(self.on)}" if self.on else "") + self._suffix()
 
 
 @dataclass(frozen=True)
 class Timer(Policy):
+    """By the wall clock: the greatest value seen less ``slack`` at each tick, and in a lull now less ``lull``."""
+
     lull: Duration = 0
     slack: Duration = 0
+    judgement: ClassVar[Judgement] = Judgement.EACH
+    clocked: ClassVar[bool] = True
 
     def in_units(self, convert: InUnits) -> Policy:
         lull, slack_ = convert(self.lull), convert(self.slack)
         if lull < 0 or slack_ < 0:
             raise ValueError("lull and slack must not be negative")
-        return replace(self, **_durations(self, convert), lull=lull, slack=slack_)
+        return replace(self, **self._durations(convert), lull=lull, slack=slack_)
 
     @property
     def promises_rest(self) -> bool:
         return True  # a lull is one of the whole source
+
+    def tracker(self) -> Tracker:
+        return Greatest(number(self.slack) or 0)
+
+    def start(self, attribute: str) -> Progress:
+        lull = number(self.lull) or 0
+        return Clocked(self, attribute, lull) if self.by is None else ClockedGroups(self, attribute, lull)
 
     def __str__(self) -> str:
         return f"timer lull {show(self.lull)} slack {show(self.slack)}{self._suffix()}"
@@ -172,6 +182,15 @@ class Timer(Policy):
 
 @dataclass(frozen=True)
 class AtEnd(Policy):
+    """Nothing is promised but the end."""
+
+    promises_before_end: ClassVar[bool] = False
+
+    def could_promise(
+        self, attribute: str, groups: Mapping[str, Iterable[Value]], bound: int, ahead: int
+    ) -> Iterator[Punctuation]:
+        yield END
+
     def __str__(self) -> str:
         return "at end"
 
@@ -179,6 +198,8 @@ class AtEnd(Policy):
 @dataclass(frozen=True)
 class Exact(Policy):
     """A source reads its data ahead, and takes the promises from there: there is nothing to observe."""
+
+    reads_ahead: ClassVar[bool] = True
 
     @property
     def promises_rest(self) -> bool:
@@ -194,6 +215,15 @@ class Exact(Policy):
 @dataclass(frozen=True)
 class Arrival(Policy):
     """The attribute is made by the source: what the clock shows when a row comes in."""
+
+    stamps: ClassVar[bool] = True
+
+    @property
+    def keeps_order(self) -> bool:
+        return True  # stamps never decrease
+
+    def start(self, attribute: str) -> Progress:
+        return Arrived(self, attribute)
 
     def __str__(self) -> str:
         return "arrival"

@@ -6,33 +6,43 @@ one computes the same (slack by time without groups); `greatest` is the state th
 Lateness does not depend on batches: `observe` gives, for each row, the bound implied by the rows *before* it.
 Late rows, and rows without a time (null, NaN), change nothing.
 
-Here are those for the stream as a whole; `progress_groups` and `clocked_groups` have those by group; `starting` makes
-the one that a policy asks for.
+Here are those for the stream as a whole; `progress_groups` and `clocked_groups` have those by group. `Policy.start`
+makes the one that a policy runs as. What whoever runs it has to know, each class declares: nobody tests its type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, Value
-from oop.punctuation.policies import Policy, Timer
 from oop.punctuation.promise import Punctuation
-from oop.punctuation.trackers import no_time, number, start_tracker
+from oop.punctuation.trackers import Tracker, no_time, number
+
+if TYPE_CHECKING:
+    from oop.punctuation.policy import Policy
 
 
 class Progress:
-    """A policy without groups. Also the base: at_end and punctuated observe nothing."""
+    """The base of running policies, and that of one whose promises do not follow from rows (at_end, punctuated)."""
+
+    ticks: ClassVar[bool] = False
+    """Does it go by the wall clock?"""
+    rises: ClassVar[bool] = False
+    """Do rows raise its bound, one after the other? Then a promise may come due in the middle of a batch."""
+    joins_batches: ClassVar[bool] = True
+    """May batches be judged as one, with promises at the places where they ended?"""
+    columns: tuple[str, ...] = ()
+    """Those whose groups have bounds of their own."""
+    is_independent: bool = True
+    """Is each group, or the stream as a whole, promised about whatever the others are at?"""
 
     def __init__(self, policy: Policy, attribute: str) -> None:
         self.policy = policy
         self.attribute = attribute
         self.every = number(policy.every)
         self.promised: Bound | None = None
-
-    judges = False  # does what it observes make rows late?
-    ticks = False  # does it go by the wall clock?
 
     def observe(self, values: Iterable[Bound], groups: Iterable[Value] | None = None) -> list[Bound | None]:
         return [None for _ in values]
@@ -52,6 +62,30 @@ class Progress:
 
     def tick(self, now: Bound) -> None:
         """The wall clock moved."""
+
+    def rise(self) -> Bound | None:
+        """Where rows raise its bound (`rises`): that bound, if it is to be promised now; it counts as promised then."""
+        return None
+
+    def stamp(self, now: Bound) -> Bound:
+        """What a row gets that comes in now, where the policy stamps rows."""
+        return now
+
+    def pass_over(self, greatest: Bound) -> bool:
+        """Take rows as seen of which only the greatest value is known; False: it has to see each of them."""
+        return False
+
+    def trackers_now(self) -> Collection[Tracker]:
+        """What is remembered of rows: of the stream as a whole, or of each group."""
+        return ()
+
+    def slowest(self) -> list[Value]:
+        """The groups that hold back what is promised about all rows."""
+        return []
+
+    def told_groups(self) -> Iterable[Value]:
+        """The groups about which it has promised more than about all rows."""
+        return ()
 
     def mark(self) -> Any:
         """Where it stands, for `rewind`: until promises are asked for, it can go back there."""
@@ -75,13 +109,13 @@ class Progress:
 
 
 class Linear(Progress):
-    """ordered and slack, for the stream as a whole."""
+    """One tracker for the stream as a whole: ordered and slack."""
 
-    judges = True
+    rises: ClassVar[bool] = True
 
     def __init__(self, policy: Policy, attribute: str) -> None:
         super().__init__(policy, attribute)
-        self.tracker = start_tracker(policy)
+        self.tracker = policy.tracker()
 
     @property
     def bound(self) -> Bound | None:
@@ -95,11 +129,25 @@ class Linear(Progress):
                 self.tracker.see(value)
         return before
 
-    def promises(self) -> Iterator[Punctuation]:
+    def rise(self) -> Bound | None:
         bound = self.bound
-        if bound is not None and self.due(bound, self.promised):
-            self.promised = bound
+        if bound is None or not self.due(bound, self.promised):
+            return None
+        self.promised = bound
+        return bound
+
+    def promises(self) -> Iterator[Punctuation]:
+        bound = self.rise()
+        if bound is not None:
             yield Punctuation({self.attribute: bound})
+
+    def pass_over(self, greatest: Bound) -> bool:
+        if self.tracker.needs_greatest_alone:
+            self.tracker.see(greatest)
+        return self.tracker.needs_greatest_alone
+
+    def trackers_now(self) -> Collection[Tracker]:
+        return (self.tracker,)
 
     def state(self) -> Any:
         return {"promised": self.promised, "tracker": self.tracker.state()}
@@ -112,11 +160,13 @@ class Linear(Progress):
 class Clocked(Linear):
     """timer: the guard and the promises know what the last tick saw (paper, A.1.1)."""
 
-    ticks = True
+    ticks: ClassVar[bool] = True
+    rises: ClassVar[bool] = False
+    joins_batches: ClassVar[bool] = False
 
-    def __init__(self, policy: Timer, attribute: str) -> None:
+    def __init__(self, policy: Policy, attribute: str, lull: Bound) -> None:
         super().__init__(policy, attribute)
-        self.lull = number(policy.lull) or 0
+        self.lull = lull
         self.ticked: Bound | None = None
         self.last: Bound | None = None
 
@@ -139,6 +189,9 @@ class Clocked(Linear):
         candidates = [b for b in (self.ticked, self.tracker.bound, now - self.lull) if b is not None]
         self.ticked = max(candidates)
 
+    def pass_over(self, greatest: Bound) -> bool:
+        return False  # rows below what the clock promised do not count
+
     def due(self, bound: Bound | None, promised: Bound | None) -> bool:
         return bound is not None and (promised is None or bound > promised)  # ``every`` is the clock's here
 
@@ -160,11 +213,15 @@ class Arrived(Progress):
     (7, 7, [Punctuation(at < 7)])
     """
 
-    ticks = True
+    ticks: ClassVar[bool] = True
 
     def __init__(self, policy: Policy, attribute: str) -> None:
         super().__init__(policy, attribute)
         self.seen: Bound | None = None
+
+    def rise(self) -> Bound | None:
+        """Where rows raise its bound (`rises`): that bound, if it is to be promised now; it counts as promised then."""
+        return None
 
     def stamp(self, now: Bound) -> Bound:
         """What a row gets that comes in now."""

@@ -9,37 +9,39 @@ for promises.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from oop.punctuation.above import Above
 from oop.punctuation.group_marks import ABSENT, Mark
 from oop.punctuation.group_promises import GroupPromises, Promise, one_by_one, where
 from oop.punctuation.named_groups import as_group
 from oop.punctuation.patterns import Bound, Value
-from oop.punctuation.policies import Policy
 from oop.punctuation.progress import Progress
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.slowest import Slowest
-from oop.punctuation.trackers import Tracker, greater, no_time, number, start_tracker
+from oop.punctuation.trackers import Tracker, greater, no_time, number
+
+if TYPE_CHECKING:
+    from oop.punctuation.policy import Policy
 
 
 class Grouped(Progress):
-    """ordered and slack, by group, with the rest.
+    """A tracker for each group, and the rest: ordered and slack, by group.
 
     Active groups hold the rest back: the rest's bound is the least bound of an active group. With ``groups`` these are
     active throughout and others never; with ``idle`` a group is active from its first row until the stream's greatest
     value is more than ``idle`` ahead of the group's.
     """
 
-    judges = True
+    joins_batches: ClassVar[bool] = False
 
     def __init__(self, policy: Policy, attribute: str) -> None:
         super().__init__(policy, attribute)
         self.columns = policy.columns
         self.idle = number(policy.idle)
         self.fixed = policy.groups is not None
-        self.trackers: dict[Value, Tracker] = {self._key(g): start_tracker(policy) for g in policy.groups or ()}
+        self.trackers: dict[Value, Tracker] = {self._key(g): policy.tracker() for g in policy.groups or ()}
         self.floors: dict[Value, Bound] = {}  # where a group that came back resumed
         self.retired = Above()  # bounds of retired groups that the rest, which is its floor, has not reached yet
         self.given = Above()  # what was promised; its floor was about all rows
@@ -76,7 +78,7 @@ class Grouped(Progress):
             self._by_bound.enter(group, bound)
 
     @property
-    def is_independent(self) -> bool:
+    def is_independent(self) -> bool:  # type: ignore[override]
         """Without a rest, groups have nothing to do with each other."""
         return not self.fixed and self.idle is None
 
@@ -90,7 +92,7 @@ class Grouped(Progress):
         trackers = self.trackers
         for group in groups:
             if group not in trackers:
-                trackers[group] = start_tracker(self.policy)
+                trackers[group] = self.policy.tracker()
         return [trackers[group] for group in groups]
 
     def saw(self, groups: Iterable[Value], greatest: Bound) -> None:
@@ -126,7 +128,7 @@ class Grouped(Progress):
         if tracker is None:
             if self.fixed:
                 return
-            tracker = self.trackers[group] = start_tracker(self.policy)
+            tracker = self.trackers[group] = self.policy.tracker()
             self.retired.drop(group)
             if floor is not None:
                 self.floors[group] = floor
@@ -218,6 +220,12 @@ class Grouped(Progress):
         for group, bound in self.given.items():
             yield Punctuation({self.attribute: bound}, where(self.columns, group))
 
+    def trackers_now(self) -> Collection[Tracker]:
+        return self.trackers.values()
+
+    def told_groups(self) -> Iterable[Value]:
+        return (group for group, _ in self.given.items())
+
     def slowest(self) -> list[Value]:
         """The active groups that hold the rest back: those about which least can be promised."""
         bounds = {g: self.bound_of(g) for g in self.trackers}
@@ -242,7 +250,7 @@ class Grouped(Progress):
             if floor is not None:
                 self.floors[group] = floor
             if seen is not ABSENT:
-                self.trackers[group] = start_tracker(self.policy)
+                self.trackers[group] = self.policy.tracker()
                 self.trackers[group].restore(seen)
                 self.moved[group] = None  # it may have been: then what it implies is still to be promised
                 self._enter(group)
@@ -260,7 +268,7 @@ class Grouped(Progress):
     def restore(self, state: Any) -> None:
         self.trackers = {}
         for group, saved in state["trackers"]:
-            tracker = self.trackers[self._key(group)] = start_tracker(self.policy)
+            tracker = self.trackers[self._key(group)] = self.policy.tracker()
             tracker.restore(saved)
         self.greatest, rest, given_rest = state["scalars"]
         self.floors = dict(self._read(state["floors"]))

@@ -1,21 +1,56 @@
-"""Trackers: the bound that the values seen so far imply, of one group or of a stream as a whole."""
+"""Trackers: the bound that the values seen so far imply, of one group or of a stream as a whole.
+
+A policy whose bounds follow from rows gives its tracker (`Policy.tracker`). One that depends on the greatest value
+alone, in whatever way, derives from `Greatest` and says `bound`.
+"""
 
 from __future__ import annotations
 
 import heapq
-from typing import Any
+from typing import Any, ClassVar
 
 from oop.punctuation.durations import Duration
 from oop.punctuation.patterns import Bound
-from oop.punctuation.policies import Policy, Slack, SlackRows, Timer
 
 
-class Greatest:
-    """The bound of one group, or of the whole stream, under slack by time."""
+class Tracker:
+    """What is remembered of the values of one group, or of the whole stream. Its bound never retreats, and values below
+    it do not move it."""
 
-    __slots__ = ("greatest", "slack")
+    __slots__ = ("greatest",)
+    needs_greatest_alone: ClassVar[bool] = False
+    """Is the greatest of many values all that it would remember of them?"""
 
-    def __init__(self, slack: Bound) -> None:
+    def __init__(self) -> None:
+        self.greatest: Bound | None = None
+
+    @property
+    def bound(self) -> Bound | None:
+        """What no later value is below, unless it is late."""
+        raise NotImplementedError
+
+    @property
+    def kept(self) -> int:
+        """How many numbers it keeps."""
+        return 1
+
+    def see(self, value: Bound) -> None:
+        raise NotImplementedError
+
+    def state(self) -> Any:
+        raise NotImplementedError
+
+    def restore(self, state: Any) -> None:
+        raise NotImplementedError
+
+
+class Greatest(Tracker):
+    """Slack by time: the greatest value seen, less slack."""
+
+    __slots__ = ("slack",)
+    needs_greatest_alone: ClassVar[bool] = True
+
+    def __init__(self, slack: Bound = 0) -> None:
         self.slack = slack
         self.greatest: Bound | None = None
 
@@ -34,10 +69,10 @@ class Greatest:
         self.greatest = state
 
 
-class NthGreatest:
+class NthGreatest(Tracker):
     """Slack by rows: the (n+1)-th greatest seen (Aurora's "out of order by n", papers/000 section 5.2)."""
 
-    __slots__ = ("greatest", "n", "top")
+    __slots__ = ("n", "top")
 
     def __init__(self, n: int) -> None:
         self.n = n
@@ -47,6 +82,10 @@ class NthGreatest:
     @property
     def bound(self) -> Bound | None:
         return self.top[0] if len(self.top) > self.n else None
+
+    @property
+    def kept(self) -> int:
+        return len(self.top)
 
     def see(self, value: Bound) -> None:
         self.greatest = greater(self.greatest, value)
@@ -61,17 +100,6 @@ class NthGreatest:
     def restore(self, state: Any) -> None:
         self.top = list(state)
         self.greatest = max(self.top, default=None)
-
-
-Tracker = Greatest | NthGreatest
-
-
-def start_tracker(policy: Policy) -> Tracker:
-    """The tracker of a policy whose durations are numbers."""
-    if isinstance(policy, SlackRows):
-        return NthGreatest(policy.rows)
-    slack = policy.bound if isinstance(policy, Slack) else policy.slack if isinstance(policy, Timer) else 0
-    return Greatest(number(slack) or 0)
 
 
 def number(duration: Duration | None) -> Bound | None:

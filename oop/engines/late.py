@@ -11,8 +11,8 @@ import pyarrow as pa
 from oop.engines.lateness import SHARES, Histogram, NeededSlack, histogram, needed_slack
 from oop.errors import OopError, SchemaMismatch, UnknownColumn, UnknownSource, WrongArgument
 from oop.operators.core.times import duration_in
-from oop.operators.source.input import InputOperator
 from oop.operators.source.ledger import Ledger
+from oop.operators.source.operator import InputOperator
 from oop.punctuation.durations import Duration
 from oop.site import user_line
 

@@ -18,12 +18,11 @@ import pyarrow as pa
 
 from oop.errors import WrongArgument
 from oop.operators.core.times import is_whole, show_duration, unit_of
-from oop.operators.source.input import InputOperator
 from oop.operators.source.lateness import Buckets, count_buckets, edges, octaves
 from oop.operators.source.ledger import AT_LEAST, AT_MOST, TIME, Ledger
+from oop.operators.source.operator import InputOperator
 from oop.punctuation.patterns import Bound
-from oop.punctuation.policies import Policy, Slack, SlackRows
-from oop.punctuation.progress_groups import Grouped
+from oop.punctuation.policy import Policy
 from oop.site import user_line
 
 SHARES = (0.99, 0.999, 1.0)
@@ -119,9 +118,10 @@ def needed_slack(name: str, source: InputOperator, attribute: str, shares: Seque
     _, most = _late(ledger, attribute, TIME, is_whole(type_))
     rows, late = source.rows_seen - ledger.without_time, len(most)
     by_rows = None
-    if isinstance(policy, SlackRows) and not policy.columns:
+    present = None if policy is None else policy.row_slack
+    if present is not None:
         by_rows = _late(ledger, attribute, AT_LEAST, True)[0], _late(ledger, attribute, AT_MOST, True)[1]
-    alone = not any(isinstance(p, Grouped) and not p.is_independent for p in source.progress)
+    alone = all(progress.is_independent for progress in source.progress)
     drained = (attribute, TIME) in ledger.drained
     needs = []
     for share in shares:
@@ -129,9 +129,9 @@ def needed_slack(name: str, source: InputOperator, attribute: str, shares: Seque
         more: Bound = most[wanted - 1].item() if wanted > 0 else 0
         if is_whole(type_) and not math.isinf(more):
             more = math.ceil(more)
-        slack = more + _number(policy.bound) if isinstance(policy, Slack) else None
+        slack = None if policy is None else policy.slack_for(more)
         need = Need(share, more, slack, exact=alone and wanted > 0 and not drained)
-        needs.append(need if by_rows is None else _in_rows(need, wanted, policy.rows, *by_rows))  # type: ignore[union-attr]
+        needs.append(need if by_rows is None or present is None else _in_rows(need, wanted, present, *by_rows))
     return NeededSlack(name, attribute, source.spec.text or str(policy), type_, rows, late, tuple(needs))
 
 
@@ -158,11 +158,6 @@ def _policy(source: InputOperator, attribute: str) -> Policy | None:
     """The policy that promises about an attribute, with its durations as numbers."""
     found = [p for a, p in source.spec.policies if attribute in (p.attributes or (a,))]
     return found[0] if found else None
-
-
-def _number(duration: object) -> Bound:
-    assert isinstance(duration, int | float)
-    return duration
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from oop.operators.core.group_values import of_column
 from oop.punctuation import Policy, Punctuation
 from oop.punctuation.group_promises import where
 from oop.punctuation.patterns import NotIn, Value
-from oop.punctuation.policies import Exact, Punctuated
+from oop.punctuation.policies import Punctuated
+from oop.punctuation.policy import by_attribute
 
 
 def punctuate_exactly(
@@ -126,8 +127,8 @@ def with_exact(
     read: Input, punctuate: Policy | Mapping[str, Policy] | None, time: str
 ) -> tuple[Input, Policy | Mapping[str, Policy] | None]:
     """The input with the promises of ``exact()`` between its batches, and policies that take them from there."""
-    given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate or {})
-    exact = {attribute: policy for attribute, policy in given.items() if isinstance(policy, Exact)}
+    given = by_attribute(punctuate, time)
+    exact = {attribute: policy for attribute, policy in given.items() if policy.reads_ahead}
     if not exact:
         return read, punctuate
     if read.kind == "live" or read.once or read.frame is not None:
@@ -135,7 +136,7 @@ def with_exact(
             f"exact() reads its data twice to know what is still to come, and this is a live input ({read.label})",
             hint="pass a list, a table or files, or choose slack(…), ordered() or punctuated()",
         )
-    if any(isinstance(policy, Punctuated) for policy in given.values()):
+    if any(policy.carried for policy in given.values()):
         raise WrongArgument("exact() makes all promises that the data could carry", hint="leave punctuated() out")
     groupings = {policy.columns for policy in exact.values()}
     if len(groupings) > 1:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from oop.errors import UnknownColumn
 from oop.operators.core.group_values import of_group
 from oop.operators.core.times import check_time_type, duration_in
-from oop.punctuation import Policy
+from oop.punctuation.policy import Policy, checked
 
 
 def fitted(policy: object, attribute: str, schema: pa.Schema, word: str = "punctuate") -> Policy:
@@ -20,8 +20,7 @@ def fitted(policy: object, attribute: str, schema: pa.Schema, word: str = "punct
     >>> fitted(oop.slack("5s"), "ts", pa.schema({"ts": pa.timestamp("ms")}))
     Slack(every=None, by=None, groups=None, idle=None, bound=5000)
     """
-    if not isinstance(policy, Policy):
-        raise TypeError(f"{word} takes a policy, such as oop.slack('5s'), not {policy!r}")
+    policy = checked(policy, word)
     if attribute not in schema.names:
         raise UnknownColumn.of(attribute, schema.names)
     type_ = schema.field(attribute).type

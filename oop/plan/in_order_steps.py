@@ -27,7 +27,6 @@ from oop.operators.source.numbers import SEQ
 from oop.operators.windows.bucket import WID_START
 from oop.plan.graph import Node
 from oop.plan.orders import NO_ORDER, Possible, image_of_order, mixes
-from oop.punctuation.policies import Arrival, Slack
 
 
 @dataclass(frozen=True)
@@ -59,9 +58,8 @@ def input_step(spec: Input, node: Node) -> Step:
             hint='pass late="drop", or run it with order="oop"',
         )
     # rows behind the greatest so far are late, and do not pass the guard; but policies look at no infinite value
-    linear = [a for a, policy in spec.policies if isinstance(policy, Slack) and not policy.bound and policy.by is None]
+    linear = [a for a, policy in spec.policies if policy.keeps_order]
     ordered = {a for a in linear if a == spec.time or not pa.types.is_floating(node.schema.field(a).type)}
-    ordered |= {a for a, policy in spec.policies if isinstance(policy, Arrival)}  # stamps never decrease
     return Step(spec, [], spec.time, frozenset(ordered | ({SEQ} if spec.numbers else set())))
 
 

@@ -10,6 +10,7 @@ from oop.operators.assume.assume import Assume
 from oop.operators.assume.order import Order
 from oop.operators.core.group_values import check_type
 from oop.punctuation import Policy
+from oop.punctuation.policy import checked
 from oop.streams.waiting import time_of
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 def make_assume(stream: Stream, policy: Policy, on: str | None) -> Assume:
     attribute = time_of(stream, on, "say .assume(…, on=…)")
-    if isinstance(policy, Policy) and not policy.is_data_driven:
+    if not checked(policy, "assume").is_data_driven:
         raise SchemaMismatch(
             f"a plan cannot assume {policy}: it says nothing of how rows follow each other",
             hint="assume oop.ordered() or oop.slack(…); other policies are for sources",

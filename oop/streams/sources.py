@@ -15,11 +15,12 @@ from oop.io.low_water import with_exact
 from oop.io.lulls import Lull
 from oop.io.policies import fitted
 from oop.operators.core.group_values import check_type, of_value
-from oop.operators.source.input import LATE_MODES, NULL_MODES, Input, with_arrival
+from oop.operators.source.input import LATE_MODES, NULL_MODES, Input
+from oop.operators.source.stamping import with_arrival
 from oop.plan.graph import make_node
 from oop.punctuation import Policy
 from oop.punctuation.encoding import dumps
-from oop.punctuation.policies import Punctuated, Timer
+from oop.punctuation.policy import by_attribute
 from oop.site import user_line
 from oop.streams.stream import Stream
 
@@ -71,7 +72,7 @@ def source(
             read = _with_progress(read, progress, lull)
         if channel is not None or channels is not None:
             read = _with_channels(read, channel, channels)
-        given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate or {})
+        given = by_attribute(punctuate, time)
         rows = with_arrival(read.schema, given.items())
         if time not in rows.names:
             raise UnknownColumn.of(time, rows.names)
@@ -121,18 +122,15 @@ def _policies(
     punctuate: Policy | Mapping[str, Policy] | None, time: str, schema: pa.Schema, kind: str
 ) -> tuple[tuple[str, Policy], ...]:
     """Which attribute is promised about by which policy, with durations in that attribute's unit."""
-    if punctuate is None:
-        return ()
-    given = {time: punctuate} if isinstance(punctuate, Policy) else dict(punctuate)
     found: list[tuple[str, Policy]] = []
-    for attribute, policy in given.items():
+    for attribute, policy in by_attribute(punctuate, time).items():
         fit = fitted(policy, attribute, schema)
-        if isinstance(policy, Timer) and kind != "live":
+        if policy.clocked and kind != "live":
             raise ValueError(
                 "timer() goes by the wall clock, but this input is data of the past: every row would be late; "
                 "use ordered(), slack(…) or at_end()"
             )
         found.append((attribute, fit))
-    if sum(isinstance(p, Punctuated) for _, p in found) > 1:
+    if sum(p.carried for _, p in found) > 1:
         raise ValueError("one punctuated(on=[…]) names all attributes that the data promises about")
     return tuple(found)

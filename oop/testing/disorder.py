@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from oop.operators.core.group_values import of_column
 from oop.operators.core.operator import Element
-from oop.operators.source.input import normalise
+from oop.operators.source.carried import normalise
 from oop.punctuation import Punctuation
 from oop.punctuation.group_promises import one_by_one
 

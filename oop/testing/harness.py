@@ -18,7 +18,8 @@ from oop.operators.core.coverage import matching
 from oop.operators.core.operator import Element
 from oop.operators.core.parts import Part
 from oop.operators.passing.describe import Describe
-from oop.operators.source.input import Input, normalise
+from oop.operators.source.carried import normalise
+from oop.operators.source.input import Input
 from oop.operators.source.numbers import SEQ, promised
 from oop.plan.graph import check_emits, frontiers
 from oop.plan.preaggregating import preaggregated

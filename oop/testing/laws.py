@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from oop.operators.core.coverage import covered
 from oop.operators.core.operator import Element
-from oop.operators.source.input import normalise
+from oop.operators.source.carried import normalise
 from oop.punctuation import END, Frontier, Policy, Punctuation
 from oop.punctuation.group_promises import one_by_one
-from oop.punctuation.policies import Punctuated
+from oop.punctuation.policy import by_attribute
 from oop.streams.stream import Stream
 from oop.testing.disorder import disorder, resplit
 from oop.testing.harness import Harness
@@ -82,7 +82,7 @@ def check_operator(
     def start() -> Harness:
         return first.again(threads)
 
-    shuffled = punctuate is None or isinstance(punctuate, Punctuated)
+    shuffled = all(policy.carried for policy in by_attribute(punctuate, time).values())
     plain = _Trial(lambda: first, [list(i) for i in inputs], random.Random(seed), shuffled)
     plain.play()
     if expected is not None:

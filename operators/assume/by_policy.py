@@ -3,7 +3,7 @@ that all groups together are promised about too."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,10 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.operators.assume.progress import GROUPS, OrderProgress
 from oop.operators.core.parts import Part, read_text, text_part
-from oop.operators.source.guard import Guard
+from oop.operators.source.judges import judge_of
 from oop.punctuation import Policy
 from oop.punctuation.group_promises import Promise
-from oop.punctuation.progress import Linear
-from oop.punctuation.progress_groups import Grouped
-from oop.punctuation.trackers import NthGreatest, Tracker
+from oop.punctuation.trackers import Tracker
 
 _TRACKER, _VALUE = 64, 40  # bytes of a group, and of each number that is kept of it, as Python has them
 
@@ -33,27 +31,22 @@ class ByPolicy(OrderProgress):
 
     def __init__(self, policy: Policy, on: str) -> None:
         self.progress = policy.start(on)
-        self.guard = Guard([self.progress], on)
-        self._bytes, self._rows = 0, len(self._trackers())  # as last counted, and rows since
+        self.judge = judge_of(self.progress)
+        self._bytes, self._rows = 0, len(self.progress.trackers_now())  # as last counted, and rows since
 
     @property
     def nbytes(self) -> int:
         """Asked for after every batch: groups are counted anew when as many rows have come as there are groups, and
         in between each row is taken for a group of its own."""
-        if isinstance(self.progress, Linear):
-            return _size(self.progress.tracker)
-        trackers = self._trackers()
+        trackers = self.progress.trackers_now()
         if self._rows >= len(trackers):
             self._bytes, self._rows = sum(map(_size, trackers)), 0
         return self._bytes + self._rows * (_TRACKER + _VALUE)
 
-    def _trackers(self) -> Collection[Tracker]:
-        return self.progress.trackers.values() if isinstance(self.progress, Grouped) else ()
-
     def observe(self, batch: pa.RecordBatch) -> np.ndarray:
         self._rows += batch.num_rows
         times = views.times(batch.column(self.progress.attribute))
-        return self.guard.prefix_bounds(self.progress, times, batch)
+        return self.judge.bounds(times, batch)
 
     def promises(self) -> Iterator[Promise]:
         return self.progress.together()
@@ -66,8 +59,8 @@ class ByPolicy(OrderProgress):
         if part is not None:
             said: Any = read_text(part)
             self.progress.restore(said)
-            self._rows = len(self._trackers())
+            self._rows = len(self.progress.trackers_now())
 
 
 def _size(tracker: Tracker) -> int:
-    return _TRACKER + _VALUE * (len(tracker.top) if isinstance(tracker, NthGreatest) else 1)
+    return _TRACKER + _VALUE * tracker.kept

@@ -23,11 +23,11 @@ from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.marks import is_late
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part, read_text, text_part
+from oop.operators.core.shown import show_row
 from oop.operators.core.spec import Columns, Spec
 from oop.operators.functions.function import Function
 from oop.operators.groups.holding import Holding, describe_groups, unique_schema
 from oop.operators.groups.store import Shape, Table
-from oop.operators.source.input import show_row
 from oop.punctuation import END, Frontier
 from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.group_promises import Advance

@@ -16,9 +16,9 @@ from oop.kernels import views
 from oop.operators.core.coverage import as_int64, group_columns
 from oop.operators.core.group_values import of_column
 from oop.operators.core.operator import Held
+from oop.operators.core.shown import show_row
 from oop.operators.core.times import is_whole, show_time
 from oop.operators.join.band import LEFT, RIGHT, SameWindow
-from oop.operators.source.input import show_row
 from oop.operators.windows.bucket import WID_START
 from oop.punctuation import END, Frontier, Punctuation
 from oop.punctuation.patterns import Bound, Equal, Value

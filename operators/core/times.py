@@ -10,6 +10,7 @@ Bounds are physical: an int in the column's unit (microseconds for timestamp[us]
 
 from __future__ import annotations
 
+import functools
 import math
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
@@ -38,6 +39,7 @@ def check_time_type(name: str, type_: pa.DataType) -> None:
     )
 
 
+@functools.cache
 def unit_of(type_: pa.DataType) -> int | None:
     """Nanoseconds in one unit of the column; None for plain numbers."""
     if pa.types.is_timestamp(type_):

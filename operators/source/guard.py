@@ -1,8 +1,8 @@
 """The guard of an input: which rows are late, what they broke, and where in a batch a promise comes due.
 
 A row is late iff it is under the bound implied by the rows before it, so lateness does not depend on batches. Slack by
-time and by rows go through kernels, by group too (`group_bounds.py`); a timer goes row by row through its executable
-specification (`oop.punctuation.progress`), which shares its state with the kernels.
+time and by rows go through kernels, by group too; a timer, and every policy that has no kernel, goes row by row through
+its executable specification (`oop.punctuation.progress`). The policy says which (`judges`).
 """
 
 from __future__ import annotations
@@ -17,35 +17,33 @@ from oop.kernels import dispatch, views
 from oop.operators.core.breaches import broken_promises
 from oop.operators.core.row_groups import groups_of
 from oop.operators.core.train import Helps, helping
-from oop.operators.source.group_bounds import prefix_bounds_grouped
+from oop.operators.source.judges import judge_of
+from oop.operators.source.judges.judge import Greater, Judge
 from oop.operators.source.ledger import Breach, Entry
-from oop.operators.source.slack_needed import Arrivals
 from oop.punctuation import Frontier, GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise
-from oop.punctuation.progress import Linear, Progress
-from oop.punctuation.progress_groups import Grouped
-from oop.punctuation.trackers import Greatest, NthGreatest
+from oop.punctuation.policy import Judgement
+from oop.punctuation.progress import Progress
 
 Broken: TypeAlias = tuple[np.ndarray, Entry]
 """Which rows of a batch broke a promise, and the ledger's entry for them."""
 Cut: TypeAlias = tuple[int, Punctuation]
 """A promise that comes due before a row of the batch."""
-Bounds: TypeAlias = tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray] | None]
 
 
 class Guard:
     """``time`` is the attribute whose values are known to be there and finite."""
 
     def __init__(self, progress: Sequence[Progress], time: str) -> None:
-        self.progress = [p for p in progress if p.judges]
+        self.judges = [judge_of(p) for p in progress if p.policy.judgement is not Judgement.NOTHING]
+        self.alone = self.judges[0] if len(self.judges) == 1 and self.judges[0].attribute == time else None
         self.time = time
         self.kernels = dispatch.kernels()
-        self.arrivals: dict[str, Arrivals] = {}
-        self.first_row = 0  # the rows that came before it was started
 
     def resume(self, rows: int) -> None:
         """The policies are where they were after so many rows."""
-        self.arrivals, self.first_row = {}, rows
+        for judge in self.judges:
+            judge.resume(rows)
 
     def judge(
         self, batch: pa.RecordBatch, given: Frontier, helps: Helps, ends: Sequence[int] = ()
@@ -55,16 +53,16 @@ class Guard:
         ``given`` is what the data itself has promised. ``ends`` are those of the batches that were coupled into this
         one: at each a promise may come due, too.
         """
-        if given.is_empty and (not self.progress or self._scan(batch, helps, ends)):
+        if given.is_empty and (not self.judges or self._scan(batch, helps, ends)):
             return None, [], []
         found: list[Breach] = []
         cuts: list[Cut] = []
-        for progress in self.progress:
-            below, bounds, greater = self._bounds(progress, batch, cuts)
-            if type(progress) is Linear and progress.every is None and len(ends) > 1:
-                cuts += _due_at_ends(progress, bounds, ends[:-1], helps)
+        for judge in self.judges:
+            below, bounds, greater = self._bounds(judge, batch, cuts)
+            if judge.progress.rises and judge.progress.every is None and len(ends) > 1:
+                cuts += _due_at_ends(judge.progress, bounds, ends[:-1], helps)
             if below.any():
-                found.append(Breach(below, progress.attribute, bounds, None, greater))
+                found.append(Breach(below, judge.attribute, bounds, None, greater))
         found += [_breach(promise, rows, batch) for promise, rows in broken_promises(given, batch)]
         if not found:
             return None, [], cuts
@@ -79,75 +77,28 @@ class Guard:
 
     def _scan(self, batch: pa.RecordBatch, helps: Helps, ends: Sequence[int]) -> bool:
         """One look at the times, which is enough for most batches: no row is late, no promise on the way helps."""
-        progress = self.progress[0]
-        if len(self.progress) > 1 or type(progress) is not Linear or progress.attribute != self.time:
-            return False
-        tracker = progress.tracker
-        if not isinstance(tracker, Greatest):
-            return False
-        times = views.times(batch.column(self.time))
-        before = tracker.greatest
-        late, greatest = self.kernels.scan_times(times, before, tracker.slack)
-        if late:
-            return False
-        tracker.greatest = greatest
-        bound = progress.bound
-        on_the_way = progress.every is not None or len(ends) > 1
-        if on_the_way and bound is not None and progress.due(bound, progress.promised):
-            if helps(Punctuation({self.time: bound})):
-                tracker.greatest = before
-                return False
-            progress.promised = bound  # it reached a step, and those before it, to nobody's use
-        return True
+        return (
+            self.alone is not None
+            and self.alone.looks
+            and self.alone.passes(views.times(batch.column(self.time)), helps, ends)
+        )
 
-    def _bounds(self, progress: Progress, batch: pa.RecordBatch, cuts: list[Cut]) -> Bounds:
+    def _bounds(
+        self, judge: Judge, batch: pa.RecordBatch, cuts: list[Cut]
+    ) -> tuple[np.ndarray, np.ndarray, Greater | None]:
         """Row by row: is it below the bound that the rows before it imply, and that bound; of those that are, under
         slack by rows, at least and at most how many greater ones came before."""
-        column = batch.column(progress.attribute)
-        counts = _countable(column)
+        counts = _countable(batch.column(judge.attribute))
         rows = batch if counts is None else batch.filter(pa.array(counts))
-        times = views.times(rows.column(progress.attribute))
-        arrivals = self._arrivals(progress)
-        bounds = self.prefix_bounds(progress, times, rows)
-        late = self.kernels.mark_late(times, bounds)
-        greater = None
-        if arrivals is not None:
-            places = np.flatnonzero(late)
-            greater = arrivals.greater(times, places) if len(places) else None
-            arrivals.add(times, progress.tracker.greatest)  # type: ignore[attr-defined]
+        times = views.times(rows.column(judge.attribute))
+        late, bounds, greater = judge.judge(times, rows)
         if counts is None:
-            if type(progress) is Linear and progress.every is not None and len(self.progress) == 1:
-                cuts += _due(progress, bounds)
+            if judge.progress.rises and judge.progress.every is not None and len(self.judges) == 1:
+                cuts += _due(judge.progress, bounds)
             return late, bounds, greater
         wide_late, wide_bounds = np.zeros(len(counts), bool), np.full(len(counts), _least(times.dtype), times.dtype)
         wide_late[counts], wide_bounds[counts] = late, bounds
         return wide_late, wide_bounds, greater
-
-    def _arrivals(self, progress: Progress) -> Arrivals | None:
-        """Where slack is by rows, what tells how many of them a late row needs."""
-        if type(progress) is not Linear or not isinstance(progress.tracker, NthGreatest):
-            return None
-        found = self.arrivals.get(progress.attribute)
-        if found is None:
-            tracker = progress.tracker
-            found = self.arrivals[progress.attribute] = Arrivals(tracker.n, self.first_row, tracker.greatest)
-        return found
-
-    def prefix_bounds(self, progress: Progress, times: np.ndarray, rows: pa.RecordBatch) -> np.ndarray:
-        """For each row the bound that the rows before it imply; ``progress`` has seen them all then."""
-        if type(progress) is Linear:
-            tracker = progress.tracker
-            if isinstance(tracker, NthGreatest):
-                top = np.sort(np.array(tracker.top, times.dtype))
-                bounds, top = self.kernels.prefix_bounds_rows(times, top, tracker.n)
-                tracker.restore(top.tolist())  # ascending: already a heap
-            else:
-                bounds, tracker.greatest = self.kernels.prefix_bounds(times, tracker.greatest, tracker.slack)
-            return bounds
-        if isinstance(progress, Grouped):
-            return prefix_bounds_grouped(progress, times, *map(rows.column, progress.columns))
-        found = progress.observe(times.tolist())
-        return np.array([_least(times.dtype) if b is None else b for b in found], times.dtype)
 
 
 def _countable(column: pa.Array) -> np.ndarray | None:
@@ -166,7 +117,7 @@ def _countable(column: pa.Array) -> np.ndarray | None:
     return None if counts is None or counts.all() else counts
 
 
-def _due(progress: Linear, bounds: np.ndarray) -> list[Cut]:
+def _due(progress: Progress, bounds: np.ndarray) -> list[Cut]:
     """Rows before which the bound reaches a new step of ``every``: bounds never retreat, so bisection finds them."""
     found: list[Cut] = []
     every = progress.every
@@ -184,7 +135,7 @@ def _due(progress: Linear, bounds: np.ndarray) -> list[Cut]:
     return found
 
 
-def _due_at_ends(progress: Linear, bounds: np.ndarray, ends: Sequence[int], helps: Helps) -> list[Cut]:
+def _due_at_ends(progress: Progress, bounds: np.ndarray, ends: Sequence[int], helps: Helps) -> list[Cut]:
     """Promises at the ends of the batches that were coupled, as if they had come one by one."""
     inside = [e for e in ends if e < len(bounds) and bounds[e] > _least(bounds.dtype)]
     return list(helping(progress.attribute, inside, bounds[inside].tolist() if inside else [], helps))

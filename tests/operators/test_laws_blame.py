@@ -162,7 +162,7 @@ def test_blame_dates_the_promise_that_it_shows(seeds: range) -> None:
         history = [(0, 0, _known(box))]
         for element in fuzz.random_stream(rng, TIMES["int64"]):
             punct = isinstance(element, oop.Punctuation)
-            if punct and not isinstance(policy, oop.punctuation.policies.Punctuated):
+            if punct and not policy.carried:
                 continue
             pieces = [element] if punct else [element.slice(i, 1) for i in range(element.num_rows)]
             for piece in pieces:

@@ -169,3 +169,20 @@ def test_ranges_are_asked_for_only_where_every_step_lets_them_pass():
         ((_, both),) = Interest({"b": [("c", second)]}, by=()).before({"a": [("b", first)]}, {}).uses["a"]
         wanted = Interest("c", by=["c"]).before({"a": [("c", both)]}, {})
         assert (wanted.ranges == {"a"}) is asked
+
+
+@settings(max_examples=300, deadline=None)
+@given(wanted, said)
+def test_a_gate_ignores_what_it_would_not_let_through(interests, promises):
+    asked, plain = Gate(interests), Gate(interests)
+    for promise in promises:
+        expected = list(plain.through([promise]))
+        linear = len(promise.below) == 1 and not promise.where
+        if linear and asked.ignores(*next(iter(promise.below.items()))):
+            found = []
+        elif linear:
+            found = [promise] if asked.passes(promise) else []
+        else:
+            found = list(asked.through([promise]))
+        assert found == expected
+        assert (asked.offered, asked.passed, asked.held) == (plain.offered, plain.passed, plain.held)

@@ -482,11 +482,11 @@ def test_vectors(case):
 def test_a_group_has_one_tracker_however_many_batches_it_is_in(monkeypatch):
     made = []
 
-    def start(policy):
+    def tracker(policy):
         made.append(policy)
-        return trackers.start_tracker(policy)
+        return trackers.Greatest(5)
 
-    monkeypatch.setattr(progress_groups, "start_tracker", start)
+    monkeypatch.setattr(type(slack(5)), "tracker", tracker)
     groups = progress_groups.Grouped(slack(5, by="link"), "ts")
     for _ in range(10):
         assert groups.active(["A", "B"]) == [groups.trackers["A"], groups.trackers["B"]]

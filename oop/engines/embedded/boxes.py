@@ -22,7 +22,7 @@ from oop.operators.core.context import BATCH_ROWS
 from oop.operators.core.coverage import matching
 from oop.operators.core.marks import is_late, is_partial
 from oop.operators.core.operator import Element, Operator
-from oop.operators.source.input import InputOperator
+from oop.operators.source.operator import InputOperator
 from oop.operators.windows.bucket import WID_START
 from oop.plan.graph import Node
 from oop.punctuation import Frontier, GroupPromises, Punctuation

@@ -40,8 +40,8 @@ from oop.operators.core.arrival import CLOCK, arrives_at
 from oop.operators.core.context import BATCH_ROWS, Context
 from oop.operators.core.operator import Element
 from oop.operators.passing.qos import ENTERED
-from oop.operators.source.input import InputOperator
 from oop.operators.source.ledger import Ledger
+from oop.operators.source.operator import InputOperator
 from oop.operators.source.room import Room
 from oop.plan.graph import Node, check_emits, interests, needed_columns, sources, walk
 from oop.plan.preaggregating import notes, preaggregated

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oop.engines.embedded.boxes import Box
-from oop.operators.source.input import InputOperator
+from oop.operators.source.operator import InputOperator
 from oop.punctuation import END, GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound

@@ -16,12 +16,11 @@ from oop.clocks import Clock
 from oop.engines.embedded.boxes import Box
 from oop.errors import OopError
 from oop.operators.core.times import show_duration
-from oop.operators.source.input import InputOperator
 from oop.operators.source.numbers import SEQ
-from oop.punctuation import Equal, GroupPromises
+from oop.operators.source.operator import InputOperator
+from oop.punctuation import Equal, GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, GroupPattern, Value
-from oop.punctuation.progress_groups import Grouped
 from oop.punctuation.ranges import is_ranged
 
 _GROUPS = 1_024  # stamps by group; when there are more, those of groups that no promise names any more go
@@ -63,17 +62,31 @@ class Stamps:
 
     def note(self, promise: Promise, behind: int = 0) -> None:
         """A promise was made, so many rows ago."""
-        if isinstance(promise, GroupPromises):
+        if isinstance(promise, Punctuation) and len(promise.below) == 1 and not promise.where:
+            self._note_bound(promise, behind)  # as most are, one with every batch
+        elif isinstance(promise, GroupPromises):
             each = (((promise.columns, group), bound) for group, bound in promise.bounds.items())
-            is_new = self._put(promise.attribute, each, behind)
+            if self._put(promise.attribute, each, behind):
+                self.last = promise
         elif is_ranged(promise):  # neither a group nor all rows are further than before
-            is_new = True
+            self.last = promise
         else:
             group = group_key(promise.where)
-            is_new = False
             for attribute, bound in promise.below.items() or [(None, math.inf)]:
-                is_new |= self._put(attribute, [(group, bound)], behind) and attribute != SEQ
-        self.last = promise if is_new else self.last
+                if self._put(attribute, [(group, bound)], behind) and attribute != SEQ:
+                    self.last = promise
+
+    def _note_bound(self, promise: Punctuation, behind: int) -> None:
+        """The same for a bound on one attribute, for all rows."""
+        ((attribute, bound),) = promise.below.items()
+        before = self.by.get((attribute, None))
+        if before is not None and before.bound >= bound:
+            return
+        self.by[attribute, None] = Stamp(self.read(), self.box.rows_out - behind, bound)
+        if len(self.by) > self._room:
+            self._forget()
+        if attribute != SEQ:
+            self.last = promise
 
     def _put(self, attribute: str | None, bounds: Iterable[tuple[_Group, Bound]], behind: int) -> bool:
         """Note these bounds; is one of them new?"""
@@ -103,8 +116,8 @@ class Stamps:
         named: set[object] = set(frontier.named(columns[0]) if len(columns) == 1 else bounds.groups() if bounds else ())
         operator = self.box.operator
         for progress in operator.progress if isinstance(operator, InputOperator) else ():
-            if isinstance(progress, Grouped) and progress.columns == columns:
-                named.update(group for group, _ in progress.given.items())
+            if progress.columns == columns:
+                named.update(progress.told_groups())
         return named
 
     def since(self, attribute: str, bound: Bound | None, where: Mapping[str, GroupPattern]) -> tuple[str | None, int]:

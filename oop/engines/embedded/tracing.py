@@ -16,14 +16,13 @@ from oop.engines.embedded.stamps import Stamps
 from oop.errors import TimeError
 from oop.operators.core.operator import Held
 from oop.operators.core.times import is_time_type, is_whole, show_time, unit_of
-from oop.operators.source.input import Input, InputOperator
+from oop.operators.source.input import Input
 from oop.operators.source.numbers import SEQ
+from oop.operators.source.operator import InputOperator
 from oop.plan.graph import Node, frontiers, sources, walk
 from oop.punctuation import END, Equal, Frontier, NotIn, Punctuation
 from oop.punctuation.group_promises import where as group_patterns
 from oop.punctuation.patterns import Bound, GroupPattern, Value
-from oop.punctuation.policies import AtEnd
-from oop.punctuation.progress_groups import Grouped
 from oop.punctuation.search import least_bound
 
 Where = Mapping[str, GroupPattern]
@@ -237,7 +236,7 @@ def _progress(known: Frontier, where: Mapping[str, GroupPattern], attributes: Se
 def _attributes(spec: object) -> list[str]:
     """What a source promises about; one that promises nothing before its end, nothing."""
     assert isinstance(spec, Input)
-    policies = [(a, p) for a, p in spec.policies if not isinstance(p, AtEnd)]
+    policies = [(a, p) for a, p in spec.policies if p.promises_before_end]
     counted = [*([SEQ] if spec.numbers else []), *([spec.time] if spec.polled else [])]
     return list(dict.fromkeys([*(n for a, p in policies for n in p.attributes or (a,)), *counted]))
 
@@ -249,7 +248,7 @@ def _show_group(box: Box, attribute: str, where: Mapping[str, GroupPattern]) -> 
     operator = box.operator
     assert isinstance(operator, InputOperator)
     for progress in operator.progress:
-        if isinstance(progress, Grouped) and progress.attribute == attribute and not progress.is_independent:
+        if progress.attribute == attribute and not progress.is_independent:
             slowest = progress.slowest()
             patterns = [_show(group_patterns(progress.columns, group)) for group in slowest[:_SHOWN]]
             shown = ", ".join(patterns if len(progress.columns) == 1 else (f"({p})" for p in patterns))

@@ -27,8 +27,9 @@ from oop.kernels import dictionaries, views
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Element
 from oop.operators.core.parts import Part, read_text, text_part
-from oop.operators.source.input import Input, InputOperator
+from oop.operators.source.input import Input
 from oop.operators.source.ledger import Ledger
+from oop.operators.source.operator import InputOperator
 from oop.punctuation import END, Frontier
 from oop.punctuation.encoding import dumps, loads
 

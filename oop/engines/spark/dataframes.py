@@ -45,7 +45,6 @@ from oop.io.sound import reading
 from oop.operators.source.input import Input
 from oop.plan.graph import Node, check_emits, walk
 from oop.plan.graph import sources as sources_of
-from oop.punctuation.policies import Arrival
 
 
 class Built:
@@ -242,7 +241,7 @@ def check_clocks(root: Node) -> None:
                 at=node.site,
                 hint="leave the timeout out, or run it embedded",
             )
-        if isinstance(node.spec, Input) and any(isinstance(policy, Arrival) for _, policy in node.spec.policies):
+        if isinstance(node.spec, Input) and any(policy.stamps for _, policy in node.spec.policies):
             raise OopError(
                 f"{node.call} stamps rows as they come in; on Spark a task that is tried again would stamp them anew",
                 at=node.site,

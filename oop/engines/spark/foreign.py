@@ -19,7 +19,6 @@ from oop.operators.source.input import Input
 from oop.plan.graph import Node
 from oop.punctuation.encoding import dumps
 from oop.punctuation.patterns import Bound
-from oop.punctuation.policies import Timer
 
 LAST_SPLIT = 1 << 62  # behind all rows
 
@@ -60,7 +59,7 @@ class Timers:
     @classmethod
     def of(cls, node: Node, number: int, key: int, clock: Clock) -> Timers | None:
         assert isinstance(node.spec, Input)
-        found = [(node.schema.field(a).type, p.every or 0) for a, p in node.spec.policies if isinstance(p, Timer)]
+        found = [(node.schema.field(a).type, p.every or 0) for a, p in node.spec.policies if p.clocked]
         if not found:
             return None
         types, every = zip(*found, strict=True)

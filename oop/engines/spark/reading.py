@@ -28,7 +28,8 @@ from oop.engines.spark.stages import Stages
 from oop.errors import SourceError
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Element
-from oop.operators.source.input import Input, InputOperator
+from oop.operators.source.input import Input
+from oop.operators.source.operator import InputOperator
 from oop.punctuation import END, Punctuation
 
 _TRAIN_ROWS = 65_536

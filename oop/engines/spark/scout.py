@@ -18,12 +18,12 @@ from oop.engines.spark.stages import Stages, policy_columns
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Element
 from oop.operators.core.parts import FRONTIERS
-from oop.operators.source.input import Input, InputOperator
+from oop.operators.source.input import Input
 from oop.operators.source.ledger import Ledger
+from oop.operators.source.operator import InputOperator
 from oop.punctuation import Frontier
 from oop.punctuation.encoding import dumps, loads
-from oop.punctuation.progress import Linear
-from oop.punctuation.trackers import Greatest
+from oop.punctuation.patterns import Bound
 
 
 class Scout:
@@ -45,24 +45,19 @@ class Scout:
 
     def pass_over(self, block: Block) -> None:
         """Go on behind a block."""
-        greatest = self._greatest
-        if greatest is None or block.greatest is None:
+        if block.greatest is None or not self._pass_over(block.greatest):
             self.see(read_block(block, self.schema, self.columns))
             return
-        greatest.see(block.greatest)
         self.operator.rows_seen += block.rows
         for _ in self.operator.promises():
             pass
 
-    @property
-    def _greatest(self) -> Greatest | None:
-        """The one thing that its policy remembers, if that is the greatest time."""
-        if len(self.operator.progress) != 1 or self.operator.punctuated:
-            return None
-        progress = self.operator.progress[0]
-        if type(progress) is Linear and progress.attribute == self.operator.spec.time:
-            return progress.tracker if isinstance(progress.tracker, Greatest) else None
-        return None
+    def _pass_over(self, greatest: Bound) -> bool:
+        """Take rows as seen by the greatest of their times, if that is all that the policy would remember of them."""
+        progress = self.operator.progress
+        if len(progress) != 1 or progress[0].attribute != self.operator.spec.time:
+            return False
+        return progress[0].pass_over(greatest)
 
     @property
     def promised(self) -> Frontier:

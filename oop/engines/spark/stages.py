@@ -22,7 +22,6 @@ from oop.operators.core.spec import Columns
 from oop.operators.source.input import Input
 from oop.plan.graph import Edge, Node, consumers, interests, needed_columns, walk
 from oop.punctuation import Frontier, Interest
-from oop.punctuation.policies import Punctuated
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +203,7 @@ def _no_data() -> Iterator[pa.RecordBatch]:
 
 def policy_columns(spec: Input, schema: pa.Schema) -> list[str]:
     """The columns that a source's promises depend on; promises in the data may name any."""
-    if any(isinstance(policy, Punctuated) for _, policy in spec.policies):
+    if any(policy.carried for _, policy in spec.policies):
         return list(schema.names)
     columns = [spec.time]
     for attribute, policy in spec.policies:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators.source.group_bounds import prefix_bounds_grouped
+from oop.operators.source.judges import judge_of
 from oop.punctuation.policies import slack
 from oop.punctuation.progress_groups import Grouped
 
@@ -16,6 +16,10 @@ POLICIES = [
     *({"bound": b, **by} for b in (0, 4) for by in ({}, {"groups": ["A", "B"]}, {"idle": 6}, {"idle": 25})),
     *({"rows": n, **by} for n in (0, 2) for by in ({}, {"groups": ["A", "B"]}, {"idle": 6}, {"idle": 25})),
 ]
+
+
+def prefix_bounds_grouped(progress, times, column):
+    return judge_of(progress).bounds(times, pa.record_batch({"k": column}))
 
 
 def batches(seed, values=200):

@@ -14,7 +14,8 @@ import pytest
 import oop
 from oop.operators.core.context import Context
 from oop.operators.source import slack_needed
-from oop.operators.source.input import Input, InputOperator
+from oop.operators.source.input import Input
+from oop.operators.source.operator import InputOperator
 from oop.operators.source.room import Room
 from tests.operators.fuzz import CASES
 

@@ -11,7 +11,7 @@ import pytest
 
 import oop
 from oop.operators.core.train import couple
-from oop.operators.source.input import InputOperator
+from oop.operators.source.operator import InputOperator
 from oop.testing.laws import bag
 
 INF, NAN = math.inf, math.nan

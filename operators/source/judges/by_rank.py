@@ -1,0 +1,42 @@
+"""Slack by rows: a row is late iff more than n greater ones came before it (Aurora's "out of order by n", papers/000,
+section 5.2.2). Of a late row it is measured how many came (`slack_needed.py`)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from oop.operators.source.judges.judge import Greater, Judge
+from oop.operators.source.slack_needed import Arrivals
+from oop.punctuation.progress import Linear, Progress
+from oop.punctuation.trackers import NthGreatest
+
+
+class ByRank(Judge):
+    """``arrivals`` are the last rows that came, from the first that was judged on."""
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__(progress)
+        assert isinstance(progress, Linear) and isinstance(progress.tracker, NthGreatest)
+        self.tracker = progress.tracker
+        self.arrivals: Arrivals | None = None
+        self.first_row = 0  # the rows that came before it was started
+
+    def resume(self, rows: int) -> None:
+        self.arrivals, self.first_row = None, rows
+
+    def bounds(self, times: np.ndarray, rows: pa.RecordBatch) -> np.ndarray:
+        tracker = self.tracker
+        top = np.sort(np.array(tracker.top, times.dtype))
+        bounds, top = self.kernels.prefix_bounds_rows(times, top, tracker.n)
+        tracker.restore(top.tolist())  # ascending: already a heap
+        return bounds
+
+    def judge(self, times: np.ndarray, rows: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray, Greater | None]:
+        if self.arrivals is None:
+            self.arrivals = Arrivals(self.tracker.n, self.first_row, self.tracker.greatest)
+        late, bounds, _ = super().judge(times, rows)
+        places = np.flatnonzero(late)
+        greater = self.arrivals.greater(times, places) if len(places) else None
+        self.arrivals.add(times, self.tracker.greatest)
+        return late, bounds, greater

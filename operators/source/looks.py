@@ -1,0 +1,69 @@
+"""One look at a batch: all times are there, in 64 bits and finite, and no row is late.
+
+Nearly all batches are like that, so this is the way of every batch through a source: a kernel says whether any row is
+late, and everything else about late rows is the guard's. It looks at what decides alone, which is either one policy on
+the time, or a bound on the time that the data has promised.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from oop.operators.source.guard import Guard
+from oop.punctuation import Frontier
+from oop.punctuation.patterns import Bound
+
+
+class Look(Protocol):
+    """What decides about a batch at one look."""
+
+    def passes(self, times: np.ndarray) -> bool:
+        """Is no row late? Then the policy has seen them; else nothing has changed."""
+        ...
+
+    def rise(self) -> Bound | None:
+        """The bound that can be promised now, if it is new; it counts as promised from now on."""
+        ...
+
+
+class ByNothing:
+    """No policy judges rows, and the data has promised nothing."""
+
+    def passes(self, times: np.ndarray) -> bool:
+        return True
+
+    def rise(self) -> Bound | None:
+        return None
+
+
+class ByBound(ByNothing):
+    """What the data has promised decides."""
+
+    def __init__(self, bound: Bound, kernels: Any) -> None:
+        self.bound, self.kernels = bound, kernels
+
+    def passes(self, times: np.ndarray) -> bool:
+        return not self.kernels.mark_late(times, self.bound).any()
+
+
+def find_look(guard: Guard, given: Frontier) -> Look | None:
+    """How one look tells whether a row of a batch is late; None if it takes more. ``given`` is what the data has
+    promised."""
+    if guard.judges:
+        judge = guard.alone  # it looks itself
+        if judge is None or not judge.looks or judge.progress.every is not None or not given.is_empty:
+            return None
+        return judge
+    if given.is_empty:
+        return ByNothing()
+    if given.ended or not given.is_linear or set(given.all.linear) != {guard.time}:
+        return None
+    bound = given.bound(guard.time)
+    return ByBound(bound, guard.kernels) if bound is not None and fits_int64(bound) else None
+
+
+def fits_int64(bound: Bound | None) -> bool:
+    """Can a bound, if there is one, be compared with times that are whole numbers?"""
+    return bound is None or -(2**63) <= bound < 2**63

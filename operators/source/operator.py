@@ -1,0 +1,318 @@
+"""The operator of a source: it guards a stream and makes its promises (paper 004, sections 3.2, 5.1 and 5.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from oop.errors import OopError, SchemaMismatch
+from oop.kernels import views
+from oop.operators.core.context import Context
+from oop.operators.core.marks import mark_dropped, mark_late
+from oop.operators.core.operator import Element, Operator
+from oop.operators.core.parts import FRONTIERS, Part, read_text, text_part
+from oop.operators.core.train import Train, couple
+from oop.operators.source.carried import normalise
+from oop.operators.source.failures import is_everywhere, late_row, with_time
+from oop.operators.source.guard import Cut, Guard
+from oop.operators.source.ledger import Entry, Ledger
+from oop.operators.source.looks import Look, find_look, fits_int64
+from oop.operators.source.numbers import SEQ, Numbers, append_numbers, promised, with_number_cuts
+from oop.operators.source.stamping import Now, stamped, with_arrival
+from oop.punctuation import Frontier, Gate, Punctuation
+from oop.punctuation.group_promises import Advance, Promise, one_by_one
+from oop.punctuation.patterns import Bound
+
+if TYPE_CHECKING:
+    from oop.operators.source.input import Input
+
+_INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
+
+
+class InputOperator(Operator):
+    """``made`` is told of each promise when it is made, whether it helps somebody or not, and how many rows before;
+    the engine puts it there."""
+
+    def __init__(self, spec: Input, context: Context) -> None:
+        super().__init__(spec, context)
+        self.spec = spec
+        self.made: Callable[[Promise, int], None] | None = None
+        spec.schema(context.inputs)
+        # without the number: what is guarded, and kept of late rows
+        self.output = with_arrival(context.inputs[0], spec.policies)
+        self.progress = [policy.start(attribute) for attribute, policy in spec.policies]
+        self.guard = Guard(self.progress, spec.time)
+        self.punctuated = any(policy.carried for _, policy in spec.policies)
+        self.clocked = [p for p in self.progress if p.ticks]
+        self.arrivals = [p for p in self.progress if p.policy.stamps]
+        self.now = context.now  # for rows that are stamped with the clock
+        self.joins_batches = len(self.progress) <= 1 and all(p.joins_batches for p in self.progress)
+        self.gate = Gate(context.interests)  # makes only the promises that help consumers (A.1.1)
+        self.ledger = Ledger(self.output)
+        self.rows_seen = 0
+        self._look: Look | None = None
+        self._knows_look = False  # is that how a batch can be judged now? What the data promises changes it
+
+    @property
+    def promised(self) -> Frontier:
+        return self.gate.passed
+
+    @property
+    def state_bytes(self) -> int:
+        return self.ledger.nbytes
+
+    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
+        """Most batches have no late row, and one look says so: they leave as they came, with what they imply."""
+        look = self._look if self._knows_look else self._find_look()
+        if look is not None:
+            times = views.fixed_values(batch.column(self.spec.time))
+            if (
+                times is not None
+                and len(times)
+                and (times.dtype == _INT64 or _are_finite(times))
+                and look.passes(times)
+            ):
+                self.rows_seen += len(times)
+                yield batch
+                bound = look.rise()
+                promise = None if bound is None else self._helpful(self.spec.time, bound)
+                if promise is not None:
+                    yield promise
+                return
+        yield from self._process(stamped(batch, self.arrivals, self.now), ())
+
+    def _find_look(self) -> Look | None:
+        """How a batch is judged at one look, as long as the data promises nothing new; None: it cannot be."""
+        self._knows_look = True
+        self._look = None
+        if not self.spec.numbers and not self.arrivals and len(self.progress) <= 1:
+            self._look = find_look(self.guard, self.ports.frontiers[0])
+        return self._look
+
+    def _helpful(self, attribute: str, bound: Bound) -> Punctuation | None:
+        """Rows imply a new bound on an attribute, for all rows: the promise, if it helps somebody."""
+        promise = Punctuation({attribute: bound})
+        if self.made is not None:
+            self.made(promise, 0)
+        return None if self.gate.ignores(attribute, bound) or not self.gate.passes(promise) else promise
+
+    def _process(self, batch: pa.RecordBatch, ends: Sequence[int]) -> Iterator[Element]:
+        """``ends`` are those of the batches that were coupled into this one."""
+        first_row = self.rows_seen
+        failure: OopError | None
+        said = [progress.promised for progress in self.progress]
+        self.rows_seen += batch.num_rows
+        batch, numbers, failure = with_time(self.spec, batch, first_row, self.ledger)
+        given = self.ports.frontiers[0]
+        marks = [p.mark() for p in self.progress] if self.spec.late == "raise" else []
+        if len(numbers) < self.rows_seen - first_row:
+            ends = ()  # rows are gone: the promise follows at the end of what is left
+        late, entries, cuts = self.guard.judge(batch, given, self.gate.helps, ends)
+        if late is not None and self.spec.late == "raise":
+            # what came before the late row is not lost, nor what it promises: judge again up to there
+            failing, failure = late_row(self.spec.source, batch, late, entries, numbers)
+            for progress, mark in zip(self.progress, marks, strict=True):
+                progress.rewind(mark)
+            batch = batch.slice(0, failing)
+            late, entries, cuts = self.guard.judge(batch, given, self.gate.helps, ends)
+        for _, entry in entries:
+            self.ledger.add(entry)
+        start = 0
+        for row, promise in self._cuts(cuts, ends, first_row, batch.num_rows):
+            yield from self._rows(batch, late, numbers, start, row)
+            start = row
+            if self.gate.passes(promise):  # only now: what has passed is what has been promised
+                yield promise
+        yield from self._rows(batch, late, numbers, start, batch.num_rows)
+        if failure is not None:  # of the rows behind the one that fails nothing has left
+            self.rows_seen = int(numbers[batch.num_rows])
+        yield from self.promises()
+        for progress, was in zip(self.progress, said, strict=True):  # also of what the guard found to help nobody
+            if progress.promised is not None and progress.promised != was:
+                self._note(Punctuation({progress.attribute: progress.promised}))
+        if failure is not None:
+            raise failure
+
+    def process_train(self, elements: Sequence[Element]) -> Iterator[Element]:
+        """Elements that stand in a row, with their rows taken together: a batch costs more than a row.
+
+        The same rows are late as one by one, and the same promises leave, if some a little later.
+        """
+        if len(elements) == 1 and isinstance(elements[0], pa.RecordBatch):
+            return self.process_batch(elements[0])
+        return self._process_train(elements)
+
+    def _process_train(self, elements: Sequence[Element]) -> Iterator[Element]:
+        if self.arrivals:
+            elements = [stamped(e, self.arrivals, self.now) if isinstance(e, pa.RecordBatch) else e for e in elements]
+        train = couple(elements, self.output) if len(elements) > 1 else None
+        if train is None or not (self._is_plain(train) if train.promises else self.joins_batches):
+            for element in elements:
+                if isinstance(element, pa.RecordBatch):
+                    yield from self._process(element, ())
+                else:
+                    yield from self.process_punctuation((element,))
+        elif train.promises == 0:
+            yield from self._process(train.rows, train.ends)
+        else:
+            yield from self._linear_train(train)
+
+    def _is_plain(self, train: Train) -> bool:
+        """Are its promises all that there is to judge by: about the time, and rows that all have one?"""
+        given = self.ports.frontiers[0]
+        return (
+            self.punctuated
+            and train.attribute == self.spec.time
+            and self.spec.late != "raise"
+            and not self.guard.judges
+            and given.is_linear
+            and not given.ended
+            and set(given.all.linear) <= {self.spec.time}
+            and fits_int64(given.bound(self.spec.time))
+            and is_everywhere(train.rows.column(self.spec.time))
+        )
+
+    def _linear_train(self, train: Train) -> Iterator[Element]:
+        batch, attribute, first_row = train.rows, self.spec.time, self.rows_seen
+        self.rows_seen += batch.num_rows
+        numbers = range(first_row, self.rows_seen)
+        bounds = train.running_bounds(self.ports.frontiers[0].bound(attribute))
+        times = views.times(batch.column(attribute))
+        row_bounds = np.repeat(bounds, np.diff(train.places, prepend=0, append=batch.num_rows))
+        late: np.ndarray | None = self.guard.kernels.mark_late(times, row_bounds)
+        assert late is not None
+        if late.any():
+            self.ledger.add(Entry(batch.filter(pa.array(late)), attribute, row_bounds[late]))
+        else:
+            late = None
+        self.ports.advance((Punctuation({attribute: bounds[-1].item()}),), 0)
+        self._knows_look = False
+        start = 0
+        for place, promise in self._cuts(train.helping(self.gate.helps), train.ends, first_row, batch.num_rows):
+            yield from self._rows(batch, late, numbers, start, place)
+            start = place
+            if self.gate.passes(promise):  # only now: what has passed is what has been promised
+                yield promise
+        yield from self._rows(batch, late, numbers, start, batch.num_rows)
+        if bounds[-1] > bounds[0]:
+            place = train.places[int(np.searchsorted(bounds, bounds[-1])) - 1]
+            behind = batch.num_rows - place if late is None else int((~late[place:]).sum())
+            self._note(Punctuation({attribute: bounds[-1].item()}), behind)
+        yield from self.promises()
+
+    def _cuts(self, cuts: Iterable[Cut], ends: Sequence[int], first_row: int, rows: int) -> Iterable[Cut]:
+        return with_number_cuts(cuts, ends, first_row, rows, self.gate.helps) if self.spec.numbers else cuts
+
+    def _rows(
+        self, batch: pa.RecordBatch, late: np.ndarray | None, numbers: Numbers, start: int, end: int
+    ) -> Iterator[Element]:
+        if start == end:
+            return
+        piece = batch.slice(start, end - start)
+        if self.spec.numbers:
+            piece = append_numbers(piece, numbers[start:end])
+        if late is None or not late[start:end].any():
+            yield piece
+            return
+        mask = pa.array(late[start:end])
+        kept = piece.filter(pa.array(~late[start:end]))
+        if kept.num_rows:
+            yield kept
+        if self.spec.late == "admit":
+            yield mark_late(piece.filter(mask))
+        elif self.spec.account:
+            yield mark_dropped(piece.filter(mask))
+
+    def promises(self) -> Iterator[Element]:
+        """What the rows so far imply, as far as it is new and helps."""
+        for progress in self.progress:
+            if progress.rises:  # one bound, about all rows
+                bound = progress.rise()
+                promise = None if bound is None else self._helpful(progress.attribute, bound)
+                if promise is not None:
+                    yield promise
+                continue
+            yield from self.gate.through(self._noted(progress.together()))
+        if self.spec.numbers and self.rows_seen and not self.gate.ignores(SEQ, self.rows_seen):
+            counted = promised(self.rows_seen)
+            if self.gate.passes(counted):
+                yield counted
+
+    def _noted(self, promises: Iterable[Promise]) -> Iterator[Promise]:
+        for promise in promises:
+            self._note(promise)
+            yield promise
+
+    def _note(self, promise: Promise, behind: int = 0) -> None:
+        if self.made is not None:
+            self.made(promise, behind)
+
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
+        """Promises that the data carries, and the end."""
+        for promise in one_by_one(advance):
+            if not promise.is_end:
+                if not self.punctuated:
+                    raise SchemaMismatch(
+                        f"source {self.spec.source!r} carries promises, but its policy is not punctuated()",
+                        hint="pass punctuate=oop.punctuated()",
+                    )
+                promise = normalise(promise, self.output)
+            yield from self.take_promise(promise)
+
+    def answer(self, said: Any) -> Punctuation:
+        """What a source said of itself when it was asked, as a promise: a bound on the time, or a promise."""
+        punct = said if isinstance(said, Punctuation) else Punctuation({self.spec.time: said})
+        return punct if punct.is_end else normalise(punct, self.output)
+
+    def take_promise(self, punct: Punctuation) -> Iterator[Element]:
+        """A promise of the data, or of a source that was asked (papers/004, section 3.2); one that goes back says
+        nothing."""
+        new = self.ports.advance((punct,), 0)
+        if new:
+            self._knows_look = False
+            self._note(punct)
+            yield from self.gate.through(new)
+
+    def tick(self, now: Now) -> Iterator[Element]:
+        """The wall clock moved: timers make their promises. ``now`` gives the time in a column's own unit."""
+        for progress in self.clocked:
+            progress.tick(now(self.output.field(progress.attribute).type))
+        if self.clocked:
+            yield from self.promises()
+
+    def save(self) -> Iterator[Part]:
+        yield self.ports.save()
+        state = {
+            "progress": [p.state() for p in self.progress],
+            "passed": self.gate.passed.to_json(),
+            "held": self.gate.held.to_json(),
+            "rows": self.rows_seen,
+        }
+        yield text_part("input", state)
+        yield from self.ledger.save()
+
+    def load(self, parts: Iterable[Part]) -> None:
+        parts = list(parts)
+        self.ledger.load(parts)
+        self._knows_look = False
+        for key, part in parts:
+            if part is None:
+                continue
+            if key == FRONTIERS:
+                self.ports.load(part)
+            elif key == "input":
+                said = read_text(part)
+                assert isinstance(said, Mapping)
+                for progress, state in zip(self.progress, said["progress"], strict=True):
+                    progress.restore(state)
+                self.gate.restore(Frontier.from_json(said["passed"]), Frontier.from_json(said["held"]))
+                self.rows_seen = said["rows"]
+                self.guard.resume(self.rows_seen)
+
+
+def _are_finite(times: np.ndarray) -> bool:
+    """Are these floats of 64 bits, none of them NaN or infinite?"""
+    return times.dtype == _FLOAT64 and bool(np.isfinite(times).all())
