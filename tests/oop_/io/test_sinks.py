@@ -52,13 +52,15 @@ def test_files_read_back(tmp_path: Path, ending: str) -> None:
         assert elements == [A, P, B, END]
 
 
-def test_csv_reads_back(tmp_path: Path) -> None:
-    batch = pa.record_batch({"ts": [1, 2], "k": ["a, b", 'say "c"\nd']}, schema=SCHEMA)
-    sink = open_sink(str(tmp_path / "out.csv"), SCHEMA)
+@pytest.mark.parametrize("ending", [".csv", ".tsv"])
+def test_text_reads_back(tmp_path: Path, ending: str) -> None:
+    batch = pa.record_batch({"ts": [1, 2], "k": ["a, b\tc", 'say "c"\nd']}, schema=SCHEMA)
+    path = tmp_path / f"out{ending}"
+    sink = open_sink(str(path), SCHEMA)
     sink.write(batch)
     sink.promise(P)
     sink.close()
-    assert list(open_input(tmp_path / "out.csv").elements()) == [batch]
+    assert list(open_input(path).elements()) == [batch]
 
 
 @pytest.mark.parametrize("ending", [*ENDINGS, ".csv"])
@@ -144,7 +146,7 @@ def test_a_batch_of_another_schema(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"out\.txt.*\.parquet.*\.arrows.*\.csv"):
+    with pytest.raises(ValueError, match=r"out\.txt.*\.arrows.*\.csv.*\.parquet"):
         open_sink(tmp_path / "out.txt", SCHEMA)
     with pytest.raises(FileNotFoundError, match="no directory"):
         open_sink(tmp_path / "no" / "out.csv", SCHEMA)
@@ -154,11 +156,12 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         open_sink(tmp_path / "out.csv", pa.schema({"x": pa.list_(pa.int64())})).write(pa.record_batch({"x": [[1]]}))
 
 
-@pytest.mark.parametrize("slash", ["/", ""])
-def test_parts_are_rolled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slash: str) -> None:
+@pytest.mark.parametrize("name", ["out/", "out.d/", "out", "there.d"])
+def test_parts_are_rolled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A path is a folder by its slash, without an ending, or because it is one."""
     monkeypatch.setattr(sinks, "PART_ROWS", 10)
-    out = tmp_path / "new" / "out"
-    if not slash:
+    out, slash = tmp_path / "new" / name, "/" if name.endswith("/") else ""
+    if name.startswith("there"):
         out.mkdir(parents=True)
     sink = open_sink(f"{out}{slash}", SCHEMA)
     batch = pa.record_batch({"ts": list(range(7)), "k": ["x"] * 7}, schema=SCHEMA)
