@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from oop.errors import NeverEmits, OopError, TimeError
-from oop.io.inputs import Input as Data
 from oop.operators.core.base import Columns, Spec
 from oop.operators.core.times import is_time_type, unit_of
 from oop.operators.passing.filter import Filter
 from oop.operators.source.input import Input
+from oop.plan.source_data import SourceData
 from oop.punctuation import END, Frontier, Interest
 
 
@@ -37,7 +37,7 @@ class Node:
     site: str
     call: str
     schema: pa.Schema
-    data: Data | None = None
+    data: SourceData | None = None
 
     def input_schemas(self) -> list[pa.Schema]:
         if self.data is not None:
@@ -45,7 +45,7 @@ class Node:
         return [e.node.schema for e in self.inputs]
 
 
-def make_node(spec: Spec, inputs: Sequence[Edge], site: str, call: str, data: Data | None = None) -> Node:
+def make_node(spec: Spec, inputs: Sequence[Edge], site: str, call: str, data: SourceData | None = None) -> Node:
     """A node whose schema has been checked; errors name the user's line."""
     schemas = [data.schema] if data is not None else [e.node.schema for e in inputs]
     try:

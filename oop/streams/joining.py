@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from oop.errors import NeverEmits, SchemaMismatch, UnknownColumn
-from oop.io.inputs import open_input
+from oop.io.opening import open_data
 from oop.kernels.dictionaries import concat_arrays
 from oop.operators.core.compute import compute as pc
 from oop.operators.core.times import check_time_type, duration_in, is_whole
@@ -71,7 +71,7 @@ def make_static_join(left: pa.Schema, data: Any, *, on: On, how: str, where: Exp
 def read_table(data: Any) -> pa.Table:
     """All rows of a path, an Arrow table, or anything that gives one (a DuckDB result, Polars, pandas)."""
     if not isinstance(data, pa.Table):
-        read = open_input(data)
+        read = open_data(data)
         batches = [e for train in read.trains(65_536) for e in train if isinstance(e, pa.RecordBatch)]
         data = pa.Table.from_batches(batches, read.schema)
     # Arrow takes no rows of runs, nor of views

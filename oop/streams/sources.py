@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from oop.errors import OopError, SchemaMismatch, SourceError, UnknownColumn
-from oop.io.inputs import Input as Data
-from oop.io.inputs import open_input
+from oop.io.data import Data
 from oop.io.low_water import with_exact
 from oop.io.lulls import Lull
+from oop.io.opening import open_data
 from oop.io.policies import fitted
 from oop.operators.core.group_values import check_type, of_value
 from oop.operators.source.input import LATE_MODES, NULL_MODES, Input, with_arrival
@@ -66,7 +66,7 @@ def source(
     try:
         _check_progress(progress)
         lull = None if progress is None else Lull()
-        read = open_input(data, schema=schema, lull=lull)
+        read = open_data(data, schema=schema, lull=lull)
         if progress is not None:
             read = _with_progress(read, progress, lull)
         if channel is not None or channels is not None:

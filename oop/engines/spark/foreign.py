@@ -14,9 +14,9 @@ from oop.engines.spark.cells import DDL, ROWS, TICK, Cell, batches, encode
 from oop.engines.spark.channels import by_channel
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.stages import Stages
-from oop.io.inputs import Input as Data
 from oop.operators.source.input import Input
 from oop.plan.graph import Node
+from oop.plan.source_data import SourceData
 from oop.punctuation.encoding import dumps
 from oop.punctuation.patterns import Bound
 from oop.punctuation.policies import Timer
@@ -25,7 +25,7 @@ LAST_SPLIT = 1 << 62  # behind all rows
 
 
 def foreign_cells(
-    session: Any, stages: Stages, number: int, data: Data, *, batch: bool, clock: Clock, whole: bool
+    session: Any, stages: Stages, number: int, data: SourceData, *, batch: bool, clock: Clock, whole: bool
 ) -> Any:
     """The DataFrame of a source's rows as cells; in a batch its end follows."""
     key = shard_keys(stages.shards)[0]

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.io.inputs import Input as Data
+from oop.io.data import Data
 from oop.operators.core.base import Columns, Narrowing
 from oop.operators.source.input import Input
 from oop.plan.graph import Edge, Node, consumers, interests, needed_columns, walk
