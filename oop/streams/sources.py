@@ -16,6 +16,7 @@ from oop.io.opening import open_data
 from oop.io.policies import fitted
 from oop.operators.core.group_values import check_type, of_value
 from oop.operators.source.input import LATE_MODES, NULL_MODES, Input, with_arrival
+from oop.plan.flow import Flow
 from oop.plan.graph import make_node
 from oop.punctuation import Policy
 from oop.punctuation.encoding import dumps
@@ -81,7 +82,7 @@ def source(
         raise wrong.located(site) from wrong.__cause__
     text = ", ".join(str(p) if a == time else f"{a}: {p}" for a, p in given.items())
     spec = Input(name or read.label, time, policies, late, nulls, text, polled=progress is not None)
-    return Stream(make_node(spec, (), site, f"oop.source({read.label!r})", read), time=time)
+    return Stream(Flow(make_node(spec, (), site, f"oop.source({read.label!r})", read), time))
 
 
 def _check_progress(progress: object) -> None:

@@ -20,6 +20,7 @@ from oop.operators.core.coverage import matching
 from oop.operators.passing.describe import Describe
 from oop.operators.source.input import Input, InputOperator, normalise
 from oop.operators.source.numbers import SEQ, promised
+from oop.plan.final import final_plan
 from oop.plan.graph import check_emits, frontiers
 from oop.plan.preaggregating import preaggregated
 from oop.punctuation import END, Frontier, Policy, Punctuation, punctuated
@@ -60,9 +61,11 @@ class Harness:
         ]
         self.order = order
         self._clock = clock
-        self._inputs = {id(s._node.data): i for i, s in enumerate(streams)}  # a plan may have made other nodes of them
+        self._inputs = {
+            id(s.flow.node.data): i for i, s in enumerate(streams)
+        }  # a plan may have made other nodes of them
         self.stream = pipeline(*streams)
-        self.root = preaggregated(self.stream._final(order))
+        self.root = preaggregated(final_plan(self.stream.flow, order))
         check_emits(self.root)
         self._start(threads)
 

@@ -34,8 +34,8 @@ from oop.operators.core.base import (
     text_part,
 )
 from oop.operators.core.marks import is_partial, keep_late
+from oop.operators.core.partials import Partials
 from oop.operators.groups.holding import unique_schema
-from oop.operators.groups.partial_table import Partials
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.patterns import Bound
 

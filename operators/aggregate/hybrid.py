@@ -28,12 +28,13 @@ from oop.operators.aggregate.hybrid_costs import (
     limit_of,
     row_bytes,
 )
+from oop.operators.aggregate.oldest import held_window
 from oop.operators.aggregate.panes import has_panes
 from oop.operators.aggregate.window_tables import wids
 from oop.operators.core.base import FRONTIERS, Element, Held, Part, read_text, text_part
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64
 from oop.operators.core.marks import is_partial
-from oop.operators.core.oldest import held_window, oldest_of
+from oop.operators.core.oldest import oldest_of
 from oop.operators.functions.aggregates import ACCOUNTS
 from oop.operators.groups.store import Table
 from oop.operators.windows.bucket import WID_END, WID_START

@@ -16,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from oop.operators.aggregate.aggregate import Aggregate, AggregateOperator, reached_wid, wids_of
+from oop.operators.aggregate.oldest import held_window
 from oop.operators.aurora.rows_in_turn import RowsInTurn
 from oop.operators.core.base import Columns, Element, Held, Operator, Part
 from oop.operators.core.keys import read_key
 from oop.operators.core.marks import is_late
-from oop.operators.core.oldest import held_window, oldest_of
+from oop.operators.core.oldest import oldest_of
 from oop.operators.groups.holding import Named
 from oop.operators.groups.store import Table
 from oop.operators.windows.bucket import WID_END, WID_START

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
 from oop.errors import OopError
+from oop.operators.core.partials import Partials
 from oop.punctuation import Frontier, GroupPromises, Interest, Punctuation
 from oop.punctuation.encoding import dumps, loads
 from oop.punctuation.group_promises import Promise, one_by_one
-
-if TYPE_CHECKING:
-    from oop.operators.groups.partial_table import Partials
 
 Element: TypeAlias = pa.RecordBatch | Punctuation
 """What crosses arcs. Where both ends can (see `Couples`), promises about many groups cross as one `GroupPromises`."""

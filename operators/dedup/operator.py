@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from oop.operators.core.base import BATCH_ROWS, LATE_UNUSED, Columns, Element, Held, Part, Ports, load_common, text_part
 from oop.operators.core.marks import is_late
-from oop.operators.core.oldest import oldest_kept
+from oop.operators.dedup.oldest import oldest_kept
 from oop.operators.dedup.seen_keys import BestRows, SeenKeys
 from oop.operators.rows.layout import as_type, take_column
 from oop.punctuation import Frontier, Punctuation

@@ -100,8 +100,8 @@ def test_on_spark_rows_pass_soon_where_a_table_would_have_to_be_large():
 
 def shipped(stream: oop.Stream, range: int, flush: Any = None) -> int:
     """The rows and partials that a task on Spark would send."""
-    passage = Passage(Stages(counted(stream, flush, range)._final(), 2), 0, 0)
-    cells = [cell for batch in stream.window(oop.tumbling(range)).stream.run() for cell in passage.push(batch)]
+    passage = Passage(Stages(final_plan(counted(stream, flush, range).flow), 2), 0, 0)
+    cells = [cell for batch in stream.run() for cell in passage.push(batch)]
     return sum(cell.value for cell in [*cells, *passage.flush()])
 
 

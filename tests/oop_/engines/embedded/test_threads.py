@@ -178,7 +178,7 @@ def test_a_join_promises_about_groups_as_on_one_thread(monkeypatch):
     monkeypatch.setattr(oop.Punctuation, "intersect", lambda *promises: pytest.fail(f"looked at {promises}"))
     schema = pa.schema({"ts": pa.int64(), "k": pa.int64()})
     left, right = (oop.source([], time="ts", punctuate=oop.punctuated(), schema=schema) for _ in range(2))
-    node = left.join(right, on="k", within=(-1, 1))._node
+    node = left.join(right, on="k", within=(-1, 1)).flow.node
     inputs, pool = node.input_schemas(), Pool(1)  # the one thread is this one: nothing happens but when it helps
     sharded, alone = Sharded(node.spec, inputs, [("k",), ("k",)], 2, pool), node.spec.start(inputs)
     promises = [(oop.Punctuation({"ts": t}, {"k": k}), port) for t in (5, 9) for k in range(4) for port in (0, 1)]

@@ -213,7 +213,7 @@ def test_an_iterable_that_fails_gives_its_rows_first(tmp_path: Path) -> None:
         raise ConnectionResetError("gone")
 
     stream = windows(failing, schema=pa.schema({"ts": pa.int64(), "k": pa.int64()}))
-    spool = Spool(stream._node.inputs[0].node.inputs[0].node.data or pytest.fail(), tmp_path / "spool")
+    spool = Spool(stream.flow.node.inputs[0].node.inputs[0].node.data or pytest.fail(), tmp_path / "spool")
     while spool.spooled.listing().failure is None:
         pass
     plan = planner(windows(files(tmp_path / "in")), tmp_path)

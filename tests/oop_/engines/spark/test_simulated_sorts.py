@@ -32,4 +32,4 @@ def test_a_clock_is_refused() -> None:
 
     source = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.at_end())
     with pytest.raises(oop.OopError, match="looks at the clock, and on Spark operators are given none"):
-        check_clocks(source.wsort("ts", timeout="1s")._final())
+        check_clocks(final_plan(source.wsort("ts", timeout="1s").flow))
