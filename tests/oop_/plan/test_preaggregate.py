@@ -12,6 +12,7 @@ import oop
 from oop.engines.spark.passage import Passage
 from oop.engines.spark.stages import Stages
 from oop.operators.groups import partial_table
+from oop.plan.final import final_plan
 from oop.testing import Harness
 from oop.testing.laws import bag
 

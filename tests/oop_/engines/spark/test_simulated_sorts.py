@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import oop
+from oop.plan.final import final_plan
 from tests.oop_.engines.spark.simulated import Simulated
 from tests.operators import fuzz
 
