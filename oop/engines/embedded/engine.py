@@ -637,6 +637,30 @@ class Run:
         return gather(self._boxes, self._gauge.peak)
 
 
+class Crank:
+    """Drives a run by hand, for tests, which look into it while it stands still. ``boxes`` are its operators, inputs
+    first and the one of the result last."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self.boxes = run._boxes
+        self.inputs = [source.operator for source in run._sources]
+
+    def tick(self) -> None:
+        """Let inputs and operators look at the clock."""
+        for source in self._run._sources:
+            source.tick(self._run._clock)
+        self._run._tick()
+
+    def settle(self) -> Iterator[Element]:
+        """Let every operator take what waits for it; what came out."""
+        while self._run._step():
+            pass
+        if self._run._failure is not None:
+            raise self._run._failure
+        yield from self._run._results()
+
+
 def _close(feeds: list[Feed], pool: Pool | None) -> None:
     """The end of a run: threads end, and inputs are closed, all of them also if one will not."""
     if pool is not None:
