@@ -59,8 +59,9 @@ from oop.punctuation import (
     slack,
     timer,
 )
+from oop.streams.running import set_engines
 from oop.streams.sources import source
-from oop.streams.stream import Stream, set_default_engine, set_spark_engine, union
+from oop.streams.stream import Stream, union
 from oop.windows import calendar, landmark, rows, session, sliding, tumbling
 
 if TYPE_CHECKING:
@@ -68,8 +69,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-set_default_engine(Embedded)
-set_spark_engine(Spark)
+set_engines(Embedded, Spark)
 
 
 def __getattr__(name: str) -> Any:

@@ -107,7 +107,7 @@ class Aggregate:
             early = (col(EARLY) & (col(start) >= 0)) if self.timeout is not None else None
             found = found.filter(full if early is None else full | early)
         names: list[tuple[str, Expr]] = [(on, col(start)), *((name, col(name)) for name in (*keys, *self.functions))]
-        return found._project(names, "Aggregate")
+        return Stream(found.flow.project(names, "Aggregate"))
 
     def _check_spans(self, type_: pa.DataType) -> None:
         """In Aurora's words, before they are those of a window."""
@@ -189,7 +189,7 @@ class XSection(Aggregate):
 
     def __call__(self, stream: Stream) -> Stream:
         assumed = self.assume(stream)
-        node = assumed._node
+        node = assumed.flow.node
         promised = frontiers(node, could_promise(node))[id(node)]
         if promised.bound(self.order.on) is None and self.timeout is None:
             raise NeverEmits(

@@ -69,7 +69,7 @@ class Assume:
     def __call__(self, stream: Stream) -> Stream:
         check_stream(stream)
         time = stream.time if self.order.on == TUP else self.order.on
-        return stream._then(self._spec(stream), f"Assume({self.order})", time=time)
+        return Stream(stream.flow.then(self._spec(stream), f"Assume({self.order})", time=time))
 
     def _spec(self, stream: Stream) -> assume.Assume:
         schema, order = stream.schema, self.order

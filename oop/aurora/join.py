@@ -127,7 +127,8 @@ class Join:
             number = f"_{number}"
         numbered = rows.append_column(number, pa.array(np.arange(len(rows))))
         found = self._with_right_table(source(numbered, time=number, punctuate=at_end()), table)
-        return found._project([(name, col(name)) for name in found.schema.names if name != number], "Join")
+        columns = [(name, col(name)) for name in found.schema.names if name != number]
+        return Stream(found.flow.project(columns, "Join"))
 
     def _with_right_table(self, left: Stream, data: Any) -> Stream:
         left = left if self.sides[0] is None else self.sides[0](left)
@@ -141,7 +142,8 @@ class Join:
         table = read_table(data)
         pairs, rest = equalities(self.predicate, table.schema, right.schema)
         called = called_right(table.schema.names, right.schema.names)
-        renamed = right._project([(called[name], col(name)) for name in right.schema.names], "Join")
+        columns = [(called[name], col(name)) for name in right.schema.names]
+        renamed = Stream(right.flow.project(columns, "Join"))
         found = renamed.join(table, on={called[b]: a for a, b in pairs} or None, where=rest)
         names = [*table.schema.names, *called.values()]
-        return found._project([(name, col(name)) for name in names], "Join")
+        return Stream(found.flow.project([(name, col(name)) for name in names], "Join"))

@@ -79,7 +79,7 @@ def check_freed(side: int, stream: Stream, assume: Assume, linked: Pairs, called
 
 def _is_promised(stream: Stream, on: str) -> bool:
     """May something be promised of all rows, whatever their group, before the end? By the sources, say."""
-    node = stream._node
+    node = stream.flow.node
     bound = frontiers(node, could_promise(node))[id(node)].bound(on)
     return bound is not None and bound != math.inf
 

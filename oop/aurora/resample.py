@@ -10,6 +10,7 @@ from oop.aurora.assuming import Assume
 from oop.operators.assume.order import Order
 from oop.operators.functions.function import Function
 from oop.punctuation.durations import Duration
+from oop.streams.resampling import resampled
 from oop.streams.stream import Stream
 
 
@@ -48,4 +49,4 @@ class Resample:
     def __call__(self, left: Stream, right: Stream) -> Stream:
         first, second = self.left(left), self.right(right)
         times = self.left.order.on, self.right.order.on
-        return first._resampled(second, self.size, self.right.order.group_by, times, self.functions)
+        return Stream(resampled(first.flow, second.flow, self.size, self.right.order.group_by, times, self.functions))

@@ -65,7 +65,7 @@ class Tumble:
             raise error.located(user_line()) from None
         spec = tumble.Tumble(self.keys, functions, self.timeout)
         call = f"Tumble({', '.join(f'{n}={f.title}' for n, f in functions)})"
-        found = stream._then(spec, call, time=stream.time if stream.time in self.keys else None)
+        found = Stream(stream.flow.then(spec, call, time=stream.time if stream.time in self.keys else None))
         if isinstance(self.emit, int):
             return found.emit(rows=self.emit)
         return found if self.emit is None else found.emit(self.emit)

@@ -4,7 +4,7 @@ arrive and may time out, or they begin where a predicate holds."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -18,14 +18,12 @@ from oop.operators.core.times import duration_in, is_whole
 from oop.operators.expressions.expr import Expr
 from oop.operators.groups.holding import Named, can_merge
 from oop.operators.windows.bucket import Bucket
+from oop.plan.flow import Flow
 from oop.punctuation.durations import Duration, show
 from oop.punctuation.patterns import Bound
 from oop.site import user_line
 from oop.windows import TimeWindow, Window
 from oop.windows.window import edge_type
-
-if TYPE_CHECKING:
-    from oop.streams.stream import Stream
 
 
 @dataclass(frozen=True)
@@ -37,16 +35,16 @@ class ArrivalWindow(TimeWindow):
     disorder: bool = False
     accounts: ClassVar[bool] = False
 
-    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
-        time = stream.schema.field(on).type
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
+        time = flow.schema.field(on).type
         grid = self.grid(time)
-        bucketed = stream._then(Bucket(on, grid, str(self)), f".window({self})", time=on)
+        bucketed = flow.then(Bucket(on, grid, str(self)), f".window({self})", time=on)
         sorts = self.disorder and not can_merge(functions)  # what merges does not depend on order
         spec = ArrivalAggregate(keys, functions, grid, on, edge_type(time), sorts=sorts)
         if self.timeout is not None:
-            _check_no_arrival(stream)
+            _check_no_arrival(flow)
             spec = TimedAggregate(keys, functions, grid, on, edge_type(time), self.timeout, sorts=sorts)
-        return bucketed._then(spec, call, time="window_start")
+        return bucketed.then(spec, call, time="window_start")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,20 +67,20 @@ class OpenedWindow(Window):
     def check(self, time: pa.DataType) -> None:
         self.units(time)
 
-    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
-        size = self.units(stream.schema.field(on).type)
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
+        size = self.units(flow.schema.field(on).type)
         spec = Opened(keys, functions, on, size, self.begins)
         if self.timeout is not None:
-            _check_no_arrival(stream)
+            _check_no_arrival(flow)
             spec = TimedOpened(keys, functions, on, size, self.begins, self.timeout)
-        return stream._then(spec, call, time=on)
+        return flow.then(spec, call, time=on)
 
     def __str__(self) -> str:
         return f"{show(self.size)} from {self.begins!r}"
 
 
-def _check_no_arrival(stream: Stream) -> None:
-    if ARRIVAL in stream.schema.names:
+def _check_no_arrival(flow: Flow) -> None:
+    if ARRIVAL in flow.schema.names:
         raise SchemaMismatch(
             f"a column may not be called {ARRIVAL} where there is a timeout", at=user_line(), hint="rename it"
         )

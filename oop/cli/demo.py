@@ -10,7 +10,7 @@ To compare another way of running Q1, add a `Way` to `WAYS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from time import perf_counter
@@ -20,53 +20,12 @@ import pyarrow as pa
 
 import oop
 from oop import packets
+from oop.cli.feeds import WINDOW, Feeds, Way
 from oop.engines.metrics import Metrics
-from oop.operators.core.operator import Element
-from oop.packets import SECOND, START, Tick
+from oop.packets import SECOND, START
 
-WINDOW = "1s"
 SHOWN = 5  # windows of the answer
 COLUMNS = ("way", "rows held\nat the peak", "first window\n(stream, clock)", "throughput", "rows lost")
-
-
-class Feeds:
-    """The links' arrivals, handed to a pipeline; ``now`` is the arrival time of the last rows that it took.
-
-    With ``whole`` they are handed over as lists, whose end is known, instead of one by one as the pipeline asks."""
-
-    def __init__(self, links: dict[str, packets.Arrivals], tell: Callable[[int], object], whole: bool = False) -> None:
-        self.ticks = {name: link.ticks() for name, link in links.items()}
-        self.all = packets.merged(links).ticks()
-        self.now = START
-        self.tell = tell
-        self.whole = whole
-
-    def feed(self, ticks: Sequence[Tick], promises: bool) -> Iterator[Element]:
-        for tick in ticks:
-            self.now = max(self.now, tick.at)
-            self.tell(tick.batch.num_rows)
-            yield tick.batch
-            if promises:
-                yield oop.END if tick.low is None else oop.Punctuation(below={"ts": tick.low})
-
-    def source(self, name: str, ticks: Sequence[Tick], policy: oop.punctuation.Policy) -> oop.Stream:
-        def feed() -> Iterator[Element]:
-            return self.feed(ticks, promises=not policy.is_data_driven)
-
-        data = list(feed()) if self.whole else feed
-        return oop.source(data, time="ts", punctuate=policy, name=name, schema=packets.SCHEMA)
-
-
-@dataclass(frozen=True)
-class Way:
-    """A way of running Q1: its name, the union of the links as it sees them, and whether its operators are in order."""
-
-    name: str
-    union: Callable[[Feeds], oop.Stream]
-    order: str = "oop"
-
-    def stream(self, feeds: Feeds) -> oop.Stream:
-        return self.union(feeds).window(oop.tumbling(WINDOW)).agg(packets=oop.count())
 
 
 def _exact(feeds: Feeds) -> oop.Stream:

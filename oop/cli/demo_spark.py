@@ -12,7 +12,7 @@ import pyarrow as pa
 
 import oop
 from oop import packets
-from oop.cli.demo import Feeds, Way
+from oop.cli.feeds import Feeds, Way
 
 ROWS = 200_000
 """At most so many packets: nearly all of the time goes to starting Spark, and more rows would show no more."""

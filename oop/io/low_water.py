@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import SourceError, WrongArgument
-from oop.io.inputs import Input
+from oop.io.data import Data
 from oop.io.ipc import Element
 from oop.kernels import views
 from oop.operators.core.group_values import of_column
@@ -124,8 +124,8 @@ def _least_by_group(column: pa.Array, groups: Sequence[Value]) -> dict[Value, An
 
 
 def with_exact(
-    read: Input, punctuate: Policy | Mapping[str, Policy] | None, time: str
-) -> tuple[Input, Policy | Mapping[str, Policy] | None]:
+    read: Data, punctuate: Policy | Mapping[str, Policy] | None, time: str
+) -> tuple[Data, Policy | Mapping[str, Policy] | None]:
     """The input with the promises of ``exact()`` between its batches, and policies that take them from there."""
     given = by_attribute(punctuate, time)
     exact = {attribute: policy for attribute, policy in given.items() if policy.reads_ahead}

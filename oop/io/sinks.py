@@ -1,7 +1,7 @@
-"""Where ``run(to=…)`` puts what comes out: a path, a callable, or an object with ``write``.
+"""Where ``run(to=…)`` puts what comes out (what it names: `targets`).
 
 A file is written under a temporary name beside its own and renamed when it is whole (`replacing`), so that no reader
-ever sees half a file. Only IPC files and streams can hold promises; what they hold `oop.punctuated()` reads back.
+ever sees half a file. Promises go into a file whose format can hold them; `oop.punctuated()` reads them back.
 
 >>> import pyarrow as pa
 >>> batches = []
@@ -14,7 +14,6 @@ ever sees half a file. Only IPC files and streams can hold promises; what they h
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -24,8 +23,8 @@ import pyarrow as pa
 
 from oop.errors import SchemaMismatch, SinkError, WrongArgument
 from oop.io.fitting import fit
-from oop.io.ipc import PROMISE_KEY
 from oop.io.replacing import Replacement, sweep, writing
+from oop.io.targets import FileTarget, FolderTarget, ObjectTarget, RemoteFolder, read_target
 from oop.punctuation import Punctuation
 
 PART_ROWS = 1_000_000
@@ -44,30 +43,26 @@ class Sink(Protocol):
 
 
 def open_sink(to: Any, schema: pa.Schema) -> Sink:
-    """Open the sink that ``to`` names.
+    """Open the sink that ``to`` names (see `oop.io.targets`).
 
     >>> import pyarrow as pa
-    >>> open_sink("out.txt", pa.schema({"ts": pa.int64()}))
+    >>> open_sink("s3a://bucket/out/", pa.schema({"ts": pa.int64()}))
     Traceback (most recent call last):
         ...
-    oop.errors.WrongArgument: cannot write out.txt: endings are .parquet, .pq, .arrow, .ipc, .feather, .arrows, .csv, /
-    Hint: choose one of them
+    oop.errors.WrongArgument: s3a://bucket/out/ is on another file system, which only Spark can write to
+    Hint: run it with engine=oop.Spark(…), or pass a callable that takes the batches
     """
-    if isinstance(to, str | os.PathLike):
-        path = Path(os.path.expanduser(to))
-        if "\0" in str(path):
-            raise WrongArgument(f"{str(path)!r} is no path", hint="a path has no zero byte in it")
-        if str(to).endswith(("/", os.sep)) or os.path.isdir(path):  # which says no where it must not look
-            return DirectorySink(path, schema)
-        return FileSink(path, schema)
-    if hasattr(to, "write"):
-        return ObjectSink(to)
-    if callable(to):
-        return CallableSink(to)
-    hint = "to='out.parquet', to=batches.append"
-    raise WrongArgument(
-        f"to= takes a path, a callable or an object with write(batch), not a {type(to).__name__}", hint=hint
-    )
+    target = read_target(to)
+    if isinstance(target, RemoteFolder):
+        hint = "run it with engine=oop.Spark(…), or pass a callable that takes the batches"
+        raise WrongArgument(f"{target.address} is on another file system, which only Spark can write to", hint=hint)
+    if isinstance(target, FolderTarget):
+        return DirectorySink(target.path, schema)
+    if isinstance(target, FileTarget):
+        return FileSink(target, schema)
+    if isinstance(target, ObjectTarget):
+        return ObjectSink(target.target)
+    return CallableSink(target.function)
 
 
 class CallableSink:
@@ -117,21 +112,17 @@ class ObjectSink:
 class FileSink:
     """One file; it appears under its name at ``close``. ``abort`` leaves an older file as it was."""
 
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        make = _WRITERS.get(path.suffix.lower())
-        if make is None:
-            known = ", ".join(_WRITERS)
-            raise WrongArgument(f"cannot write {path}: endings are {known}, /", hint="choose one of them")
+    def __init__(self, target: FileTarget, schema: pa.Schema) -> None:
+        path = target.path
         self._path = path
-        # Neither CSV nor the IPC file format can change dictionaries from batch to batch.
-        self._schema = schema if make in (_parquet_writer, _stream_writer) else _decoded(schema)
-        self._promises = make in (_file_writer, _stream_writer)
+        self._format = target.format
+        self._schema = schema if self._format.changes_dictionaries else _decoded(schema)
         self._new = Replacement(path)
         self._file: Any = None
         try:
             with writing(path), _typed(path, self._schema):
                 self._file = pa.OSFile(str(self._new.temporary), "wb")
-                self._writer = make(self._file, self._schema)
+                self._writer = self._format.writer(self._file, self._schema)
         except BaseException:
             self._discard()
             raise
@@ -145,10 +136,9 @@ class FileSink:
 
     def promise(self, punct: Punctuation) -> None:
         self._check_open()
-        if self._promises:
-            empty = pa.RecordBatch.from_pylist([], schema=self._schema)
+        if self._format.holds_promises:
             with writing(self._path):
-                self._writer.write_batch(empty, custom_metadata={PROMISE_KEY: punct.to_json()})
+                self._format.write_promise(self._writer, self._schema, punct)
 
     def close(self) -> None:
         if not self._open:
@@ -184,6 +174,17 @@ class Occupied(SinkError, FileExistsError):
     """A folder has the parts of another run in it."""
 
 
+def prepare_folder(path: Path) -> None:
+    """Make a folder to write to, unless it is there; parts of another run in it are an error."""
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+        old = sorted(path.glob("part-*"))
+    if old:
+        raise Occupied(f"{path} holds {old[0].name} of another run", hint="remove it, or write elsewhere")
+    with writing(path):
+        sweep(path)
+
+
 class DirectorySink:
     """Numbered Parquet files of at most `PART_ROWS` rows; each appears when it is whole.
 
@@ -191,13 +192,7 @@ class DirectorySink:
     """
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
-        with writing(path):
-            path.mkdir(parents=True, exist_ok=True)
-            old = sorted(path.glob("part-*"))
-        if old:
-            raise Occupied(f"{path} holds {old[0].name} of another run", hint="remove it, or write elsewhere")
-        with writing(path):
-            sweep(path)
+        prepare_folder(path)
         self._path = path
         self._schema = schema
         self._parts = 0
@@ -233,7 +228,7 @@ class DirectorySink:
 
     def _current(self) -> FileSink:
         if self._part is None:
-            self._part = FileSink(self._path / f"part-{self._parts:05d}.parquet", self._schema)
+            self._part = FileSink(FileTarget(self._path / f"part-{self._parts:05d}.parquet"), self._schema)
         return self._part
 
     def _roll(self) -> None:
@@ -257,34 +252,3 @@ def _typed(path: Path, schema: pa.Schema) -> Iterator[None]:
         columns = ", ".join(f"{field.name} {field.type}" for field in schema)
         hint = "write .arrow, which takes every type, or cast the column before, with .with_columns"
         raise SchemaMismatch(f"cannot write {path} with {columns}: {error}", hint=hint) from error
-
-
-def _parquet_writer(file: pa.NativeFile, schema: pa.Schema) -> Any:
-    import pyarrow.parquet as pq
-
-    return pq.ParquetWriter(file, schema)
-
-
-def _csv_writer(file: pa.NativeFile, schema: pa.Schema) -> Any:
-    import pyarrow.csv as arrow_csv
-
-    return arrow_csv.CSVWriter(file, schema)
-
-
-def _file_writer(file: pa.NativeFile, schema: pa.Schema) -> Any:
-    return pa.ipc.new_file(file, schema)
-
-
-def _stream_writer(file: pa.NativeFile, schema: pa.Schema) -> Any:
-    return pa.ipc.new_stream(file, schema)
-
-
-_WRITERS: dict[str, Callable[[pa.NativeFile, pa.Schema], Any]] = {
-    ".parquet": _parquet_writer,
-    ".pq": _parquet_writer,
-    ".arrow": _file_writer,
-    ".ipc": _file_writer,
-    ".feather": _file_writer,
-    ".arrows": _stream_writer,
-    ".csv": _csv_writer,
-}

@@ -13,11 +13,11 @@ from functools import cached_property
 import pyarrow as pa
 
 from oop.errors import NeverEmits, OopError, TimeError
-from oop.io.inputs import Input as Data
 from oop.operators.core.spec import Columns, Spec
 from oop.operators.core.times import is_time_type, unit_of
 from oop.operators.passing.filter import Filter
 from oop.operators.source.input import Input
+from oop.plan.source_data import SourceData
 from oop.punctuation import END, Frontier, Interest
 from oop.punctuation.crossing import Crossing
 
@@ -39,7 +39,7 @@ class Node:
     site: str
     call: str
     schema: pa.Schema
-    data: Data | None = None
+    data: SourceData | None = None
 
     def input_schemas(self) -> list[pa.Schema]:
         if self.data is not None:
@@ -56,7 +56,7 @@ class Node:
         return {name: value for name, value in self.__dict__.items() if name != "crossing"}
 
 
-def make_node(spec: Spec, inputs: Sequence[Edge], site: str, call: str, data: Data | None = None) -> Node:
+def make_node(spec: Spec, inputs: Sequence[Edge], site: str, call: str, data: SourceData | None = None) -> Node:
     """A node whose schema has been checked; errors name the user's line."""
     schemas = [data.schema] if data is not None else [e.node.schema for e in inputs]
     try:

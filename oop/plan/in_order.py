@@ -23,10 +23,10 @@ from oop.operators.rows.releasing import Releasing
 from oop.operators.source.input import Input
 from oop.operators.source.numbers import SEQ
 from oop.operators.windows.bucket import Bucket
+from oop.plan.early import is_early
 from oop.plan.graph import Edge, Node, check_emits, consumers, interests, make_node, rebuilt, walk
 from oop.plan.in_order_steps import Step, grouped_step, input_step, is_grouping, passing_step
 from oop.plan.orders import NO_ORDER, Possible, order_before
-from oop.streams.emitting import is_early
 
 _Made = tuple[Node, Step]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from oop.errors import OopError, SchemaMismatch
 from oop.operators.expressions.expr import col
@@ -18,30 +17,28 @@ from oop.operators.passing.project import Project
 from oop.operators.passing.union import Union
 from oop.operators.rows.number import Number
 from oop.operators.source.numbers import SEQ, Numbered, of_source, with_number
+from oop.plan.flow import Flow
 from oop.plan.graph import Edge, Node, make_node, walk
 
-if TYPE_CHECKING:
-    from oop.streams.stream import Stream
+
+def numbered(flow: Flow) -> Flow:
+    """The flow with the number of each row as the last column (`SEQ`), for an operator that counts rows."""
+    if isinstance(flow.node.spec, Numbered):
+        return flow
+    check_numbers(flow.node)
+    return flow.then(Numbered(), "row numbers", time=flow.time)
 
 
-def numbered(stream: Stream) -> Stream:
-    """The stream with the number of each row as the last column (`SEQ`), for an operator that counts rows."""
-    if isinstance(stream._node.spec, Numbered):
-        return stream
-    check_numbers(stream._node)
-    return stream._then(Numbered(), "row numbers", time=stream.time)
-
-
-def ranked(stream: Stream, time: str) -> Stream:
-    """The stream with its rows ranked: by time, then by source and number there if it has them, else by value."""
-    with_number(stream.schema)  # refuses a column of the user's that has the name, also where rows are ranked by value
+def ranked(flow: Flow, time: str) -> Flow:
+    """The flow with its rows ranked: by time, then by source and number there if it has them, else by value."""
+    with_number(flow.schema)  # refuses a column of the user's that has the name, also where rows are ranked by value
     try:
-        check_numbers(stream._node, sources=True)
+        check_numbers(flow.node, sources=True)
     except SchemaMismatch:
-        ties = tuple(name for name in stream.schema.names if name != time)
-        return stream._then(Number(time, ties), ".number()", time=stream.time)
-    marked = stream._then(Numbered(sources=True), "row numbers", time=stream.time)
-    return marked._then(Number(time, (SEQ,)), ".number()", time=stream.time)
+        ties = tuple(name for name in flow.schema.names if name != time)
+        return flow.then(Number(time, ties), ".number()", time=flow.time)
+    marked = flow.then(Numbered(sources=True), "row numbers", time=flow.time)
+    return marked.then(Number(time, (SEQ,)), ".number()", time=flow.time)
 
 
 def check_numbers(root: Node, sources: bool = False) -> None:

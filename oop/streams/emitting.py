@@ -5,12 +5,15 @@ from __future__ import annotations
 from oop.errors import OopError, SchemaMismatch
 from oop.operators.aggregate.emit import ON_CHANGE, ON_CLOSE, Emit
 from oop.operators.core.times import duration_in
-from oop.plan.graph import Node, make_node, walk
+from oop.plan.flow import Flow
+from oop.plan.graph import make_node
 from oop.punctuation.durations import Duration, show
+from oop.site import user_line
 
 
-def emitting(node: Node, when: str | None, every: Duration | None, rows: int | None, site: str) -> Node:
-    """The same node, with what it has so far shown when asked for."""
+def emitting(flow: Flow, when: str | None, every: Duration | None, rows: int | None) -> Flow:
+    """The same flow, with what its last operator has so far shown when asked for."""
+    node, site = flow.node, user_line()
     if [when, every, rows].count(None) != 2:
         raise ValueError('emit takes "on_close", "on_change", every=… or rows=…, one of them')
     if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or rows < 1):
@@ -33,11 +36,7 @@ def emitting(node: Node, when: str | None, every: Duration | None, rows: int | N
             raise ValueError(f"every= must be greater than 0, not {show(every)}")
     try:
         spec = Emit(node.spec, when or "", step, text, rows)
-        return make_node(spec, node.inputs, node.site, f"{node.call}.emit(…)")
+        shown = make_node(spec, node.inputs, node.site, f"{node.call}.emit(…)")
     except OopError as wrong:
         raise wrong.located(site) from None
-
-
-def is_early(node: Node) -> bool:
-    """Are there results in a plan that may still change?"""
-    return any(isinstance(n.spec, Emit) and n.spec.is_early for n in walk(node))
+    return Flow(shown, flow.time)

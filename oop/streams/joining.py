@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from oop.errors import NeverEmits, SchemaMismatch, UnknownColumn
-from oop.io.inputs import open_input
+from oop.io.opening import open_data
 from oop.kernels.dictionaries import concat_arrays
 from oop.operators.core.compute import compute as pc
 from oop.operators.core.times import check_time_type, duration_in, is_whole
@@ -19,11 +19,30 @@ from oop.operators.join.band import Band, SameWindow
 from oop.operators.join.join import KINDS, Join
 from oop.operators.join.static import KINDS as STATIC_KINDS
 from oop.operators.join.static import StaticJoin
+from oop.plan.flow import Flow
 from oop.punctuation.durations import Duration, show
+from oop.streams.locating import AtUsersLine
 from oop.windows import CalendarWindow, TimeWindow, Window
 
 On = str | Sequence[str] | Mapping[str, str] | None
 CLOSED = ("both", "left", "right", "neither")
+
+
+def joined(left: Flow, right: Flow, *, on: On, times: tuple[str, str] | None, how: str, **asked: Any) -> Flow:
+    """The join of two flows; ``asked`` are the other arguments of `make_join`."""
+    with AtUsersLine():
+        named = (left.time, right.time) if times is None else two("times", times, "left, right")
+        spec = make_join(left.schema, right.schema, on=on, times=named, how=how, **asked)
+    names = spec.names([left.schema, right.schema])
+    time = {"right": names.outputs[1].get(spec.times[1]), "full": None}.get(how, spec.times[0])
+    return left.then(spec, ".join(…)", time=time, others=[right])
+
+
+def joined_with_table(left: Flow, data: Any, *, unbounded: bool, **asked: Any) -> Flow:
+    """The join of a flow with a table that does not change."""
+    with AtUsersLine():
+        spec = make_static_join(left.schema, data, unbounded=unbounded or None, **asked)
+    return left.then(spec, ".join(…)", time=left.time)
 
 
 def make_join(
@@ -71,7 +90,7 @@ def make_static_join(left: pa.Schema, data: Any, *, on: On, how: str, where: Exp
 def read_table(data: Any) -> pa.Table:
     """All rows of a path, an Arrow table, or anything that gives one (a DuckDB result, Polars, pandas)."""
     if not isinstance(data, pa.Table):
-        read = open_input(data)
+        read = open_data(data)
         batches = [e for train in read.trains(65_536) for e in train if isinstance(e, pa.RecordBatch)]
         data = pa.Table.from_batches(batches, read.schema)
     # Arrow takes no rows of runs, nor of views

@@ -5,25 +5,36 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from oop.errors import SchemaMismatch, TimeError, WrongArgument
 from oop.operators.core.times import duration_in, is_whole
 from oop.operators.functions.function import Function
 from oop.operators.resample.resample import Resample
+from oop.plan.flow import Flow
 from oop.plan.graph import PROBES, could_promise, frontiers
 from oop.punctuation import Frontier
 from oop.punctuation.durations import Duration, show
 from oop.streams.joining import comparable, two
+from oop.streams.locating import AtUsersLine
 from oop.streams.waiting import check_columns, time_of
 
-if TYPE_CHECKING:
-    from oop.streams.stream import Stream
+
+def resampled(
+    left: Flow,
+    right: Flow,
+    within: Duration,
+    by: str | Iterable[str] | None,
+    times: tuple[str, str] | None,
+    aggregates: Mapping[str, Function],
+) -> Flow:
+    with AtUsersLine():
+        spec = _make_resample(left, right, within, by, times, aggregates)
+    return left.then(spec, f".resample({', '.join(aggregates)})", time=spec.left, others=[right])
 
 
-def make_resample(
-    left: Stream,
-    right: Stream,
+def _make_resample(
+    left: Flow,
+    right: Flow,
     within: Duration,
     by: str | Iterable[str] | None,
     times: tuple[str, str] | None,
@@ -59,7 +70,7 @@ def make_resample(
     return replace(spec, aggregates=tuple(functions))
 
 
-def _what_stays(left: Stream, right: Stream, on: tuple[str, str]) -> str:
+def _what_stays(left: Flow, right: Flow, on: tuple[str, str]) -> str:
     """What nothing will ever free before the end: right rows, if the left promises nothing about all rows, left rows,
     if the right does not."""
     found = []
@@ -70,10 +81,10 @@ def _what_stays(left: Stream, right: Stream, on: tuple[str, str]) -> str:
     return "; ".join(found)
 
 
-def _is_promised(stream: Stream, attribute: str) -> bool:
+def _is_promised(flow: Flow, attribute: str) -> bool:
     for bound in PROBES:
         try:
-            promised: Frontier = frontiers(stream._node, could_promise(stream._node, bound))[id(stream._node)]
+            promised: Frontier = frontiers(flow.node, could_promise(flow.node, bound))[id(flow.node)]
         except TimeError:  # out of reach of a window, for what was asked with
             return True
         if promised.bound(attribute) is not None:

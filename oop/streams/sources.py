@@ -9,14 +9,15 @@ from typing import Any
 import pyarrow as pa
 
 from oop.errors import OopError, SchemaMismatch, SourceError, UnknownColumn
-from oop.io.inputs import Input as Data
-from oop.io.inputs import open_input
+from oop.io.data import Data
 from oop.io.low_water import with_exact
 from oop.io.lulls import Lull
+from oop.io.opening import open_data
 from oop.io.policies import fitted
 from oop.operators.core.group_values import check_type, of_value
 from oop.operators.source.input import LATE_MODES, NULL_MODES, Input
 from oop.operators.source.stamping import with_arrival
+from oop.plan.flow import Flow
 from oop.plan.graph import make_node
 from oop.punctuation import Policy
 from oop.punctuation.encoding import dumps
@@ -67,7 +68,7 @@ def source(
     try:
         _check_progress(progress)
         lull = None if progress is None else Lull()
-        read = open_input(data, schema=schema, lull=lull)
+        read = open_data(data, schema=schema, lull=lull)
         if progress is not None:
             read = _with_progress(read, progress, lull)
         if channel is not None or channels is not None:
@@ -82,7 +83,7 @@ def source(
         raise wrong.located(site) from wrong.__cause__
     text = ", ".join(str(p) if a == time else f"{a}: {p}" for a, p in given.items())
     spec = Input(name or read.label, time, policies, late, nulls, text, polled=progress is not None)
-    return Stream(make_node(spec, (), site, f"oop.source({read.label!r})", read), time=time)
+    return Stream(Flow(make_node(spec, (), site, f"oop.source({read.label!r})", read), time))
 
 
 def _check_progress(progress: object) -> None:

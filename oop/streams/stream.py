@@ -2,62 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Sequence
+from typing import Any, overload
 
 import pyarrow as pa
 
-from oop.errors import OopError, SchemaMismatch
-from oop.operators.core.spec import Spec
-from oop.operators.expressions.expr import Col, Expr, as_expr, col
+from oop.operators.expressions.expr import Expr
 from oop.operators.functions.function import Function
-from oop.operators.groups.holding import unique_schema
-from oop.operators.passing.describe import by_hand
-from oop.operators.passing.filter import Filter
-from oop.operators.passing.project import Project
-from oop.operators.passing.split import Split
-from oop.operators.passing.union import Union
 from oop.operators.source.input import LATE_MODES
-from oop.operators.source.numbers import SEQ
-from oop.plan.accounting import accounted
-from oop.plan.describing import described
-from oop.plan.graph import Edge, Node, explain, make_node, rebuilt
-from oop.plan.numbering import numbered, ranked, resolved
+from oop.plan.final import with_late
+from oop.plan.flow import Flow
 from oop.punctuation import Policy
 from oop.punctuation.durations import Duration
-from oop.site import user_line
-from oop.streams.emitting import emitting, is_early
-from oop.streams.joining import On, make_join, make_static_join, two
-from oop.streams.resampling import make_resample
-from oop.streams.sorting import make_bsort, make_wsort
-from oop.streams.waiting import make_dedup, make_sort, time_of
+from oop.streams.columns import filtered, selected, split, united, with_columns
+from oop.streams.emitting import emitting
+from oop.streams.joining import On, joined, joined_with_table
+from oop.streams.resampling import resampled
+from oop.streams.running import Engine, ResultT_co, Running, explained, run, to_spark
+from oop.streams.sorting import sorted_by_bubbles, sorted_within_timeout
+from oop.streams.waiting import deduplicated, numbered_in_time, sorted_in_time
 from oop.streams.windowed import Grouped, Windowed
 from oop.windows import Window
 
-if TYPE_CHECKING:
-    from oop.engines.embedded.engine import Embedded, Run
-    from oop.engines.spark.engine import Spark
-    from oop.engines.spark.query import Query
-
-_engine: list[Callable[[], Any]] = []
-
-
-def set_default_engine(make: Callable[[], Any]) -> None:
-    """Engines come after streams in the order of imports, so the package tells streams which one to use."""
-    _engine[:] = [make]
-
-
-_spark: list[Callable[..., Any]] = []
-
-
-def set_spark_engine(make: Callable[..., Any]) -> None:
-    """Likewise for `Stream.to_spark`."""
-    _spark[:] = [make]
-
 
 class Stream:
-    """A pipeline so far. ``time`` is the attribute that windows are on by default.
+    """A pipeline so far. ``time`` is the attribute that windows are on by default; ``flow`` is the plan behind it, for
+    the other modules of the package.
 
     >>> import oop
     >>> s = oop.source(pa.table({"ts": [1, 2], "len": [40, 60]}), time="ts", punctuate=oop.ordered())
@@ -65,10 +35,9 @@ class Stream:
     (<Stream ts, len>, 'ts')
     """
 
-    def __init__(self, node: Node, *, time: str | None = None, route: int | None = None) -> None:
-        self._node = node
-        self._route = route
-        self.time = time
+    def __init__(self, flow: Flow) -> None:
+        self.flow = flow
+        self.time = flow.time
 
     @property
     def schema(self) -> pa.Schema:
@@ -78,20 +47,7 @@ class Stream:
         >>> oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.ordered()).schema
         ts: int64
         """
-        return self._node.schema
-
-    def _edge(self) -> Edge:
-        return Edge(self._node, self._route)
-
-    def _then(self, spec: Spec, call: str, *, time: str | None = None, others: Sequence[Stream] = ()) -> Stream:
-        if not spec.passes and any(is_early(s._node) for s in (self, *others)):
-            raise SchemaMismatch(
-                "results that may still change cannot be aggregated, joined or held: .emit(…) is terminal",
-                at=user_line(),
-                hint="put .emit(…) last; rows may still be filtered and projected",
-            )
-        edges = [self._edge(), *(o._edge() for o in others)]
-        return Stream(make_node(spec, edges, user_line(), call), time=time)
+        return self.flow.schema
 
     def filter(self, predicate: Expr) -> Stream:
         """The rows for which the predicate is true (not those for which it is null).
@@ -101,9 +57,7 @@ class Stream:
         >>> s.filter(oop.col("len") > 50).run().to_table().to_pylist()
         [{'ts': 2, 'len': 60}]
         """
-        if not isinstance(predicate, Expr):
-            raise TypeError(f"filter takes an expression such as oop.col('len') > 40, not {predicate!r}")
-        return self._then(Filter(predicate), f".filter({predicate!r})", time=self.time)
+        return Stream(filtered(self.flow, predicate))
 
     def select(self, /, *columns: str | Expr, **named: Expr | str) -> Stream:
         """Only these columns: names, or new ones by expression.
@@ -113,16 +67,7 @@ class Stream:
         >>> s.select("ts", bits=oop.col("len") * 8).run().to_table().to_pylist()
         [{'ts': 1, 'bits': 320}, {'ts': 2, 'bits': 480}]
         """
-        chosen: list[tuple[str, Expr]] = []
-        for column in columns:
-            expr = col(column) if isinstance(column, str) else column
-            if not isinstance(expr, Col):
-                raise TypeError(f"name the expression: .select(name={expr!r})")
-            chosen.append((expr.name, expr))
-        chosen += [(n, col(e) if isinstance(e, str) else as_expr(e)) for n, e in named.items()]
-        if not chosen:
-            raise ValueError("select takes at least one column")
-        return self._project(chosen, ".select")
+        return Stream(selected(self.flow, columns, named))
 
     def with_columns(self, /, **named: Any) -> Stream:
         """All columns, and these beside or instead of them.
@@ -132,21 +77,7 @@ class Stream:
         >>> s.with_columns(minute=oop.col("ts") // 60).run().to_table().to_pylist()
         [{'ts': 61, 'minute': 1}]
         """
-        given = {n: as_expr(e) for n, e in named.items()}
-        chosen: list[tuple[str, Expr]] = [(n, given.pop(n, col(n))) for n in self.schema.names]
-        return self._project(chosen + list(given.items()), ".with_columns")
-
-    def _project(self, chosen: list[tuple[str, Expr]], call: str) -> Stream:
-        site = user_line()
-        try:
-            unique_schema([pa.field(n, pa.null()) for n, _ in chosen])
-        except OopError as wrong:
-            raise wrong.located(site) from None
-        time = self.time if any(n == self.time for n, _ in chosen) else None
-        if time is None:  # the time under another name
-            time = next((n for n, e in chosen if isinstance(e, Col) and e.name == self.time), None)
-        shown = ", ".join(n for n, _ in chosen)
-        return self._then(Project(tuple(chosen)), f"{call}({shown})", time=time)
+        return Stream(with_columns(self.flow, named))
 
     def split(self, *predicates: Expr) -> tuple[Stream, ...]:
         """Aurora's Filter: one output for each predicate, and one for the rows that satisfy none.
@@ -157,10 +88,7 @@ class Stream:
         >>> large.run().to_table().to_pylist()
         [{'ts': 3}]
         """
-        if not predicates:
-            raise ValueError("split takes at least one predicate")
-        node = self._then(Split(predicates), f".split({', '.join(map(repr, predicates))})")._node
-        return tuple(Stream(node, time=self.time, route=i) for i in range(len(predicates) + 1))
+        return tuple(map(Stream, split(self.flow, predicates)))
 
     def union(self, *others: Stream) -> Stream:
         """The rows of all, as they come; promises the least of what its inputs promise.
@@ -170,12 +98,9 @@ class Stream:
         >>> s.union(s).run().to_table().num_rows
         4
         """
-        streams = [self, *others]
-        if not all(isinstance(s, Stream) for s in streams):
+        if not all(isinstance(other, Stream) for other in others):
             raise TypeError("a union is of streams")
-        times = {s.time for s in streams}
-        time = self.time if len(times) == 1 else None
-        return self._then(Union(len(streams)), f"union of {len(streams)}", time=time, others=others)
+        return Stream(united(self.flow, [other.flow for other in others]))
 
     def join(
         self,
@@ -208,31 +133,11 @@ class Stream:
         >>> calls.join(answers, on="k", within=(0, 3)).run().to_table().to_pylist()
         [{'ts': 1, 'k': 'a', 'ts_right': 2, 'k_right': 'a'}]
         """
-        site = user_line()
-        try:
-            if not isinstance(other, Stream):
-                bands: dict[str, Any] = {"within": within, "closed": closed, "window": window, "ranges": ranges}
-                bands |= {"times": times, "unbounded": unbounded or None}
-                static = make_static_join(self.schema, other, on=on, how=how, where=where, **bands)
-                return self._then(static, ".join(…)", time=self.time)
-            spec = make_join(
-                self.schema,
-                other.schema,
-                on=on,
-                times=(self.time, other.time) if times is None else two("times", times, "left, right"),
-                within=within,
-                closed=closed,
-                window=window,
-                ranges=ranges,
-                how=how,
-                where=where,
-                unbounded=unbounded,
-            )
-        except OopError as wrong:
-            raise wrong.located(site) from wrong.__cause__
-        names = spec.names([self.schema, other.schema])
-        time = {"right": names.outputs[1].get(spec.times[1]), "full": None}.get(how, spec.times[0])
-        return self._then(spec, ".join(…)", time=time, others=[other])
+        near: dict[str, Any] = {"within": within, "closed": closed, "window": window, "ranges": ranges}
+        asked: dict[str, Any] = {"on": on, "how": how, "where": where, "times": times, "unbounded": unbounded, **near}
+        if isinstance(other, Stream):
+            return Stream(joined(self.flow, other.flow, **asked))
+        return Stream(joined_with_table(self.flow, other, **asked))
 
     def resample(
         self,
@@ -260,26 +165,11 @@ class Stream:
         >>> beats.resample(reports, within=5, by="Sid", Pos=oop.mean("Pos")).run().to_table().to_pylist()
         [{'Sid': 1, 'Time': 10, 'Pos': 5.0}, {'Sid': 2, 'Time': 20, 'Pos': 9.0}]
         """
-        return self._resampled(other, within, by, times, aggregates)
-
-    def _resampled(
-        self,
-        other: Stream,
-        within: Duration,
-        by: str | Sequence[str] | None,
-        times: tuple[str, str] | None,
-        aggregates: Mapping[str, Function],
-    ) -> Stream:
-        """Aggregates may have any name here, that of an argument, too."""
         if not isinstance(other, Stream):
             raise TypeError(f"what is resampled is a stream, not {other!r}")
-        try:
-            spec = make_resample(self, other, within, by, times, aggregates)
-        except OopError as wrong:
-            raise wrong.located(user_line()) from None
-        return self._then(spec, f".resample({', '.join(aggregates)})", time=spec.left, others=[other])
+        return Stream(resampled(self.flow, other.flow, within, by, times, aggregates))
 
-    def window(self, window: Window, on: str | None = None) -> Windowed:
+    def window(self, window: Window, on: str | None = None) -> Windowed[Stream]:
         """Windows on an attribute (default: the stream's time), to be aggregated.
 
         >>> import oop
@@ -287,9 +177,9 @@ class Stream:
         >>> s.window(oop.tumbling(10)).agg(n=oop.count()).run().to_table().to_pylist()[0]
         {'window_start': 0, 'window_end': 10, 'n': 2}
         """
-        return Windowed(self, window, on)
+        return Windowed(self.flow, window, on, Stream)
 
-    def group_by(self, /, *keys: str, **named: Expr) -> Grouped:
+    def group_by(self, /, *keys: str, **named: Expr) -> Grouped[Stream]:
         """Groups without a window: a key must be an attribute that the stream promises about.
 
         >>> import oop
@@ -297,8 +187,8 @@ class Stream:
         >>> s.group_by("ts").agg(n=oop.count()).run().to_table().to_pylist()
         [{'ts': 1, 'n': 2}, {'ts': 2, 'n': 1}]
         """
-        stream = self.with_columns(**named) if named else self
-        return Grouped(stream, None, (*keys, *named))
+        flow = with_columns(self.flow, named) if named else self.flow
+        return Grouped(flow, None, (*keys, *named), Stream)
 
     def agg(self, /, **aggregates: Function) -> Stream:
         """One group of all rows; it ends with the stream, so the sources must be declared ``at_end()``.
@@ -308,7 +198,7 @@ class Stream:
         >>> s.agg(n=oop.count(), last=oop.max("ts")).run().to_table().to_pylist()
         [{'n': 3, 'last': 3}]
         """
-        return Grouped(self, None, ()).agg(**aggregates)
+        return Grouped(self.flow, None, (), Stream).agg(**aggregates)
 
     def emit(self, when: str | None = None, *, every: Duration | None = None, rows: int | None = None) -> Stream:
         """Results before they are complete: a column ``emit`` says "partial" or "final".
@@ -326,7 +216,7 @@ class Stream:
         >>> [(r["window_start"], r["n"], r["emit"]) for r in counts.run().to_table().to_pylist()]
         [(0, 2, 'partial'), (0, 3, 'partial'), (10, 1, 'partial'), (0, 3, 'final'), (10, 1, 'final')]
         """
-        return Stream(emitting(self._node, when, every, rows, user_line()), time=self.time)
+        return Stream(emitting(self.flow, when, every, rows))
 
     def sort(self, *ties: str, on: str | None = None) -> Stream:
         """Rows in order of time, each once no earlier one can come; released batches never go back in time.
@@ -340,11 +230,7 @@ class Stream:
         >>> s.sort().run().to_table()["ts"].to_pylist()
         [1, 2, 3]
         """
-        try:
-            spec = make_sort(self, ties, on)
-        except OopError as wrong:
-            raise wrong.located(user_line()) from None
-        return self._then(spec, f".sort({', '.join(ties)})", time=self.time)
+        return Stream(sorted_in_time(self.flow, ties, on))
 
     def bsort(self, slack: int, by: str | Sequence[str] | None = None, on: str | None = None) -> Stream:
         """Rows sorted as well as a buffer of ``slack`` rows can: with each row that comes to a full buffer the least
@@ -360,11 +246,7 @@ class Stream:
         >>> s.bsort(slack=2).run().to_table()["A"].to_pylist()
         [1, 1, 2, 3, 4, 3, 4, 4, 4, 8]
         """
-        try:
-            spec = make_bsort(self, slack, by, on)
-        except OopError as wrong:
-            raise wrong.located(user_line()) from None
-        return self._then(spec, f".bsort(slack={slack})", time=self.time)
+        return Stream(sorted_by_bubbles(self.flow, slack, by, on))
 
     def wsort(self, *columns: str, timeout: Duration) -> Stream:
         """Rows in ascending order of some columns (default: the stream's time), none of which waits long (Aurora's
@@ -380,11 +262,7 @@ class Stream:
         >>> s.wsort("ts", timeout="5s").run().to_table()["ts"].to_pylist()
         [1, 2, 3]
         """
-        try:
-            spec = make_wsort(self, columns, timeout)
-        except OopError as wrong:
-            raise wrong.located(user_line()) from None
-        return self._then(spec, f".wsort({', '.join(columns)})", time=self.time)
+        return Stream(sorted_within_timeout(self.flow, columns, timeout))
 
     def dedup(self, *keys: str, keep: str = "any", within: Duration | None = None) -> Stream:
         """Of the rows with equal keys one; no keys: all columns (with ``within``: all but the time).
@@ -407,11 +285,7 @@ class Stream:
         >>> s.dedup("id", within=3, keep="last").run().to_table()["ts"].to_pylist()
         [2, 9]
         """
-        try:
-            spec = make_dedup(self, keys, keep, within)
-        except OopError as wrong:
-            raise wrong.located(user_line()) from None
-        return self._then(spec, f".dedup({', '.join(keys)})", time=self.time)
+        return Stream(deduplicated(self.flow, keys, keep, within))
 
     def number(self, name: str | None = None) -> Stream:
         """Numbers the rows 0, 1, 2, … in order of time: what row windows count by, where sources' own numbers end.
@@ -427,14 +301,7 @@ class Stream:
         >>> a.union(b).number().window(oop.rows(2)).agg(ts=oop.max("ts")).run().to_table()["ts"].to_pylist()
         [2, 4]
         """
-        try:
-            found = ranked(self, time_of(self, None, "number a stream whose time is known"))
-        except OopError as wrong:
-            raise wrong.located(user_line()) from None
-        if name is None:
-            return found
-        columns = [(n, col(n)) for n in self.schema.names]
-        return numbered(found)._project([*columns, (name, col(SEQ))], ".number")
+        return Stream(numbered_in_time(self.flow, name))
 
     def assume(self, policy: Policy, on: str | None = None) -> Stream:
         """Promises by a policy at this place of a plan, for example behind a union, a join, or a new time column:
@@ -453,13 +320,9 @@ class Stream:
         >>> run.late["Assume"].to_pylist()
         [{'ts': 4, 'broke': 'ts < 7', 'late_by': 3.0}]
         """
-        from oop.streams.assuming import make_assume  # here, as few plans need it: `import oop` should be quick
+        from oop.streams.assuming import assumed  # here, as few plans need it: `import oop` should be quick
 
-        try:
-            spec = make_assume(self, policy, on)
-        except OopError as wrong:
-            raise wrong.located(user_line()) from None
-        return self._then(spec, f".assume({policy})", time=spec.order.on)
+        return Stream(assumed(self.flow, policy, on))
 
     def describe(self, *attributes: str, by: str | Sequence[str] = (), every: Duration | None = None) -> Stream:
         """Only promises about these attributes (default: the stream's time), alone or together; rows pass.
@@ -476,18 +339,9 @@ class Stream:
         >>> [e for e in s.describe("ts", every=10).run().elements() if isinstance(e, oop.Punctuation)]
         [Punctuation(ts < 3), Punctuation(ts < 14), Punctuation(ts < 25), END]
         """
-        site = user_line()
-        names = attributes or (() if self.time is None else (self.time,))
-        if not names:
-            raise SchemaMismatch(
-                "the stream has no one time to describe", at=site, hint='name attributes: .describe("ts")'
-            )
-        columns = (by,) if isinstance(by, str) else tuple(by)
-        try:
-            spec = by_hand(names, columns, every, self.schema)
-        except OopError as wrong:
-            raise wrong.located(site) from None
-        return self._then(spec, f".describe({', '.join(names)})", time=self.time)
+        from oop.streams.promising import described_by_hand  # here, as few plans need it
+
+        return Stream(described_by_hand(self.flow, attributes, by, every))
 
     def each_window(self, on: str = "window_end") -> Stream:
         """A promise for each window that closes, behind its rows and before those of the next, for who reads promises:
@@ -503,13 +357,9 @@ class Stream:
         >>> [e if isinstance(e, oop.Punctuation) else e.to_pylist() for e in counts.run().elements()][:3]
         [[{'window_end': 10, 'n': 2}], Punctuation(window_end < 20), [{'window_end': 20, 'n': 1}]]
         """
-        from oop.operators.aggregate.each_window import each_window  # here, as few plans need it
+        from oop.streams.promising import window_by_window  # here, as few plans need it
 
-        try:
-            spec = each_window(on, self.schema)
-        except OopError as wrong:
-            raise wrong.located(user_line()) from None
-        return self._then(spec, ".each_window()", time=self.time)
+        return Stream(window_by_window(self.flow, on))
 
     def late(self, mode: str) -> Stream:
         """The same pipeline with every source treating late rows this way: "drop", "raise" or "admit".
@@ -521,52 +371,32 @@ class Stream:
         """
         if mode not in LATE_MODES:
             raise ValueError(f"late is one of {', '.join(LATE_MODES)}, not {mode!r}")
-        return Stream(_with_late(self._node, mode), time=self.time, route=self._route)
+        return Stream(with_late(self.flow, mode))
 
     @overload
-    def run(self, engine: Spark, *, order: str = "oop", to: Any = None) -> Query: ...
+    def run(self, engine: Engine[ResultT_co], *, order: str = "oop", to: Any = None) -> ResultT_co: ...
 
     @overload
-    def run(self, engine: Embedded | None = None, *, order: str = "oop", to: Any = None) -> Run: ...
+    def run(self, engine: None = None, *, order: str = "oop", to: Any = None) -> Running: ...
 
     def run(self, engine: Any = None, *, order: str = "oop", to: Any = None) -> Any:
         """Run it: iterate over the result for batches, or ``.to_table()``; ``to`` names a sink instead.
 
-        On Spark (``engine=oop.Spark(…)``) it gives the running query.
+        ``to`` means the same on every engine. On Spark (``engine=oop.Spark(…)``) it gives the running query.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
         >>> [batch.num_rows for batch in s.run()]
         [2]
         """
-        engine = _engine[0]() if engine is None else engine
-        if not hasattr(engine, "run"):
-            raise TypeError(f"an engine is an object such as oop.Embedded(), not {engine!r}")
-        if order != "oop" and not getattr(engine, "runs_in_order", False):
-            raise ValueError("in-order plans run embedded: engine=oop.Embedded(…)")
-        return engine.run(self._final(order), to=to)
+        return run(self.flow, engine, order, to)
 
     def to_spark(self, session: Any = None, *, batch: bool | None = None, **options: Any) -> Any:
         """The result as a DataFrame of Spark, for any sink: a streaming one, or with ``batch=True`` one of all rows.
 
         It is a batch by itself if the sources are batch DataFrames. ``options`` are those of `oop.Spark`.
         """
-        return _spark[0](session, **options).frame(self._final(), batch=batch)
-
-    def _final(self, order: str = "oop") -> Node:
-        """The plan as it runs. Its last node is this stream; one output of a split gets a node of its own."""
-        node = self._node
-        if self._route is not None:
-            names = tuple((n, col(n)) for n in self.schema.names)
-            node = make_node(Project(names), [self._edge()], node.site, node.call)
-        if order not in ("oop", "iop"):
-            raise ValueError(f"order is 'oop' (out of order) or 'iop' (in order), not {order!r}")
-        plan = accounted(resolved(node))
-        if order == "iop":
-            from oop.plan.in_order import in_order  # here, as few plans need it: `import oop` should be quick
-
-            plan = in_order(plan, self.time)
-        return described(plan)
+        return to_spark(self.flow, session, batch, options)
 
     def explain(self, order: str = "oop", engine: Any = None) -> str:
         """The plan as a tree; of ``order="iop"`` with what in-order operators hold. For an engine it also says where
@@ -578,23 +408,10 @@ class Stream:
         Filter ts > 0                             promises pass
         └─ Source north   ordered   late: drop
         """
-        root = self._final(order)
-        if engine is None:
-            return explain(_engine[0]().plan(root))
-        planned = engine.plan(root)
-        return explain(planned, engine.notes(planned))
+        return explained(self.flow, order, engine)
 
     def __repr__(self) -> str:
         return f"<Stream {', '.join(self.schema.names)}>"
-
-
-def _with_late(root: Node, mode: str) -> Node:
-    """The same plan with other guards."""
-
-    def make(node: Node, inputs: tuple[Edge, ...]) -> Node:
-        return replace(node, spec=node.spec.with_late(mode), inputs=inputs)
-
-    return rebuilt(root, make)
 
 
 def union(first: Stream, *others: Stream) -> Stream:

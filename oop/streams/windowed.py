@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
 # Loaded here, as `operators.aggregate`, of which it is made, finds it only when a run begins: a child process that is
 # forked while another thread loads a module would wait for it for ever.
 import oop.operators.aggregate.hybrid  # noqa: F401
-from oop.errors import OopError, SchemaMismatch, TimeError, UnknownColumn, WrongArgument
+from oop.errors import OopError, SchemaMismatch, UnknownColumn, WrongArgument
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.flush import Flush, check_flush
 from oop.operators.aggregate.group_by import GroupBy
@@ -20,17 +20,19 @@ from oop.operators.expressions.expr import Expr
 from oop.operators.functions.function import Function
 from oop.operators.source.numbers import SEQ
 from oop.plan.accounting import check_accounts
-from oop.plan.graph import PROBES, could_promise, frontiers
-from oop.plan.numbering import check_numbers, resolved
+from oop.plan.flow import Flow
+from oop.plan.numbering import check_numbers
 from oop.plan.preaggregating import check_mergeable
 from oop.site import user_line
+from oop.streams.columns import with_columns
+from oop.streams.keys import promised_keys
 from oop.windows import Window
 
-if TYPE_CHECKING:
-    from oop.streams.stream import Stream
+StreamT = TypeVar("StreamT")
+"""The class of stream that comes out: `oop.Stream`, which is built on this module."""
 
 
-class Windowed:
+class Windowed(Generic[StreamT]):
     """A stream with windows, waiting for its groups and aggregates.
 
     >>> import oop
@@ -39,7 +41,8 @@ class Windowed:
     [2, 1]
     """
 
-    def __init__(self, stream: Stream, window: Window, on: str | None) -> None:
+    def __init__(self, flow: Flow, window: Window, on: str | None, make: Callable[[Flow], StreamT]) -> None:
+        self.flow, self.window, self.make = flow, window, make
         site = user_line()
         if not isinstance(window, Window):
             raise TypeError(
@@ -53,13 +56,13 @@ class Windowed:
                     hint="leave on= out, or take a window of time: oop.tumbling(…), oop.sliding(…)",
                 )
             try:
-                check_numbers(stream._node)
+                check_numbers(flow.node)
             except OopError as wrong:
                 raise wrong.located(site) from None
-            self.stream, self.window, self.on, self.type = stream, window, SEQ, pa.int64()
+            self.on, self.type = SEQ, pa.int64()
             return
-        on = on or stream.time
-        names = stream.schema.names
+        on = on or flow.time
+        names = flow.schema.names
         if on is None:
             raise SchemaMismatch(
                 "the stream has no one time to window on",
@@ -68,15 +71,15 @@ class Windowed:
             )
         if on not in names:
             raise UnknownColumn.of(on, names, at=site)
-        type_ = stream.schema.field(on).type
+        type_ = flow.schema.field(on).type
         try:
             check_time_type(on, type_)
             window.check(type_)
         except OopError as wrong:
             raise wrong.located(site) from None
-        self.stream, self.window, self.on, self.type = stream, window, on, type_
+        self.on, self.type = on, type_
 
-    def group_by(self, /, *keys: str, **named: Expr) -> Grouped:
+    def group_by(self, /, *keys: str, **named: Expr) -> Grouped[StreamT]:
         """One result for each window and group; no key: one group.
 
         >>> import oop
@@ -85,10 +88,10 @@ class Windowed:
         >>> sorted((row["large"], row["n"]) for row in sizes.run().to_table().to_pylist())
         [(False, 1), (True, 2)]
         """
-        windowed = Windowed(self.stream.with_columns(**named), self.window, self.on) if named else self
-        return Grouped(windowed.stream, windowed, (*keys, *named))
+        windowed = Windowed(with_columns(self.flow, named), self.window, self.on, self.make) if named else self
+        return Grouped(windowed.flow, windowed, (*keys, *named), self.make)
 
-    def preaggregate(self, flush: Flush | bool = True) -> Grouped:
+    def preaggregate(self, flush: Flush | bool = True) -> Grouped[StreamT]:
         """The same as ``.group_by().preaggregate(…)``.
 
         >>> import oop
@@ -96,9 +99,9 @@ class Windowed:
         >>> s.window(oop.tumbling(10)).preaggregate().agg(n=oop.count()).run().to_table()["n"].to_pylist()
         [2, 1]
         """
-        return Grouped(self.stream, self, ()).preaggregate(flush)
+        return Grouped(self.flow, self, (), self.make).preaggregate(flush)
 
-    def agg(self, /, **aggregates: Function) -> Stream:
+    def agg(self, /, **aggregates: Function) -> StreamT:
         """One result for each window.
 
         >>> import oop
@@ -106,10 +109,10 @@ class Windowed:
         >>> s.window(oop.tumbling(10)).agg(n=oop.count(), last=oop.max("ts")).run().to_table().to_pylist()[0]
         {'window_start': 0, 'window_end': 10, 'n': 2, 'last': 2}
         """
-        return Grouped(self.stream, self, ()).agg(**aggregates)
+        return Grouped(self.flow, self, (), self.make).agg(**aggregates)
 
 
-class Grouped:
+class Grouped(Generic[StreamT]):
     """A stream with groups, waiting for its aggregates.
 
     >>> import oop
@@ -119,19 +122,24 @@ class Grouped:
     """
 
     def __init__(
-        self, stream: Stream, windowed: Windowed | None, keys: Sequence[str], flush: Flush | bool | None = None
+        self,
+        flow: Flow,
+        windowed: Windowed[StreamT] | None,
+        keys: Sequence[str],
+        make: Callable[[Flow], StreamT],
+        flush: Flush | bool | None = None,
     ) -> None:
         site = user_line()
         for key in keys:
             if not isinstance(key, str):
                 raise TypeError(f"keys are column names; name an expression: .group_by(name={key!r})")
-            if key not in stream.schema.names:
-                raise UnknownColumn.of(key, stream.schema.names, at=site)
+            if key not in flow.schema.names:
+                raise UnknownColumn.of(key, flow.schema.names, at=site)
         if len(set(keys)) < len(keys):
             raise SchemaMismatch(f"a key is named twice: {', '.join(keys)}", at=site)
-        self.stream, self.windowed, self.keys, self.flush = stream, windowed, tuple(keys), flush
+        self.flow, self.windowed, self.keys, self.make, self.flush = flow, windowed, tuple(keys), make, flush
 
-    def window(self, window: Window, on: str | None = None) -> Grouped:
+    def window(self, window: Window, on: str | None = None) -> Grouped[StreamT]:
         """The same as ``.window(…).group_by(…)``.
 
         >>> import oop
@@ -139,9 +147,10 @@ class Grouped:
         >>> s.group_by("k").window(oop.tumbling(10)).agg(n=oop.count()).run().to_table().to_pylist()
         [{'window_start': 0, 'window_end': 10, 'k': 'a', 'n': 2}]
         """
-        return Grouped(self.stream, Windowed(self.stream, window, on), self.keys, self.flush)
+        windowed = Windowed(self.flow, window, on, self.make)
+        return Grouped(self.flow, windowed, self.keys, self.make, self.flush)
 
-    def preaggregate(self, flush: Flush | bool = True) -> Grouped:
+    def preaggregate(self, flush: Flush | bool = True) -> Grouped[StreamT]:
         """Whether, and how, rows are reduced to partial aggregates on their way, in a table of a fixed size (paper 004,
         section 6): ``oop.slow_flush(…)`` or ``oop.lazy_flush(…)``, True for a table that fits by itself and delays
         nothing, or False for none. The answer is the same. Without a word it is done where rows would else cross to
@@ -163,9 +172,9 @@ class Grouped:
             )
         if isinstance(flush, Flush):
             check_flush(flush)
-        return Grouped(self.stream, self.windowed, self.keys, flush)
+        return Grouped(self.flow, self.windowed, self.keys, self.make, flush)
 
-    def agg(self, /, **aggregates: Function) -> Stream:
+    def agg(self, /, **aggregates: Function) -> StreamT:
         """The aggregates of each group, by the names that their columns get.
 
         >>> import oop
@@ -184,12 +193,12 @@ class Grouped:
                     at=site,
                     hint=f"call it: .agg({name}=…(…))" if callable(function) else "write .agg(n=oop.count())",
                 )
-        time = self.stream.time if windowed is None or windowed.window.counts_rows else windowed.on
+        time = self.flow.time if windowed is None or windowed.window.counts_rows else windowed.on
         edges = None if windowed is None or windowed.window.endless else windowed.type
         try:
             functions = tuple((n, f.by_default(time).in_window(edges)) for n, f in aggregates.items())
             for _, function in functions:
-                function.type(self.stream.schema)  # here, where the columns are still just the user's
+                function.type(self.flow.schema)  # here, where the columns are still just the user's
         except OopError as wrong:
             raise wrong.located(site) from None
         counted = [name for name, function in functions if function.keeps_account]
@@ -200,35 +209,22 @@ class Grouped:
                     at=site,
                     hint="not for sessions, landmarks and partitions: take oop.tumbling(…) or oop.sliding(…)",
                 )
-            check_accounts(self.stream._node, site)
+            check_accounts(self.flow.node, site)
         call = f".agg({', '.join(f'{n}={a.title}' for n, a in functions)})"
         if self.windowed is None:
-            on = promised_keys(self.stream, self.keys)
-            found = self.stream._then(GroupBy(self.keys, functions, on), call, time=on[0] if on else None)
+            on = promised_keys(self.flow, self.keys)
+            found = self.flow.then(GroupBy(self.keys, functions, on), call, time=on[0] if on else None)
         else:
-            found = self.windowed.window.aggregated(self.stream, self.windowed.on, self.keys, functions, call)
-        return found if self.flush is None else _preaggregated(found, self.flush, call, site)
+            found = self.windowed.window.aggregated(self.flow, self.windowed.on, self.keys, functions, call)
+        return self.make(found if self.flush is None else _preaggregated(found, self.flush, call, site))
 
 
-def _preaggregated(stream: Stream, flush: Flush | bool, call: str, site: str) -> Stream:
-    """The aggregate that is the stream's last operator, told how to have its rows."""
-    node = stream._node
+def _preaggregated(flow: Flow, flush: Flush | bool, call: str, site: str) -> Flow:
+    """The aggregate that is the flow's last operator, told how to have its rows."""
+    node = flow.node
     spec: Any = node.spec
     if flush:
         check_mergeable(spec, node.input_schemas(), call, site)
     elif not isinstance(spec, Aggregate | GroupBy):
-        return stream
-    return type(stream)(replace(node, spec=replace(spec, flush=flush)), time=stream.time)
-
-
-def promised_keys(stream: Stream, keys: Sequence[str]) -> tuple[str, ...]:
-    """The keys about which the stream's sources may come to promise."""
-    attributes: set[str] = set()
-    node = resolved(stream._node)
-    for bound in PROBES:
-        try:
-            frontier = frontiers(node, could_promise(node, bound))[id(node)]
-        except TimeError:  # out of reach of a window; another bound may not be
-            continue
-        attributes |= {a for p in frontier.promises() for a in p.below}
-    return tuple(k for k in keys if k in attributes)
+        return flow
+    return replace(flow, node=replace(node, spec=replace(spec, flush=flush)))

@@ -1,5 +1,8 @@
 """For testing pipelines: streams as text tables, a harness, a hand-cranked clock, disorder, and the laws.
 
+The way in is `Harness`, which drives a pipeline step by step; `check_operator` holds an operator to the laws that all
+must keep.
+
 >>> import oop
 >>> from oop.testing import Harness
 >>> h = Harness(lambda s: s.window(oop.tumbling(10)).agg(n=oop.count()), {"ts": "int64"})

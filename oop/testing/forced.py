@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from oop.operators.aggregate.aggregate import Aggregate
+from oop.plan.flow import Flow
 from oop.plan.graph import make_node
 from oop.streams.stream import Stream
 
@@ -20,9 +21,10 @@ def forced(stream: Stream, how: str) -> Stream:
     >>> run.to_table()["n"].to_pylist(), run.metrics.box("Aggregate").note
     ([2, 2, 1, 1], 'buffered')
     """
-    node = stream._node
+    node = stream.flow.node
     if not isinstance(node.spec, Aggregate) or how not in ("incremental", "buffered", "hybrid"):
         raise ValueError(
             f'forced takes an aggregate over windows and "incremental", "buffered" or "hybrid", not {how!r}'
         )
-    return Stream(make_node(replace(node.spec, how=how), node.inputs, node.site, node.call), time=stream.time)
+    made = make_node(replace(node.spec, how=how), node.inputs, node.site, node.call)
+    return Stream(Flow(made, stream.time))

@@ -10,22 +10,20 @@ import pyarrow as pa
 
 from oop.clocks import Clock
 from oop.engines.embedded.boxes import Box
-from oop.engines.embedded.engine import Embedded, Run
+from oop.engines.embedded.engine import Crank, Embedded, Run
 from oop.engines.late import Late
-from oop.kernels import views
-from oop.operators.core.breaches import broken_promises
-from oop.operators.core.coverage import matching
 from oop.operators.core.operator import Element
 from oop.operators.core.parts import Part
-from oop.operators.passing.describe import Describe
 from oop.operators.source.carried import normalise
 from oop.operators.source.input import Input
 from oop.operators.source.numbers import SEQ, promised
-from oop.plan.graph import check_emits, frontiers
+from oop.plan.final import final_plan
+from oop.plan.graph import check_emits
 from oop.plan.preaggregating import preaggregated
 from oop.punctuation import END, Frontier, Policy, Punctuation, punctuated
 from oop.streams.sources import source
 from oop.streams.stream import Stream
+from oop.testing.promising import Promising
 
 Snapshot = list[dict[str, pa.RecordBatch]]
 
@@ -61,16 +59,18 @@ class Harness:
         ]
         self.order = order
         self._clock = clock
-        self._inputs = {id(s._node.data): i for i, s in enumerate(streams)}  # a plan may have made other nodes of them
+        # by their data, as a plan may have made other nodes of them
+        self._inputs = {id(s.flow.node.data): i for i, s in enumerate(streams)}
         self.stream = pipeline(*streams)
-        self.root = preaggregated(self.stream._final(order))
+        self.root = preaggregated(final_plan(self.stream.flow, order))
         check_emits(self.root)
         self._start(threads)
 
     def _start(self, threads: int) -> None:
         self.run = Run(self.root, Embedded(check=True, clock=self._clock, readers=False, threads=threads))
+        self.crank = Crank(self.run)
         self.sources: dict[int, Box] = {}
-        for box in self.run._boxes:
+        for box in self.crank.boxes:
             if box.node.data is not None and id(box.node.data) in self._inputs:
                 self.sources[self._inputs[id(box.node.data)]] = box
         self.given = [Frontier() for _ in self.schemas]
@@ -162,9 +162,7 @@ class Harness:
         >>> h.promises()
         [Punctuation(ts < 3)]
         """
-        for source_ in self.run._sources:
-            source_.tick(self.run._clock)
-        self.run._tick()
+        self.crank.tick()
         self.settle()
 
     def settle(self) -> None:
@@ -175,11 +173,7 @@ class Harness:
         >>> h.out()
         []
         """
-        while self.run._step():
-            pass
-        if self.run._failure is not None:
-            raise self.run._failure
-        self._out.extend(self.run._results())
+        self._out.extend(self.crank.settle())
 
     def out(self) -> list[Element]:
         """What came out since the last look.
@@ -227,7 +221,7 @@ class Harness:
         >>> h.frontier
         Frontier(ts < 8)
         """
-        return self.run._boxes[-1].frontier
+        return self.crank.boxes[-1].frontier
 
     def expected_frontier(self) -> Frontier:
         """What the plan's translations allow for what the inputs were given, and for the steps the user asked for.
@@ -238,7 +232,7 @@ class Harness:
         >>> h.expected_frontier().bound("window_start")
         20
         """
-        return self._allowed()[id(self.root)]
+        return self._promising().allowed()[id(self.root)]
 
     def check_prompt(self) -> None:
         """Promises are exactly what translate allows. Behind an operator that holds some back it is what its open
@@ -250,18 +244,7 @@ class Harness:
         >>> h.promise(ts=5)
         >>> h.check_prompt()
         """
-        allowed = self._allowed(lowered=True)
-        found, wanted = self.frontier, allowed[id(self.root)]
-        held = self._holding_back()
-        if self.order == "iop":
-            assert all(map(found.covers, wanted.promises())), f"promises are not prompt: {found!r}, not {wanted!r}"
-            return
-        if all(box.frontier.is_linear and allowed[id(box.node)].is_linear for box in held):
-            assert found == wanted, f"promises are not prompt: {found!r}, but {wanted!r} is allowed"
-            return
-        most = self.expected_frontier()
-        assert all(map(found.covers, wanted.promises())), f"promises are not prompt: {found!r}, not {wanted!r}"
-        assert all(map(most.covers, found.promises())), f"{found!r} is promised, but {most!r} is all that is allowed"
+        self._promising().check_prompt(in_order=self.order == "iop")
 
     def check_held_back(self) -> None:
         """What is open breaks, as it is now, no promise that was made.
@@ -272,13 +255,7 @@ class Harness:
         >>> h.promise(ts=9)
         >>> h.check_held_back()
         """
-        for box in self._holding_back():
-            for batch in _open_results(box.operator):
-                broken = [str(p) for p, _ in broken_promises(box.frontier, batch)]
-                assert not broken, f"{broken[0]} was promised, but what is open breaks it: {batch.to_pylist()}"
-
-    def _holding_back(self) -> list[Box]:
-        return [box for box in self.run._boxes if box.node.spec.held_back]
+        self._promising().check_held_back()
 
     def check_steps(self) -> None:
         """What a describe in steps lets through depends on what came before; it is prompt step by step.
@@ -287,39 +264,11 @@ class Harness:
         >>> h.promise(ts=14)
         >>> h.check_steps()
         """
-        if not self._in_steps() and not self._counting():
-            return
-        allowed = self._allowed()
-        for box in self._in_steps():
-            spec, (edge,) = box.node.spec, box.node.inputs
-            for interest in spec.asked if isinstance(spec, Describe) else ():
-                found, wanted = interest.image(box.frontier), interest.image(allowed[id(edge.node)])
-                assert found == wanted, f"promises are not prompt: {found!r}, but {wanted!r} is allowed"
+        self._promising().check_steps()
 
-        for box in self._counting():
-            spec = box.node.spec
-            translated = box.node.crossing.translate([allowed[id(e.node)] for e in box.node.inputs])
-            found, wanted = (
-                Frontier.of(*(p for p in f.promises() if p.below.keys().isdisjoint(spec.counts)))
-                for f in (box.frontier, translated)
-            )
-            assert found == wanted, f"promises are not prompt: {found!r}, but {wanted!r} is allowed"
-
-    def _allowed(self, lowered: bool = False) -> dict[int, Frontier]:
-        """By id of a node what it may promise at most; ``lowered``: what it must promise, for what it holds back."""
+    def _promising(self) -> Promising:
         given = {id(box.node): self.given[i] for i, box in self.sources.items()}
-        given |= {id(box.node): box.frontier for box in (*self._in_steps(), *self._counting())}
-        for box in self._holding_back() if lowered else ():
-            allowed = frontiers(box.node, given)[id(box.node)]
-            given[id(box.node)] = lower(allowed, box.node.spec.held_back, list(_open_results(box.operator)))
-        return frontiers(self.root, given)
-
-    def _counting(self) -> list[Box]:
-        """Boxes that promise by counting rows, which the plan's translations do not see."""
-        return [b for b in self.run._boxes if b.node.spec.counts]
-
-    def _in_steps(self) -> list[Box]:
-        return [b for b in self.run._boxes if isinstance(b.node.spec, Describe) and b.node.spec.every]
+        return Promising(self.root, self.crank.boxes, given)
 
     @property
     def late(self) -> Late:
@@ -343,7 +292,7 @@ class Harness:
         >>> h.buffered_rows
         1
         """
-        return sum(box.operator.buffered_rows for box in self.run._boxes)
+        return sum(box.operator.buffered_rows for box in self.crank.boxes)
 
     @property
     def state_bytes(self) -> int:
@@ -356,12 +305,12 @@ class Harness:
         >>> before > 0, h.state_bytes
         (True, 0)
         """
-        boxes = [b for b in self.run._boxes if b.node.inputs and not b.node.spec.passes]
+        boxes = [b for b in self.crank.boxes if b.node.inputs and not b.node.spec.passes]
         aside = sum(ledger.nbytes for b in boxes for ledger in b.operator.ledgers)
         return sum(b.operator.state_bytes for b in boxes) - aside
 
     def _operators(self) -> Iterator[Any]:
-        return (box.operator for box in self.run._boxes)
+        return (box.operator for box in self.crank.boxes)
 
     def save(self, into: Snapshot | None = None) -> Snapshot:
         """The parts of every operator; given an earlier snapshot, only what changed is written into it.
@@ -374,7 +323,7 @@ class Harness:
         >>> [row["ts"] for row in other.rows()]
         [3, 7]
         """
-        snapshot = into if into is not None else [{} for _ in self.run._boxes]
+        snapshot = into if into is not None else [{} for _ in self.crank.boxes]
         for operator, parts in zip(self._operators(), snapshot, strict=True):
             for key, part in operator.save():
                 if part is None:
@@ -397,31 +346,6 @@ class Harness:
             items: list[Part] = list(parts.items())
             operator.load(items)
         self.given = [f.copy() for f in given]
-
-
-def lower(allowed: Frontier, attributes: Sequence[str], held: Sequence[pa.RecordBatch]) -> Frontier:
-    """What may be promised when these rows are still to come: about some attributes no more than holds for them.
-
-    >>> row = pa.record_batch({"start": [3], "link": ["A"]})
-    >>> groups = Punctuation({"start": 9}), Punctuation({"start": 12}, {"link": "B"})
-    >>> lower(Frontier.of(*groups), ["start"], [row])
-    Frontier(start < 3; link = 'B': start < 12)
-    """
-    out = Frontier()
-    for promise in allowed.promises():
-        below = dict(promise.below)
-        for attribute in below.keys() & set(attributes):
-            for batch in held:
-                rows = batch.filter(pa.array(matching(Punctuation({}, promise.where), batch)))
-                values = rows.column(attribute).drop_null()
-                below[attribute] = min([below[attribute], *views.times(values).tolist()])
-        out.advance(Punctuation(below, promise.where))
-    return out
-
-
-def _open_results(operator: Any) -> Iterator[pa.RecordBatch]:
-    assert operator.shows_open, f"{type(operator).__name__} holds promises back and does not show by what"
-    return operator.open_results()
 
 
 def _schema(schema: pa.Schema | Mapping[str, str]) -> pa.Schema:

@@ -157,10 +157,10 @@ class _Trial:
         self.harness.load(snapshot, given)
 
     def _note_late(self) -> None:
-        for source, ledger in zip(self.harness.run._sources, self.harness.late.sources.values(), strict=True):
+        for operator, ledger in zip(self.harness.crank.inputs, self.harness.late.sources.values(), strict=True):
             table = ledger.table()
             # which of several promises in the data a row is found to have broken depends on when it comes
-            if self.shuffled or source.operator.punctuated:
+            if self.shuffled or operator.punctuated:
                 table = table.select(ledger.schema.names)
             self.late += bag(table.to_pylist())
         for shards in self.harness.late.operators.values():
@@ -169,8 +169,7 @@ class _Trial:
 
 def _is_data_free(harness: Harness) -> bool:
     """Do all promises come from what was pushed, so that what is allowed is known?"""
-    operators = [source.operator for source in harness.run._sources]
-    return all(not o.progress or o.punctuated for o in operators)
+    return all(not o.progress or o.punctuated for o in harness.crank.inputs)
 
 
 def _on_time(elements: Sequence[Element]) -> list[Element]:

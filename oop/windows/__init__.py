@@ -1,4 +1,8 @@
-"""Windows as users write them. Each kind knows which operators make its aggregates (`Window.aggregated`)."""
+"""Windows as users write them: which rows are aggregated together.
+
+The ways in: the functions `tumbling`, `sliding`, `session`, `calendar`, `landmark` and `rows`. Each kind of window
+knows which operators make its aggregates (`Window.aggregated`); a new kind is a new subclass of `Window`.
+"""
 
 from oop.windows.calendar_windows import CalendarWindow, calendar
 from oop.windows.landmark_windows import LandmarkWindow, landmark

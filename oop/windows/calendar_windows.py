@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -12,11 +12,9 @@ from oop.operators.expressions.kinds import UTC
 from oop.operators.groups.holding import Named
 from oop.operators.windows.calendar import UNITS, Calendar
 from oop.operators.windows.zones import zone_of
+from oop.plan.flow import Flow
 from oop.site import user_line
 from oop.windows.window import Window, aggregate
-
-if TYPE_CHECKING:
-    from oop.streams.stream import Stream
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,8 @@ class CalendarWindow(Window):
         if self.calendar(time).limit <= 0:
             raise ValueError(f"{self} does not fit times of type {time}")
 
-    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
-        return aggregate(stream, self.calendar(stream.schema.field(on).type), self, on, keys, functions, call)
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
+        return aggregate(flow, self.calendar(flow.schema.field(on).type), self, on, keys, functions, call)
 
     def __str__(self) -> str:
         length = self.unit if self.every == 1 else f"{self.every} {self.unit}s"

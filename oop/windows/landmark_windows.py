@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from numbers import Real
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +16,10 @@ from oop.operators.core.times import duration_in, is_whole, physical, unit_of
 from oop.operators.groups.holding import Named
 from oop.operators.windows.bucket import Bucket
 from oop.operators.windows.zones import zone_of
+from oop.plan.flow import Flow
 from oop.punctuation.durations import Duration, show
 from oop.site import user_line
 from oop.windows.window import Window, duration, edge_type
-
-if TYPE_CHECKING:
-    from oop.streams.stream import Stream
-
 
 Instant = int | float | str | date | datetime
 """A number in a time column's unit; for dates and timestamps also a date, a datetime, or one as text."""
@@ -54,7 +50,7 @@ class LandmarkWindow(Window):
     def check(self, time: pa.DataType) -> None:
         self.windows(time)
 
-    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
         apart = next((f for _, f in functions if not f.can_merge), None)
         if apart is not None and self.every is not None:
             raise SchemaMismatch(
@@ -62,11 +58,11 @@ class LandmarkWindow(Window):
                 at=user_line(),
                 hint="leave out every=, or use an aggregate that merges",
             )
-        time = stream.schema.field(on).type
+        time = flow.schema.field(on).type
         windows = self.windows(time)
-        bucketed = stream._then(Bucket(on, windows, str(self)), f".window({self})", time=on)
+        bucketed = flow.then(Bucket(on, windows, str(self)), f".window({self})", time=on)
         spec = LandmarkAggregate(keys, functions, windows, on, edge_type(time), self.changes)
-        return bucketed._then(spec, call, time=None if self.every is None else "window_end")
+        return bucketed.then(spec, call, time=None if self.every is None else "window_end")
 
     def __str__(self) -> str:
         every = "" if self.every is None else f" every {show(self.every)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -15,12 +15,10 @@ from oop.operators.aggregate.partition_rows import PartitionRows
 from oop.operators.groups.holding import Named
 from oop.operators.source.numbers import SEQ
 from oop.operators.windows.bucket import Bucket, Grid
+from oop.plan.flow import Flow
 from oop.plan.numbering import numbered
 from oop.site import user_line
 from oop.windows.window import Window
-
-if TYPE_CHECKING:
-    from oop.streams.stream import Stream
 
 
 @dataclass(frozen=True)
@@ -37,10 +35,10 @@ class RowWindow(Window):
     def check(self, time: pa.DataType) -> None:
         """It is on no column of the user's."""
 
-    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
         grid = Grid(self.range, self.every, self.offset)
-        bucketed = numbered(stream)._then(Bucket(SEQ, grid, str(self)), f".window({self})")
-        return bucketed._then(Aggregate(keys, functions, grid, SEQ, pa.int64()), call, time="window_start")
+        bucketed = numbered(flow).then(Bucket(SEQ, grid, str(self)), f".window({self})")
+        return bucketed.then(Aggregate(keys, functions, grid, SEQ, pa.int64()), call, time="window_start")
 
     def __str__(self) -> str:
         every = f" every {self.every}" if self.every != self.range else ""
@@ -54,14 +52,14 @@ class PartitionedRowWindow(RowWindow):
     by: tuple[str, ...] = ()
     accounts: ClassVar[bool] = False
 
-    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
         for name in self.by:
-            if name not in stream.schema.names:
-                raise UnknownColumn.of(name, stream.schema.names, at=user_line())
+            if name not in flow.schema.names:
+                raise UnknownColumn.of(name, flow.schema.names, at=user_line())
         keys = (*self.by, *(key for key in keys if key not in self.by))
         grid = Grid(self.range, self.every, self.offset)
         spec = PartitionRows(keys, functions, grid, SEQ, pa.int64(), self.by, str(self))
-        return numbered(stream)._then(spec, call, time="window_start")
+        return numbered(flow).then(spec, call, time="window_start")
 
     def __str__(self) -> str:
         return f"{super().__str__()} by {', '.join(self.by)}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -12,14 +11,12 @@ from oop.operators.core.times import duration_in
 from oop.operators.groups.holding import Named
 from oop.operators.session.session import Session
 from oop.operators.source.input import Input
+from oop.plan.flow import Flow
 from oop.plan.graph import sources
 from oop.punctuation.durations import Duration, show
 from oop.punctuation.patterns import Bound
 from oop.site import user_line
 from oop.windows.window import Window, duration, edge_type
-
-if TYPE_CHECKING:
-    from oop.streams.stream import Stream
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class SessionWindow(Window):
     def check(self, time: pa.DataType) -> None:
         self.units(time)
 
-    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
         for name, function in functions:
             if not function.can_merge:
                 raise OopError(
@@ -46,10 +43,10 @@ class SessionWindow(Window):
                     at=user_line(),
                     hint="give the aggregate a merge, or use windows whose edges are known, such as oop.tumbling(…)",
                 )
-        time = stream.schema.field(on).type
-        admits = any(isinstance(n.spec, Input) and n.spec.late == "admit" for n in sources(stream._node))
+        time = flow.schema.field(on).type
+        admits = any(isinstance(n.spec, Input) and n.spec.late == "admit" for n in sources(flow.node))
         spec = Session(keys, functions, self.units(time), on, edge_type(time), show(self.gap), admits)
-        return stream._then(spec, call, time="window_start")
+        return flow.then(spec, call, time="window_start")
 
     def __str__(self) -> str:
         return f"session {show(self.gap)}"

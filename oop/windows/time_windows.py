@@ -9,7 +9,7 @@ sliding 5min every 1min
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import pyarrow as pa
 
@@ -17,11 +17,9 @@ from oop.kernels.checks import float_time_limit, int_time_limits
 from oop.operators.core.times import duration_in, is_whole
 from oop.operators.groups.holding import Named
 from oop.operators.windows.bucket import Grid
+from oop.plan.flow import Flow
 from oop.punctuation.durations import Duration, show
 from oop.windows.window import Window, aggregate, duration
-
-if TYPE_CHECKING:
-    from oop.streams.stream import Stream
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,8 @@ class TimeWindow(Window):
     def check(self, time: pa.DataType) -> None:
         self.grid(time)
 
-    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
-        return aggregate(stream, self.grid(stream.schema.field(on).type), self, on, keys, functions, call)
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
+        return aggregate(flow, self.grid(flow.schema.field(on).type), self, on, keys, functions, call)
 
     def __str__(self) -> str:
         every = f" every {show(self.every)}" if self.kind == "sliding" else ""

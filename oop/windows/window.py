@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from datetime import timedelta
 from numbers import Real
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +14,9 @@ from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.groups.holding import Named
 from oop.operators.windows.bucket import Bucket
 from oop.operators.windows.windows import Windows
+from oop.plan.flow import Flow
 from oop.punctuation.durations import Duration, no_duration
 from oop.site import user_line
-
-if TYPE_CHECKING:
-    from oop.streams.stream import Stream
 
 
 class Window(ABC):
@@ -39,17 +37,17 @@ class Window(ABC):
         """ValueError where it makes no sense on a time column of this type."""
 
     @abstractmethod
-    def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
-        """The stream's aggregates for each window on an attribute and each group; ``call`` is what the user wrote."""
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
+        """The flow's aggregates for each window on an attribute and each group; ``call`` is what the user wrote."""
 
 
 def aggregate(
-    stream: Stream, windows: Windows, window: Window, on: str, keys: tuple[str, ...], functions: Named, call: str
-) -> Stream:
+    flow: Flow, windows: Windows, window: Window, on: str, keys: tuple[str, ...], functions: Named, call: str
+) -> Flow:
     """Bucket and Aggregate: WID's two halves (paper 004, A.2.2)."""
-    time = stream.schema.field(on).type
-    bucketed = stream._then(Bucket(on, windows, str(window)), f".window({window})", time=on)
-    return bucketed._then(Aggregate(keys, functions, windows, on, edge_type(time)), call, time="window_start")
+    time = flow.schema.field(on).type
+    bucketed = flow.then(Bucket(on, windows, str(window)), f".window({window})", time=on)
+    return bucketed.then(Aggregate(keys, functions, windows, on, edge_type(time)), call, time="window_start")
 
 
 def duration(name: str, value: Duration) -> Duration:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.kernels.scratch import lasting_array
 from oop.operators.aggregate.flush import Flush
+from oop.operators.aggregate.oldest import oldest_window
 from oop.operators.aggregate.pane_windows import Due, windows_of
 from oop.operators.aggregate.panes import PaneCode, PaneTree, has_panes
 from oop.operators.core.batches import couple
@@ -26,15 +27,14 @@ from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds, is_promised
 from oop.operators.core.keys import read_key
 from oop.operators.core.marks import is_late, is_partial
-from oop.operators.core.oldest import oldest_window
 from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.partials import Partials
 from oop.operators.core.parts import Part
 from oop.operators.core.spec import Columns, Spec
 from oop.operators.core.stretches import numbers_in
 from oop.operators.core.times import from_physical
 from oop.operators.functions.function import Function
 from oop.operators.groups.holding import Holding, Named, can_merge, describe_groups, unique_schema
-from oop.operators.groups.partial_table import Partials
 from oop.operators.groups.pieces import Piece, sliced
 from oop.operators.groups.reach import GroupReach, Reach
 from oop.operators.groups.store import Edges, Shape, Table

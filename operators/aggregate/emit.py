@@ -21,10 +21,10 @@ from oop.operators.aggregate.shown import Shown
 from oop.operators.core.context import Context
 from oop.operators.core.marks import is_partial, keep_late
 from oop.operators.core.operator import Around, Element, Operator
+from oop.operators.core.partials import Partials
 from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.core.spec import Columns, Spec
 from oop.operators.groups.holding import unique_schema
-from oop.operators.groups.partial_table import Partials
 from oop.punctuation import Frontier
 from oop.punctuation.crossing import Crossing
 from oop.punctuation.group_promises import Advance

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from oop.operators.aggregate.oldest import oldest_group
 from oop.operators.core.batches import couple
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, as_int64, covered
 from oop.operators.core.marks import is_late, is_partial
-from oop.operators.core.oldest import oldest_group
 from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.partials import Partials
 from oop.operators.core.spec import Columns, Spec
 from oop.operators.core.times import FAR, slots_of
 from oop.operators.functions.function import Function
 from oop.operators.groups.holding import Holding, can_merge, describe_groups, unique_schema
-from oop.operators.groups.partial_table import Partials
 from oop.operators.groups.pieces import sliced
 from oop.operators.groups.store import Shape, Table
 from oop.punctuation import Frontier

@@ -27,12 +27,13 @@ from oop.operators.aggregate.hybrid_costs import (
     is_enough,
     row_bytes,
 )
+from oop.operators.aggregate.oldest import held_window
 from oop.operators.aggregate.panes import has_panes
 from oop.operators.aggregate.window_tables import wids
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64
 from oop.operators.core.marks import is_partial
-from oop.operators.core.oldest import held_window, oldest_of
+from oop.operators.core.oldest import oldest_of
 from oop.operators.core.operator import Element, Held
 from oop.operators.core.parts import FRONTIERS, Part, read_text, text_part
 from oop.operators.functions.function import any_keeps_account

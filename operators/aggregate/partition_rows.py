@@ -20,10 +20,10 @@ from oop.operators.core.coverage import INT64_MAX, as_int64
 from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.marks import is_late
 from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.partials import Partials
 from oop.operators.core.parts import Part
 from oop.operators.core.spec import Columns
 from oop.operators.groups.holding import describe_groups
-from oop.operators.groups.partial_table import Partials
 from oop.operators.groups.store import Table
 from oop.operators.rows.waiting import WaitingRows
 from oop.operators.source.numbers import SEQ, SHOWN

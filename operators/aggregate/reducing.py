@@ -15,7 +15,8 @@ from oop.kernels.slot_table import Discipline
 from oop.operators.aggregate.flush import Flush
 from oop.operators.core.context import BATCH_ROWS
 from oop.operators.core.marks import is_late
-from oop.operators.groups.partial_table import Partials, PartialTable
+from oop.operators.core.partials import Partials
+from oop.operators.groups.partial_table import PartialTable
 
 _GROWTH = 4
 _COLLIDED = 1 / 16  # of the rows: what is lost to a table that is too small

@@ -16,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from oop.operators.aggregate.aggregate import Aggregate, AggregateOperator, reached_wid, wids_of
+from oop.operators.aggregate.oldest import held_window
 from oop.operators.aurora.rows_in_turn import RowsInTurn
 from oop.operators.core.context import Context
 from oop.operators.core.keys import read_key
 from oop.operators.core.marks import is_late
-from oop.operators.core.oldest import held_window, oldest_of
+from oop.operators.core.oldest import oldest_of
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part
 from oop.operators.core.spec import Columns

@@ -30,13 +30,13 @@ from oop.operators.core.coverage import INT64_MAX, INT64_MIN
 from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.marks import keep_late
 from oop.operators.core.operator import Element, Operator
+from oop.operators.core.partials import Partials
 from oop.operators.core.parts import Part
 from oop.operators.core.spec import Spec
 from oop.operators.core.times import from_physical
 from oop.operators.expressions.expr import col
 from oop.operators.functions.extremes import Min, Minima
 from oop.operators.groups.holding import unique_schema
-from oop.operators.groups.partial_table import Partials
 from oop.operators.groups.pieces import Piece
 from oop.operators.groups.store import Table
 from oop.operators.windows.bucket import WID_START

@@ -11,9 +11,9 @@ import pyarrow as pa
 
 from oop.operators.core.context import Context
 from oop.operators.core.marks import is_late
-from oop.operators.core.oldest import oldest_kept
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part
+from oop.operators.dedup.oldest import oldest_kept
 from oop.operators.dedup.seen_keys import BestRows, SeenKeys
 from oop.operators.rows.layout import as_type, take_column
 from oop.punctuation import Frontier, Punctuation

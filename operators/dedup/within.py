@@ -19,11 +19,12 @@ from oop.kernels.dictionaries import concat_batches
 from oop.kernels.reference_joins import Reach
 from oop.operators.core.batches import cut
 from oop.operators.core.compute import compute as pc
-from oop.operators.core.oldest import oldest_kept, oldest_of, oldest_span
+from oop.operators.core.oldest import oldest_of
 from oop.operators.core.operator import Held
 from oop.operators.core.parts import Part
 from oop.operators.core.times import is_whole
 from oop.operators.dedup.keyed_times import KeyedTimes
+from oop.operators.dedup.oldest import oldest_kept, oldest_span
 from oop.operators.dedup.operator import DedupOperator
 from oop.operators.dedup.seen_keys import BestRows
 from oop.operators.join.band import LEFT, Band

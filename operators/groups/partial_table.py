@@ -6,8 +6,7 @@ of keys, coded. What leaves are batches such as `Table.to_batch` makes, which an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +17,9 @@ from oop.kernels.views import Column
 from oop.kernels.words import count_words, unpack_words
 from oop.operators.core.keys import CODE, TEXT, Key, KeyTable, read_key
 from oop.operators.core.marks import mark_partial
+from oop.operators.core.partials import Partials
 from oop.operators.functions.accumulators import Accumulator
-from oop.operators.groups.store import NOTHING, Shape
+from oop.operators.groups.store import NOTHING
 
 ROOM = 65_536  # places beyond the slots: rows that are taken in, and partials that leave, together at most
 _LEAST_ROOM, _ROOM_FOR_A_SLOT = 1_024, 4  # a small table has fewer: nearly all of its state would be room
@@ -30,20 +30,6 @@ _MANY_TEXTS = 4  # texts that are known for each place, beyond which all are for
 
 Counted = dict[int, int]
 """How many partials there are of each slot of time; none that has no partials."""
-
-
-@dataclass(frozen=True)
-class Partials:
-    """What the rows on their way to an aggregate can be reduced to: groups of a shape, in slots of time.
-
-    ``slots`` says where each row of a batch stands in time, ``first_wid`` the first window that a slot has a part in.
-    ``slot_name`` is the column that slots are put out as.
-    """
-
-    shape: Shape
-    slots: Callable[[pa.RecordBatch], np.ndarray]
-    first_wid: Callable[[int], int] = int
-    slot_name: str | None = None
 
 
 class PartialTable:

@@ -15,16 +15,16 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.aggregate.aggregate import Aggregate, AggregateOperator
+from oop.operators.aggregate.oldest import held_window
 from oop.operators.aggregate.window_tables import WindowTables
 from oop.operators.core.batches import coupled
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MIN, as_int64
-from oop.operators.core.oldest import held_window
 from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.partials import Partials
 from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.core.spec import Columns
 from oop.operators.groups.holding import describe_groups
-from oop.operators.groups.partial_table import Partials
 from oop.operators.groups.pieces import Piece
 from oop.operators.groups.store import Table
 from oop.operators.rows.ordered_rows import OrderedRows, load_reached, save_reached

@@ -19,10 +19,10 @@ from oop.kernels import views
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, bound_of_cell, bounds_of_rows, group_columns
 from oop.operators.core.marks import is_late, mark_late
-from oop.operators.core.oldest import oldest_row
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part
 from oop.operators.join.band import LEFT, RIGHT
+from oop.operators.join.oldest import oldest_row
 from oop.operators.join.output import JoinOutput
 from oop.operators.join.promises import linear_promises, promises_of_groups
 from oop.operators.join.side import Arrived, Cell, Side, is_below, split_bounds

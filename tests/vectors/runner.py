@@ -697,7 +697,7 @@ def run_traversal(case: Case, **ways: Any) -> None:
             made = feeding[0].filter(oop.col("ts") > 0)
         else:
             made = oop.union(*feeding)
-        names[id(made._node)] = box
+        names[id(made.flow.node)] = box
         return made
 
     plan = build(root)

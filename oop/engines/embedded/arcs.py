@@ -6,7 +6,7 @@ On their way to other threads rows may overtake promises; promises never overtak
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, TypeGuard
+from typing import Generic, TypeGuard, TypeVar
 
 import pyarrow as pa
 
@@ -17,18 +17,17 @@ from oop.operators.core.train import concat
 from oop.punctuation import GroupPromises, Punctuation
 from oop.punctuation.group_promises import Advance, Promise
 
-if TYPE_CHECKING:
-    from oop.engines.embedded.boxes import Box
-
+BoxT = TypeVar("BoxT")
+"""What an arc leads to: a `Box`, which is built on this module."""
 TRAIN_ROWS = 8_192  # batches smaller than this are coupled before a box takes them
 OVERTAKING_ROWS = 65_536  # rows that cross to other threads from behind a promise, at most
 
 
-class Arc:
+class Arc(Generic[BoxT]):
     """A queue from a box to one port of another, or to whoever reads the result (``target`` None). What is coupled in
     it has at most ``batch_rows``."""
 
-    def __init__(self, target: Box | None, port: int, route: int | None, batch_rows: int = BATCH_ROWS) -> None:
+    def __init__(self, target: BoxT | None, port: int, route: int | None, batch_rows: int = BATCH_ROWS) -> None:
         self.batch_rows = batch_rows
         self.target = target
         self.port = port

@@ -70,8 +70,8 @@ class Box:
     node: Node
     operator: Operator
     gauge: Gauge = field(default_factory=Gauge)
-    inputs: list[Arc] = field(default_factory=list)
-    outputs: list[Arc] = field(default_factory=list)
+    inputs: list[Arc[Box]] = field(default_factory=list)
+    outputs: list[Arc[Box]] = field(default_factory=list)
     check: bool = False
     batch_rows: int = BATCH_ROWS
     queue_rows: int | None = None

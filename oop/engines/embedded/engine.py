@@ -24,6 +24,7 @@ from oop.engines.embedded.bell import Bell
 from oop.engines.embedded.boxes import Box, Gauge
 from oop.engines.embedded.feeds import DirectFeed, Done, Failed, Feed, RingFeed, ThreadFeed, Train
 from oop.engines.embedded.health import Health, Monitor, OnSilent, silent_span
+from oop.engines.embedded.measuring import gather
 from oop.engines.embedded.polling import Poll
 from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.reading import Reader, Reading
@@ -33,7 +34,7 @@ from oop.engines.embedded.sharded_boxes import SHARDED_TRAIN_ROWS, ShardedBox
 from oop.engines.embedded.stamps import Stamps
 from oop.engines.embedded.tracing import find_blame
 from oop.engines.late import Late
-from oop.engines.metrics import Metrics, gather
+from oop.engines.metrics import Metrics
 from oop.errors import OopError, WrongArgument
 from oop.io.sinks import Sink, open_sink
 from oop.operators.core.arrival import CLOCK, arrives_at
@@ -254,7 +255,7 @@ class Run:
         self._arrived = Bell()
         self._pause = 0.01  # how long to wait for something
         self._batch_rows, self._queue_rows = engine.batch_rows, engine.queue_rows
-        self._result = Arc(None, 0, None, engine.batch_rows)
+        self._result: Arc[Box] = Arc(None, 0, None, engine.batch_rows)
         self._stopped = False
         self._failure: BaseException | None = None
         self._telling: int | None = None  # the thread that calls on_silent, while it does: no operator is at work then
@@ -634,6 +635,30 @@ class Run:
         [('Source', 3, 3), ('Filter', 3, 2)]
         """
         return gather(self._boxes, self._gauge.peak)
+
+
+class Crank:
+    """Drives a run by hand, for tests, which look into it while it stands still. ``boxes`` are its operators, inputs
+    first and the one of the result last."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self.boxes = run._boxes
+        self.inputs = [source.operator for source in run._sources]
+
+    def tick(self) -> None:
+        """Let inputs and operators look at the clock."""
+        for source in self._run._sources:
+            source.tick(self._run._clock)
+        self._run._tick()
+
+    def settle(self) -> Iterator[Element]:
+        """Let every operator take what waits for it; what came out."""
+        while self._run._step():
+            pass
+        if self._run._failure is not None:
+            raise self._run._failure
+        yield from self._run._results()
 
 
 def _close(feeds: list[Feed], pool: Pool | None) -> None:

@@ -11,9 +11,9 @@ from time import monotonic
 from typing import Any
 
 from oop.errors import OopError, SourceError
-from oop.io.inputs import Input as Data
 from oop.operators.source.input import Input
 from oop.plan.graph import Node
+from oop.plan.source_data import SourceData
 
 _PAUSE = 0.01  # seconds between two questions: rounds of a busy plan are shorter
 
@@ -21,7 +21,7 @@ _PAUSE = 0.01  # seconds between two questions: rounds of a busy plan are shorte
 class Poll:
     """Asks one source, where nothing of it waits to be worked off."""
 
-    def __init__(self, node: Node, data: Data) -> None:
+    def __init__(self, node: Node, data: SourceData) -> None:
         assert data.progress is not None and isinstance(node.spec, Input)
         self.node, self.progress, self.lull = node, data.progress, data.lull
         self.source = node.spec.source

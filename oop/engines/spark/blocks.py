@@ -1,4 +1,4 @@
-"""Blocks: the pieces in which files are read by position. A row group of Parquet, a batch of an Arrow IPC file.
+"""Blocks: the parts in which files are read by position. A row group of Parquet, a batch of an Arrow IPC file.
 
 A position is the number of a file and of a block in it, so that a micro-batch can be read again exactly. Everything
 else that a source may be given is first written to such files (`spool`).
@@ -10,15 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from oop.io.files import PARQUET_ENDINGS, ending
 from oop.io.fitting import fit
-from oop.io.ipc import Element, element_at, ipc_rows, opened_ipc
-from oop.io.sound import Sound, reading
-from oop.kernels import views
+from oop.io.formats import Format, format_of
+from oop.io.ipc import Element
+from oop.io.sound import reading
 from oop.punctuation import Punctuation
 
 
@@ -82,35 +80,14 @@ def blocks_of(path: str, time: str) -> tuple[Block, ...]:
 @lru_cache(4096)
 def _blocks_of(path: str, time: str, modified: int, size: int) -> tuple[Block, ...]:
     with reading(Path(path)):
-        if ending(Path(path)) in PARQUET_ENDINGS:
-            import pyarrow.parquet as pq
-
-            with pq.ParquetFile(path) as file:
-                found = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-                type_ = file.schema_arrow.field(time).type
-                # ``a.b`` may also be a field of ``a``
-                flat = not any(pa.types.is_nested(field.type) for field in file.schema_arrow)
-            greatest = [_greatest(g, time, type_) if flat else None for g in found]
-            return tuple(Block(path, i, g.num_rows, greatest[i]) for i, g in enumerate(found))
-        return tuple(Block(path, i, rows) for i, rows in enumerate(ipc_rows(Path(path), time)))
+        pieces = _format(path).pieces(Path(path), time)
+    return tuple(Block(path, i, piece.rows, piece.greatest) for i, piece in enumerate(pieces))
 
 
-def _greatest(group: Any, time: str, type_: pa.DataType) -> int | None:
-    """From a row group's statistics; not for floats, whose NaN they leave out."""
-    for i in range(group.num_columns):
-        column = group.column(i)
-        if column.path_in_schema != time:
-            continue
-        said = column.statistics
-        if said is None or not said.has_min_max or not said.has_null_count or said.null_count:
-            return None
-        if pa.types.is_floating(type_) or pa.types.is_decimal(type_):
-            return None
-        try:
-            return int(views.times(pa.array([said.max], type_))[0])
-        except (pa.ArrowException, OverflowError, ValueError):  # a type of time that Python has no value for
-            return None
-    return None
+def _format(path: str) -> Format:
+    found = format_of(Path(path))
+    assert found is not None, "files are looked at before blocks of them are read"
+    return found
 
 
 def read_block(block: Block, schema: pa.Schema, columns: list[str] | None = None) -> Iterator[Element]:
@@ -119,16 +96,7 @@ def read_block(block: Block, schema: pa.Schema, columns: list[str] | None = None
         schema = pa.schema([schema.field(c) for c in columns])
     where = f"block {block.number} (from 0) of {block.path}"
     with reading(Path(block.path)):
-        if ending(Path(block.path)) in PARQUET_ENDINGS:
-            import pyarrow.parquet as pq
-
-            with pq.ParquetFile(block.path) as file:
-                table = file.read_row_group(block.number, columns)
-            sound = pa.Table.from_batches(map(Sound(), table.to_batches()), table.schema)  # before it is copied
-            elements: list[Element] = list(sound.combine_chunks().to_batches())
-        else:
-            with opened_ipc(Path(block.path)) as reader:
-                elements = list(element_at(reader, block.number, block.path))
+        elements = _format(block.path).read_piece(Path(block.path), block.number, columns)
     for element in elements:
         if isinstance(element, Punctuation):
             if block.final or not element.is_end:  # the end of one file is not yet the end of the stream

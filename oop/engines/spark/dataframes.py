@@ -40,8 +40,7 @@ from oop.engines.spark.spool import Spool
 from oop.engines.spark.stages import Stages, without_data
 from oop.engines.spark.types import as_spark, can_finish, spark_schema
 from oop.errors import OopError
-from oop.io.files import IPC_ENDINGS, PARQUET_ENDINGS, ending
-from oop.io.sound import reading
+from oop.io.formats import format_of
 from oop.operators.source.input import Input
 from oop.plan.graph import Node, check_emits, walk
 from oop.plan.graph import sources as sources_of
@@ -55,7 +54,7 @@ class Built:
         check_emits(root)
         check_clocks(root)
         self.engine, self.session, self.batch = engine, session, batch
-        self.schema = spark_schema(root.schema)
+        self.rows, self.schema = root.schema, spark_schema(root.schema)  # as the stream has them, and as Spark does
         plain = Stages(without_data(root), shards)
         originals = sources_of(root)
         # producers keep the order of the plan, with data or without
@@ -140,7 +139,7 @@ class Built:
         data = self.data[number]
         assert data is not None
         paths = data.paths
-        if paths and all(ending(Path(p)) in (*PARQUET_ENDINGS, *IPC_ENDINGS) and _has_index(p) for p in paths):
+        if paths and all(map(_has_pieces, paths)):
             return Files(paths)
         spool = Spool(data, self.folder / str(number))
         self.spools.append(spool)
@@ -274,9 +273,7 @@ def _whole(start: Callable[[int], Any], keys: tuple[int, ...], number: int) -> C
     return run
 
 
-def _has_index(path: str) -> bool:
-    """Can it be read by position? Parquet can, and an Arrow file; not an Arrow stream, whatever it is called."""
-    if ending(Path(path)) in PARQUET_ENDINGS:
-        return True
-    with reading(path), open(path, "rb") as file:
-        return file.read(6) == b"ARROW1"
+def _has_pieces(path: str) -> bool:
+    """Can workers read it in place?"""
+    found = format_of(Path(path))
+    return found is not None and found.has_pieces(Path(path))

@@ -14,8 +14,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from oop.engines.spark.cells import DDL, batches
-from oop.engines.spark.foreign import Timers
 from oop.engines.spark.reading import Planner, Reading, read_split
+from oop.engines.spark.timers import Timers
 
 try:
     from pyspark.sql.streaming.datasource import ReadAllAvailable, SupportsTriggerAvailableNow

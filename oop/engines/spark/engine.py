@@ -91,15 +91,18 @@ class Spark:
         return notes(root, shuffles=True)
 
     def run(self, root: Node, *, to: Any = None) -> Any:
-        """Start a query that writes to a sink: a folder, a callable, or (None) a table in memory."""
+        """Start a query that writes to a sink, as everywhere, or (None) to a table in memory. It is running when it is
+        given back; with one file, or an object with ``write``, it has ended."""
+        check_installed()
         from oop.engines.spark.dataframes import Built
-        from oop.engines.spark.starting import start
+        from oop.engines.spark.starting import spark_target, start
 
+        target = spark_target(to, self.checkpoint)
         session, shards = self._session(root)
         with _BUILDING:
             before = set_up(session, shards)
             try:
-                return start(self, Built(self, session, root, shards, self._is_batch(root, False), "oop"), to)
+                return start(self, Built(self, session, root, shards, self._is_batch(root, False), "oop"), target)
             finally:
                 restore(session, before)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -14,17 +13,13 @@ from oop.engines.spark.cells import DDL, ROWS, TICK, Cell, batches, encode
 from oop.engines.spark.channels import by_channel
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.stages import Stages
-from oop.io.inputs import Input as Data
-from oop.operators.source.input import Input
-from oop.plan.graph import Node
+from oop.engines.spark.timers import LAST_SPLIT, Timers
+from oop.plan.source_data import SourceData
 from oop.punctuation.encoding import dumps
-from oop.punctuation.patterns import Bound
-
-LAST_SPLIT = 1 << 62  # behind all rows
 
 
 def foreign_cells(
-    session: Any, stages: Stages, number: int, data: Data, *, batch: bool, clock: Clock, whole: bool
+    session: Any, stages: Stages, number: int, data: SourceData, *, batch: bool, clock: Clock, whole: bool
 ) -> Any:
     """The DataFrame of a source's rows as cells; in a batch its end follows."""
     key = shard_keys(stages.shards)[0]
@@ -39,42 +34,10 @@ def foreign_cells(
     timers = Timers.of(stages.producers[number], number, key, clock)
     if timers is None:
         return rows
-    from oop.engines.spark.datasource import make_ticks
+    from oop.engines.spark.datasource import make_ticks  # which needs pyspark
 
     session.dataSource.register(make_ticks(timers))
     return rows.union(session.readStream.format("oop").load())
-
-
-@dataclass(frozen=True)
-class Timers:
-    """The driver's clock for a source that is read elsewhere: without new rows there would be no micro-batch, and
-    nothing would be promised in a lull (paper 004, A.1.1)."""
-
-    number: int
-    key: int
-    types: tuple[pa.DataType, ...]
-    every: tuple[Bound, ...]
-    clock: Clock
-
-    @classmethod
-    def of(cls, node: Node, number: int, key: int, clock: Clock) -> Timers | None:
-        assert isinstance(node.spec, Input)
-        found = [(node.schema.field(a).type, p.every or 0) for a, p in node.spec.policies if p.clocked]
-        if not found:
-            return None
-        types, every = zip(*found, strict=True)
-        return cls(number, key, types, every, clock)
-
-    def offset(self, start: Mapping[str, Bound] | None) -> dict[str, Bound]:
-        """The time now, in the unit of each timer's column; the old one until a timer's ``every`` has passed."""
-        now = {str(type_): self.clock.now(type_) for type_ in self.types}
-        if start and all(now[str(t)] - start[str(t)] < e for t, e in zip(self.types, self.every, strict=True)):
-            return dict(start)
-        return now
-
-    def cells(self, now: Mapping[str, Bound]) -> Iterator[Cell]:
-        body = dumps({"now": dict(now)}).encode()
-        yield Cell(self.number, self.key, 0, self.number, LAST_SPLIT, 0, TICK, 0, body)
 
 
 def _encode(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from oop.errors import OopError
+from oop.io.targets import is_address
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _STORE = "spark.sql.streaming.stateStore.providerClass"
@@ -28,7 +29,7 @@ _OLDEST = (4, 0)
 def absolute(path: str | os.PathLike[str]) -> str:
     """A path that Java and Python understand alike: each has a working directory of its own."""
     said = os.fspath(path)
-    return said if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", said) else os.path.abspath(said)
+    return said if is_address(said) else os.path.abspath(said)
 
 
 def check_installed() -> None:

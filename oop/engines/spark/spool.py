@@ -22,8 +22,8 @@ import pyarrow as pa
 from oop.engines.spark.blocks import Listing
 from oop.errors import OopError, SourceError
 from oop.io.fitting import fit, text_types
-from oop.io.inputs import Input
 from oop.io.ipc import PROMISE_KEY, Element, ipc_rows
+from oop.plan.source_data import SourceData
 from oop.punctuation import Punctuation
 from oop.punctuation.encoding import dumps, loads
 
@@ -72,7 +72,7 @@ class Spool:
     it stopped. Of a live one what has come leaves soon.
     """
 
-    def __init__(self, data: Input, folder: Path) -> None:
+    def __init__(self, data: SourceData, folder: Path) -> None:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as wrong:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.io.inputs import Input as Data
+from oop.io.data import Data
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
 from oop.operators.core.spec import Columns

@@ -1,8 +1,12 @@
-"""Starting a query: which trigger, which sink, and a checkpoint of another plan refused before anything runs."""
+"""Starting a query: which trigger, which sink, and a checkpoint of another plan refused before anything runs.
+
+What ``to`` names is read as everywhere (`oop.io.targets`). Folders are written by Spark's workers. One file, or an
+object with ``write``, is given the rows by this process, and is whole when `start` returns; a callable is given them
+while the query runs.
+"""
 
 from __future__ import annotations
 
-import os
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -12,27 +16,70 @@ import pyarrow as pa
 
 from oop.engines.spark.failures import ours
 from oop.engines.spark.query import Query
-from oop.engines.spark.session import absolute
-from oop.errors import OopError
-from oop.io.files import IPC_ENDINGS
+from oop.engines.spark.types import from_spark
+from oop.errors import OopError, WrongArgument
+from oop.io.sinks import FileSink, ObjectSink, prepare_folder
+from oop.io.targets import CallableTarget, FileTarget, FolderTarget, ObjectTarget, RemoteFolder, Target, read_target
 
-_FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".orc": "orc"}
+
+def spark_target(to: Any, checkpoint: str | None) -> Target | None:
+    """What ``to`` names, if Spark can write it; else an error that says the way out."""
+    if to is None:
+        if checkpoint is not None:
+            hint = "run(engine=…, to='out/')"
+            raise WrongArgument("a query with a checkpoint needs a sink that lasts", hint=hint)
+        return None
+    target = read_target(to)
+    if isinstance(target, FileTarget):
+        if target.format.holds_promises:
+            raise WrongArgument(
+                f"Spark gives rows and no promises, which {target.path.suffix.lower()} holds beside them",
+                hint="write .parquet or a folder (to='out/'), or run it embedded",
+            )
+        if checkpoint is not None:
+            raise WrongArgument(
+                f"{target.path} is one file, which a query with a checkpoint cannot continue",
+                hint="write a folder: to='out/'",
+            )
+    if isinstance(target, ObjectTarget):
+        hint = "pass its write alone: to=sink.write"
+        if hasattr(target.target, "promise"):
+            raise WrongArgument(f"Spark gives rows and no promises, which {target.target!r} waits for", hint=hint)
+        if checkpoint is not None:
+            raise WrongArgument(f"a query with a checkpoint may end and go on: when to close {to!r}?", hint=hint)
+    return target
 
 
-def start(engine: Any, built: Any, to: Any) -> Query:
+def start(engine: Any, built: Any, target: Target | None) -> Query:
     """Start the query of a plan; if that fails, nothing of it stays."""
     try:
-        return _start(engine, built, to)
+        if isinstance(target, FileTarget | ObjectTarget):
+            return _completed(engine, built, target)
+        return _start(engine, built, target)
     except BaseException:
         built.close()
         raise
 
 
-def _start(engine: Any, built: Any, to: Any) -> Query:
-    if to is None and engine.checkpoint is not None:
-        raise ValueError("a query with a checkpoint needs a sink that lasts: run(engine=…, to=folder)")
+def _completed(engine: Any, built: Any, target: FileTarget | ObjectTarget) -> Query:
+    """The query of a sink that is whole or not at all, when it has ended."""
+    sink = FileSink(target, built.rows) if isinstance(target, FileTarget) else ObjectSink(target.target)
+    query = None
+    try:
+        query = _start(engine, built, CallableTarget(sink.write))
+        query.awaitTermination()
+    except BaseException:
+        if query is not None:
+            query.stop()
+        sink.abort()
+        raise
+    sink.close()
+    return query
+
+
+def _start(engine: Any, built: Any, target: Target | None) -> Query:
     writer = built.frame.writeStream.outputMode("append")
-    if engine.checkpoint is not None or to is not None:
+    if engine.checkpoint is not None or target is not None:
         writer = writer.option("checkpointLocation", engine.checkpoint or built.temporary_folder())
     trigger = engine.trigger
     if trigger is None and built.bounded:
@@ -40,21 +87,13 @@ def _start(engine: Any, built: Any, to: Any) -> Query:
     if trigger is not None:
         writer = writer.trigger(**trigger)
     table = None
-    if to is None:
+    if target is None:
         table = f"oop_{uuid.uuid4().hex}"
         writer = writer.format("memory").queryName(table)
-    elif isinstance(to, str | os.PathLike):
-        path = absolute(to)
-        ending = Path(path).suffix.lower()
-        if ending in IPC_ENDINGS:
-            raise ValueError(f"Spark does not write {ending}; name a folder, or one that ends in {', '.join(_FORMATS)}")
-        writer = writer.format(_FORMATS.get(ending, "parquet")).option("path", path)
-    elif callable(to):
-        writer = writer.foreachBatch(_to_callable(to))
+    elif isinstance(target, CallableTarget):
+        writer = writer.foreachBatch(_to_callable(target.function, built.rows))
     else:
-        raise TypeError(
-            f"a sink on Spark is a folder or a callable, not {to!r}; for others use stream.to_spark(session)"
-        )
+        writer = writer.format("parquet").option("path", _folder(engine, built, target))
     try:
         query = writer.start()
     except Exception as failure:  # from Java, with pages of it
@@ -68,11 +107,31 @@ def _start(engine: Any, built: Any, to: Any) -> Query:
     return Query(query, built, table)
 
 
-def _to_callable(take: Callable[[pa.RecordBatch], Any]) -> Callable[[Any, int], None]:
+def _folder(engine: Any, built: Any, target: Any) -> str:
+    """The folder as Spark is told it. A local one is looked at as anywhere, unless the query goes on in it."""
+    if isinstance(target, RemoteFolder):
+        return target.address
+    assert isinstance(target, FolderTarget)
+    path = target.path.absolute()
+    is_local = built.session.sparkContext.master.startswith("local")
+    if is_local and not _has_begun(engine.checkpoint):
+        prepare_folder(path)
+    return str(path)
+
+
+def _has_begun(checkpoint: str | None) -> bool:
+    """Has a query with this checkpoint planned anything? If so, what is in its folder is its own."""
+    if checkpoint is None:
+        return False
+    offsets = Path(checkpoint) / "offsets"
+    return not checkpoint.startswith("/") or (offsets.is_dir() and any(offsets.iterdir()))
+
+
+def _to_callable(take: Callable[[pa.RecordBatch], Any], schema: pa.Schema) -> Callable[[Any, int], None]:
     def each(frame: Any, number: int) -> None:
         for batch in frame.toArrow().to_batches():
             if batch.num_rows:
-                _take(take, batch)
+                _take(take, from_spark(batch, schema))
 
     return each
 
@@ -80,6 +139,8 @@ def _to_callable(take: Callable[[pa.RecordBatch], Any]) -> Callable[[Any, int], 
 def _take(take: Callable[[pa.RecordBatch], Any], batch: pa.RecordBatch) -> None:
     try:
         take(batch)
+    except OopError:
+        raise
     except Exception as failure:
         what = " ".join(f"{type(failure).__name__}: {failure}".split())
         raise OopError(f"the sink {take!r} failed with {what}") from failure

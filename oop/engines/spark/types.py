@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
+from oop.kernels.dictionaries import encode
 
 _UNSIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20)}
 
@@ -74,3 +75,19 @@ def as_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
                 else "cast the column to a type that Spark has",
             ) from wrong
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def from_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """What `as_spark` made of a batch, and Spark gave back, in the schema that it had before.
+
+    >>> from_spark(pa.record_batch({"n": [1, 2]}), pa.schema({"n": pa.uint32()})).schema
+    n: uint32
+    """
+    columns = [_back(column, field.type) for column, field in zip(batch.columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _back(column: pa.Array, type_: pa.DataType) -> pa.Array:
+    if pa.types.is_dictionary(type_):
+        return encode(_back(column, type_.value_type)).cast(type_)
+    return column if column.type == type_ else column.cast(type_)

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import oop
 from oop.engines.spark.blocks import blocks_of, read_block
 from oop.engines.spark.cells import decode, encode
-from oop.io.inputs import open_input
+from oop.io.opening import open_data
 from oop.punctuation import Punctuation
 
 ROWS = 120
@@ -99,7 +99,7 @@ def _values(data: pa.Table | pa.RecordBatch) -> None:
 
 def read_blocks(path: Path) -> None:
     """As workers of Spark read it."""
-    schema = open_input(str(path)).schema
+    schema = open_data(str(path)).schema
     for block in blocks_of(str(path), "ts"):
         for element in read_block(block, schema):
             if not isinstance(element, Punctuation):

@@ -13,7 +13,7 @@ import pytest
 
 import oop
 from oop.engines.embedded.feeds import Done, RingFeed
-from oop.io.inputs import open_input
+from oop.io.opening import open_data
 from oop.io.ring import SCHEMA
 
 ROWS = 30_000
@@ -229,7 +229,7 @@ def test_few_rows_come_together() -> None:
 
 
 def test_elements_are_waited_for() -> None:
-    given = open_input(full_size(5_000), batch_rows=300)
+    given = open_data(full_size(5_000), batch_rows=300)
     assert (given.kind, given.label, given.count_rows()) == ("live", "ring", None)
     sizes = [element.num_rows for element in given.elements()]
     assert sum(sizes) == 5_000 and max(sizes) <= 300

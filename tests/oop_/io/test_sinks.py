@@ -11,7 +11,8 @@ import pytest
 
 from oop.errors import SchemaMismatch, SinkError
 from oop.io import sinks
-from oop.io.inputs import Input, open_input
+from oop.io.data import Data
+from oop.io.opening import open_data
 from oop.io.sinks import open_sink
 from oop.punctuation import END, Punctuation
 
@@ -32,7 +33,7 @@ def fill(to: Any, schema: pa.Schema = SCHEMA) -> None:
     sink.close()
 
 
-def batches_of(given: Input) -> list[pa.RecordBatch]:
+def batches_of(given: Data) -> list[pa.RecordBatch]:
     return [e for e in given.elements() if not isinstance(e, Punctuation)]
 
 
@@ -45,27 +46,29 @@ def test_files_read_back(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"out{ending}"
     fill(path)
     assert names(tmp_path) == [path.name]
-    elements = list(open_input(path).elements())
+    elements = list(open_data(path).elements())
     if ending in (".parquet", ".pq"):
         assert pa.Table.from_batches(elements) == pa.Table.from_batches([A, B])
     else:
         assert elements == [A, P, B, END]
 
 
-def test_csv_reads_back(tmp_path: Path) -> None:
-    batch = pa.record_batch({"ts": [1, 2], "k": ["a, b", 'say "c"\nd']}, schema=SCHEMA)
-    sink = open_sink(str(tmp_path / "out.csv"), SCHEMA)
+@pytest.mark.parametrize("ending", [".csv", ".tsv"])
+def test_text_reads_back(tmp_path: Path, ending: str) -> None:
+    batch = pa.record_batch({"ts": [1, 2], "k": ["a, b\tc", 'say "c"\nd']}, schema=SCHEMA)
+    path = tmp_path / f"out{ending}"
+    sink = open_sink(str(path), SCHEMA)
     sink.write(batch)
     sink.promise(P)
     sink.close()
-    assert list(open_input(tmp_path / "out.csv").elements()) == [batch]
+    assert list(open_data(path).elements()) == [batch]
 
 
 @pytest.mark.parametrize("ending", [*ENDINGS, ".csv"])
 def test_no_rows_still_give_the_columns(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"out{ending}"
     open_sink(path, SCHEMA).close()
-    given = open_input(path, schema=SCHEMA)
+    given = open_data(path, schema=SCHEMA)
     assert sum(e.num_rows for e in batches_of(given)) == 0
 
 
@@ -99,7 +102,7 @@ def test_an_older_file_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
     sink.close()
     sink.close()
     sink.abort()
-    assert list(open_input(path).elements()) == [B]
+    assert list(open_data(path).elements()) == [B]
 
 
 @pytest.mark.parametrize("ending", [*ENDINGS, ".csv"])
@@ -119,9 +122,9 @@ def test_two_sinks_of_one_name_do_not_mix(tmp_path: Path) -> None:
     first.write(A)
     second.write(B)
     first.close()
-    assert list(open_input(path).elements()) == [A]
+    assert list(open_data(path).elements()) == [A]
     second.close()
-    assert list(open_input(path).elements()) == [B]
+    assert list(open_data(path).elements()) == [B]
     assert names(tmp_path) == ["out.arrow"]
 
 
@@ -130,7 +133,7 @@ def test_dictionaries_that_change_from_batch_to_batch(tmp_path: Path, ending: st
     schema = pa.schema({"ts": pa.int64(), "k": pa.dictionary(pa.int32(), pa.string())})
     path = tmp_path / f"out{ending}"
     fill(path, schema)
-    given = open_input(path, schema=schema)
+    given = open_data(path, schema=schema)
     rows = [row for e in batches_of(given) for row in e.to_pylist()]
     assert rows == [{"ts": 1, "k": "a"}, {"ts": 2, "k": None}, {"ts": 3, "k": "c"}]
 
@@ -144,7 +147,7 @@ def test_a_batch_of_another_schema(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"out\.txt.*\.parquet.*\.arrows.*\.csv"):
+    with pytest.raises(ValueError, match=r"out\.txt.*\.arrows.*\.csv.*\.parquet"):
         open_sink(tmp_path / "out.txt", SCHEMA)
     with pytest.raises(FileNotFoundError, match="no directory"):
         open_sink(tmp_path / "no" / "out.csv", SCHEMA)
@@ -154,11 +157,12 @@ def test_what_cannot_be_written(tmp_path: Path) -> None:
         open_sink(tmp_path / "out.csv", pa.schema({"x": pa.list_(pa.int64())})).write(pa.record_batch({"x": [[1]]}))
 
 
-@pytest.mark.parametrize("slash", ["/", ""])
-def test_parts_are_rolled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slash: str) -> None:
+@pytest.mark.parametrize("name", ["out/", "out.d/", "out", "there.d"])
+def test_parts_are_rolled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A path is a folder by its slash, without an ending, or because it is one."""
     monkeypatch.setattr(sinks, "PART_ROWS", 10)
-    out = tmp_path / "new" / "out"
-    if not slash:
+    out, slash = tmp_path / "new" / name, "/" if name.endswith("/") else ""
+    if name.startswith("there"):
         out.mkdir(parents=True)
     sink = open_sink(f"{out}{slash}", SCHEMA)
     batch = pa.record_batch({"ts": list(range(7)), "k": ["x"] * 7}, schema=SCHEMA)
@@ -169,7 +173,7 @@ def test_parts_are_rolled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, slash
     sink.close()
     sink.close()
     assert names(out) == [f"part-0000{i}.parquet" for i in range(3)]
-    given = open_input(out)
+    given = open_data(out)
     assert given.rows == 21
     assert [ts for e in batches_of(given) for ts in e["ts"].to_pylist()] == list(range(7)) * 3
     with pytest.raises(ValueError, match="is closed"):
@@ -198,7 +202,7 @@ def test_an_aborted_directory_keeps_whole_parts(tmp_path: Path, monkeypatch: pyt
 
 def test_an_empty_directory_answer_has_one_part(tmp_path: Path) -> None:
     open_sink(f"{tmp_path}/out/", SCHEMA).close()
-    given = open_input(tmp_path / "out")
+    given = open_data(tmp_path / "out")
     assert (given.schema, given.rows) == (SCHEMA, 0)
 
 

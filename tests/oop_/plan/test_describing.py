@@ -11,6 +11,7 @@ import pytest
 import oop
 from oop.operators.passing.describe import Describe
 from oop.plan.describing import described
+from oop.plan.final import final_plan
 from oop.plan.graph import interests, walk
 from oop.testing import Harness
 
@@ -42,7 +43,7 @@ def both_levels(s: oop.Stream) -> oop.Stream:
 
 
 def in_plan(stream: oop.Stream) -> list[str]:
-    return [node.spec.describe() for node in walk(stream._final()) if isinstance(node.spec, Describe)]
+    return [node.spec.describe() for node in walk(final_plan(stream.flow)) if isinstance(node.spec, Describe)]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +68,7 @@ def test_a_plan_that_promises_what_is_asked_stays_as_it_is(
 ) -> None:
     stream = pipeline(source(policy))
     assert in_plan(stream) == []
-    assert stream._final() is stream._node
+    assert final_plan(stream.flow) is stream.flow.node
 
 
 @pytest.mark.parametrize(
@@ -107,14 +108,14 @@ def test_the_describe_of_a_shared_node_is_one_node_and_sources_stay_the_same() -
     links = per_link(source(BY_LINK))
     totals = [links.window(oop.tumbling(n)).agg(n=oop.sum("n")) for n in (20, 60)]
     stream = totals[0].union(totals[1])
-    plan = walk(stream._final())
+    plan = walk(final_plan(stream.flow))
     (describe,) = [n for n in plan if isinstance(n.spec, Describe)]
     assert sum(e.node is describe for n in plan for e in n.inputs) == 2
-    assert plan[0] is walk(stream._node)[0]
+    assert plan[0] is walk(stream.flow.node)[0]
 
 
 def test_describing_twice_changes_nothing() -> None:
-    plan = second(source(BY_LINK))._final()
+    plan = final_plan(second(source(BY_LINK)).flow)
     assert described(plan) is plan
 
 
@@ -129,7 +130,7 @@ def test_many_diamonds_on_top_of_each_other_do_not_ask_without_end() -> None:
     stream = source(BY_LINK)
     for _ in range(12):
         stream = stream.union(stream.with_columns(ts=oop.col("ts") + 1))
-    asked = interests(stream._final())
+    asked = interests(final_plan(stream.flow))
     assert max(map(len, asked.values())) <= 16
     assert second(stream).run().to_table().column("n").to_pylist() == [4096]
 

@@ -201,7 +201,7 @@ def one_by_one(elements: list[Element]) -> list[Element]:
 def check_claims(plan: oop.Stream, engine: oop.Embedded) -> None:
     """What each operator of the in-order plan is said to put out in order, it puts out in order, whoever reads it:
     who reads it next may need no order, and so not notice."""
-    made = _Plan(accounted(resolved(plan._node)), plan.time)
+    made = _Plan(accounted(resolved(plan.flow.node)), plan.time)
     made.built()
     for node, step in made.made.values():
         if isinstance(node.spec, Split):  # each output is in order by itself, and has a reader that is looked at

@@ -12,6 +12,7 @@ import pytest
 import oop
 from oop.operators.aggregate.shown import Shown
 from oop.operators.passing.qos import ENTERED, least_in, steps_of
+from oop.plan.final import final_plan
 from oop.plan.latency import measured
 from oop.testing import ManualClock
 from tests.oop_.plan.test_in_order import PLANS
@@ -77,7 +78,7 @@ def test_a_row_of_a_semi_join_is_as_old_as_the_oldest_that_it_comes_from(times, 
     clock = ManualClock(0)
     schema = pa.schema([("ts", pa.int64()), ("k", pa.int64()), ("v", pa.int64())])
     source = oop.source(lambda: arrivals(clock, times), time="ts", punctuate=oop.slack(5), schema=schema)
-    run = oop.Embedded(clock=clock, threads=1).run(measured(plan(source)._final(order)).inputs[0].node)
+    run = oop.Embedded(clock=clock, threads=1).run(measured(final_plan(plan(source).flow, order)).inputs[0].node)
     assert run.to_table()[ENTERED].to_pylist() == [oldest]
 
 
@@ -120,7 +121,7 @@ def test_a_timestamp_alone_is_no_news():
 def test_a_column_of_that_name_is_refused():
     s = oop.source(pa.table({"ts": [1], ENTERED: [2]}), time="ts", punctuate=oop.ordered())
     with pytest.raises(oop.SchemaMismatch, match=f"may not be called {ENTERED}"):
-        measured(s._final())
+        measured(final_plan(s.flow))
 
 
 def test_steps_cover_everything():

@@ -12,6 +12,7 @@ import oop
 from oop.engines.spark.passage import Passage
 from oop.engines.spark.stages import Stages
 from oop.operators.groups import partial_table
+from oop.plan.final import final_plan
 from oop.testing import Harness
 from oop.testing.laws import bag
 
@@ -100,8 +101,8 @@ def test_on_spark_rows_pass_soon_where_a_table_would_have_to_be_large():
 
 def shipped(stream: oop.Stream, range: int, flush: Any = None) -> int:
     """The rows and partials that a task on Spark would send."""
-    passage = Passage(Stages(counted(stream, flush, range)._final(), 2), 0, 0)
-    cells = [cell for batch in stream.window(oop.tumbling(range)).stream.run() for cell in passage.push(batch)]
+    passage = Passage(Stages(final_plan(counted(stream, flush, range).flow), 2), 0, 0)
+    cells = [cell for batch in stream.run() for cell in passage.push(batch)]
     return sum(cell.value for cell in [*cells, *passage.flush()])
 
 

@@ -170,7 +170,7 @@ def test_columns_that_make_no_sense(function):
 def test_quantiles_of_one_column_share_a_sketch():
     s = stream("ts | v\n1 | 5\n2 | 6")
     spec = s.window(oop.tumbling(10)).agg(a=oop.median("v"), b=oop.quantile("v", 0.9), c=oop.median("v", k=400))
-    operator = spec._node.spec.start(Context([spec._node.inputs[0].node.schema]))
+    operator = spec.flow.node.spec.start(Context([spec.flow.node.inputs[0].node.schema]))
     assert len(operator.store.shape.accumulators()) == 2
 
 

@@ -228,7 +228,7 @@ def test_state_that_was_saved_as_partial_aggregates_is_taken():
 def test_only_windows_that_overlap_may_switch():
     def started(window, how="hybrid", **aggregates):
         source = oop.source(list, time="ts", schema=pa.schema([("ts", pa.int64())]), punctuate=oop.slack(1))
-        node = forced(source.window(window).agg(**aggregates or N), how)._node
+        node = forced(source.window(window).agg(**aggregates or N), how).flow.node
         return type(node.spec.start(Context(node.input_schemas())))
 
     assert started(oop.sliding(6, every=2)) is HybridOperator

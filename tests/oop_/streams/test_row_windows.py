@@ -11,6 +11,7 @@ import pytest
 
 import oop
 from oop.errors import LateRow, SchemaMismatch, TimeError, UnknownColumn
+from oop.plan.final import final_plan
 from oop.plan.graph import sources
 from oop.plan.numbering import check_numbers
 from oop.testing import Harness
@@ -122,8 +123,8 @@ def test_a_stream_that_is_also_used_otherwise_is_read_once() -> None:
     left = count(some, 3).select(a="window_start", n="n")
     plain = some.join(once, on="k", within=(0, 0)).select(a="v", n="v_right")
     both = oop.union(left, plain, once.select(a="v", n="v"))
-    assert len(sources(both._final())) == 1
-    assert both._final().schema.names == ["a", "n"]
+    assert len(sources(final_plan(both.flow))) == 1
+    assert final_plan(both.flow).schema.names == ["a", "n"]
     found = sorted(row["a"] for row in both.run().to_table().to_pylist())
     assert found == sorted([*[0, 3, 6], *[2, 4, 5, 6, 7], *[1, 2, 4, 5, 6, 7]])
 
@@ -215,7 +216,7 @@ def test_what_is_refused() -> None:
 
 def test_arrival_order_is_that_of_one_channel() -> None:
     stream = source().filter(oop.col("v") > 1)
-    (edge,) = stream._node.inputs
+    (edge,) = stream.flow.node.inputs
     channels = replace(edge.node, data=replace(edge.node.data, channel="k"))
     with pytest.raises(SchemaMismatch, match="come through several channels"):
-        check_numbers(replace(stream._node, inputs=(replace(edge, node=channels),)))
+        check_numbers(replace(stream.flow.node, inputs=(replace(edge, node=channels),)))

@@ -17,6 +17,7 @@ import oop
 from oop.engines.spark.identity import check_identity, identity
 from oop.engines.spark.stages import Stages, without_data
 from oop.operators.groups import store as groups
+from oop.plan.final import final_plan
 from oop.testing import Harness, check_aggregate, forced
 from tests.oop_.engines.spark.simulated import Simulated
 
@@ -206,7 +207,7 @@ def plan(step: int, name: str | None = None) -> oop.Stream:
 
 def test_a_checkpoint_of_another_function_is_refused(tmp_path: Path) -> None:
     def identity_of(stream: oop.Stream) -> dict[str, Any]:
-        return identity(Stages(without_data(stream._final()), 2))
+        return identity(Stages(without_data(final_plan(stream.flow)), 2))
 
     shipped = Simulated(plan(2), tmp_path, random.Random(0), rows=9).stages  # by value, as Spark does
     check_identity(identity(shipped), identity_of(plan(2)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -273,7 +274,7 @@ def test_rows_without_a_time_are_duplicates_of_none(keep):
     schema = pa.schema([("ts", pa.int64()), ("k", pa.string()), ("x", pa.float64())])
 
     def pipeline(s):
-        return oop.Stream(s._node, time="x").dedup("k", keep=keep, within=5)
+        return oop.Stream(replace(s.flow, time="x")).dedup("k", keep=keep, within=5)
 
     h = Harness(pipeline, schema, punctuate={"x": oop.punctuated()})
     h.push({"ts": [1, 2, 3, 4, 5], "k": ["a"] * 5, "x": [None, None, float("nan"), 4.0, 4.5]})

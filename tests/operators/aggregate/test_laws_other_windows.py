@@ -60,8 +60,8 @@ class UnevenWindow(Window):
         pass
 
     def aggregated(self, stream: Any, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Any:
-        bucketed = stream._then(Bucket(on, Uneven(), str(self)), call, time=on)
-        return bucketed._then(
+        bucketed = stream.then(Bucket(on, Uneven(), str(self)), call, time=on)
+        return bucketed.then(
             Aggregate(keys, functions, Uneven(), on, stream.schema.field(on).type), call, time="window_start"
         )
 

@@ -20,8 +20,8 @@ from oop.operators.session import table as session_table
 from oop.operators.session.session import Session
 from oop.punctuation.translate import carry
 from oop.testing import Harness, check_operator, disorder
-from oop.testing.harness import lower
 from oop.testing.laws import bag
+from oop.testing.promising import lower
 from tests.operators import fuzz
 from tests.operators.fuzz import CASES, TIMES
 

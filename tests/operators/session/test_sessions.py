@@ -386,8 +386,8 @@ def test_late_rows_are_remembered_for_by_every_way_of_admitting_them():
         counted()(oop.source(table, time="ts", punctuate=oop.ordered(), late="admit")),
         counted()(oop.source(table, time="ts", punctuate=oop.ordered())).late("admit"),
     ):
-        assert stream._node.spec.admits  # type: ignore[attr-defined]
-    assert not counted()(oop.source(table, time="ts", punctuate=oop.ordered()))._node.spec.admits
+        assert stream.flow.node.spec.admits  # type: ignore[attr-defined]
+    assert not counted()(oop.source(table, time="ts", punctuate=oop.ordered())).flow.node.spec.admits
 
 
 @pytest.mark.parametrize(

@@ -181,7 +181,7 @@ def test_an_answer_counts_only_while_the_same_call_still_waits(monkeypatch):
     monkeypatch.setattr(polling, "_PAUSE", 0.0)
     answers = iter([10, 20, 30, 35, 40])
     s = oop.source(iter([pa.record_batch({"ts": [1]})]), time="ts", punctuate=None, progress=lambda: next(answers))
-    poll = polling.Poll(s._node, s._node.data)
+    poll = polling.Poll(s.flow.node, s.flow.node.data)
     lull = poll.lull = Lull()
     assert poll.ask(7) is None, "nobody waits"
     lull._calls[7] = 1

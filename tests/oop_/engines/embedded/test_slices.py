@@ -171,7 +171,7 @@ def test_a_slice_costs_what_it_gives() -> None:
     """Nothing of a window's results is made before it is asked for, and the table is not copied."""
     inputs = [pa.schema({"__wid_start": pa.int64(), "__wid_end": pa.int64(), "k": pa.int64()})]
     stream = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.ordered())
-    spec = stream.window(oop.tumbling(10)).group_by("k").agg(n=oop.count())._node.spec
+    spec = stream.window(oop.tumbling(10)).group_by("k").agg(n=oop.count()).flow.node.spec
     operator = spec.start(Context(inputs, batch_rows=1_000))
     assert isinstance(operator, AggregateOperator)
     ids = pa.array(np.zeros(10_000, np.int64))

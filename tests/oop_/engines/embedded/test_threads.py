@@ -179,7 +179,7 @@ def test_a_join_promises_about_groups_as_on_one_thread(monkeypatch):
     monkeypatch.setattr(oop.Punctuation, "intersect", lambda *promises: pytest.fail(f"looked at {promises}"))
     schema = pa.schema({"ts": pa.int64(), "k": pa.int64()})
     left, right = (oop.source([], time="ts", punctuate=oop.punctuated(), schema=schema) for _ in range(2))
-    node = left.join(right, on="k", within=(-1, 1))._node
+    node = left.join(right, on="k", within=(-1, 1)).flow.node
     context, pool = (
         Context(node.input_schemas()),
         Pool(1),

@@ -24,6 +24,7 @@ from oop.engines.spark.runner import StageRunner
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.spool import Spool, Spooled
 from oop.engines.spark.stages import Stages, without_data
+from oop.plan.final import final_plan
 from oop.plan.graph import check_emits, sources
 
 Store = dict[str, bytes]
@@ -43,7 +44,7 @@ class Simulated:
         shards: int = 2,
         keep_late: bool = True,
     ) -> None:
-        root = stream._final()
+        root = final_plan(stream.flow)
         check_emits(root)
         # cloudpickle, which Spark uses, takes what pickle cannot; what pickle can is shipped alike
         self.stages = _shipped(Stages(without_data(root), shards))

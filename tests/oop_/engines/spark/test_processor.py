@@ -24,6 +24,7 @@ from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.stages import Stages, without_data
 from oop.errors import OopError
 from oop.operators.core.parts import text_part
+from oop.plan.final import final_plan
 from tests.oop_.engines.spark.simulated import Simulated
 
 
@@ -220,7 +221,7 @@ def test_state_of_another_plan_is_refused(
     query.attempt(next(batches))
     query.store.commit()
     changed = counts(TABLE, 20 if change == "plan" else 10)
-    stages = Stages(without_data(changed._final()), 2 if change == "shards" else 1)
+    stages = Stages(without_data(final_plan(changed.flow)), 2 if change == "shards" else 1)
     other = query.start(stages)
     other.shards = query.processor.shards
     with pytest.raises(OopError, match=said):

@@ -223,7 +223,7 @@ def test_a_sink_that_fails_is_named(spark: Any, tmp_path: Path) -> None:
     with pytest.raises(oop.OopError, match="failed with KeyError: 'mine'"):
         source.run(engine=oop.Spark(spark, shards=1), to=sink).awaitTermination()
     with pytest.raises(oop.OopError, match="Spark could not start the query"):
-        source.run(engine=oop.Spark(spark, shards=1), to="/proc/nope/y").awaitTermination()
+        source.run(engine=oop.Spark(spark, shards=1, trigger={"processingTime": "soon"}), to=sink)
 
 
 SCRIPT = """

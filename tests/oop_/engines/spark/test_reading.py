@@ -27,7 +27,7 @@ from oop.engines.spark.reading import Planner, read_split
 from oop.engines.spark.runner import main_bound
 from oop.engines.spark.spool import Spool
 from oop.errors import LateRow, SourceError
-from oop.io.inputs import open_input
+from oop.io.opening import open_data
 from oop.testing import ManualClock
 from tests.oop_.engines.spark.simulated import Simulated
 
@@ -197,14 +197,14 @@ def test_late_rows_raise_in_the_task_with_the_users_line(tmp_path: Path) -> None
 
 
 def test_an_iterable_is_spooled_before_its_offset_names_it(tmp_path: Path) -> None:
-    spool = Spool(open_input([pa.record_batch({"ts": [1]}), oop.Punctuation({"ts": 1})]), tmp_path / "spool")
+    spool = Spool(open_data([pa.record_batch({"ts": [1]}), oop.Punctuation({"ts": 1})]), tmp_path / "spool")
     listing = spool.spooled.complete()
     assert listing.ended
     assert [Path(p).name for p in listing.paths] == ["000000000000.arrow"]
-    again = Spool(open_input([pa.record_batch({"ts": [1]}), oop.Punctuation({"ts": 1})]), tmp_path / "spool")
+    again = Spool(open_data([pa.record_batch({"ts": [1]}), oop.Punctuation({"ts": 1})]), tmp_path / "spool")
     assert again.spooled.listing() == listing, "it is all there: a restart writes nothing"
     with pytest.raises(SourceError, match="had 1 rows when the checkpoint was written, and has 2 now"):
-        Spool(open_input([pa.record_batch({"ts": [1, 2]})]), tmp_path / "spool")
+        Spool(open_data([pa.record_batch({"ts": [1, 2]})]), tmp_path / "spool")
 
 
 def test_an_iterable_that_fails_gives_its_rows_first(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_an_iterable_that_fails_gives_its_rows_first(tmp_path: Path) -> None:
         raise ConnectionResetError("gone")
 
     stream = windows(failing, schema=pa.schema({"ts": pa.int64(), "k": pa.int64()}))
-    spool = Spool(stream._node.inputs[0].node.inputs[0].node.data or pytest.fail(), tmp_path / "spool")
+    spool = Spool(stream.flow.node.inputs[0].node.inputs[0].node.data or pytest.fail(), tmp_path / "spool")
     while spool.spooled.listing().failure is None:
         pass
     plan = planner(windows(files(tmp_path / "in")), tmp_path)
@@ -234,7 +234,7 @@ def test_whatever_ends_a_spool_is_said(
 
     if where == "writing":
         monkeypatch.setattr(Spool, "_file", failing)
-    data = open_input([pa.record_batch({"ts": [1]})])
+    data = open_data([pa.record_batch({"ts": [1]})])
     if where == "reading":
         data = replace(data, start=failing, plain=None, peeked=None)
     spool = Spool(data, tmp_path / "spool")
@@ -253,7 +253,7 @@ def test_an_error_that_cannot_say_what_it_is_ends_a_spool_too(tmp_path: Path) ->
         yield pa.record_batch({"ts": [1]})
         raise Mute
 
-    spool = Spool(open_input(rows, schema=pa.schema({"ts": pa.int64()})), tmp_path)
+    spool = Spool(open_data(rows, schema=pa.schema({"ts": pa.int64()})), tmp_path)
     until = time.monotonic() + 5
     while spool.spooled.listing().failure is None and time.monotonic() < until:
         time.sleep(0.01)
@@ -269,23 +269,23 @@ def wait(spool: Spool) -> list[Any]:
 def test_a_spool_that_was_interrupted_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("oop.engines.spark.spool._ENOUGH_ROWS", 3)
     data = [e for i in range(9) for e in (pa.record_batch({"ts": [i, i]}), oop.Punctuation({"ts": i}))]
-    spool = Spool(open_input(data), tmp_path)
+    spool = Spool(open_data(data), tmp_path)
     whole = wait(spool)
     names = [p.name for p in sorted(tmp_path.glob("*.arrow"))]
     (tmp_path / "closed.json").unlink()
     for name in names[2:]:
         (tmp_path / name).unlink()
-    assert wait(Spool(open_input(data), tmp_path)) == whole
+    assert wait(Spool(open_data(data), tmp_path)) == whole
     assert [p.name for p in sorted(tmp_path.glob("*.arrow"))] == names
 
 
 def test_an_iterator_that_can_be_read_once_is_not_read_again(tmp_path: Path) -> None:
     schema = pa.schema({"ts": pa.int64()})
-    Spool(open_input(iter([pa.record_batch({"ts": [1]})]), schema=schema), tmp_path)
+    Spool(open_data(iter([pa.record_batch({"ts": [1]})]), schema=schema), tmp_path)
     while not list(tmp_path.glob("closed.json")):
         time.sleep(0.01)
     with pytest.raises(SourceError, match="gives its elements once"):
-        Spool(open_input(iter([pa.record_batch({"ts": [1]})]), schema=schema), tmp_path)
+        Spool(open_data(iter([pa.record_batch({"ts": [1]})]), schema=schema), tmp_path)
 
 
 def test_a_spool_that_cannot_write_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,7 +295,7 @@ def test_a_spool_that_cannot_write_says_so(tmp_path: Path, monkeypatch: pytest.M
         path.write_bytes(body)
 
     monkeypatch.setattr("oop.engines.spark.spool._publish", full)
-    spool = Spool(open_input([pa.record_batch({"ts": [1]})]), tmp_path)
+    spool = Spool(open_data([pa.record_batch({"ts": [1]})]), tmp_path)
     assert spool.spooled.complete().failure == "OSError: no space left on device"
 
 
@@ -328,7 +328,7 @@ def test_a_spool_on_a_full_disk_still_says_how_it_ended(tmp_path: Path, full_dis
         full_disk.set()
         yield pa.record_batch({"ts": [1]})
 
-    data = open_input([pa.record_batch({"ts": [1]})])
+    data = open_data([pa.record_batch({"ts": [1]})])
     spool = Spool(replace(data, start=rows, plain=None, peeked=None), tmp_path)
     until = time.monotonic() + 5
     while spool.spooled.listing().failure is None and time.monotonic() < until:
@@ -340,7 +340,7 @@ def test_a_spool_on_a_full_disk_still_says_how_it_ended(tmp_path: Path, full_dis
 def test_a_disk_that_is_full_from_the_beginning_is_said_at_once(tmp_path: Path, full_disk: threading.Event) -> None:
     full_disk.set()
     with pytest.raises(SourceError, match=r"cannot be spooled to .*: .*No space left"):
-        Spool(open_input([pa.record_batch({"ts": [1]})]), tmp_path)
+        Spool(open_data([pa.record_batch({"ts": [1]})]), tmp_path)
 
 
 def test_what_a_live_input_gives_leaves_soon(tmp_path: Path) -> None:
@@ -351,7 +351,7 @@ def test_what_a_live_input_gives_leaves_soon(tmp_path: Path) -> None:
         while not enough.wait(0.005):
             yield pa.record_batch({"ts": [1]})
 
-    spool = Spool(open_input(live, schema=pa.schema({"ts": pa.int64()})), tmp_path)
+    spool = Spool(open_data(live, schema=pa.schema({"ts": pa.int64()})), tmp_path)
     deadline = time.monotonic() + 10
     while not spool.spooled.listing().paths and time.monotonic() < deadline:
         time.sleep(0.01)

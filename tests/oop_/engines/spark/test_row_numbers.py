@@ -12,13 +12,14 @@ from oop.engines.spark.channels import InputRunner
 from oop.engines.spark.runner import StageRunner
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.stages import Stages, without_data
+from oop.plan.final import final_plan
 
 
 def test_the_input_stage_counts_and_goes_on_where_it_was_saved() -> None:
     table = pa.table({"ts": [5, 6, 7, 1, 8, 9, 10, 11], "k": list("abababab")})
     stream = oop.source(table, time="ts", punctuate=oop.slack(2)).filter(oop.col("k") == "a").window(oop.rows(3))
     stream_ = stream.group_by("k").agg(n=oop.count())
-    stages = Stages(without_data(stream_._final()), 1, frozenset([0]))
+    stages = Stages(without_data(final_plan(stream_.flow)), 1, frozenset([0]))
     key, schema = shard_keys(1)[0], stages.source_schema(0, whole=False)
     assert schema.names == ["ts", "k"]
     inputs, stage = InputRunner(stages, 0), StageRunner(stages, 1, 0)

@@ -11,6 +11,7 @@ import pytest
 import oop
 from oop import aurora
 from oop.engines.spark.dataframes import check_clocks
+from oop.plan.final import final_plan
 from tests.oop_.engines.spark.simulated import Simulated
 from tests.oop_.engines.spark.test_simulated import CASES, bag, late_rows, plain
 from tests.operators import fuzz
@@ -79,10 +80,10 @@ def test_spark_gives_operators_no_clock() -> None:
     source = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=None)
     timed = aurora.Aggregate({"n": oop.count()}, oop.Order("ts"), 1, 1, timeout="1s")(source)
     with pytest.raises(oop.OopError, match="looks at the clock"):
-        check_clocks(timed._final())
+        check_clocks(final_plan(timed.flow))
 
 
 def test_spark_stamps_no_rows() -> None:
     source = oop.source(pa.table({"v": [1]}), time="at", punctuate=oop.arrival())
     with pytest.raises(oop.OopError, match=r"stamps rows .*test_simulated_aurora.py"):
-        check_clocks(source._final())
+        check_clocks(final_plan(source.flow))

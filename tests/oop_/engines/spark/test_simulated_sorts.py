@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import oop
+from oop.plan.final import final_plan
 from tests.oop_.engines.spark.simulated import Simulated
 from tests.operators import fuzz
 
@@ -32,4 +33,4 @@ def test_a_clock_is_refused() -> None:
 
     source = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.at_end())
     with pytest.raises(oop.OopError, match="looks at the clock, and on Spark operators are given none"):
-        check_clocks(source.wsort("ts", timeout="1s")._final())
+        check_clocks(final_plan(source.wsort("ts", timeout="1s").flow))

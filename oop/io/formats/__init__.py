@@ -1,0 +1,15 @@
+"""File formats, one module for each: endings, reading, writing, reading by parts, compression.
+
+The way in is `format_of`, which finds a format by a file's name. A new format is one new module here with a subclass of
+`Format`: all modules of this package are loaded with it, and nothing else names them.
+"""
+
+import pkgutil
+from importlib import import_module
+
+from oop.io.formats.format import FORMATS, File, Format, Piece, Writer, endings_read, endings_written, format_of
+
+for _module in pkgutil.iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")
+
+__all__ = ["FORMATS", "File", "Format", "Piece", "Writer", "endings_read", "endings_written", "format_of"]

@@ -1,0 +1,58 @@
+"""Arrow IPC files and streams, which also hold promises. Whatever its ending, a file is read as what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from oop.io.formats.format import File, Format, Piece, Writer
+from oop.io.ipc import PROMISE_KEY, Element, element_at, ipc_elements, ipc_rows, ipc_schema, opened_ipc
+from oop.io.sound import reading
+from oop.punctuation import Punctuation
+
+
+class ArrowFile(Format):
+    """With an index at its end, so that batches can be read by number."""
+
+    endings: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
+    can_write = True
+    holds_promises = True
+
+    def open(self, path: Path, schema: pa.Schema | None) -> File:
+        def read(schema: pa.Schema, batch_rows: int) -> Iterator[Element]:
+            with opened_ipc(path) as reader:
+                yield from ipc_elements(reader, str(path))
+
+        return File(path, ipc_schema(path), None, read)
+
+    def writer(self, file: pa.NativeFile, schema: pa.Schema) -> Writer:
+        return pa.ipc.new_file(file, schema)
+
+    def write_promise(self, writer: Any, schema: pa.Schema, promise: Punctuation) -> None:
+        empty = pa.RecordBatch.from_pylist([], schema=schema)
+        writer.write_batch(empty, custom_metadata={PROMISE_KEY: promise.to_json()})
+
+    def has_pieces(self, path: Path) -> bool:
+        """A file begins with its magic word; a stream does not, whatever it is called."""
+        with reading(path), path.open("rb") as file:
+            return file.read(6) == b"ARROW1"
+
+    def pieces(self, path: Path, time: str) -> list[Piece]:
+        return [Piece(rows) for rows in ipc_rows(path, time)]
+
+    def read_piece(self, path: Path, number: int, columns: list[str] | None) -> list[Element]:
+        with opened_ipc(path) as reader:
+            return list(element_at(reader, number, str(path)))
+
+
+class ArrowStream(ArrowFile):
+    """Without an index: of one that was cut the batches before the cut can be read."""
+
+    endings = (".arrows",)
+    changes_dictionaries = True
+
+    def writer(self, file: pa.NativeFile, schema: pa.Schema) -> Writer:
+        return pa.ipc.new_stream(file, schema)

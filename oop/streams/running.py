@@ -1,0 +1,85 @@
+"""What a stream asks of an engine. Engines come after streams in the order of imports, so the package tells streams
+which one runs by default, and which one makes DataFrames of Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeVar
+
+import pyarrow as pa
+
+from oop.plan.final import final_plan
+from oop.plan.flow import Flow
+from oop.plan.graph import Node, explain
+from oop.punctuation import Punctuation
+
+ResultT_co = TypeVar("ResultT_co", covariant=True)
+
+
+class Engine(Protocol[ResultT_co]):
+    """What runs a plan: `oop.Embedded`, `oop.Spark`. One that runs in-order plans says so by ``runs_in_order``."""
+
+    def run(self, root: Node, *, to: Any = None) -> ResultT_co:
+        """Run a plan, or begin to; ``to`` names a sink."""
+        ...
+
+    def plan(self, root: Node) -> Node:
+        """The plan as it runs there."""
+        ...
+
+    def notes(self, root: Node) -> dict[int, str]:
+        """By id of a node what there is more to say of it."""
+        ...
+
+
+class Running(Protocol):
+    """What the engine by default gives back: `oop.Run`."""
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]: ...
+
+    def elements(self) -> Iterator[pa.RecordBatch | Punctuation]: ...
+
+    def to_table(self) -> pa.Table: ...
+
+    def stop(self) -> None: ...
+
+    def blame(self) -> Any: ...
+
+    @property
+    def late(self) -> Any: ...
+
+    @property
+    def health(self) -> Any: ...
+
+    @property
+    def metrics(self) -> Any: ...
+
+
+_default: list[Callable[[], Engine[Running]]] = []
+_spark: list[Callable[..., Any]] = []
+
+
+def set_engines(default: Callable[[], Engine[Running]], spark: Callable[..., Any]) -> None:
+    """Say which engine runs where none is named, and which one makes DataFrames."""
+    _default[:], _spark[:] = [default], [spark]
+
+
+def run(flow: Flow, engine: Any, order: str, to: Any) -> Any:
+    engine = _default[0]() if engine is None else engine
+    if not hasattr(engine, "run"):
+        raise TypeError(f"an engine is an object such as oop.Embedded(), not {engine!r}")
+    if order != "oop" and not getattr(engine, "runs_in_order", False):
+        raise ValueError("in-order plans run embedded: engine=oop.Embedded(…)")
+    return engine.run(final_plan(flow, order), to=to)
+
+
+def to_spark(flow: Flow, session: Any, batch: bool | None, options: dict[str, Any]) -> Any:
+    return _spark[0](session, **options).frame(final_plan(flow), batch=batch)
+
+
+def explained(flow: Flow, order: str, engine: Engine[Any] | None) -> str:
+    root = final_plan(flow, order)
+    if engine is None:
+        return explain(_default[0]().plan(root))
+    planned = engine.plan(root)
+    return explain(planned, engine.notes(planned))

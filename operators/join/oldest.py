@@ -1,0 +1,50 @@
+"""The oldest row that a join holds back, and the least promise that would release it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from oop.errors import TimeError
+from oop.operators.core.oldest import of_group, show_window, value_at
+from oop.operators.core.operator import Held
+from oop.operators.core.times import is_whole, show_time
+from oop.operators.join.band import LEFT, RIGHT, SameWindow
+from oop.punctuation import END, Punctuation
+from oop.punctuation.patterns import Bound
+from oop.punctuation.search import least_bound
+
+if TYPE_CHECKING:
+    from oop.operators.join.operator import JoinOperator
+
+
+def oldest_row(operator: JoinOperator) -> Held | None:
+    """The row with the least point. It is held because of what the other side has not promised."""
+    places = {side: place for side in (LEFT, RIGHT) if (place := operator.sides[side].first()) is not None}
+    if not places:
+        return None
+    points = {s: operator.sides[s].table.read(np.array([p]))[1][0].item() for s, p in places.items()}
+    side = min(points, key=points.__getitem__)
+    own, band, point, other = operator.sides[side], operator.spec.band, points[side], 1 - side
+    type_ = operator.given[side].field(operator.spec.times[side]).type
+    name = "left" if side == LEFT else "right"
+    if isinstance(band, SameWindow):
+        near = band.grid.end(point)
+        what = f"{name} row in window {show_window(band.grid.start(point), near, type_)}"
+    else:
+        near = point
+        what = f"{name} row at {operator.spec.times[side]} = {show_time(point, type_)}"
+
+    def frees(bound: Bound) -> bool:
+        try:
+            return band.least_held(side, bound) > point
+        except TimeError:  # out of reach of the windows
+            return bound > near
+
+    bound = least_bound(frees, near if is_whole(type_) else float(near))
+    if bound is None or bound == float("inf"):
+        return Held(what, other, END)
+    row = np.array([places[side]])
+    group = {theirs: value_at(own.take([ours], row)[0], 0) for theirs, ours in operator._groups(side).items()}
+    return Held(what + of_group(group), other, Punctuation({operator.spec.times[other]: bound}, group))
