@@ -35,7 +35,7 @@ class Greatest:
 
 
 class NthGreatest:
-    """Slack by rows: the (n+1)-th greatest seen (Aurora's "out of order by n", papers/000 section 5.2)."""
+    """Slack by rows: the (n+1)-th greatest seen ("out of order by n": Aurora paper, section 5.2)."""
 
     __slots__ = ("greatest", "n", "top")
 

@@ -1,4 +1,4 @@
-"""Aurora's algebra, SQuAl, under its own names (papers/000, section 5): an operator with its parameters is applied to
+"""Aurora's algebra, SQuAl, under its own names (Aurora paper, section 5): an operator with its parameters is applied to
 streams.
 
 >>> import pyarrow as pa, oop

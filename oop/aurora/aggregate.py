@@ -1,4 +1,4 @@
-"""Aggregate (papers/000, section 5.2.2.2), and its kin Slide and XSection (papers/002, section 2.2).
+"""Aggregate (Aurora paper, section 5.2.2.2), and its kin Slide and XSection (Aurora* and Medusa paper, section 2.2).
 
 "An algorithm for Aggregate that does not require sorting its input simply delays emitting result tuples according to
 the slack specification" (footnote 7): rows out of order are set aside, and windows are closed by the promises that the
@@ -153,7 +153,7 @@ class Slide(Aggregate):
 class XSection(Aggregate):
     """``XSection(F, assuming=O, size=s, advance=i, groups=…)(S)``: F over windows across the groups of the order.
 
-    "Works across streams in a composite stream" (papers/000, section 6): each group has an order of its own, and a
+    "Works across streams in a composite stream" (Aurora paper, section 6): each group has an order of its own, and a
     window has the rows of all of them. It comes out when every group has passed it: those named by ``groups``, or with
     ``idle`` those that have not been silent for so much of the attribute. With neither, the end alone tells.
 

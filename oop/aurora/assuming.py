@@ -1,4 +1,4 @@
-"""``Assuming O``: what the operators that are sensitive to order have in common (papers/000, section 5.2.2)."""
+"""``Assuming O``: what the operators that are sensitive to order have in common (Aurora paper, section 5.2.2)."""
 
 from __future__ import annotations
 

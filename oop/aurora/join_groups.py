@@ -3,7 +3,8 @@
 What is known of one group frees rows of the other side only where they join with no other group. P says so if it asks
 the group's columns to be equal to keys of the other side; or if it lists their values, as ``Sid == 'a'`` or
 ``Sid.isin([...])`` do. In the second case rows of other groups join with nothing: they are left out before the order is
-looked at, which changes nothing for the groups that stay, since each has an order of its own (papers/000, 5.2.2).
+looked at, which changes nothing for the groups that stay, since each has an order of its own (Aurora paper, section
+5.2.2).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""WSort (papers/002, section 2.2): the sort with a timeout."""
+"""WSort (Aurora* and Medusa paper, section 2.2): the sort with a timeout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The exact low-water mark of data at hand: before each batch, the least value still to come (papers/004, Eq. 1).
+"""The exact low-water mark of data at hand: before each batch, the least value still to come (OOP paper, Eq. 1).
 
 No row is ever late, and no promise could be stronger. The data is read twice, first for the least values of each batch.
 """

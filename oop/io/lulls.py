@@ -1,4 +1,4 @@
-"""Whether an input is being waited for, as the one who asks it how far it is must know (papers/004, section 3.2).
+"""Whether an input is being waited for, as the one who asks it how far it is must know (OOP paper, section 3.2).
 
 A thread reads the input. What its iterator has given, and is not yet worked off, must not be overtaken by an answer
 that was made after it.

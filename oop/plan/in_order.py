@@ -1,4 +1,4 @@
-"""`run(order="iop")`: the same logical plan with the physical operators of an in-order system (paper 004, section 2).
+"""`run(order="iop")`: the same logical plan with the physical operators of an in-order system (OOP paper, section 2).
 
 Every operator that is sensitive to order says what its inputs must be in order of. Where a stream is not, it is sorted
 right there, by what its sources promise; so filters and projections come before the sort. A union becomes an ordered

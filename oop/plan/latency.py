@@ -1,6 +1,6 @@
 """Latency of results: the plan with Aurora's QoS timestamp on every row, for whoever asks (`operators/passing/qos.py`).
 
-A row that an operator makes has the timestamp of the oldest row that it comes from (papers/000, footnote 3): an
+A row that an operator makes has the timestamp of the oldest row that it comes from (Aurora paper, footnote 3): an
 aggregate takes the least, a join and a Resample the lesser of two.
 """
 

@@ -1,4 +1,4 @@
-"""Where a plan gets a `Preaggregate`, the low-level half of an aggregate (paper 004, section 6): where it is asked for.
+"""Where a plan gets a `Preaggregate`, the low-level half of an aggregate (OOP paper, section 6): where it is asked for.
 
 By itself it is there on Spark, in the worker that has the rows: fewer are encoded and shuffled then
 (`engines/spark/passage.py`, with the same table). In one process a look-up in the table costs what the aggregate's own

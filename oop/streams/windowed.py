@@ -143,7 +143,7 @@ class Grouped:
         return Grouped(self.stream, Windowed(self.stream, window, on), self.keys, self.flush)
 
     def preaggregate(self, flush: Flush | bool = True) -> Grouped:
-        """Whether, and how, rows are reduced to partial aggregates on their way, in a table of a fixed size (paper 004,
+        """Whether, and how, rows are reduced to partial aggregates on their way, in a table of a fixed size (OOP paper,
         section 6): ``oop.slow_flush(…)`` or ``oop.lazy_flush(…)``, True for a table that fits by itself and delays
         nothing, or False for none. The answer is the same. Without a word it is done where rows would else cross to
         other workers of Spark one by one.

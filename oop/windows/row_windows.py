@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class RowWindow(Window):
     """Window ``w`` covers the rows ``[offset + w·every, offset + w·every + range)``, numbered from 0 as the source gave
-    them (paper 004, section 5.2)."""
+    them (OOP paper, section 5.2)."""
 
     range: int
     every: int

@@ -46,7 +46,7 @@ class Window(ABC):
 def aggregate(
     stream: Stream, windows: Windows, window: Window, on: str, keys: tuple[str, ...], functions: Named, call: str
 ) -> Stream:
-    """Bucket and Aggregate: WID's two halves (paper 004, A.2.2)."""
+    """Bucket and Aggregate: WID's two halves (OOP paper, A.2.2)."""
     time = stream.schema.field(on).type
     bucketed = stream._then(Bucket(on, windows, str(window)), f".window({window})", time=on)
     return bucketed._then(Aggregate(keys, functions, windows, on, edge_type(time)), call, time="window_start")

@@ -1,5 +1,5 @@
-"""The running Assume (papers/000, section 5.2.2): who is in order is for `order_progress.py` to say, and the others go
-to the ledger."""
+"""The running Assume (Aurora paper, section 5.2.2): who is in order is for `order_progress.py` to say, and the others
+go to the ledger."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class AssumeOperator:
         self.gate = Gate()
 
     def ask(self, interests: Iterable[Interest]) -> None:
-        """Make only the promises that help these consumers (papers/004, A.1.1): few rows end a window."""
+        """Make only the promises that help these consumers (OOP paper, A.1.1): few rows end a window."""
         self.gate = Gate(interests)
 
     def couple(self) -> bool:

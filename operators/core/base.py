@@ -1,4 +1,4 @@
-"""The operator protocol: two generators and nothing else (paper 004, A.2: processTuple and processPunctuation).
+"""The operator protocol: two generators and nothing else (OOP paper, A.2: processTuple and processPunctuation).
 
 A *spec* is the frozen description that a plan holds and ships: the columns it makes, how promises cross it, `start()`.
 An *operator* is the running instance with state. A stateful one also says what it holds (`buffered_rows`,
@@ -77,7 +77,7 @@ class Asks(Protocol):
 @runtime_checkable
 class Slices(Protocol):
     """An operator that may have much to put out at once: it does so in slices of at most ``batch_rows``, each made when
-    it is asked for. Who runs it may do something else in between (paper 004, section 6: a window that ends must not
+    it is asked for. Who runs it may do something else in between (OOP paper, section 6: a window that ends must not
     hold up the rows of the next). It is told how many before its first element."""
 
     batch_rows: int
@@ -178,7 +178,7 @@ class Spec:
         return inputs[0]
 
     def translate(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> Frontier:
-        """What the output promises when the inputs promise this much (papers/004, section 3.2)."""
+        """What the output promises when the inputs promise this much (OOP paper, section 3.2)."""
         return frontiers[0].copy()
 
     def translate_promise(

@@ -56,8 +56,8 @@ class Aggregate:
         return frozenset().union(*(e.columns() for e in (self.of, self.by) if e is not None))
 
     def combine(self, column: str) -> Aggregate:
-        """The combination function (papers/002, section 5.1): what makes, of the results of some rows and of others,
-        that of all of them; over the column in which the results are.
+        """The combination function (Aurora* and Medusa paper, section 5.1): what makes, of the results of some rows and
+        of others, that of all of them; over the column in which the results are.
 
         A mean has none, since two means do not tell of how many rows they are: take its sum and its count. OopError for
         it, and for others that need more than their results.

@@ -1,8 +1,8 @@
 """User-defined aggregates: ``oop.aggregate(init, incr, merge, final)``, compiled by Numba into the loop over rows.
 
-The paper's future work (004, section 9, point 2) asks of them "multiple simultaneous windows and correct handling of
-punctuation": here they are aggregates like the others. With ``merge`` sliding windows share panes; without it each row
-goes into each of its windows. ``final`` runs when a promise closes the window, and may take the window's edges.
+The future work of the OOP paper (section 9, point 2) asks of them "multiple simultaneous windows and correct handling
+of punctuation": here they are aggregates like the others. With ``merge`` sliding windows share panes; without it each
+row goes into each of its windows. ``final`` runs when a promise closes the window, and may take the window's edges.
 """
 
 from __future__ import annotations

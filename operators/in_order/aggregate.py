@@ -1,4 +1,4 @@
-"""The buffered sliding aggregate of in-order systems (papers/004, sections 4.1 and 5.5).
+"""The buffered sliding aggregate of in-order systems (OOP paper, sections 4.1 and 5.5).
 
 Rows come in order, and wait until the last of their windows is complete. A window is aggregated as a whole when the
 first row behind it, or a promise, completes it: its rows stand side by side. So a row is looked at once for each window

@@ -1,4 +1,4 @@
-"""The in-order join: both inputs in order of time, and so is its output (papers/004, section 5.3 and
+"""The in-order join: both inputs in order of time, and so is its output (OOP paper, section 5.3 and
 figure 6: what it has to hold for that).
 
 One side leads, the one whose time the output goes by: the left, of a right join the right. Its rows wait until the

@@ -1,4 +1,4 @@
-"""The running in-order join: the leading side's rows wait for the other's to pass them (papers/004, section 5.3)."""
+"""The running in-order join: the leading side's rows wait for the other's to pass them (OOP paper, section 5.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ordered merge: the in-order union (paper 004, section 2 and figure 1: what in-order systems do in its place).
+"""Ordered merge: the in-order union (OOP paper, section 2 and figure 1: what in-order systems do in its place).
 
 Each input is in order of a time. A row leaves when no input can bring an earlier one: when it is not above what every
 input has reached, by its rows or by a promise (a heartbeat). So the rows of an input that is ahead wait for the others,

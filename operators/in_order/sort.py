@@ -1,4 +1,4 @@
-"""Input sort: what an in-order plan has where rows may come out of order (papers/004, section 5.5: "punctuation can
+"""Input sort: what an in-order plan has where rows may come out of order (OOP paper, section 5.5: "punctuation can
 unblock sort", and the sort of figure 5a).
 
 A row leaves, in order, when the source promises that nothing before it follows: the source's policy decides how long

@@ -1,6 +1,6 @@
 """In order: an operator whose input comes in order of an attribute, and which goes by that instead of by promises.
 
-In a stream that is in order each row says that nothing before it follows (papers/004, section 2, option 1: order is how
+In a stream that is in order each row says that nothing before it follows (OOP paper, section 2, option 1: order is how
 in-order systems learn of progress). So what is open is little: one window of a tumbling aggregate, one session of a
 key, the keys of one time in a dedup. What it puts out is in order, too. Promises (heartbeats) still help in a lull.
 """

@@ -1,4 +1,4 @@
-"""Join: the order-agnostic OOP-Join (paper 004, section 5.3 and figure 4), with equality on keys and outer kinds.
+"""Join: the order-agnostic OOP-Join (OOP paper, section 5.3 and figure 4), with equality on keys and outer kinds.
 
 The description; `join_operator` has what runs, `join_promises` how promises cross it.
 """

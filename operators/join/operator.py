@@ -1,4 +1,4 @@
-"""The running join (paper 004, figure 4: ProcessTuple and ProcessPunctuation).
+"""The running join (OOP paper, figure 4: ProcessTuple and ProcessPunctuation).
 
 A row first meets what the other side holds, then it is held itself for as long as the other side may still bring a row
 that it meets. A promise on one side frees rows of the other. Rows of which it must be known whether they met any go out

@@ -1,4 +1,4 @@
-"""What a join promises: on the left time, on the right time, and on both (paper 004, section 7).
+"""What a join promises: on the left time, on the right time, and on both (OOP paper, section 7).
 
 A later pair has a new row on one side. If it is the left row, its time is at least L, and the right time at least L +
 lo; if it is the right row, its time is at least R, and the left time at least R - hi. So no later pair is below

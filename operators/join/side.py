@@ -1,4 +1,4 @@
-"""One side of a join: the rows that may still meet a row of the other side (paper 004, figure 4).
+"""One side of a join: the rows that may still meet a row of the other side (OOP paper, figure 4).
 
 A row that is held has a *place*, a number under which all arrays have something of it, and a *point* on the axis of
 time (see `band`). The table finds places by key and point, the slices by point alone.

@@ -1,4 +1,4 @@
-"""Join of a stream with a static table, which is read once and held once (papers/000, sections 2.1 and 5.2.2.3).
+"""Join of a stream with a static table, which is read once and held once (Aurora paper, sections 2.1 and 5.2.2.3).
 
 Every row meets the table as it is, so nothing of the stream is held, and promises pass.
 """

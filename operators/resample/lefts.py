@@ -1,4 +1,4 @@
-"""The left rows that a `Resample` holds, ascending (papers/000, section 5.2.2.4).
+"""The left rows that a `Resample` holds, ascending (Aurora paper, section 5.2.2.4).
 
 Of a left row only its value is in results; where latency is measured, when it entered counts as well (`qos.py`).
 """

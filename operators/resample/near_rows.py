@@ -1,4 +1,4 @@
-"""Which right rows are near a left value: ``|t.A - u.B| <= s`` of Resample, for many at once (papers/000, section
+"""Which right rows are near a left value: ``|t.A - u.B| <= s`` of Resample, for many at once (Aurora paper, section
 5.2.2.4)."""
 
 from __future__ import annotations

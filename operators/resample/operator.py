@@ -1,4 +1,4 @@
-"""What runs for a `Resample` (papers/000, section 5.2.2.4 and figure 11).
+"""What runs for a `Resample` (Aurora paper, section 5.2.2.4 and figure 11).
 
 A left row is met by the right rows of each group once the group has passed it: at once, or when the promise comes. It
 stays until all groups have, also those of which no row came yet. A right row stays while a left row may come that it is

@@ -1,5 +1,5 @@
 """Resample: for each row of the left stream and each group of the right an aggregate of the right rows near it
-(papers/000, section 5.2.2.4): ``(groups, A: t.A) ++ F({u in S2: |t.A - u.B| <= s})``.
+(Aurora paper, section 5.2.2.4): ``(groups, A: t.A) ++ F({u in S2: |t.A - u.B| <= s})``.
 
 "For every tuple in S1, an interpolated value is generated": without groups also of a row that none is near to, F of no
 rows. With groups there is a result for each that has a row near it: of another nobody could say which there are.

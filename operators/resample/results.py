@@ -1,4 +1,4 @@
-"""The results of a `Resample`: F over the right rows near a left row, by group (papers/000, section 5.2.2.4).
+"""The results of a `Resample`: F over the right rows near a left row, by group (Aurora paper, section 5.2.2.4).
 
 Pairs of left and right rows are laid out and aggregated as groups are, so any aggregate does, also of the left value.
 """

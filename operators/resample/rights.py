@@ -1,4 +1,4 @@
-"""The right rows that a `Resample` holds, as they came, with their groups (papers/000, section 5.2.2.4)."""
+"""The right rows that a `Resample` holds, as they came, with their groups (Aurora paper, section 5.2.2.4)."""
 
 from __future__ import annotations
 

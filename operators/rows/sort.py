@@ -1,6 +1,6 @@
 """Sort: rows leave in order of time, once no earlier row can come.
 
-What an in-order system does at its input, here where somebody asks for it (paper 004, section 2): a row is held until
+What an in-order system does at its input, here where somebody asks for it (OOP paper, section 2): a row is held until
 its time is below the bound. Released batches never go back in time.
 """
 

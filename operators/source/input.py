@@ -1,4 +1,4 @@
-"""Input: guards a stream and makes its promises (paper 004, sections 3.2, 5.1 and 5.4).
+"""Input: guards a stream and makes its promises (OOP paper, sections 3.2, 5.1 and 5.4).
 
 A row is late iff it is under the bound implied by the rows before it, so lateness does not depend on batches; the
 promise itself may follow later. A promise ends the batch in progress (A.1.1); one that helps no consumer is swallowed.
@@ -362,7 +362,7 @@ class InputOperator:
         return punct if punct.is_end else normalise(punct, self.output)
 
     def take_promise(self, punct: Punctuation) -> Iterator[Element]:
-        """A promise of the data, or of a source that was asked (papers/004, section 3.2); one that goes back says
+        """A promise of the data, or of a source that was asked (OOP paper, section 3.2); one that goes back says
         nothing."""
         if self.ports.advance(punct, 0):
             self._note(punct)

@@ -471,7 +471,7 @@ class Run:
         return ran
 
     def _serve_promises(self) -> bool:
-        """A promise is an element of high priority (paper 004, A.1.1): boxes that have one go before all others, those
+        """A promise is an element of high priority (OOP paper, A.1.1): boxes that have one go before all others, those
         nearest to the result first, and then the boxes that it comes to on its way."""
         ran = False
         for box in self._there_and_back:

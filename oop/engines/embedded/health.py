@@ -1,4 +1,4 @@
-"""`Run.health`, and what is said of an input or operator that has fallen silent (papers/004, section 5.1).
+"""`Run.health`, and what is said of an input or operator that has fallen silent (OOP paper, section 5.1).
 
 An input is silent if it has promised nothing for so long. An operator is, if a promise came to it so long ago and it
 has made none: one whose inputs are silent is not reported, they are.

@@ -1,4 +1,4 @@
-"""Asking a source how far it is, where it has nothing to read (papers/004, section 3.2: progress by polling).
+"""Asking a source how far it is, where it has nothing to read (OOP paper, section 3.2: progress by polling).
 
 An answer holds for what the source gives from then on. A source that a thread reads is asked in the middle of the call
 that waits for its next element. What it has given before must be worked off first: so an answer counts only if that

@@ -1,4 +1,4 @@
-"""When a box last promised, and how long a promise that came to it waited: what a monitor notes (papers/004, section
+"""When a box last promised, and how long a promise that came to it waited: what a monitor notes (OOP paper, section
 5.1: "timer-driven punctuation also serves to detect operator failure and monitor query latency").
 
 A pulse costs a look at the clock for each promise that comes or leaves; boxes have one only where someone asks.
