@@ -1,4 +1,8 @@
-"""The command ``oop``."""
+"""The command `oop`: demo, explain, bench.
+
+Way in. Read `command.py`. `demo.py` runs the paper's first query in several ways; a new way is a `Way` in its list
+`WAYS`, and the table in `README.md` must show it (`tests/docs/test_snippets.py`). `demo_spark.py` is its part on Spark.
+"""
 
 from oop.cli.command import main
 
