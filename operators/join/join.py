@@ -1,6 +1,6 @@
 """Join: the order-agnostic OOP-Join (OOP paper, section 5.3 and figure 4), with equality on keys and outer kinds.
 
-The description; `join_operator` has what runs, `join_promises` how promises cross it.
+This is the description; `operator.py` has what runs, `promises.py` says how promises cross it.
 """
 
 from __future__ import annotations

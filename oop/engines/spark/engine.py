@@ -1,4 +1,4 @@
-"""`oop.Spark`: the same plan as a streaming query of Spark (ARCHITECTURE.md, "On Spark"), or as a batch."""
+"""`oop.Spark`: the same plan as a streaming query of Spark, or as a batch (see the docstring of this package)."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ def _even(blocks: list[Block], tasks: int) -> list[list[Block]]:
 def read_split(reading: Reading, split: Split) -> Iterator[Cell]:
     """The source stage: guard, then the operators that pass rows, then a partial aggregate; in the worker that reads.
 
-    The guard begins with what the rows before this split imply (ARCHITECTURE.md, "On Spark").
+    The guard begins with what the rows before this split imply: the scout has put that into the offset.
     """
     stages, node = reading.stages, reading.stages.producers[reading.number]
     assert isinstance(node.spec, Input)

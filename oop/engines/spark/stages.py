@@ -1,4 +1,4 @@
-"""A plan cut into stages: where rows must meet by key, they are shuffled (ARCHITECTURE.md, "On Spark").
+"""A plan cut into stages: where rows must meet by key, they are shuffled.
 
 *Producers* are the nodes at which rows begin or are held: sources and operators with state. They are numbered in the
 order of the plan. Between two producers stand only operators that pass rows, so a producer's worker runs all of them
