@@ -54,7 +54,7 @@ class Arc:
         self.queue.append(element)
 
     def take_promises(self) -> list[Promise]:
-        """The promises about groups that are next, if they are: those of all groups come in a row."""
+        """The promises about groups at the head of the queue, if there are any; those of all groups stand in a row."""
         found: list[Promise] = []
         while self.queue and _is_promise(promise := self.queue[0]):
             if isinstance(promise, Punctuation) and not promise.where:
@@ -65,7 +65,7 @@ class Arc:
         return found
 
     def take_whole(self) -> Element | GroupPromises:
-        """The next element, promises about many groups as they are."""
+        """The next element. Promises about many groups stay one value."""
         if isinstance(self.queue[0], GroupPromises):
             whole: Element | GroupPromises = self.queue.popleft()
             self.queued_promises -= 1
@@ -92,7 +92,7 @@ class Arc:
         return train[0]
 
     def take_batches(self, enough: int) -> list[pa.RecordBatch]:
-        """The batches that are next, up to a promise, another mark, or so many rows."""
+        """The next batches, up to a promise, a batch with other marks, or this many rows."""
         train: list[pa.RecordBatch] = []
         rows = 0
         while self.queue and rows < enough:
@@ -108,8 +108,9 @@ class Arc:
         return train
 
     def take_past_promises(self, enough: int) -> tuple[list[pa.RecordBatch], list[Punctuation]]:
-        """The batches that are next, also behind linear promises, and these promises: rows may overtake them, and of
-        those about one attribute the last says all. Not many may: a promise should not wait."""
+        """The next batches, also from behind linear promises, and these promises. Rows may overtake promises, and the
+        last promise about an attribute implies the earlier ones. Few rows may overtake, because a promise should not
+        wait."""
         train: list[pa.RecordBatch] = []
         promises: dict[str, Punctuation] = {}
         rows = 0

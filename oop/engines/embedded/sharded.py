@@ -1,8 +1,8 @@
 """A stateful operator on several threads: rows are parted by key, each shard has an operator of its own.
 
-To the engine it is one operator with the two hooks; what comes out comes a little later, and is asked for by `ready`.
-A batch is parted by any thread; a shard takes what is meant for it in order, one thread at a time, so that no promise
-overtakes a row. The output promises what all shards promise, like a union of them.
+To the engine it is one operator with the two hooks. Its output comes a little later, and is taken by `ready`. Any
+thread may part a batch. A shard takes its items in order, one thread at a time, so that no promise overtakes a row. The
+output promises what all shards promise, like a union of them.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ from oop.operators.source.ledger import Ledger, SetsAside
 from oop.punctuation import GroupPromises, Interest, Punctuation
 from oop.punctuation.patterns import Equal
 
-SLICES = 2  # that a box or a shard puts out before others have their turn
+SLICES = 2  # slices that a box or a shard puts out before others have their turn
 
 
 class Item:
-    """What waits for all shards, at its place in the order in which it came."""
+    """Something that waits for all shards, numbered in the order in which it came."""
 
     __slots__ = ("number", "port")
 
@@ -73,7 +73,7 @@ class Promises(Item):
 
 
 class Ticket(Item):
-    """Some batches; their parts, one for each shard, are filled in by the thread that makes them."""
+    """Some batches. Their parts, one for each shard, are filled in by the thread that parts them."""
 
     __slots__ = ("batches", "parts")
 
@@ -89,15 +89,15 @@ class Shard:
     operator: Any
     queue: deque[Item] = field(default_factory=deque)
     busy: bool = False
-    pending: Iterator[Element] | None = None  # what is left of the first item in the queue
+    pending: Iterator[Element] | None = None  # the rest of the output of the first item in the queue
     finished: int = -1  # the number of the item that it finished last
 
 
 class Sharded:
-    """``columns`` are, for each port, those whose values decide the shard. ``pool`` runs what is to be done.
+    """``columns`` are, for each port, the columns whose values decide the shard. ``pool`` runs the work.
 
-    ``waiting_rows`` are on their way through the shards; a promise counts as a row for each. Results of about
-    ``room`` rows wait to be asked for; shards that would put out more pause in the middle of what they are at.
+    ``waiting_rows`` are on their way through the shards; a promise counts as a row for each. About ``room`` rows of
+    results may wait to be taken; shards that would put out more pause in the middle of an item.
     """
 
     def __init__(
@@ -120,12 +120,12 @@ class Sharded:
         self._out: deque[Element] = deque()
         self._out_rows = 0
         self._paused = False  # is there a shard that waits until results are taken?
-        self._settling = False  # whoever waits for all of it takes no results meanwhile
+        self._settling = False  # while settling nobody takes results, so shards must not pause
         self._numbers = itertools.count()
         self._unfinished = 0
-        self._behind = False  # has a shard made promises that others have yet to make?
+        self._behind = False  # has a shard made promises that other shards have not made yet?
         self._failure: Exception | None = None
-        self._failed_at = sys.maxsize  # the number of the item that went wrong, of several the first
+        self._failed_at = sys.maxsize  # the number of the first item that failed
 
     @property
     def batch_rows(self) -> int:
@@ -159,7 +159,7 @@ class Sharded:
                 shard.operator.ask(interests)
 
     def _needed(self, wanted: Columns) -> list[list[str]]:
-        """For each port the columns that the operator must be given: others need not be parted."""
+        """For each port the columns that the operator must be given. Other columns need not be parted."""
         asked = self.spec.needs(wanted, self.inputs)
         return [
             [name for name in schema.names if columns is None or name in columns]
@@ -170,7 +170,7 @@ class Sharded:
         return self.process_batches([batch], port)
 
     def process_batches(self, batches: Sequence[pa.RecordBatch], port: int = 0) -> Iterator[Element]:
-        """Batches in a row, with the same marks: they are parted together."""
+        """Take batches that stand in a row and have the same marks; they are parted together."""
         ticket = Ticket(next(self._numbers), port, batches)
         with self._lock:
             self._append(ticket, sum(batch.num_rows for batch in batches))
@@ -187,7 +187,7 @@ class Sharded:
         return self.ready()
 
     def ready(self) -> Iterator[Element]:
-        """What has come out by now; raises what went wrong in a thread, once all that came before it has left."""
+        """The output so far. It raises the error of a thread, once all that came before it has left."""
         while True:
             with self._lock:
                 if not self._out:
@@ -211,7 +211,7 @@ class Sharded:
         return not self._unfinished
 
     def settle(self) -> None:
-        """Wait until all that was taken in has been worked off, however many results that gives."""
+        """Wait until everything that was taken in has been processed, however many results that gives."""
         self._settling = True
         try:
             with self._lock:
@@ -234,7 +234,7 @@ class Sharded:
             shard.queue.append(item)
 
     def _wake(self, shards: Iterable[Shard]) -> None:
-        """Have a thread look after each shard that can go on; the lock is held."""
+        """Give each shard that can go on to a thread. The lock must be held."""
         if self._is_full:
             self._paused = True
             return
@@ -257,12 +257,12 @@ class Sharded:
             self._wake(self.shards)
 
     def _work(self, shard: Shard) -> None:
-        """Take what waits next for a shard, or go on with it, and come back for more: a thread that lends a hand must
-        not get stuck, and what one shard releases must not keep it from the others."""
+        """Process the next item of a shard, or go on with it, then queue the shard again. One call does a bounded
+        amount of work, so that the reader's thread does not get stuck in it and one shard does not delay the others."""
         start = perf_counter()
         with self._lock:
             item = shard.queue[0]
-            # what came after a failure is only cleared away; what came before it is still worked off
+            # items after a failure are only removed; items before it are still processed
             counts = item.number < self._failed_at
         done = True
         try:
@@ -270,7 +270,7 @@ class Sharded:
                 if shard.pending is None:
                     shard.pending = self._process(shard, item)
                 done = self._emit(shard, shard.pending, item)
-        except Exception as error:  # what else there is, such as an interrupt, is the pool's: it ends the run at once
+        except Exception as error:  # anything else, such as an interrupt, is left to the pool and ends the run at once
             self._fail(error, item.number)
         with self._lock:
             if done:
@@ -291,7 +291,7 @@ class Sharded:
                 yield from shard.operator.process_batch(part, item.port)
             return
         assert isinstance(item, Promises)
-        self._note_peak()  # a promise is about to free what has been taken
+        self._note_peak()  # a promise is about to free state, so state is at a peak now
         if isinstance(shard.operator, TakesTrains):
             yield from shard.operator.process_punctuations(item.train, item.port)
         else:
@@ -299,9 +299,9 @@ class Sharded:
                 yield from shard.operator.process_punctuation(promise, item.port)
 
     def _emit(self, shard: Shard, elements: Iterator[Element], item: Item) -> bool:
-        """Put out what comes, a turn of it; False if there may be more."""
-        # A promise that rows have brought, and that names a value of each column which decides the shard, is about a
-        # group which no other shard has.
+        """Put out one turn of the output; False if there may be more."""
+        # If rows caused a promise, and it names a value of each column that decides the shard, then it is about a group
+        # that no other shard has.
         own = self.columns[item.port] if isinstance(item, Ticket) else None
         rows = 0
         for element in elements:
@@ -323,9 +323,9 @@ class Sharded:
         return True
 
     def _of_all(self, promise: Punctuation) -> list[Punctuation] | None:
-        """A promise as soon as the last shard has made it, where groups of several columns are promised about: what
-        holds of all shards while some are behind would tell apart all combinations of such groups. None: they are few,
-        and it is looked at as a whole."""
+        """For promises about groups of several columns: a promise leaves as soon as the last shard has made it.
+        Computing what holds for all shards while some are behind would enumerate all combinations of such groups. None:
+        there are few groups, and the frontiers are met as a whole."""
         frontiers = self.ports.frontiers
         if not any(f.has_several or len(f.by) > 1 for f in frontiers):
             return None
@@ -335,7 +335,7 @@ class Sharded:
         return []
 
     def _catch_up(self, item: Item) -> None:
-        """When all shards have come just as far: what else holds of all of them. As a rule they have promised the
+        """When all shards have come equally far: what else holds for all of them. As a rule they have promised the
         same."""
         if not self._behind or any(shard.finished != item.number for shard in self.shards):
             return
@@ -368,11 +368,11 @@ class Sharded:
 
     @property
     def note(self) -> str:
-        """What the shards have decided, each for itself."""
+        """The notes of the shards, each of which decides for itself."""
         return "; ".join(sorted({getattr(shard.operator, "note", "") for shard in self.shards} - {""}))
 
     def oldest(self) -> Held | None:
-        """The oldest thing that a shard holds, once what was taken in has been worked off (or the run has ended)."""
+        """The oldest thing that a shard holds, once everything taken in has been processed (or the run has ended)."""
         if self.pool.is_closed:
             self.pool.rest()
         else:
@@ -380,7 +380,7 @@ class Sharded:
         return oldest_of([s.operator.oldest() for s in self.shards if isinstance(s.operator, Holds)])
 
     def save(self) -> Iterator[Part]:
-        """The parts of every shard under its number; what is still waiting is worked off first."""
+        """The parts of every shard, under its number. What still waits is processed first."""
         self.settle()
         yield text_part(SHARDS, len(self.shards))
         yield self.ports.save()
@@ -416,6 +416,7 @@ def _weight(item: Item, shard: Shard) -> int:
 
 
 def ledgers_of(operator: Any) -> list[Ledger]:
-    """Where an operator keeps the rows that it sets aside: of each of its shards one; none if it sets none aside."""
+    """The ledgers in which an operator keeps rows that it sets aside, one for each shard. Empty if it sets none
+    aside."""
     shards = [shard.operator for shard in operator.shards] if isinstance(operator, Sharded) else [operator]
     return [each.ledger for each in shards if isinstance(each, SetsAside)]
