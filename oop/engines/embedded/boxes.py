@@ -113,7 +113,7 @@ class Box:
 
     @property
     def holds_promise(self) -> bool:
-        """Does a promise wait to be processed?"""
+        """Does a promise wait to be processed, or is output pending?"""
         for arc in self.inputs:
             if arc.queued_promises:
                 return True

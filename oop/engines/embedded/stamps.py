@@ -90,7 +90,7 @@ class Stamps:
         return True
 
     def _forget(self) -> None:
-        """Groups about which no promise of their own is left, only those about all rows."""
+        """Drop the stamps of groups that no promise names any more."""
         told_apart = {group[0] for _, group in self.by if group is not None}
         named = {columns: self._named(columns) for columns in told_apart}
         self.by = {k: s for k, s in self.by.items() if k[1] is None or k[1][1] is _REST or k[1][1] in named[k[1][0]]}

@@ -21,7 +21,7 @@ from oop.punctuation.encoding import dumps
 from oop.punctuation.patterns import Bound
 from oop.punctuation.policies import Timer
 
-LAST_SPLIT = 1 << 62  # behind all rows
+LAST_SPLIT = 1 << 62  # sorts after all splits with rows
 
 
 def foreign_cells(
