@@ -74,7 +74,7 @@ class Assume:
     def _spec(self, stream: Stream) -> assume.Assume:
         schema, order = stream.schema, self.order
         if (self.groups is None and self.idle is None) or order.on == TUP:
-            # where groups= and idle= do not fit the order, the spec's schema says so: what idle is does not matter
+            # if groups= and idle= do not fit the order, the spec's schema refuses them, whatever idle is
             return assume.Assume(order, self.groups, 0 if self.idle is not None else None)
         for name in (order.on, *order.group_by):
             if name not in schema.names:

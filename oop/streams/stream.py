@@ -44,7 +44,8 @@ _engine: list[Callable[[], Any]] = []
 
 
 def set_default_engine(make: Callable[[], Any]) -> None:
-    """Engines come after streams in the order of imports, so the package tells streams which one to use."""
+    """Set the engine that `Stream.run` uses by default. Engines import streams, so the package calls this once both are
+    loaded."""
     _engine[:] = [make]
 
 
@@ -52,7 +53,7 @@ _spark: list[Callable[..., Any]] = []
 
 
 def set_spark_engine(make: Callable[..., Any]) -> None:
-    """Likewise for `Stream.to_spark`."""
+    """Set the engine that `Stream.to_spark` uses."""
     _spark[:] = [make]
 
 
@@ -270,7 +271,7 @@ class Stream:
         times: tuple[str, str] | None,
         aggregates: Mapping[str, AggregateFunction],
     ) -> Stream:
-        """Aggregates may have any name here, that of an argument, too."""
+        """`resample`, with aggregates that may have any name, also that of an argument."""
         if not isinstance(other, Stream):
             raise TypeError(f"what is resampled is a stream, not {other!r}")
         try:
@@ -589,7 +590,7 @@ class Stream:
 
 
 def _with_late(root: Node, mode: str) -> Node:
-    """The same plan with other guards."""
+    """The plan with sources that treat late rows this way."""
 
     def make(node: Node, inputs: tuple[Edge, ...]) -> Node:
         return replace(node, spec=node.spec.with_late(mode), inputs=inputs)

@@ -35,7 +35,7 @@ class RowWindow(Window):
     counts_rows: ClassVar[bool] = True
 
     def check(self, time: pa.DataType) -> None:
-        """It is on no column of the user's."""
+        """Nothing to check: it is on no column of the user's."""
 
     def aggregated(self, stream: Stream, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Stream:
         grid = Grid(self.range, self.every, self.offset)
@@ -49,7 +49,7 @@ class RowWindow(Window):
 
 @dataclass(frozen=True)
 class PartitionedRowWindow(RowWindow):
-    """The same, of the rows of each partition by itself: ``by`` are the columns that tell partitions apart."""
+    """A `RowWindow` in which each partition counts its own rows; ``by`` are the columns that tell partitions apart."""
 
     by: tuple[str, ...] = ()
     accounts: ClassVar[bool] = False
