@@ -46,11 +46,11 @@ _READABLE = (
 class Input:
     """Data that a source can read; its schema is known before it runs.
 
-    ``kind`` tells data that is there as a whole (a file, or in memory) from live data. ``rows`` is the number of rows,
-    if it is known. Every batch of `elements` has exactly this schema. ``plain`` is data that is a list, ``frame`` a
-    Spark DataFrame with its ``channel`` column and the ``channels`` that are known, ``paths`` are the files that it
-    reads, ``ring`` is one that tells when nothing is there. ``waiting`` says whether the next element is at hand, where
-    that can be known. ``progress`` tells how far it is, ``lull`` whether it is waited for.
+    ``kind`` tells data that lies there whole (a file, in memory) from data that comes; ``rows`` is the number
+    of rows where that is written somewhere. Every batch of `elements` has exactly this schema. ``plain`` is data that
+    is a list, ``frame`` a Spark DataFrame with its ``channel`` column and the ``channels`` that are known, ``paths``
+    are the files that it reads, ``ring`` is one that tells when nothing is there. ``waiting`` says whether the next
+    element is at hand, where that can be known. ``progress`` tells how far it is, ``lull`` whether it is waited for.
 
     >>> import pyarrow as pa
     >>> given = open_input(pa.table({"ts": [1, 2, 3]}))
@@ -92,8 +92,8 @@ class Input:
         return self._fitted(raw)
 
     def trains(self, rows: int) -> Iterator[list[Element]]:
-        """The elements in lists of about this many rows; one by one for live data, whose next element may be long in
-        coming. An empty list from a ring means that nothing is there yet."""
+        """The elements in lists of about so many rows; one element each where the next may be long in coming. Of a
+        ring an empty list: there is nothing yet."""
         if self.ring is not None:
             return self.ring.trains(rows)
         elements = self.elements()
@@ -150,7 +150,7 @@ def _fits_together(batch: pa.RecordBatch) -> bool:
 
 
 def _cut(elements: list[Element], lengths: list[int], rows: int) -> Iterator[list[Element]]:
-    """Like `_coupled`, for a list whose elements have this many rows each. With small elements every step counts."""
+    """The same as `_coupled`, for a list whose elements have so many rows each: where they are small, steps count."""
     ends = np.cumsum(lengths)
     start = before = 0
     while start < len(elements):
@@ -171,7 +171,7 @@ def _coupled(elements: Iterator[Element], rows: int) -> Iterator[list[Element]]:
             except StopIteration:
                 break
             except Exception:
-                if train:  # keep what was read before the error
+                if train:  # what was read before it went wrong is not lost
                     yield train
                 raise
             train.append(element)
@@ -245,7 +245,7 @@ def open_input(
 
 
 def _waited_for(ring: Ring) -> Iterator[Element]:
-    """The elements of a ring for a reader that may block: it sleeps while nothing is there."""
+    """For those who have nothing else to do."""
     for train in ring.trains(ring.batch):
         if not train:
             time.sleep(ring.pause)

@@ -10,7 +10,7 @@ from oop.punctuation.durations import Duration, show
 
 
 def emitting(node: Node, when: str | None, every: Duration | None, rows: int | None, site: str) -> Node:
-    """The node with an `Emit` around its aggregate, which shows results so far."""
+    """The same node, with what it has so far shown when asked for."""
     if [when, every, rows].count(None) != 2:
         raise ValueError('emit takes "on_close", "on_change", every=… or rows=…, one of them')
     if rows is not None and (not isinstance(rows, int) or isinstance(rows, bool) or rows < 1):
@@ -39,5 +39,5 @@ def emitting(node: Node, when: str | None, every: Duration | None, rows: int | N
 
 
 def is_early(node: Node) -> bool:
-    """Does the plan show early results, which may still change?"""
+    """Are there results in a plan that may still change?"""
     return any(isinstance(n.spec, Emit) and n.spec.is_early for n in walk(node))

@@ -44,8 +44,7 @@ _engine: list[Callable[[], Any]] = []
 
 
 def set_default_engine(make: Callable[[], Any]) -> None:
-    """Set the engine that `Stream.run` uses by default. Engines import streams, so the package calls this once both are
-    loaded."""
+    """Engines come after streams in the order of imports, so the package tells streams which one to use."""
     _engine[:] = [make]
 
 
@@ -53,7 +52,7 @@ _spark: list[Callable[..., Any]] = []
 
 
 def set_spark_engine(make: Callable[..., Any]) -> None:
-    """Set the engine that `Stream.to_spark` uses."""
+    """Likewise for `Stream.to_spark`."""
     _spark[:] = [make]
 
 
@@ -271,7 +270,7 @@ class Stream:
         times: tuple[str, str] | None,
         aggregates: Mapping[str, AggregateFunction],
     ) -> Stream:
-        """`resample`, with aggregates that may have any name, also that of an argument."""
+        """Aggregates may have any name here, that of an argument, too."""
         if not isinstance(other, Stream):
             raise TypeError(f"what is resampled is a stream, not {other!r}")
         try:
@@ -590,7 +589,7 @@ class Stream:
 
 
 def _with_late(root: Node, mode: str) -> Node:
-    """The plan with sources that treat late rows this way."""
+    """The same plan with other guards."""
 
     def make(node: Node, inputs: tuple[Edge, ...]) -> Node:
         return replace(node, spec=node.spec.with_late(mode), inputs=inputs)

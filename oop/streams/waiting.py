@@ -30,7 +30,7 @@ def make_dedup(stream: Stream, keys: Sequence[str], keep: str, within: Duration 
     if within is None:
         chosen = tuple(keys or stream.schema.names)
         on = promised_keys(stream, chosen)
-        # the time first, if it is promised about, because slices go by the first
+        # by the time first, if it is promised about: slices are by the first
         return Dedup(chosen, keep, tuple(sorted(on, key=lambda k: k != stream.time)), stream.time)
     time = time_of(stream, None, "dedup within a span a stream whose time is known")
     span = duration_in(within, stream.schema.field(time).type)

@@ -190,7 +190,7 @@ class Grouped:
         try:
             functions = tuple((n, f.by_default(time).in_window(edges)) for n, f in aggregates.items())
             for _, function in functions:
-                function.type(self.stream.schema)  # checked here, where all columns are still the user's
+                function.type(self.stream.schema)  # here, where the columns are still just the user's
         except OopError as wrong:
             raise wrong.located(site) from None
         counted = [name for name, function in functions if function.function in ACCOUNTS]
@@ -212,7 +212,7 @@ class Grouped:
 
 
 def _preaggregated(stream: Stream, flush: Flush | bool, call: str, site: str) -> Stream:
-    """The stream with its last operator, an aggregate, told how its rows are preaggregated."""
+    """The aggregate that is the stream's last operator, told how to have its rows."""
     node = stream._node
     spec: Any = node.spec
     if flush:
@@ -229,7 +229,7 @@ def promised_keys(stream: Stream, keys: Sequence[str]) -> tuple[str, ...]:
     for bound in PROBES:
         try:
             frontier = frontiers(node, could_promise(node, bound))[id(node)]
-        except TimeError:  # no window can reach the bound that is tried; another bound may do
+        except TimeError:  # out of reach of a window; another bound may not be
             continue
         attributes |= {a for p in frontier.promises() for a in p.below}
     return tuple(k for k in keys if k in attributes)

@@ -60,7 +60,7 @@ class Harness:
         ]
         self.order = order
         self._clock = clock
-        self._inputs = {id(s._node.data): i for i, s in enumerate(streams)}  # a rewritten plan has other nodes
+        self._inputs = {id(s._node.data): i for i, s in enumerate(streams)}  # a plan may have made other nodes of them
         self.stream = pipeline(*streams)
         self.root = preaggregated(self.stream._final(order))
         check_emits(self.root)
@@ -143,7 +143,7 @@ class Harness:
         self.settle()
 
     def _count(self, elements: Sequence[Element], port: int) -> None:
-        """Note the promise about row numbers, which a source that numbers its rows makes by itself."""
+        """A source that numbers its rows promises about that by itself."""
         spec, given = self.sources[port].node.spec, self.given[port]
         rows = sum(e.num_rows for e in elements if not isinstance(e, Punctuation))
         if isinstance(spec, Input) and spec.numbers and rows and not given.ended:
@@ -167,7 +167,7 @@ class Harness:
         self.settle()
 
     def settle(self) -> None:
-        """Let every operator process what waits for it. `feed` does this by itself.
+        """Let every operator take what waits for it; whoever feeds it has no need to.
 
         >>> h = Harness(lambda s: s, {"ts": "int64"})
         >>> h.settle()
@@ -229,8 +229,7 @@ class Harness:
         return self.run._boxes[-1].frontier
 
     def expected_frontier(self) -> Frontier:
-        """What the plan's crossings allow the output to promise, given what the inputs were promised and the steps of
-        ``every=``.
+        """What the plan's translations allow for what the inputs were given, and for the steps the user asked for.
 
         >>> import oop
         >>> h = Harness(lambda s: s.window(oop.tumbling(10)).agg(n=oop.count()), {"ts": "int64"})
@@ -264,7 +263,7 @@ class Harness:
         assert all(map(most.covers, found.promises())), f"{found!r} is promised, but {most!r} is all that is allowed"
 
     def check_held_back(self) -> None:
-        """Check that results so far break no promise that was made.
+        """What is open breaks, as it is now, no promise that was made.
 
         >>> import oop
         >>> h = Harness(lambda s: s.window(oop.session(5)).agg(n=oop.count()), {"ts": "int64"})
@@ -281,7 +280,7 @@ class Harness:
         return [box for box in self.run._boxes if box.node.spec.held_back]
 
     def check_steps(self) -> None:
-        """Check operators whose promises go in steps: each step must be promised as soon as it is reached.
+        """What a describe in steps lets through depends on what came before; it is prompt step by step.
 
         >>> h = Harness(lambda s: s.describe("ts", every=10), {"ts": "int64"})
         >>> h.promise(ts=14)
@@ -306,8 +305,7 @@ class Harness:
             assert found == wanted, f"promises are not prompt: {found!r}, but {wanted!r} is allowed"
 
     def _allowed(self, lowered: bool = False) -> dict[int, Frontier]:
-        """By id of a node: what it may promise at most; with ``lowered``, what it must promise given what it holds
-        back."""
+        """By id of a node what it may promise at most; ``lowered``: what it must promise, for what it holds back."""
         given = {id(box.node): self.given[i] for i, box in self.sources.items()}
         given |= {id(box.node): box.frontier for box in (*self._in_steps(), *self._counting())}
         for box in self._holding_back() if lowered else ():
@@ -316,7 +314,7 @@ class Harness:
         return frontiers(self.root, given)
 
     def _counting(self) -> list[Box]:
-        """The boxes that promise by counting rows, which the plan's crossings do not see."""
+        """Boxes that promise by counting rows, which the plan's translations do not see."""
         return [b for b in self.run._boxes if b.node.spec.counts]
 
     def _in_steps(self) -> list[Box]:
@@ -405,7 +403,7 @@ class Harness:
 
 
 def lower(allowed: Frontier, attributes: Sequence[str], held: Sequence[pa.RecordBatch]) -> Frontier:
-    """The frontier lowered, for some attributes, so that these rows, which are still to come, break no promise.
+    """What may be promised when these rows are still to come: about some attributes no more than holds for them.
 
     >>> row = pa.record_batch({"start": [3], "link": ["A"]})
     >>> groups = Punctuation({"start": 9}), Punctuation({"start": 12}, {"link": "B"})
@@ -425,7 +423,7 @@ def lower(allowed: Frontier, attributes: Sequence[str], held: Sequence[pa.Record
 
 
 def _open_results(operator: Any) -> Iterator[pa.RecordBatch]:
-    """The results so far of an operator, of all of its shards if there are several."""
+    """Of all shards, if there are several."""
     for each in [shard.operator for shard in operator.shards] if isinstance(operator, Sharded) else [operator]:
         assert isinstance(each, ShowsOpen), f"{type(each).__name__} holds promises back and does not show by what"
         yield from each.open_results()

@@ -53,13 +53,12 @@ def aggregate(
 
 
 def duration(name: str, value: Duration) -> Duration:
-    """The argument, if it is a duration at all. Whether it suits a column is checked when the column is known."""
+    """What was given as a duration, if it is one at all; whether it suits a column is known only there."""
     if isinstance(value, bool) or not isinstance(value, str | Real | timedelta | np.generic):
         raise no_duration(value, name, user_line())
     return value
 
 
 def edge_type(time: pa.DataType) -> pa.DataType:
-    """The type of windows' edges. They are float64 for all floats: rounded to a smaller type, an edge could exclude a
-    row."""
+    """The type of windows' edges. A small float cannot hold them: rows would stand outside their window."""
     return pa.float64() if pa.types.is_floating(time) else time

@@ -1,8 +1,8 @@
 """Which rows are in the order that is assumed, and what can be promised for it (Aurora paper, section 5.2.2).
 
-There are three ways: each group by its greatest rows (`by_slack.py`), or by its number of rows where the order is on
-`Tup#` (`by_number.py`), or with a promise about all groups together, as sources make it (`by_policy.py`). The first two
-share `ByGroup`.
+Three ways to the same: each group by its greatest rows (`order_by_slack.py`), or by its number of rows where the order
+is on `Tup#` (`order_by_number.py`); and with a promise about all groups together, as sources make it
+(`order_by_policy.py`). The first two share `ByGroup`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The scout runs a source's policies ahead of its rows, on the driver, to know what has been promised at a position.
+"""The scout runs a source's policies ahead of its rows, on the driver: what has been promised at a position.
 
 A task must know what the rows before its own imply, or lateness would depend on how a micro-batch was cut. So the
 policy's state at a position is part of the offset, and travels to the tasks. Where a Parquet file says what the
@@ -25,7 +25,7 @@ from oop.punctuation.trackers import Greatest
 
 
 class Scout:
-    """The policies of one source at one position. It judges no rows; it only advances the policies."""
+    """Policies of one source at one position. Nothing is late for it, it only counts."""
 
     def __init__(self, stages: Stages, number: int) -> None:
         node = stages.producers[number]
@@ -38,7 +38,7 @@ class Scout:
 
     def see(self, elements: Iterable[Element]) -> None:
         for _ in self.operator.process_train(list(elements)):
-            pass  # tasks process the rows; the gate keeps the promises
+            pass  # rows are the tasks' business; promises are kept by the gate
         self.operator.ledger = Ledger(self.operator.output)
 
     def pass_over(self, block: Block) -> None:
@@ -54,7 +54,7 @@ class Scout:
 
     @property
     def _greatest(self) -> Greatest | None:
-        """The tracker of its policy, if all that the policy remembers is the greatest time."""
+        """The one thing that its policy remembers, if that is the greatest time."""
         if len(self.operator.progress) != 1 or self.operator.punctuated:
             return None
         progress = self.operator.progress[0]
