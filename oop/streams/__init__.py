@@ -1,11 +1,14 @@
 """`Stream`: what users compose. Each method gives a new stream, and there is no global graph.
 
-Idea. A stream is an immutable handle on a node of a plan. A method checks its arguments where the user wrote them,
-makes a spec, and gives a new stream. `run` hands the plan to an engine.
+Idea. A stream is an immutable handle on a plan that is being composed (a flow, `oop/plan/flow.py`), with the methods
+that users call. A method checks its arguments where the user wrote them, makes a spec, and gives a new stream. `run`
+hands the plan to an engine.
 
 Way in. Read `stream.py`, then `sources.py` (`oop.source`) and `windowed.py` (`.window(…)`, `.group_by(…)`, `.agg(…)`).
-What needs more than a few lines of checking has a file of its own: `joining.py`, `waiting.py` (sort, dedup, number),
-`sorting.py` (Aurora's sorts), `resampling.py`, `emitting.py`, `assuming.py`.
+The methods of a stream only call what makes their operators: `columns.py` (filter, select, with_columns, split, union),
+`joining.py`, `waiting.py` (sort, dedup, number), `sorting.py` (Aurora's sorts), `resampling.py`, `emitting.py`,
+`assuming.py`, `promising.py` (describe, each_window). `keys.py` finds the keys that are promised about, `locating.py`
+gives errors the user's line, `running.py` is what a stream asks of an engine.
 
 Decisions:
 
