@@ -15,7 +15,7 @@ MOST_BYTES = 15_000
 MOST_CHARACTERS = 120
 SUFFIXES = (".py", ".md", ".c", ".h")
 FOLDERS = ["benchmarks", "csrc", "docs", "examples", "kernels", "oop", "operators", "punctuation", "scripts", "tests"]
-NAMED = re.compile(r"`([\w./*-]+(?:\.py|\.md|\.c|\.h|/))`")
+NAMED = re.compile(r"(?<!`)`([\w./*-]+(?:\.py|\.md|\.c|\.h|/))`(?!`)")
 BY_NUMBER = re.compile(
     r"papers?[/ ]?00\d|\b00\d, (?:section|figure|footnote)|\b(?:DESIGN|RUNTIME|STYLE)\b(?:\.md| section)"
 )
@@ -119,6 +119,6 @@ def test_papers_are_cited_by_name() -> None:
 
 
 def test_what_is_named_is_found() -> None:
-    text = "`a/b.py` and `c.md`, `csrc/`, `Run.late`, `__seq < n`, `wid < W`, `oop.slack`"
+    text = "`a/b.py` and `c.md`, `csrc/`, `Run.late`, `__seq < n`, `oop.slack`, such as ``d.py``"
     assert NAMED.findall(text) == ["a/b.py", "c.md", "csrc/"]
     assert BY_NUMBER.search("(pap" + "ers/004, section 3)") and not BY_NUMBER.search("(OOP paper, section 3)")
