@@ -1,4 +1,4 @@
-"""Experiment G1 (paper 004, section 8.1, figure 9): the greatest rate of packets without a loss, for the low-level
+"""Experiment G1 (OOP paper, section 8.1, figure 9): the greatest rate of packets without a loss, for the low-level
 half of a count by (src, dst) in order (figure 7) and out of order (slow-flush with i=160 and m=2, lazy-flush with m=2).
 
     python benchmarks/g1.py                 # 260 k groups, a table of twice as many slots; a minute

@@ -1,4 +1,4 @@
-"""Q7's band join and count (paper 004, N1): two streams, a tenth of the rows late by up to 2 s, keys equal and times at
+"""Q7's band join and count (OOP paper, N1): two streams, a tenth of the rows late by up to 2 s, keys equal and times at
 most 1 s apart, about one match a row; pairs are counted per window of 1 s. oop against DuckDB's batch join of the same
 rows, two threads each; and the bytes of state at the join's peak for each row that it holds then.
 

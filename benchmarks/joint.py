@@ -1,4 +1,4 @@
-"""How much sooner do groups on both times of a join come out by joint promises? Q3 (paper 004, section 7): SYN packets
+"""How much sooner do groups on both times of a join come out by joint promises? Q3 (OOP paper, section 7): SYN packets
 of one link joined with the SYN-ACKs of another, counted by both times, for several bands. Measured in stream time: how
 far the inputs have come when a group is covered, by all promises of the join or by those about one time alone.
 

@@ -1,5 +1,5 @@
 /* The low-level half of two-level aggregation: a table of a fixed size, in which an aggregate that is in the way goes
-   out (paper 004, section 6 and figure 7). Memory is the caller's. */
+   out (OOP paper, section 6 and figure 7). Memory is the caller's. */
 #ifndef OOP_FLUSH_H
 #define OOP_FLUSH_H
 

@@ -1,4 +1,4 @@
-"""The low-level half of two-level aggregation, in C (paper 004, section 6): a table of a fixed size, over arrays
+"""The low-level half of two-level aggregation, in C (OOP paper, section 6): a table of a fixed size, over arrays
 that this class owns."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The low-level half of two-level aggregation, in Python (paper 004, section 6): a table of a fixed size, in which an
+"""The low-level half of two-level aggregation, in Python (OOP paper, section 6): a table of a fixed size, in which an
 aggregate that is in the way goes out."""
 
 from __future__ import annotations

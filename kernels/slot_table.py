@@ -17,7 +17,7 @@ CHILDREN = 16
 
 @dataclass(frozen=True)
 class Discipline:
-    """When aggregates leave a table, other than when they are in the way (paper 004, section 6).
+    """When aggregates leave a table, other than when they are in the way (OOP paper, section 6).
 
     ``in_order``: as in figure 7, a slot is visited with each row. ``every``: out of order, one that is old leaves with
     every so many rows (0: none does). ``next_slot``: where the slot is taken the next one is looked at (footnote 1).

@@ -48,7 +48,7 @@ class OopError(Exception):
 
 
 def _rebuild(kind: type[OopError], what: str, at: str | None, hint: str | None) -> OopError:
-    """From another process: an error says the same there and here."""
+    """Make an error again in another process; it says the same there."""
     return kind(what, at=at, hint=hint)
 
 

@@ -1,6 +1,6 @@
 """Generated packets for the demo, the examples and the benchmarks: three links, as they arrive.
 
-The links are those of the paper's first query (paper 004, section 2): Control has little traffic, Main1 and Main2 have
+The links are those of the paper's first query (OOP paper, section 2): Control has little traffic, Main1 and Main2 have
 much. Main2 arrives some seconds behind Main1, and by how much changes; a tenth of the rows of each link are held up on
 the way and come out of order.
 

@@ -26,7 +26,7 @@ def user_line() -> str:
 
 
 def _short(path: str) -> str:
-    """Relative to where the user stands, when that is shorter."""
+    """Relative to the working directory, if that is shorter."""
     try:
         relative = os.path.relpath(path)
     except ValueError:  # another drive

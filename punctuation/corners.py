@@ -1,4 +1,4 @@
-"""`Corners`: an antichain of joint bounds, the strongest that hold for one set of rows (paper 004, section 7).
+"""`Corners`: an antichain of joint bounds, the strongest that hold for one set of rows (OOP paper, section 7).
 
 A corner is a mapping attribute → bound: no later row is below *all* of them. A bound on one time alone is the corner
 (a, ∞), the empty corner is the end. Corners with one attribute (linear promises, the common kind) are kept apart

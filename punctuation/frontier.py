@@ -1,4 +1,4 @@
-"""`Frontier`: what a stream has promised so far, the set of its strongest promises (papers/004, section 3.2).
+"""`Frontier`: what a stream has promised so far, the set of its strongest promises (OOP paper, section 3.2).
 
 `advance` answers "does this promise add anything?"; what does not is swallowed, so bounds never retreat.
 
@@ -9,7 +9,7 @@
 >>> f.bound("ts"), f.covers_row({"ts": 4}), f.covers_row({"ts": 5})
 (5, True, False)
 
-Group-wise promises (paper 004, A.1.1): a group has its own bound, else the rest's.
+Group-wise promises (OOP paper, A.1.1): a group has its own bound, else the rest's.
 
 >>> f.advance(Punctuation(below={"ts": 9}, where={"link": "A"}))
 True

@@ -1,4 +1,4 @@
-"""`GroupCorners`: what is promised about single groups of several columns, of whichever kind (paper 004, A.1.1).
+"""`GroupCorners`: what is promised about single groups of several columns, of whichever kind (OOP paper, A.1.1).
 
 >>> groups = GroupCorners()
 >>> groups.add(("A", 6), {"ts": 5}), groups.add(("A", 6), {"ts": 9, "ts_right": 2}), groups.add(("B", 6), {})

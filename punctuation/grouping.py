@@ -1,4 +1,4 @@
-"""`Grouping`: the corners of each group of one column, and of the rest (paper 004, A.1.1).
+"""`Grouping`: the corners of each group of one column, and of the rest (OOP paper, A.1.1).
 
 A group that is named has its own corners, every other group has the rest's. An entry equal to the rest is dropped.
 

@@ -1,4 +1,4 @@
-"""What helps a consumer: a producer makes only the promises that change something for someone (paper 004, A.1.1).
+"""What helps a consumer: a producer makes only the promises that change something for someone (OOP paper, A.1.1).
 
 An interest is what a consumer will make of a promise: to which attributes its bounds go, by which steps, and by which
 columns promises about groups are told apart. A promise helps when this image of it is new. A bound is never rounded;

@@ -1,4 +1,4 @@
-"""Which promises of two streams have rows in common: what both promise is what a union of them does (paper 004, A-1).
+"""Which promises of two streams have rows in common: what both promise is what a union of them does (OOP paper, A-1).
 
 Promises about different groups have none. So those of one stream are looked up by the groups that they name, and
 streams that tell n groups apart cost about n pairs, not n times n.

@@ -1,4 +1,4 @@
-"""The patterns a promise is made of: ``<``, a range, ``=``, a list, and ``not in`` (paper 004, section 3.2).
+"""The patterns a promise is made of: ``<``, a range, ``=``, a list, and ``not in`` (OOP paper, section 3.2).
 
 A pattern speaks of one attribute. A null or a NaN never matches ``<`` or a range; a group may be null or NaN, and both
 equal themselves, so that rows of such a group can be promised about like any other.

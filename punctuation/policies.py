@@ -1,4 +1,4 @@
-"""Policies: how a source comes to promise (paper 004, sections 3.2, 5.1 and A.1.1).
+"""Policies: how a source comes to promise (OOP paper, sections 3.2, 5.1 and A.1.1).
 
 A policy is a value; `start` gives its running instance for one attribute. Each has a one-line trade-off:
 
@@ -99,7 +99,7 @@ class Slack(Tracking):
 
 @dataclass(frozen=True)
 class SlackRows(Tracking):
-    """At most ``rows`` greater values come before a row (Aurora's "out of order by n", papers/000, section 5.2.2)."""
+    """At most ``rows`` greater values come before a row (Aurora's "out of order by n", Aurora paper, section 5.2.2)."""
 
     rows: int = 0
     judgement: ClassVar[Judgement] = Judgement.RANK
@@ -309,7 +309,7 @@ def at_end() -> Policy:
 
 
 def exact(*, by: By | None = None) -> Policy:
-    """The low-water mark itself (papers/004, Eq. 1): before each batch, the least value still to come. The data is read
+    """The low-water mark itself (OOP paper, Eq. 1): before each batch, the least value still to come. The data is read
     twice, so it must be files, tables or lists.
 
     >>> str(exact(by="link"))
@@ -319,7 +319,7 @@ def exact(*, by: By | None = None) -> Policy:
 
 
 def arrival() -> Policy:
-    """Rows are stamped with the engine's clock as they come in (papers/004, section 4.2: windows on arrival time).
+    """Rows are stamped with the engine's clock as they come in (OOP paper, section 4.2: windows on arrival time).
 
     It is declared for a column that the data does not have: that is where the stamp goes. Stamps never decrease, so
     what the clock shows is promised about them, in a lull as well; no row is late.

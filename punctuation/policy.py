@@ -1,4 +1,4 @@
-"""What every policy of a source declares about itself (paper 004, sections 3.2, 5.1 and A.1.1).
+"""What every policy of a source declares about itself (OOP paper, sections 3.2, 5.1 and A.1.1).
 
 `Policy` is the base of the policies in `policies.py`. Whoever runs a source, checks a plan or explains it asks the
 policy, and never looks at its type: so a policy is added without a change to any of them. The defaults here are those

@@ -1,4 +1,4 @@
-"""`Punctuation`: a promise that no later row of a stream matches all of its patterns (paper 004, section 3.2).
+"""`Punctuation`: a promise that no later row of a stream matches all of its patterns (OOP paper, section 3.2).
 
 An attribute that it does not name is a wildcard. The promise with no pattern at all matches every row: `END`.
 
@@ -10,7 +10,7 @@ Punctuation(ts < 5, link = 'A')
 >>> Punctuation(below={"ts": 9}).covers(p), END.covers(p), p.covers(END)
 (True, True, False)
 
-Lists of groups, and ranges of an attribute (paper 004, section 3.2):
+Lists of groups, and ranges of an attribute (OOP paper, section 3.2):
 
 >>> Punctuation(where={"link": ["A", "B"]}), Punctuation(above={"k": 10}, below={"k": 20, "ts": 5})
 (Punctuation(link in {'A', 'B'}), Punctuation(ts < 5, k in [10, 20)))

@@ -1,4 +1,4 @@
-"""What a frontier asks about ranges of an attribute (paper 004, section 3.2).
+"""What a frontier asks about ranges of an attribute (OOP paper, section 3.2).
 
 A range tells rows apart as a group does, but its values cannot be listed. So numbers that no promise names are cut at
 all bounds that are in play, and between two neighbours they are one *atom*: a promise holds for all of it or for none.

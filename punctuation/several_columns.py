@@ -1,4 +1,4 @@
-"""`SeveralColumns`: what is promised about groups of several columns together (paper 004, A.1.1).
+"""`SeveralColumns`: what is promised about groups of several columns together (OOP paper, A.1.1).
 
 >>> s = SeveralColumns()
 >>> s.add(Punctuation({"ts": 5}, {"k": 1, "link": "A"}))

@@ -1,4 +1,4 @@
-"""`Staircase`: an antichain of bounds on two attributes, kept in order (paper 004, section 7).
+"""`Staircase`: an antichain of bounds on two attributes, kept in order (OOP paper, section 7).
 
 As the bounds on the first attribute rise, those on the second fall: corners are the steps of a staircase. So the one
 that might imply another is found by bisection, and those that a new one implies stand side by side.

@@ -70,7 +70,7 @@ class Greatest(Tracker):
 
 
 class NthGreatest(Tracker):
-    """Slack by rows: the (n+1)-th greatest seen (Aurora's "out of order by n", papers/000 section 5.2)."""
+    """Slack by rows: the (n+1)-th greatest seen (Aurora's "out of order by n", Aurora paper, section 5.2)."""
 
     __slots__ = ("n", "top")
 

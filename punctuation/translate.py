@@ -1,5 +1,4 @@
-"""How a frontier on an operator's input becomes one on its output (ARCHITECTURE.md has a table of all of them,
-"How promises cross the operators that exist").
+"""How a frontier on an operator's input becomes one on its output (docs/crossings.md lists all operators).
 
 What is translated is the frontier, not a single promise: only the whole says what holds when a group column goes, or
 when two ports come together. Dropping one conjunct of a promise is never sound, so a corner that is finite in an

@@ -1,4 +1,4 @@
-"""Aggregate (papers/000, section 5.2.2.2), and its kin Slide and XSection (papers/002, section 2.2).
+"""Aggregate (Aurora paper, section 5.2.2.2), and its kin Slide and XSection (Aurora* and Medusa paper, section 2.2).
 
 "An algorithm for Aggregate that does not require sorting its input simply delays emitting result tuples according to
 the slack specification" (footnote 7): rows out of order are set aside, and windows are closed by the promises that the
@@ -103,14 +103,14 @@ class Aggregate:
         start = on if isinstance(self.advance, Expr) else "window_start"
         if on == TUP:
             full = col(rows) == int(duration_in(self.size, assumed.schema.field(TUP).type))
-            # windows of the grid that begin before the first row never are full; nor may they come out early
+            # windows of the grid that begin before the first row are never full, and may not come out early either
             early = (col(EARLY) & (col(start) >= 0)) if self.timeout is not None else None
             found = found.filter(full if early is None else full | early)
         names: list[tuple[str, Expr]] = [(on, col(start)), *((name, col(name)) for name in (*keys, *self.functions))]
         return Stream(found.flow.project(names, "Aggregate"))
 
     def _check_spans(self, type_: pa.DataType) -> None:
-        """In Aurora's words, before they are those of a window."""
+        """Check the arguments in Aurora's words, before they become those of a window."""
         spans = {"size": self.size} if isinstance(self.advance, Expr) else {"size": self.size, "advance": self.advance}
         for name, span in spans.items():
             try:
@@ -124,7 +124,7 @@ class Aggregate:
         if isinstance(self.advance, Expr):
             return OpenedWindow(self.size, self.advance, self.timeout)
         kind = "tumbling" if self.size == self.advance else "sliding"
-        # rows of several groups, each in its own order, are in none
+        # several groups, each in its own order, are together in no order
         disorder = self.order.on != TUP and (self.order.slack > 0 or keys != self.order.group_by)
         return ArrivalWindow(self.size, self.advance, self.offset, kind, self.timeout, disorder)
 
@@ -153,7 +153,7 @@ class Slide(Aggregate):
 class XSection(Aggregate):
     """``XSection(F, assuming=O, size=s, advance=i, groups=…)(S)``: F over windows across the groups of the order.
 
-    "Works across streams in a composite stream" (papers/000, section 6): each group has an order of its own, and a
+    "Works across streams in a composite stream" (Aurora paper, section 6): each group has an order of its own, and a
     window has the rows of all of them. It comes out when every group has passed it: those named by ``groups``, or with
     ``idle`` those that have not been silent for so much of the attribute. With neither, the end alone tells.
 

@@ -1,4 +1,4 @@
-"""The operators that take rows in any order (papers/000, section 5.2.1): Filter, Map, Union."""
+"""The operators that take rows in any order (Aurora paper, section 5.2.1): Filter, Map, Union."""
 
 from __future__ import annotations
 

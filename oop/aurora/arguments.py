@@ -12,7 +12,7 @@ from oop.streams.stream import Stream
 
 
 def named_functions(F: Any) -> dict[str, Function]:
-    """What is computed, by the names of the columns."""
+    """The aggregate functions by the names of their result columns, checked."""
     hint = "write {'n': oop.count()}"
     if not isinstance(F, Mapping) or not all(isinstance(name, str) for name in F):
         raise wrong(f"F is a dict from names to aggregates, not {F!r}", hint)

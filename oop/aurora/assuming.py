@@ -1,4 +1,4 @@
-"""``Assuming O``: what the operators that are sensitive to order have in common (papers/000, section 5.2.2)."""
+"""``Assuming O``: what the operators that are sensitive to order have in common (Aurora paper, section 5.2.2)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Assume:
     def _spec(self, stream: Stream) -> assume.Assume:
         schema, order = stream.schema, self.order
         if (self.groups is None and self.idle is None) or order.on == TUP:
-            # where groups= and idle= do not fit the order, the spec's schema says so: what idle is does not matter
+            # if groups= and idle= do not fit the order, the spec's schema refuses them, whatever idle is
             return assume.Assume(order, self.groups, 0 if self.idle is not None else None)
         for name in (order.on, *order.group_by):
             if name not in schema.names:

@@ -1,4 +1,4 @@
-"""BSort (papers/000, section 5.2.2.1): the order is that of the output."""
+"""BSort (Aurora paper, section 5.2.2.1): the order is that of the output."""
 
 from __future__ import annotations
 

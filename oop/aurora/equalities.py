@@ -1,4 +1,4 @@
-"""Which columns the predicate of a Join asks to be equal: the keys of its hash join (papers/000, section 5.2.2.3)."""
+"""Which columns the predicate of a Join asks to be equal: the keys of its hash join (Aurora paper, section 5.2.2.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Join (papers/000, section 5.2.2.3): pairs whose attributes are near, and for which a predicate holds.
+"""Join (Aurora paper, section 5.2.2.3): pairs whose attributes are near, and for which a predicate holds.
 
 "A simple variation of the symmetric hash join (that prunes internal tables of tuples that, because of the assumed
 orderings, are guaranteed not to join with tuples that have yet to arrive from the opposite stream) produces the correct

@@ -1,9 +1,10 @@
 """An order by groups in a Join: which groups the predicate leaves, so that rows of the other side can be freed.
 
-What is known of one group frees rows of the other side only where they join with no other group. P says so if it asks
-the group's columns to be equal to keys of the other side; or if it lists their values, as ``Sid == 'a'`` or
-``Sid.isin([...])`` do. In the second case rows of other groups join with nothing: they are left out before the order is
-looked at, which changes nothing for the groups that stay, since each has an order of its own (papers/000, 5.2.2).
+A promise about one group frees rows of the other side only if these rows join with no other group. The predicate P
+ensures that if it requires the group's columns to equal keys of the other side, or if it lists their values, as ``Sid
+== 'a'`` or ``Sid.isin([...])`` do. In the second case rows of other groups join with nothing, and are filtered out
+before the order is assumed. That changes nothing for the groups that stay, because each has an order of its own (Aurora
+paper, section 5.2.2).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from oop.streams.stream import Stream
 def narrowed(
     stream: Stream, assume: Assume, predicate: Expr | None, called: dict[str, str], linked: Iterable[str]
 ) -> tuple[Stream, Assume]:
-    """The rows of a side that P may hold of, as far as it lists values of the order's groups, and the order of these.
+    """The rows of a side whose groups P lists, and the order of these rows.
 
     ``called`` are the names of the side's columns in P; ``linked`` columns are asked to equal keys of the other side.
     """
@@ -44,13 +45,13 @@ def narrowed(
     for term in terms(predicate):
         name = own.get(_column(term), "")
         found = _held(listed(term), stream.schema.field(name).type) if name else None
-        if found:  # of terms that leave no value in common any one will do: no row passes the filter
+        if found:  # if terms have no value in common, any one of them will do, because no row passes the filter
             values[name] = tuple(value for value in values.get(name, found) if value in found) or found
             filters.append(term.rename(own))
     stay = tuple(name for name in order.group_by if len(values.get(name, ())) != 1)
-    known = [name for name in stay if name in values]  # of which there are several values
+    known = [name for name in stay if name in values]  # group columns with several values
     if len(values) < len(loose) or (known and (order.on == TUP or len(known) < len(stay))):
-        return stream, assume  # groups that are listed by some columns, and by others not, are not all known
+        return stream, assume  # if only some of the columns are listed, not all groups are known
     groups = (
         [dict(zip(stay, group, strict=True)) for group in product(*map(values.__getitem__, stay))] if known else None
     )
@@ -78,7 +79,7 @@ def check_freed(side: int, stream: Stream, assume: Assume, linked: Pairs, called
 
 
 def _is_promised(stream: Stream, on: str) -> bool:
-    """May something be promised of all rows, whatever their group, before the end? By the sources, say."""
+    """May something be promised about all rows before the end, for example by the sources?"""
     node = stream.flow.node
     bound = frontiers(node, could_promise(node))[id(node)].bound(on)
     return bound is not None and bound != math.inf
@@ -92,7 +93,7 @@ def listed(term: Expr) -> tuple[Value, ...] | None:
     (('a', 'b'), ('a', 'c'), None)
     """
     values: list[Value] = []
-    waiting = [term]  # a stack: thousands of terms in a row are nested as deep
+    waiting = [term]  # a stack, because thousands of terms are nested as deep
     while waiting:
         term = waiting.pop()
         if isinstance(term, Call) and term.function == "or":
@@ -109,7 +110,7 @@ def listed(term: Expr) -> tuple[Value, ...] | None:
 
 
 def _column(term: Expr) -> str:
-    """The one column of a term; none has the name that stands for several."""
+    """The name of the only column of a term; empty, which no column is called, if there are several."""
     names = term.columns()
     return next(iter(names)) if len(names) == 1 else ""
 

@@ -1,4 +1,4 @@
-"""Resample (papers/000, section 5.2.2.4): a stream as it was at the times of another."""
+"""Resample (Aurora paper, section 5.2.2.4): a stream as it was at the times of another."""
 
 from __future__ import annotations
 

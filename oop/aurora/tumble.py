@@ -1,4 +1,5 @@
-"""Tumble (papers/002, section 2.2), and what becomes of it when its box is split over machines (section 5.1)."""
+"""Tumble (Aurora* and Medusa paper, section 2.2), and what becomes of it when its box is split over machines (section
+5.1)."""
 
 from __future__ import annotations
 

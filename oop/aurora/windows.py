@@ -1,5 +1,5 @@
-"""The windows that Aurora's Aggregate adds to those of oop (papers/000, section 5.2.2.2): they are given rows as these
-arrive and may time out, or they begin where a predicate holds."""
+"""The windows that Aurora's Aggregate adds to those of oop (Aurora paper, section 5.2.2.2): they are given rows as
+these arrive and may time out, or they begin where a predicate holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WSort (papers/002, section 2.2): the sort with a timeout."""
+"""WSort (Aurora* and Medusa paper, section 2.2): the sort with a timeout."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class WSort:
     def __init__(self, *columns: str, timeout: Duration) -> None:
         if not columns:
             raise wrong("WSort sorts by at least one attribute", "write WSort('A', timeout='1s')")
-        timeout_in(timeout)  # refuses what is none
+        timeout_in(timeout)  # refuses what is no timeout
         self.columns, self.timeout = columns, timeout
 
     def __call__(self, stream: Stream) -> Stream:

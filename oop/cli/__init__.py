@@ -1,6 +1,7 @@
-"""The command ``oop``: a demo, the plan of a script, a benchmark.
+"""The command `oop`: demo, explain, bench.
 
-The way in is `main`, which reads the command line; each command loads what it needs when it is called.
+Way in. Read `command.py`. `demo.py` runs the paper's first query in several ways; a new way is a `Way` in its list
+`WAYS`, and the table in `README.md` must show it (`tests/docs/test_snippets.py`). `demo_spark.py` is its part on Spark.
 """
 
 from oop.cli.command import main

@@ -1,4 +1,4 @@
-"""``oop demo``: the paper's first query, run in several ways (paper 004, section 2).
+"""``oop demo``: the paper's first query, run in several ways (OOP paper, section 2).
 
 Q1 counts the packets of three links per window. With exact promises each link says what will no longer come, and the
 union promises the least of the three. In order the same promises release rows from a sort behind each link, and a merge

@@ -1,4 +1,4 @@
-"""`Run.blame`: why is this window still open? What the answer says; `tracing` finds it."""
+"""The answer of `Run.blame`: why is this window still open? `oop/engines/embedded/tracing.py` finds it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from oop.punctuation import Punctuation
 
 @dataclass(frozen=True)
 class Link:
-    """An operator on the way: what is needed of it, and what it has promised (None: nothing about that)."""
+    """An operator on the way: the promise that is needed from it, and what it has promised (None: nothing about
+    that)."""
 
     operator: str
     site: str
@@ -37,7 +38,7 @@ class Holder:
     ago: str | None
     rows: int
     release: Punctuation
-    needs: str  # the same as text
+    needs: str  # ``release`` as text
     progress: float = field(repr=False)  # how far it is, to compare sources
 
     def __str__(self) -> str:
@@ -51,7 +52,7 @@ class Holder:
 @dataclass(frozen=True)
 class Blame:
     """``what`` an operator holds back, the operators between it and the first source, and the ``sources`` that hold it
-    back, the one with the least progress first. No source: what releases it is on its way.
+    back, the one with the least progress first. If there is no source, the promise that releases it is on its way.
 
     >>> import oop
     >>> from oop.testing import Harness

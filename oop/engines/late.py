@@ -18,8 +18,8 @@ from oop.site import user_line
 
 
 class Shards:
-    """The ledgers of an operator, of which each thread has one. Where latency is measured, rows came to it with a
-    timestamp that is ``hidden`` from users."""
+    """The ledgers of an operator, one for each thread. Where latency is measured, rows carry a timestamp that is
+    ``hidden`` from users."""
 
     def __init__(self, ledgers: Sequence[Ledger], hidden: str | None = None) -> None:
         self.ledgers, self.hidden = ledgers, hidden
@@ -214,7 +214,7 @@ class Late:
 
 
 def _shares(shares: Any) -> list[float]:
-    """Parts of all rows; one alone may be given as it is."""
+    """The shares of rows that were asked for, checked. A single one may be given without a list."""
     asked = list(shares) if isinstance(shares, Iterable) and not isinstance(shares, str) else [shares]
     for share in asked:
         if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) <= 1:

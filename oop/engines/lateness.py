@@ -1,9 +1,9 @@
 """What late rows tell about a source: how late they were, and how much later it should have promised.
 
-A slack s keeps a row iff its time is no less than the greatest time before it, less s. So the slack that keeps a share
-of all rows, those on time included, is that quantile of how far rows are behind the greatest. A late row is behind by
-the present slack and what it is late by; of a row on time it is only known that it is behind by no more than the slack.
-A slack of n rows keeps a row iff at most n greater ones came before it: the same, counted in rows.
+With slack s a row is on time iff it trails the maximum seen before it by at most s. So the slack that keeps a share of
+all rows, those on time included, is that quantile of how far rows trail the maximum. A late row trails it by the
+present slack plus its lateness; a row on time is only known to trail it by no more than the slack. With a slack of n
+rows a row is on time iff at most n greater rows came before it, so the same holds with rows in place of time.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def needed_slack(name: str, source: InputOperator, attribute: str, shares: Seque
     drained = (attribute, TIME) in ledger.drained
     needs = []
     for share in shares:
-        wanted = math.ceil(Fraction(str(share)) * rows) - (rows - late)  # of the late rows
+        wanted = math.ceil(Fraction(str(share)) * rows) - (rows - late)  # how many of the late rows must be kept
         more: Bound = most[wanted - 1].item() if wanted > 0 else 0
         if is_whole(type_) and not math.isinf(more):
             more = math.ceil(more)
@@ -136,7 +136,8 @@ def needed_slack(name: str, source: InputOperator, attribute: str, shares: Seque
 
 
 def _in_rows(need: Need, wanted: int, present: int, least: np.ndarray, most: np.ndarray) -> Need:
-    """The need of a source with slack by rows; of each late row it is known how many it needs at least, and at most."""
+    """The need of a source with slack by rows. For each late row the least and the greatest slack that it may need is
+    known."""
     if wanted <= 0:
         return replace(need, rows=present)
     rows = most[wanted - 1]
@@ -144,7 +145,7 @@ def _in_rows(need: Need, wanted: int, present: int, least: np.ndarray, most: np.
 
 
 def _late(ledger: Ledger, attribute: str, unit: str, whole: bool) -> tuple[np.ndarray, np.ndarray]:
-    """How late rows were, at least and at most, each in order: of what was drained the bucket is known."""
+    """How late rows were, at least and at most, each sorted. For drained rows only the bucket is known."""
     values, unknown = ledger.late_by(attribute, unit)
     drained = ledger.drained.get((attribute, unit), Buckets())
     places = [(*edges(number), count) for number, count in drained.items()]
@@ -214,8 +215,8 @@ class Histogram:
 
 
 def histogram(name: str, source: InputOperator, attribute: str, bins: Sequence[Bound] | None) -> Histogram:
-    """Without bins, powers of two: these are exact for drained rows too. Else a drained row counts where its bucket
-    begins."""
+    """The histogram of lateness. Without bins its edges are powers of two, which are exact for drained rows too. With
+    other bins a drained row counts where its bucket begins."""
     type_ = source.output.field(attribute).type
     values, unknown = source.ledger.late_by(attribute)
     drained = source.ledger.drained.get((attribute, TIME), Buckets())

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class BoxMetrics:
-    """One operator. ``seconds`` is what it and reading its output took; bounds are in the frontier's text. ``note`` is
-    what it has decided by itself, as the aggregate over sliding windows does."""
+    """One operator. ``seconds`` is the time that it took, output included. ``frontier`` is the text of what it has
+    promised. ``note`` is what the operator has decided by itself, as the aggregate over sliding windows does."""
 
     name: str
     site: str
@@ -96,8 +96,8 @@ class Latency:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Boxes in the order of the plan, inputs first; arcs by where they come from. ``latency`` is there for runs with
-    ``oop.Embedded(latency=True)``.
+    """Boxes in the order of the plan, inputs first; arcs in the order of the boxes that they come from. ``latency``
+    exists for runs with ``oop.Embedded(latency=True)``.
 
     >>> import oop, pyarrow as pa
     >>> run = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered(), name="north").run()

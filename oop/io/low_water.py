@@ -1,4 +1,4 @@
-"""The exact low-water mark of data at hand: before each batch, the least value still to come (papers/004, Eq. 1).
+"""The exact low-water mark of data at hand: before each batch, the least value still to come (OOP paper, Eq. 1).
 
 No row is ever late, and no promise could be stronger. The data is read twice, first for the least values of each batch.
 """
@@ -59,7 +59,7 @@ class _Marks:
     def __init__(self, attribute: str, by: tuple[str, ...]) -> None:
         self.attribute = attribute
         self.by = by
-        self.least: list[dict[Value, Any]] = []  # of each batch, by group
+        self.least: list[dict[Value, Any]] = []  # the least time of each batch, by group
         self.last: dict[Value, int] = {}  # the last batch of each group, also if its rows have no time
         self.promises: list[list[Punctuation]] = []  # before each batch, and after the last
 
@@ -93,7 +93,7 @@ class _Marks:
         found[0] = [Punctuation({self.attribute: mark}, self._where(group)) for group, mark in later.items()]
         for group, i in self.last.items():
             found[i + 1].append(Punctuation({}, self._where(group)))
-        if self.last and len(self.by) == 1:  # the rest of several columns is no pattern of single columns
+        if self.last and len(self.by) == 1:  # for several columns the rest is not a pattern of single columns
             found[0].append(Punctuation({}, {self.by[0]: NotIn(self.last)}))
         return found
 
@@ -102,7 +102,7 @@ class _Marks:
 
 
 def _times(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """The times that there are, and their rows."""
+    """The finite times, and the numbers of their rows."""
     rows, times = np.flatnonzero(views.booleans(column.is_valid())), views.times(column.drop_null())
     if pa.types.is_floating(column.type):
         finite = np.isfinite(times)

@@ -1,7 +1,7 @@
-"""Whether an input is being waited for, as the one who asks it how far it is must know (papers/004, section 3.2).
+"""Is an input being waited for? The engine must know before it trusts what the source says of its progress.
 
-A thread reads the input. What its iterator has given, and is not yet worked off, must not be overtaken by an answer
-that was made after it.
+A thread reads the input. An answer (OOP paper, section 3.2: polling) must not overtake elements that the iterator gave
+before and that are not processed yet.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class Lull:
         self._calls: dict[int, int] = {}
 
     def call(self, thread: int | None) -> int | None:
-        """The number of the call in which it waits; None while it is in none, and may have an element in its hands."""
+        """The number of the call in which the thread waits. None while it is in no call; it may then hold an
+        element."""
         return None if thread is None else self._calls.get(thread)
 
     def watch(self, elements: Iterable[T]) -> Iterator[T]:

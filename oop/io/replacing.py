@@ -40,8 +40,8 @@ class Replacement:
             self.temporary, self._lock = _create(self.path, 0o666 if self._old is None else 0o600)
 
     def finish(self) -> None:
-        """Give it its name. What was there before was whole until now."""
-        os.fsync(self._lock)  # or a power cut could leave the new name on an empty file
+        """Rename the temporary file to the path. Until now the old file was there as a whole."""
+        os.fsync(self._lock)  # otherwise a power cut could leave the new name on an empty file
         if self._old is not None:
             _take_over(self._lock, self._old)
         os.replace(self.temporary, self.path)
@@ -52,7 +52,8 @@ class Replacement:
         self._unlock()
 
     def _unlock(self) -> None:
-        """Once: an interrupt may let both happen, and the descriptor's number may be somebody else's by then."""
+        """Close the descriptor, once. An interrupt may let both `finish` and `discard` run, and its number may be in
+        use again."""
         lock, self._lock = self._lock, -1
         if lock >= 0:
             os.close(lock)
@@ -60,7 +61,7 @@ class Replacement:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """What the system refuses is an error about this file."""
+    """Turn an error of the system into one about this file."""
     try:
         yield
     except OopError:
@@ -101,7 +102,7 @@ def _create(path: Path, mode: int) -> tuple[Path, int]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
         except OSError as error:
-            if error.errno not in _NO_LOCKS:  # where there are none, nobody finds out that it is left over
+            if error.errno not in _NO_LOCKS:  # without locks nobody can tell that the file is left over
                 os.close(lock)
                 temporary.unlink()
                 raise

@@ -1,6 +1,6 @@
 """`oop.Ring`: packets at a set rate, through a ring of fixed size that overflows when nobody keeps up with it.
 
-This is how a low-level query is fed that reads a network card (paper 004, section 6): for measurements in real time.
+This is how a low-level query is fed that reads a network card (OOP paper, section 6): for measurements in real time.
 """
 
 from __future__ import annotations

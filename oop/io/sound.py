@@ -20,7 +20,7 @@ DAMAGED = "the file is damaged or cut short: write it again"
 
 @contextmanager
 def reading(where: str | PathLike[str], hint: str = DAMAGED) -> Iterator[None]:
-    """What goes wrong inside is an error about this file, or about this place in it."""
+    """Turn errors inside into errors about this file, or about this place in it."""
     try:
         yield
     except FileNotFoundError as error:
@@ -86,7 +86,7 @@ class Sound:
 
 
 def _is_same(one: pa.Array, other: pa.Array) -> bool:
-    """Do both lie at the same place? Both are held, so that it was not given to another in between."""
+    """Are both at the same address? Both are alive, so the address cannot have been reused in between."""
     return (one.type, len(one), one.offset) == (other.type, len(other), other.offset) and all(
         (a and a.address) == (b and b.address) for a, b in zip(one.buffers(), other.buffers(), strict=True)
     )

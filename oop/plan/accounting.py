@@ -1,7 +1,7 @@
-"""Plans with windows that say how many rows were late for them: their sources let such rows travel on, to be counted.
+"""Accounts of late rows: the sources of windows that count late rows send these rows on, to be counted there.
 
-From a source to such a window there are only operators that pass rows. Whoever else reads them on the way gets an
-`OnTime` in between.
+From a source to such a window there are only operators that pass rows. Every other reader of these operators gets an
+`OnTime` in front of it, which takes the late rows out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def check_accounts(node: Node, site: str) -> None:
 
 
 def accounted(root: Node) -> Node:
-    """The plan with late rows on their way to whoever counts them; the very same plan if nobody does."""
+    """The plan in which late rows travel to the windows that count them; the very same plan if none does."""
     counting = [node for node in walk(root) if _counts(node)]
     if not counting:
         return root
@@ -54,6 +54,7 @@ def _counts(node: Node) -> bool:
 
 
 def _on_time(edge: Edge) -> Edge:
-    """From one output of a split as well: what passes has no other route any more."""
+    """An `OnTime` behind an edge. It works for one output of a split too: rows that have passed it have no route any
+    more."""
     node = edge.node
     return Edge(Node(OnTime(), (edge,), node.site, node.call, node.schema))

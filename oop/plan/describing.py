@@ -1,8 +1,8 @@
 """Where a plan gets a `Describe`: behind an operator that may promise more finely than its consumers can use.
 
-Only for promises about groups or about several attributes together: there may be many of them, and each costs whoever
-takes it a search. A bound too many on another attribute costs less than another box. A source needs none, for it makes
-only the promises that help (`Gate`).
+A `Describe` pays only for promises about groups or about several attributes together: there may be many of them, and
+each costs its consumer a search. A superfluous bound on one attribute costs less than another box. A source needs no
+`Describe`, because its `Gate` passes only promises that help.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.interest import asked_of
 
 _AHEAD = (2**30, 2**60)
-"""How far groups are ahead of all rows in what is asked with: also many windows, yet within what most types hold."""
+"""How far the groups are ahead of all rows in the promises that plans are tried with. It spans many windows, and most
+types can hold it."""
 
 
 def described(root: Node) -> Node:
-    """The plan with a Describe wherever one drops something; the very same plan if that is nowhere."""
+    """The plan with a Describe wherever one drops promises; the very same plan if there is no such place."""
     wanted = interests(root)
     finer = {found for ahead in _AHEAD for found in _promise_too_finely(root, wanted, ahead)}
     made: dict[int, Node] = {}
@@ -36,7 +37,7 @@ def described(root: Node) -> Node:
 
 
 def _promise_too_finely(root: Node, wanted: dict[int, list[Interest]], ahead: int) -> list[int]:
-    """The ids of nodes whose promises are finer than all of their consumers together ask for."""
+    """The ids of nodes whose promises are finer than all of their consumers together can use."""
     readers = consumers(root)
     given = could_promise(root, PROBES[1], ahead)
     promised: dict[int, Frontier] = {}
@@ -54,12 +55,12 @@ def _promise_too_finely(root: Node, wanted: dict[int, list[Interest]], ahead: in
 def _translated(node: Node, promised: dict[int, Frontier]) -> Frontier:
     try:
         return node.crossing.translate([promised[id(e.node)] for e in node.inputs])
-    except TimeError:  # the bound asked with is out of reach of a window
+    except TimeError:  # no window can reach the bound that the plan was tried with
         return Frontier()
 
 
 def _too_fine(promise: Punctuation, asked: list[Interest]) -> bool:
-    """Does nobody tell its groups apart, or nobody use its attributes together?"""
+    """Is a promise too fine: does no interest tell its groups apart, or use its attributes together?"""
     if promise.where and not any(i.keeps(promise) for i in asked):
         return True
     return len(promise.below) > 1 and not any(promise.below.keys() <= i.uses.keys() for i in asked)

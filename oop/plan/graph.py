@@ -1,4 +1,4 @@
-"""The plan: specs with their inputs, as an immutable graph; what can be said of it before it runs.
+"""The plan: an immutable graph of specs, and what can be known about it before it runs.
 
 One node may feed several others (a diamond); it runs once. `check_emits` finds operators that nothing could ever
 unblock, `interests` which promises help whom.
@@ -83,7 +83,8 @@ def walk(root: Node) -> list[Node]:
 
 
 def rebuilt(root: Node, make: Callable[[Node, tuple[Edge, ...]], Node]) -> Node:
-    """The plan with other nodes: ``make`` is given each node once, inputs first, with what has become of its inputs."""
+    """The plan with other nodes. ``make`` is called once for each node, inputs first, with the node and its new
+    inputs."""
     made: dict[int, Node] = {}
     for node in walk(root):
         made[id(node)] = make(node, tuple(Edge(made[id(e.node)], e.route) for e in node.inputs))
@@ -95,7 +96,7 @@ def sources(root: Node) -> list[Node]:
 
 
 def consumers(root: Node) -> dict[int, list[tuple[Node, int]]]:
-    """By id of the producer: who reads it, on which port."""
+    """By id of a node: the nodes that read it, and on which port."""
     found: dict[int, list[tuple[Node, int]]] = {}
     for node in walk(root):
         for port, edge in enumerate(node.inputs):
@@ -130,7 +131,7 @@ def needed_columns(root: Node) -> dict[int, Columns]:
     return needed
 
 
-_MOST_INTERESTS = 16  # one diamond on top of another doubles them; so many are no longer worth telling apart
+_MOST_INTERESTS = 16  # each diamond doubles them; beyond this many they are not worth telling apart
 
 
 def _anything(node: Node) -> Interest:
@@ -148,7 +149,7 @@ def frontiers(root: Node, given: dict[int, Frontier]) -> dict[int, Frontier]:
     return found
 
 
-PROBES = (0, 2**20, 2**40)  # bounds to ask with: an unsigned column may have no value below the first
+PROBES = (0, 2**20, 2**40)  # bounds to try: an unsigned column has no value below the first
 
 
 def could_promise(root: Node, bound: int = PROBES[0], ahead: int = 1) -> dict[int, Frontier]:
@@ -183,7 +184,7 @@ def _blocking(node: Node, possible: dict[int, Frontier]) -> str | None:
         return None
     try:
         found = [frontiers(e.node, possible)[id(e.node)] for e in node.inputs]
-    except TimeError:  # the bound asked with is out of reach of a window; one that comes need not be
+    except TimeError:  # no window can reach the bound that is tried; a real bound may do better
         return None
     return node.spec.blocking(found, node.input_schemas())
 
@@ -229,7 +230,8 @@ def _never_emits(node: Node, source: Node, attribute: str) -> NeverEmits:
 
 
 def explain(root: Node, notes: Mapping[int, str] | None = None) -> str:
-    """The plan as a tree, with how promises cross each operator; ``notes``, by id of a node, say more of some."""
+    """The plan as a tree, with how promises cross each operator. ``notes``, by id of a node, are added to their
+    lines."""
     lines = list(_tree(root, "", "", {}, notes or {}))
     width = max((len(left) for left, right in lines if right), default=0)
     return "\n".join(f"{left:<{width}}   {right}".rstrip() if right else left for left, right in lines)

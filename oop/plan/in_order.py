@@ -1,10 +1,10 @@
-"""`run(order="iop")`: the same logical plan with the physical operators of an in-order system (paper 004, section 2).
+"""`run(order="iop")`: the same logical plan with the physical operators of an in-order system (OOP paper, section 2).
 
-Every operator that is sensitive to order says what its inputs must be in order of. Where a stream is not, it is sorted
-right there, by what its sources promise; so filters and projections come before the sort. A union becomes an ordered
-merge by what its readers need (`oop/plan/orders.py`), a sliding aggregate buffers its rows, a join waits until its
-output is in order; other operators go by the order of their rows (`operators/in_order/wrapper.py`). All of it runs on
-one thread: several would mix up the order.
+Every operator that is sensitive to order says what its inputs must be in order of. A stream that is not in that order
+is sorted right in front of the operator, released by what its sources promise; so filters and projections come before
+the sort. A union becomes an ordered merge by what its readers need (`oop/plan/orders.py`), a sliding aggregate buffers
+its rows, a join waits until its output is in order; other operators go by the order of their rows
+(`operators/in_order/wrapper.py`). All of it runs on one thread: several would mix up the order.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _Made = tuple[Node, Step]
 
 
 def in_order(root: Node, time: str | None = None) -> Node:
-    """The plan as an in-order system runs it; its rows in order of ``time``, where that can be. Results that are shown
-    early are not: they would have to wait for that."""
+    """The plan as an in-order system runs it, with the result in order of ``time`` where possible. Early results are
+    not put in order, because they would have to wait for that."""
     time = time if time in root.schema.names else None
     early = is_early(root)
     plan = _Plan(root, NO_ORDER if early else time)
@@ -44,8 +44,8 @@ def in_order(root: Node, time: str | None = None) -> Node:
 
 
 class _Plan:
-    """One pass says what each operator needs, one from the result back to the sources who asks for which order, and
-    one makes the nodes. What is ``above`` an operator is what it reads."""
+    """The first pass finds what each operator needs, the second, from the result back to the sources, which orders are
+    asked for, and the third makes the nodes. ``above`` names the step that an operator reads from."""
 
     def __init__(self, root: Node, last: str | None) -> None:
         self.root, self.nodes, self.last = root, walk(root), last
@@ -56,10 +56,10 @@ class _Plan:
             self.steps[id(node)] = self._step(node, [self.steps[id(edge.node)] for edge in node.inputs])
         self.orders = self._orders()
         self.made: dict[tuple[int, str | None], _Made] = {}
-        self.sorts: dict[tuple[int, int | None, str], Node] = {}  # by what they sort, and by which attribute
+        self.sorts: dict[tuple[int, int | None, str], Node] = {}  # by node, output and attribute
 
     def _orders(self) -> dict[int, dict[str | None, None]]:
-        """By id of a node the orders that its readers ask for."""
+        """By id of a node: the orders that its readers ask for."""
         found: dict[int, dict[str | None, None]] = {id(self.root): {self._to_ask(self.root, self.last): None}}
         for node in reversed(self.nodes):
             for order in found[id(node)]:
@@ -68,7 +68,7 @@ class _Plan:
         return found
 
     def _asked(self, node: Node, order: str | None, orders: Collection[str | None]) -> list[str | None]:
-        """What it asks of its inputs, when it is asked for an order, one of several."""
+        """The order that a node asks of each input when it is asked for ``order``, one of ``orders``."""
         step = self.steps[id(node)]
         asked = step.inputs
         if isinstance(node.spec, Union):
@@ -82,8 +82,9 @@ class _Plan:
         return [self._to_ask(edge.node, on) for edge, on in zip(node.inputs, asked, strict=True)]
 
     def _to_ask(self, node: Node, order: str | None) -> str | None:
-        """What is asked of a node for that order. A union is merged by it, where any will do by its time; by none, if
-        nothing that is promised could release that: rows are then sorted where they are needed."""
+        """The order that is asked of a node. A union is merged by the order that is asked for, or by its time if any
+        order will do. If no promise could release that order, it is not merged, and rows are sorted where they are
+        needed."""
         if not isinstance(node.spec, Union) or order == NO_ORDER:
             return order
         order = self.steps[id(node)].time if order is None else order
@@ -101,7 +102,7 @@ class _Plan:
                     self._sorted(Edge(above, edge.route), made, on, edge.node, node)
                     for (above, made), on, edge in zip(given, step.inputs, node.inputs, strict=True)
                 ]
-                # one node for all orders, unless its inputs are made in several
+                # one node serves all orders, unless its inputs exist once for each order
                 key = id(node), isinstance(node.spec, Union) and order, *((id(e.node), e.route) for e in edges)
                 if key not in nodes:
                     nodes[key] = make_node(step.spec, edges, node.site, node.call, node.data)
@@ -109,7 +110,7 @@ class _Plan:
         return self.made[id(self.root), next(iter(self.orders[id(self.root)]))]
 
     def _sorted(self, edge: Edge, above: Step, on: str | None, of: Node, node: Node) -> Edge:
-        """An input in the order that the operator needs; who else needs the same shares the sort."""
+        """An input in the order that the operator needs. Operators that need the same order share the sort."""
         if not on or on in above.ordered:
             return edge
         key = id(edge.node), edge.route, on
@@ -119,17 +120,17 @@ class _Plan:
         return Edge(self.sorts[key])
 
     def _step(self, node: Node, given: Sequence[Step]) -> Step:
-        """What it needs, as far as that does not depend on who reads it."""
+        """What a node needs, as far as that does not depend on its readers."""
         spec = node.spec
         if isinstance(spec, Input):
             return input_step(spec, node)
-        if isinstance(spec, Union):  # in order of what all inputs are without a sort
+        if isinstance(spec, Union):  # in the orders that all inputs have without a sort
             times = {above.time for above in given}
             time = times.pop() if len(times) == 1 else None
             return Step(spec, [None] * len(given), time, frozenset.intersection(*(above.ordered for above in given)))
         if isinstance(spec, Join):
             return self._join(node, ())
-        if isinstance(spec, Releasing):  # it sorts by itself, unless that is done already
+        if isinstance(spec, Releasing):  # it sorts by itself, unless its input is already in order
             released = {spec.on, *((SEQ,) if SEQ in node.schema.names else ())}
             sorted_ = spec.on in given[0].ordered
             note = f"holds the rows of the last {spec.on}"
@@ -143,10 +144,10 @@ class _Plan:
         return passing_step(node, given)
 
     def _made_of(self, node: Node, order: str | None, given: Sequence[Step]) -> Step:
-        """The step with what its inputs have become, for one of the orders that are asked for."""
+        """The step of a node, given the steps of its inputs, for one of the orders that are asked for."""
         step = self.steps[id(node)]
         if isinstance(node.spec, Union):
-            if not order:  # nobody needs it in order, or of nothing that all could be in order of
+            if not order:  # no reader needs an order, or there is none that all inputs could have
                 return replace(step, ordered=frozenset())
             merge = OrderedMerge(node.spec.ports, order, _beside(self.possible.attributes(node), order))
             return Step(merge, [order] * len(given), step.time, frozenset({order}))
@@ -155,9 +156,9 @@ class _Plan:
         return step if is_grouping(node.spec) else self._step(node, given)
 
     def _join(self, node: Node, orders: Collection[str | None]) -> Step:
-        """In order of its leading time, unless somebody asks for what that cannot give: joint promises, or an order of
-        a column that only the whole frontier of a side releases. Then it takes rows as they come, and so it does where
-        nothing tells when the last match has come, or there is no one time."""
+        """The in-order join, in order of its leading time. The out-of-order join is used instead if a reader asks for
+        joint promises, or for an order of a column that only the whole frontier of a side releases; if the join is
+        unbounded, so that nothing tells when the last match has come; and for a full join, which has no single time."""
         spec = node.spec
         assert isinstance(spec, Join)
         if spec.unbounded or spec.how == "full":
@@ -173,7 +174,7 @@ class _Plan:
 
 
 def _sorted_if_possible(root: Node, time: str, promised: Collection[str]) -> Node:
-    """The result in order, unless nothing that is promised could ever release its rows."""
+    """The result sorted, unless no promise could ever release its rows."""
     found = make_node(InputSort(time, beside=_beside(promised, time)), [Edge(root)], root.site, root.call)
     try:
         check_emits(found)
@@ -187,7 +188,7 @@ def _beside(promised: Collection[str], on: str) -> tuple[str, ...]:
 
 
 def _asked_alone(root: Node) -> Node:
-    """Buffers that pass promises about the attributes that somebody asks about, and no others: each costs a look at
+    """Let sorts and merges pass only promises about attributes that a reader asks about, because each costs a look at
     what is held."""
     if not any(isinstance(n.spec, (InputSort, OrderedMerge)) and n.spec.beside for n in walk(root)):
         return root

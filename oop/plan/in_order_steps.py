@@ -1,5 +1,5 @@
-"""What becomes of each operator of a plan that is to run in order: what its inputs must be in order of, and what it is
-in order of itself (see `oop/plan/in_order.py`; unions and joins, which depend on who reads them, are there)."""
+"""The in-order counterpart of each operator: what its inputs must be in order of, and what its output is in order of.
+Unions and joins depend on their readers, and are in `oop/plan/in_order.py`."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from oop.plan.orders import NO_ORDER, Possible, image_of_order, mixes
 
 @dataclass(frozen=True)
 class Step:
-    """What becomes of an operator: its physical spec, what each input must be in order of (None: of anything;
-    `NO_ORDER`: it goes by promises as they come), the time of its rows, and the attributes that they are in order of.
+    """The in-order counterpart of an operator: its physical spec, what each input must be in order of (None: any order;
+    `NO_ORDER`: it goes by promises, not by order), the time of its rows, and the attributes that they are in order of.
     """
 
     spec: Spec
@@ -45,7 +45,8 @@ _Grouping = Aggregate | GroupBy | Session | Dedup | Emit
 
 
 def is_grouping(spec: Spec) -> TypeGuard[_Grouping]:
-    """Is it one that is the same in any order? Aurora's go by arrival, and stay as they are."""
+    """Does the operator give the same answer for any order of rows? Aurora's operators go by arrival, and stay as they
+    are."""
     of = spec.of if isinstance(spec, Emit) else spec
     return type(of) in (Aggregate, LandmarkAggregate, PartitionRows, GroupBy, Session, Dedup)
 
@@ -57,7 +58,7 @@ def input_step(spec: Input, node: Node) -> Step:
             at=node.site,
             hint='pass late="drop", or run it with order="oop"',
         )
-    # rows behind the greatest so far are late, and do not pass the guard; but policies look at no infinite value
+    # rows behind the greatest value so far are late and do not pass the guard; but policies ignore infinite values
     linear = [a for a, policy in spec.policies if policy.keeps_order]
     ordered = {a for a in linear if a == spec.time or not pa.types.is_floating(node.schema.field(a).type)}
     return Step(spec, [], spec.time, frozenset(ordered | ({SEQ} if spec.numbers else set())))
@@ -88,7 +89,7 @@ def grouped_step(spec: _Grouping, node: Node, above: Step, possible: Possible) -
         return _driven(spec, of.on, out=WINDOW_END, time=WINDOW_START, note="holds one session of each key")
     assert isinstance(of, (GroupBy, Dedup))
     if isinstance(of, Dedup) and of.within is not None:
-        # the last row of a span leaves when the span is over, behind later rows of spans that began before it
+        # the last row of a span leaves when the span is over, after later rows of spans that began earlier
         out = None if of.keep == "last" else of.time
         return _driven(spec, str(of.time), out=out, time=of.time, note=f"holds one span of {of.within} of each key")
     on = _goes_by(of, node, above, possible)
@@ -98,9 +99,9 @@ def grouped_step(spec: _Grouping, node: Node, above: Step, possible: Possible) -
 
 
 def _goes_by(spec: GroupBy | Dedup, node: Node, above: Step, possible: Possible) -> str | None:
-    """Of the keys that may be promised about the one whose order it goes by: one that its rows are in order of, else
-    the time, else the first. If promises are about several of them together, none: it waits for those. If there are
-    none at all, the first: the check of the plan then says what is missing."""
+    """The key whose order it goes by, among the keys that may be promised about: one that its rows are already in order
+    of, else the time, else the first. `NO_ORDER` if promises are about several keys together: it then waits for those.
+    If no key is promised about, the first, so that the check of the plan says what is missing."""
     input_ = node.inputs[0].node
     released = [name for name in spec.on if possible.releases(input_, name)]
     if released:
@@ -111,15 +112,15 @@ def _goes_by(spec: GroupBy | Dedup, node: Node, above: Step, possible: Possible)
 
 
 def _driven(spec: Spec, on: str, *, by: str | None = None, out: str | None, time: str | None, note: str) -> Step:
-    """An operator that goes by the order of its rows: they come in order of ``on``, and so of ``by`` (a window's number
-    for its time), which it goes by; what it puts out is in order of ``out``, and has ``time`` as its time. Of what it
-    shows early only the final rows are in order."""
+    """An operator that goes by the order of its rows. They come in order of ``on`` and therefore of ``by`` (a window's
+    number for its time), by which it acts. Its output is in order of ``out``, and its time is ``time``. Of early
+    results only the final rows are in order."""
     ordered = frozenset() if out is None or isinstance(spec, Emit) else frozenset({out})
     return Step(InOrder(spec, by or on, out, note), [on], time, ordered)
 
 
 def passing_step(node: Node, given: Sequence[Step]) -> Step:
-    """What passes rows passes their order, under the names that columns have behind it."""
+    """An operator that passes rows keeps their order, under the names that columns have behind it."""
     above, spec = given[0], node.spec
     if isinstance(spec, Project):
         schema = node.input_schemas()[0]

@@ -1,6 +1,6 @@
-"""Latency of results: the plan with Aurora's QoS timestamp on every row, for whoever asks (`operators/passing/qos.py`).
+"""Latency of results, on request: the plan with Aurora's QoS timestamp on every row (`operators/passing/qos.py`).
 
-A row that an operator makes has the timestamp of the oldest row that it comes from (papers/000, footnote 3): an
+A row that an operator makes has the timestamp of the oldest row that it comes from (Aurora paper, footnote 3): an
 aggregate takes the least, a join and a Resample the lesser of two.
 """
 
@@ -22,7 +22,7 @@ from oop.plan.graph import Edge, Node, make_node, rebuilt
 
 
 def measured(root: Node) -> Node:
-    """The plan with a monitor behind it. Behind an operator that cannot carry the timestamp rows enter anew."""
+    """The plan with a monitor behind it. Rows get a new timestamp behind an operator that cannot carry it."""
     last = rebuilt(root, _stamped)
     return make_node(Monitor(), [Edge(last)], root.site, root.call)
 
@@ -38,7 +38,7 @@ def _stamped(node: Node, inputs: tuple[Edge, ...]) -> Node:
         raise taken(node.site)
     carrying = _carrying(node.spec)
     found = make_node(carrying, inputs, node.site, node.call, node.data)
-    if LEFT_ENTERED in set(found.schema.names).difference(node.schema.names):  # of a Resample: its left row, too
+    if LEFT_ENTERED in set(found.schema.names).difference(node.schema.names):  # a Resample: its left row counts too
         columns = [(name, col(name)) for name in node.schema.names]
         lesser = Project((*columns, (ENTERED, least(col(ENTERED), col(LEFT_ENTERED)))))
         return make_node(lesser, [Edge(found)], node.site, node.call)
@@ -63,8 +63,8 @@ def _carrying(spec: Spec) -> Any:
 
 
 def _joined(node: Node, inputs: tuple[Edge, ...]) -> Node:
-    """Both sides bring one; of a row that goes out alone the other is null. That of a semi join, too, comes from the
-    right rows that let it go."""
+    """A join with the lesser of both sides' timestamps. In a padded row the other side's is null. A row of a semi join
+    also comes from the right rows that released it."""
     spec: Any = node.spec
     found = make_node(replace(spec, least_of=ENTERED) if spec.how == "semi" else spec, inputs, node.site, node.call)
     ours, theirs = col(ENTERED), col(ENTERED + SUFFIX)

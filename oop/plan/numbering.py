@@ -1,8 +1,8 @@
-"""Which operators of a plan carry row numbers: those on the way from a source to whoever counts rows.
+"""Which operators of a plan carry row numbers: those on the way from a source to an operator that counts rows.
 
-A plan is written without them. Whoever needs the number of each row puts a mark behind the rows (`numbered`); just
-before the plan runs, `resolved` takes the marks out and lets the operators in front of them give the hidden column.
-So a stream that is also used otherwise stays one node, and nobody else sees the column. An operator says by
+A plan is written without them. An operator that needs the number of each row has a mark in front of it (`numbered`).
+Just before the plan runs, `resolved` takes the marks out and lets the operators in front of them carry the hidden
+column. So a stream that is also used otherwise stays one node, and nobody else sees the column. An operator says by
 `Spec.with_number` how it carries the number, by `Spec.numbers_rows` that it gives numbers itself.
 """
 
@@ -42,8 +42,8 @@ def ranked(flow: Flow, time: str) -> Flow:
 
 
 def check_numbers(root: Node, sources: bool = False) -> None:
-    """SchemaMismatch if rows have no number there, with the operator that loses it; ``sources``: behind a union they
-    have that of their source."""
+    """Raise SchemaMismatch if rows have no number there, naming the operator that loses it. With ``sources``, rows
+    behind a union have the number of their source."""
     waiting, seen = [root], {id(root)}
     while waiting:
         node = waiting.pop()
@@ -56,7 +56,7 @@ def check_numbers(root: Node, sources: bool = False) -> None:
 
 def _check_number(node: Node, sources: bool) -> None:
     if isinstance(node.spec, Numbered):
-        return  # they have it there
+        return  # rows have their numbers there
     with_number(node.schema)  # refuses a column of the user's that has the name
     through = sources and isinstance(node.spec, Union)
     if not through and node.spec.with_number() is None:
@@ -72,12 +72,12 @@ def _check_number(node: Node, sources: bool) -> None:
 
 
 def resolved(root: Node) -> Node:
-    """The plan with numbers in the place of marks; the very same plan if there is none."""
+    """The plan with numbers in place of marks; the very same plan if there is no mark."""
     nodes = walk(root)
     carriers = _carriers(node for node in nodes if isinstance(node.spec, Numbered))
     if not carriers:
         return root
-    made: dict[int, Edge] = {}  # what stands for a node now
+    made: dict[int, Edge] = {}  # what has replaced each node
     for node in nodes:
         inputs = [_now(made[id(edge.node)], edge.route) for edge in node.inputs]
         if isinstance(node.spec, Numbered):
@@ -88,7 +88,7 @@ def resolved(root: Node) -> Node:
 
 
 def _carriers(marks: Iterable[Node]) -> set[int]:
-    """The ids of the nodes that must give the number: from each mark up to whoever gives it of its own."""
+    """The ids of the nodes that must carry the number: from each mark up to the node that gives it."""
     found: set[int] = set()
     waiting = [edge.node for mark in marks for edge in mark.inputs]
     while waiting:
@@ -100,7 +100,7 @@ def _carriers(marks: Iterable[Node]) -> set[int]:
 
 
 def _rewritten(node: Node, inputs: Sequence[Edge], carries: bool) -> Node:
-    """The node behind these inputs, some of which may have got the number."""
+    """The node with these inputs, some of which may carry the number now."""
     if not carries:
         if all(new.node is old.node for new, old in zip(inputs, node.inputs, strict=True)):
             return node
@@ -109,7 +109,7 @@ def _rewritten(node: Node, inputs: Sequence[Edge], carries: bool) -> Node:
     if carries and isinstance(node.spec, Union):
         return make_node(node.spec, _of_sources(node, inputs), node.site, node.call)
     spec = node.spec.with_number()
-    if spec is None or node.spec.numbers_rows or len(inputs) > 1:  # it is given what it was written for
+    if spec is None or node.spec.numbers_rows or len(inputs) > 1:  # it gets the columns that it was written for
         inputs = [_with_columns(new, old.node.schema.names) for new, old in zip(inputs, node.inputs, strict=True)]
         spec = spec if carries else node.spec
     assert spec is not None
@@ -135,7 +135,7 @@ def _sources_of(root: Node) -> int:
 
 
 def _gives_the_same(node: Node, inputs: Sequence[Edge]) -> bool:
-    """Does it give the same columns behind these inputs? Then it names those that it uses."""
+    """Does the spec give the same columns with these inputs? Then it names the columns that it uses."""
     try:
         return bool(node.spec.schema([edge.node.schema for edge in inputs]).equals(node.schema))
     except OopError:

@@ -1,8 +1,8 @@
 """Which orders an in-order plan can make, and which its operators need (see `oop/plan/in_order.py`).
 
-A union can be merged by any attribute that all its inputs promise about, so who reads it is asked first: through
-filters and projections, under the names that columns have there. An order that nobody needs is not made, and where one
-merge would not do for all, there is one for each order; no row is sorted by one attribute only to be sorted by another.
+A union can be merged by any attribute that all its inputs promise about. So its readers are asked first, through
+filters and projections, under the names that columns have there. An order that nobody needs is not made. If readers
+need several orders there is one merge for each, and no row is sorted by one attribute only to be sorted by another.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from oop.plan.graph import PROBES, Node, could_promise, walk
 from oop.punctuation import Frontier
 
 NO_ORDER = ""
-"""What is asked for where promises as they come help more than any order of rows. (None: any order will do.)"""
+"""Asked for where promises help more than any order of rows does. (None means that any order will do.)"""
 
 
 class Possible:
-    """What may come to be promised behind each node of a plan, out of order: as `check_emits` asks for it."""
+    """What each node of a plan may come to promise when it runs out of order; `check_emits` asks the same."""
 
     def __init__(self, root: Node) -> None:
         self._found = [_frontiers(root, could_promise(root, bound)) for bound in PROBES]
@@ -35,7 +35,7 @@ class Possible:
                 yield found[id(node)]
 
     def releases(self, node: Node, attribute: str) -> bool:
-        """May rows in order of an attribute ever be released by what is promised about all of them?"""
+        """Could a promise about all rows ever release rows that wait to be put in order of this attribute?"""
         return any(frontier.bound(attribute) is not None for frontier in self._all(node))
 
     def without_groups(self, node: Node) -> Iterator[Frontier]:
@@ -43,7 +43,8 @@ class Possible:
             yield Frontier.of(*(p for p in frontier.promises() if not p.where))
 
     def attributes(self, node: Node) -> set[str]:
-        """What may be promised about, alone or with others. Numbers of rows cross no buffer: nobody asks behind one."""
+        """The attributes that may be promised about, alone or together with others. Row numbers are left out, because
+        they cross no buffer."""
         found = {name for f in self.without_groups(node) for p in f.promises() for name in p.below}
         return (found & set(node.schema.names)) - {SEQ}
 
@@ -55,19 +56,20 @@ def _frontiers(root: Node, given: Mapping[int, Frontier]) -> dict[int, Frontier]
         known = [f for f in inputs if f is not None]
         if id(node) in found or len(known) < len(inputs):
             continue
-        with suppress(TimeError):  # the bound asked with is out of reach of a window; one that comes need not be
+        with suppress(TimeError):  # no window can reach the bound that is tried; a real bound may do better
             found[id(node)] = node.crossing.translate(known)
     return found
 
 
 def mixes(node: Node) -> bool:
-    """Does it pass rows, but not in their order? Rows that meet none leave behind the others."""
+    """Does it pass rows, but change their order? A left join with a static table does: rows without a match leave
+    last."""
     return isinstance(node.spec, StaticJoin) and node.spec.how == "left"
 
 
 def image_of_order(spec: Project, schema: pa.Schema) -> dict[str, str]:
-    """By column of a projection the one whose order it has: it increases in that alone. The greatest of two times is
-    below a bound when both are, and still in order of neither."""
+    """By column of a projection: the input column whose order it has, because it increases in that column alone. The
+    greatest of two times has bounds, but is in the order of neither."""
     sources: dict[str, set[str]] = {}
     for source, images in spec.crossing([schema]).attributes.items():
         for name, _ in images:
@@ -76,7 +78,7 @@ def image_of_order(spec: Project, schema: pa.Schema) -> dict[str, str]:
 
 
 def order_before(node: Node, order: str | None) -> str | None:
-    """What to ask of the input of an operator that passes rows, for its output to be in this order."""
+    """The order that the input of an operator that passes rows must have for its output to be in this order."""
     if not order:
         return order
     (schema,) = node.input_schemas()[:1]

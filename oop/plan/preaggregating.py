@@ -1,8 +1,9 @@
-"""Where a plan gets a `Preaggregate`, the low-level half of an aggregate (paper 004, section 6): where it is asked for.
+"""Where a plan gets a `Preaggregate`, the low-level half of an aggregate (OOP paper, section 6): where it is asked for.
 
-By itself it is there on Spark, in the worker that has the rows: fewer are encoded and shuffled then
-(`engines/spark/passage.py`, with the same table). In one process a look-up in the table costs what the aggregate's own
-costs, and crossing to a thread less: a count was slower with it on two threads, too (`benchmarks/threads.py`).
+On Spark rows are preaggregated unless that is forbidden, in the worker that has them, so that fewer are encoded and
+shuffled (`oop/engines/spark/passage.py`, with the same table). In one process a look-up in the table costs as much as
+the aggregate's own, and crossing to a thread costs less: a count was slower with it, on two threads too
+(`benchmarks/threads.py`).
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def preaggregated(root: Node) -> Node:
 
 
 def notes(root: Node, shuffles: bool) -> dict[int, str]:
-    """By id of an aggregate without a Preaggregate: why it has none. ``shuffles``: rows go to other processes."""
+    """By id of an aggregate without a Preaggregate: why it has none. With ``shuffles`` rows go to other processes."""
     found = {}
     for node in _aggregates(root):
         if not isinstance(node.inputs[0].node.spec, Preaggregate):
@@ -51,7 +52,7 @@ def notes(root: Node, shuffles: bool) -> dict[int, str]:
 
 
 def why_not(node: Node, shuffles: bool) -> str:
-    """Why rows are not preaggregated by themselves; an empty text if they are."""
+    """Why rows are not preaggregated unless asked for; an empty text if they are."""
     of = aggregate_of(node.spec)
     if of is not None and of.flush is False:
         return "forbidden"
@@ -82,7 +83,7 @@ def _behind(node: Node, spec: Preaggregate) -> Node:
 
 
 def _check(node: Node, of: Aggregate, flush: Flush) -> None:
-    """Late rows are told from others by what has been promised: behind a promise that is late itself they are not."""
+    """Late rows are recognised by what has been promised. Behind a delayed promise they would not be recognised."""
     if not flush.m or isinstance(node.spec, InOrder):
         return
     admits = any(isinstance(s.spec, Input) and s.spec.late == "admit" for s in sources(node))
@@ -95,7 +96,7 @@ def _check(node: Node, of: Aggregate, flush: Flush) -> None:
 
 
 def check_mergeable(of: Spec, schemas: list[pa.Schema], call: str, site: str) -> None:
-    """Refuse to preaggregate what cannot be."""
+    """Refuse to preaggregate an aggregate for which that is impossible."""
     if aggregate_of(of) is None:
         raise SchemaMismatch(
             f"{call} cannot be preaggregated: only windows that go out once, when they are complete, can",

@@ -1,4 +1,4 @@
-"""`Stream.assume`: a bound on disorder that is enforced inside a plan (papers/004, section 2, option 2)."""
+"""`Stream.assume`: a bound on disorder that is enforced inside a plan (OOP paper, section 2, option 2)."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def read_table(data: Any) -> pa.Table:
         read = open_data(data)
         batches = [e for train in read.trains(65_536) for e in train if isinstance(e, pa.RecordBatch)]
         data = pa.Table.from_batches(batches, read.schema)
-    # Arrow takes no rows of runs, nor of views
+    # Arrow cannot take rows of run-end-encoded columns or of views
     runs = [i for i, field in enumerate(data.schema) if pa.types.is_run_end_encoded(field.type)]
     for i in runs:
         data = data.set_column(i, data.schema.names[i], pc.run_end_decode(data.column(i)))
@@ -102,7 +102,7 @@ def read_table(data: Any) -> pa.Table:
     for i, column in enumerate(data.columns):
         if pa.types.is_dictionary(column.type) and column.num_chunks > 1:
             data = data.set_column(i, data.schema.field(i), concat_arrays(column.chunks))
-    return data.combine_chunks()  # in one piece: operators share it
+    return data.combine_chunks()  # in one piece, because operators share it
 
 
 def read_keys(on: On, left: pa.Schema, right: pa.Schema) -> tuple[tuple[str, str], ...]:
@@ -217,7 +217,7 @@ def _read_ranges(ranges: Any, type_: pa.DataType) -> tuple[Band, str]:
 
 
 def two(name: str, value: Any, what: str) -> tuple[Any, Any]:
-    """What must be a pair."""
+    """Check that an argument is a pair."""
     if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
         raise ValueError(f"{name}=({what}), not {value!r}")
     return value[0], value[1]
@@ -229,7 +229,7 @@ def _band(low: int | float, high: int | float, closed: str, type_: pa.DataType) 
     band = Band(low, high, closed in ("right", "neither"), closed in ("left", "neither"))
     if not is_whole(type_):
         band = Band(float(low), float(high), band.lo_open, band.hi_open)
-    gap = band.lo_open + band.hi_open - 1 if is_whole(type_) else 0  # whole numbers between two open ends are fewer
+    gap = band.lo_open + band.hi_open - 1 if is_whole(type_) else 0  # fewer whole numbers lie between two open ends
     if (band.lo_open or band.hi_open) and band.span <= max(gap, 0):
         raise ValueError(f"closed={closed!r}: no difference lies between {low} and {high}")
     return band

@@ -92,7 +92,8 @@ def _check_progress(progress: object) -> None:
 
 
 def _with_progress(read: Data, progress: Callable[[], Any], lull: Lull | None) -> Data:
-    """The input, which is asked for its progress; in a lull, unless the engine reads it itself (a ring)."""
+    """The input with ``progress``. A thread reads it and notes its lulls, unless the engine reads it itself (a
+    ring)."""
     if read.kind != "live" or read.frame is not None:
         raise SourceError(
             f"progress= asks an input that may have nothing to read, and the {read.label} lies there whole",

@@ -121,7 +121,7 @@ class Stream:
         ``on`` is a column, a list of them, or ``{left: right}``; None: near in time is enough. Null keys meet nothing.
         ``closed`` says which ends of the band belong to it: both (if nothing is said), left, right or neither. Instead
         of ``within``: ``window=oop.tumbling(…)`` for rows in the same window, ``ranges=(left, right)`` for a
-        sliding-window join (paper 004, Q2), or ``unbounded=True`` for no condition on time, whose state grows.
+        sliding-window join (OOP paper, Q2), or ``unbounded=True`` for no condition on time, whose state grows.
         ``where`` is a further condition on both rows.
         ``how``: inner, left, right, full, semi (left rows that meet one), anti (left rows that meet none).
         Columns of the right that clash get the suffix ``_right``. ``times`` names the time of each side, if it is not
@@ -305,7 +305,7 @@ class Stream:
 
     def assume(self, policy: Policy, on: str | None = None) -> Stream:
         """Promises by a policy at this place of a plan, for example behind a union, a join, or a new time column:
-        ``oop.ordered()`` or ``oop.slack(…)`` by time or rows, also by group (papers/004, section 2, option 2).
+        ``oop.ordered()`` or ``oop.slack(…)`` by time or rows, also by group (OOP paper, section 2, option 2).
 
         Rows are judged as a source with that policy would, in the order in which they come here. Those that break it,
         or have no value there, are set aside, also where the source says ``late="raise"``: they are in
@@ -345,7 +345,7 @@ class Stream:
 
     def each_window(self, on: str = "window_end") -> Stream:
         """A promise for each window that closes, behind its rows and before those of the next, for who reads promises:
-        `Run.elements`, or a sink (papers/004, section 5.2). Else one may close several windows at once.
+        `Run.elements`, or a sink (OOP paper, section 5.2). Else one may close several windows at once.
 
         Rows come window by window; ``on`` is the column that tells windows apart. A row that comes before its window is
         promised complete waits for that.

@@ -52,7 +52,7 @@ def _make_dedup(flow: Flow, keys: Sequence[str], keep: str, within: Duration | N
     if within is None:
         chosen = tuple(keys or flow.schema.names)
         on = promised_keys(flow, chosen)
-        # by the time first, if it is promised about: slices are by the first
+        # the time first, if it is promised about, because slices go by the first
         return Dedup(chosen, keep, tuple(sorted(on, key=lambda k: k != flow.time)), flow.time)
     time = time_of(flow, None, "dedup within a span a stream whose time is known")
     span = duration_in(within, flow.schema.field(time).type)

@@ -151,7 +151,7 @@ class Grouped(Generic[StreamT]):
         return Grouped(self.flow, windowed, self.keys, self.make, self.flush)
 
     def preaggregate(self, flush: Flush | bool = True) -> Grouped[StreamT]:
-        """Whether, and how, rows are reduced to partial aggregates on their way, in a table of a fixed size (paper 004,
+        """Whether, and how, rows are reduced to partial aggregates on their way, in a table of a fixed size (OOP paper,
         section 6): ``oop.slow_flush(…)`` or ``oop.lazy_flush(…)``, True for a table that fits by itself and delays
         nothing, or False for none. The answer is the same. Without a word it is done where rows would else cross to
         other workers of Spark one by one.
@@ -198,7 +198,7 @@ class Grouped(Generic[StreamT]):
         try:
             functions = tuple((n, f.by_default(time).in_window(edges)) for n, f in aggregates.items())
             for _, function in functions:
-                function.type(self.flow.schema)  # here, where the columns are still just the user's
+                function.type(self.flow.schema)  # checked here, where all columns are still the user's
         except OopError as wrong:
             raise wrong.located(site) from None
         counted = [name for name, function in functions if function.keeps_account]

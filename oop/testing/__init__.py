@@ -12,6 +12,16 @@ must keep.
 [{'window_start': 0, 'window_end': 10, 'n': 2}]
 >>> h.promises()
 [Punctuation(window_start < 10), Punctuation(window_end < 20)]
+
+Way in. `harness.py` drives a pipeline by hand, `tables.py` writes streams as text, `laws.py` is `check_operator`, the
+laws that every operator is held to. `disorder.py` permutes rows within promises and cuts batches anew, `clock.py` is a
+clock that moves only when told to, `aggregates.py` has the laws of merging, `exact.py` the strongest promises that rows
+allow, `forced.py` an aggregate that must run one way.
+
+The laws: any order of rows within the promises, and any cut into batches, gives the same rows and the same late rows;
+purging never changes an answer; what has been put out does not change; a bound never retreats and is never said twice;
+the end is said once; nothing is held after the end; a saved and loaded operator goes on as if nothing had happened; and
+what one promise adds is what the whole frontier says.
 """
 
 from oop.testing.aggregates import check_aggregate

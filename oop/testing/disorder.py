@@ -1,7 +1,7 @@
 """The disorder fuzzer: the same stream, its rows permuted within its promises and its batches cut anew.
 
-A row may overtake promises freely; it may fall behind a promise only if it does not match it. A row that was late stays
-late. So every answer must stay the same.
+A row may overtake promises freely. It may fall behind a promise only if it does not match that promise. A row that was
+late stays late. So every answer must stay the same.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def disorder(elements: Iterable[Element], seed: int, *, largest: int = 7) -> lis
         if i < len(promises):
             out.append(promises[i])
             if rng.random() < 0.1 and not promises[i].is_end:
-                out.append(promises[i])  # said twice: must change nothing
+                out.append(promises[i])  # repeated: that must change nothing
     return out
 
 

@@ -11,7 +11,7 @@ from oop.punctuation.named_groups import By
 
 
 def exact(elements: Iterable[Element], time: str | Sequence[str] = "ts", *, by: By | None = None) -> list[Element]:
-    """The batches, and before each the exact low-water mark of ``time`` (papers/004, Eq. 1), with ``by`` also that of
+    """The batches, and before each the exact low-water mark of ``time`` (OOP paper, Eq. 1), with ``by`` also that of
     each group. Read it with ``oop.punctuated()``; `oop.exact` does the same at a source.
 
     >>> import pyarrow as pa

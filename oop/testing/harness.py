@@ -144,7 +144,7 @@ class Harness:
         self.settle()
 
     def _count(self, elements: Sequence[Element], port: int) -> None:
-        """A source that numbers its rows promises about that by itself."""
+        """Note the promise about row numbers, which a source that numbers its rows makes by itself."""
         spec, given = self.sources[port].node.spec, self.given[port]
         rows = sum(e.num_rows for e in elements if isinstance(e, pa.RecordBatch))
         if isinstance(spec, Input) and spec.numbers and rows and not given.ended:
@@ -166,7 +166,7 @@ class Harness:
         self.settle()
 
     def settle(self) -> None:
-        """Let every operator take what waits for it; whoever feeds it has no need to.
+        """Let every operator process what waits for it. `feed` does this by itself.
 
         >>> h = Harness(lambda s: s, {"ts": "int64"})
         >>> h.settle()
@@ -224,7 +224,8 @@ class Harness:
         return self.crank.boxes[-1].frontier
 
     def expected_frontier(self) -> Frontier:
-        """What the plan's translations allow for what the inputs were given, and for the steps the user asked for.
+        """What the plan's crossings allow the output to promise, given what the inputs were promised and the steps of
+        ``every=``.
 
         >>> import oop
         >>> h = Harness(lambda s: s.window(oop.tumbling(10)).agg(n=oop.count()), {"ts": "int64"})
@@ -247,7 +248,7 @@ class Harness:
         self._promising().check_prompt(in_order=self.order == "iop")
 
     def check_held_back(self) -> None:
-        """What is open breaks, as it is now, no promise that was made.
+        """Check that results so far break no promise that was made.
 
         >>> import oop
         >>> h = Harness(lambda s: s.window(oop.session(5)).agg(n=oop.count()), {"ts": "int64"})
@@ -258,7 +259,7 @@ class Harness:
         self._promising().check_held_back()
 
     def check_steps(self) -> None:
-        """What a describe in steps lets through depends on what came before; it is prompt step by step.
+        """Check operators whose promises go in steps: each step must be promised as soon as it is reached.
 
         >>> h = Harness(lambda s: s.describe("ts", every=10), {"ts": "int64"})
         >>> h.promise(ts=14)

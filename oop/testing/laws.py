@@ -90,7 +90,7 @@ def check_operator(
     mixed = [(disorder if shuffled else resplit)(i, rng.randrange(2**32)) for i in inputs]
     trial = _Trial(start, mixed, rng, shuffled)
     trial.play(saving=True)
-    if late != "admit":  # what an admitted row still finds open depends on when it comes
+    if late != "admit":  # which windows an admitted row still finds open depends on when it comes
         _same("any order and any batch split gives the same bag", trial.rows, plain.rows)
     _same("any order and any batch split gives the same rows late", trial.late, plain.late)
     if shuffled and late != "admit":
@@ -121,7 +121,7 @@ class _Trial:
         snapshot = None
         while any(left):
             port = self.rng.choice([i for i, q in enumerate(left) if q])
-            length = self.rng.choice([1, 1, 1, 2, 5])  # alone, or several as a train
+            length = self.rng.choice([1, 1, 1, 2, 5])  # one element, or several as a train
             train = [left[port].pop() for _ in range(min(length, len(left[port])))]
             self.harness.feed(*train, port=port)
             self._watch(isinstance(train[-1], Punctuation))
@@ -159,7 +159,7 @@ class _Trial:
     def _note_late(self) -> None:
         for operator, ledger in zip(self.harness.crank.inputs, self.harness.late.sources.values(), strict=True):
             table = ledger.table()
-            # which of several promises in the data a row is found to have broken depends on when it comes
+            # which of several promises in the data a late row is booked on depends on when it comes
             if self.shuffled or operator.punctuated:
                 table = table.select(ledger.schema.names)
             self.late += bag(table.to_pylist())

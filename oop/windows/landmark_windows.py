@@ -73,7 +73,7 @@ _WRITE = "write '2024-01-01', '2024-01-01T12:30', a date, a datetime, or a numbe
 
 
 def _instant(value: Instant) -> Instant:
-    """What was given as a point in time, if it is one at all; whether it suits a column is known only there."""
+    """The argument, if it is a point in time at all. Whether it suits a column is checked when the column is known."""
     if isinstance(value, np.generic):
         value = value.astype("M8[us]").item() if isinstance(value, np.datetime64) else value.item()
     known = isinstance(value, str | date) or (isinstance(value, Real) and math.isfinite(value))
@@ -110,7 +110,7 @@ def _instant_in(value: Instant, time: pa.DataType) -> int | float:
 
 
 def _zones_differ(value: Instant, moment: datetime, time: pa.DataType) -> WrongArgument:
-    """One of landmark and column has a zone and the other has none: what could be meant, ready to be written."""
+    """The error for when only one of landmark and column has a time zone; its hint writes out what could be meant."""
     shown = repr(value) if isinstance(value, str) else str(value)
     if moment.tzinfo is not None:
         local, utc = (m.replace(tzinfo=None).isoformat() for m in (moment, moment.astimezone(UTC)))

@@ -24,7 +24,7 @@ from oop.windows.window import Window
 @dataclass(frozen=True)
 class RowWindow(Window):
     """Window ``w`` covers the rows ``[offset + w·every, offset + w·every + range)``, numbered from 0 as the source gave
-    them (paper 004, section 5.2)."""
+    them (OOP paper, section 5.2)."""
 
     range: int
     every: int
@@ -33,7 +33,7 @@ class RowWindow(Window):
     counts_rows: ClassVar[bool] = True
 
     def check(self, time: pa.DataType) -> None:
-        """It is on no column of the user's."""
+        """Nothing to check: it is on no column of the user's."""
 
     def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
         grid = Grid(self.range, self.every, self.offset)
@@ -47,7 +47,7 @@ class RowWindow(Window):
 
 @dataclass(frozen=True)
 class PartitionedRowWindow(RowWindow):
-    """The same, of the rows of each partition by itself: ``by`` are the columns that tell partitions apart."""
+    """A `RowWindow` in which each partition counts its own rows; ``by`` are the columns that tell partitions apart."""
 
     by: tuple[str, ...] = ()
     accounts: ClassVar[bool] = False

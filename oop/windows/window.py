@@ -44,19 +44,20 @@ class Window(ABC):
 def aggregate(
     flow: Flow, windows: Windows, window: Window, on: str, keys: tuple[str, ...], functions: Named, call: str
 ) -> Flow:
-    """Bucket and Aggregate: WID's two halves (paper 004, A.2.2)."""
+    """Bucket and Aggregate: WID's two halves (OOP paper, A.2.2)."""
     time = flow.schema.field(on).type
     bucketed = flow.then(Bucket(on, windows, str(window)), f".window({window})", time=on)
     return bucketed.then(Aggregate(keys, functions, windows, on, edge_type(time)), call, time="window_start")
 
 
 def duration(name: str, value: Duration) -> Duration:
-    """What was given as a duration, if it is one at all; whether it suits a column is known only there."""
+    """The argument, if it is a duration at all. Whether it suits a column is checked when the column is known."""
     if isinstance(value, bool) or not isinstance(value, str | Real | timedelta | np.generic):
         raise no_duration(value, name, user_line())
     return value
 
 
 def edge_type(time: pa.DataType) -> pa.DataType:
-    """The type of windows' edges. A small float cannot hold them: rows would stand outside their window."""
+    """The type of windows' edges. They are float64 for all floats: rounded to a smaller type, an edge could exclude a
+    row."""
     return pa.float64() if pa.types.is_floating(time) else time

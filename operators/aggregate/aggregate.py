@@ -1,4 +1,4 @@
-"""Aggregate: WID's second half (paper 004, section 4.1, A.2.2 and figure A-3).
+"""Aggregate: WID's second half (OOP paper, section 4.1, A.2.2 and figure A-3).
 
 Rows come tagged with window ids from `Bucket`, in any order; each updates the partial aggregates of its group. When the
 promise ``wid < W`` arrives, the windows below W go out and are purged. On every advance of W, with rows or without, the

@@ -1,4 +1,4 @@
-"""Rows that wait for the windows they are in, in any order: the buffered implementation of windows (papers/004,
+"""Rows that wait for the windows they are in, in any order: the buffered implementation of windows (OOP paper,
 sections 4.1 and 5.5), for streams out of order.
 
 A row waits until no window that it is in can go out any more. Windows that are complete are aggregated from their rows

@@ -1,6 +1,6 @@
 """EachWindow: a promise for each window that closes, behind its rows and before those of the next.
 
-"The aggregate operator produces a punctuation for each window after it outputs all groups in the window" (papers/004,
+"The aggregate operator produces a punctuation for each window after it outputs all groups in the window" (OOP paper,
 section 5.2). Operators of ours close all windows that a promise covers in one go, and promise once; who reads the
 result and wants to be told window by window puts this behind them.
 

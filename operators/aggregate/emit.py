@@ -5,7 +5,7 @@ out once more when it is complete ("final"): those rows are the very answer that
 far never breaks a promise, since what is open is not covered by one.
 
 They may also be shown after every so many rows. That goes by arrival alone, whatever the batches: Aurora's parameter
-that says "when tuples get emitted" (papers/002, section 2.2, second footnote).
+that says "when tuples get emitted" (Aurora* and Medusa paper, section 2.2, second footnote).
 """
 
 from __future__ import annotations

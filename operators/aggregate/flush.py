@@ -1,4 +1,4 @@
-"""How the low-level half of two-level aggregation lets its aggregates go (paper 004, section 6)."""
+"""How the low-level half of two-level aggregation lets its aggregates go (OOP paper, section 6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Group-by on progressing attributes, without a window (paper 004, section 5.2 and section 7's Q3).
+"""Group-by on progressing attributes, without a window (OOP paper, section 5.2 and section 7's Q3).
 
 A group stays until it matches a promise of any kind: linear, joint or group-wise. A group with a null in an attribute
 closes only by a promise that does not name it. The output promises what the input does about the key columns.

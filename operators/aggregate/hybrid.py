@@ -1,5 +1,5 @@
 """Hybrid aggregation: sliding windows by panes (WID) or from buffered rows, whichever suits the stream as it is now
-(paper 004, section 5.5, and the third of its next steps).
+(OOP paper, section 5.5, and the third of its next steps).
 
 A switch is made between two windows: those from a boundary on are the newer one's, and the boundary is behind every
 window that has a row yet. Rows go to whoever has one of their windows, those at the boundary to both; each puts out the

@@ -1,5 +1,5 @@
 """Which implementation of sliding windows is cheaper for a stream as it is now? Told from counts alone, so that a run
-says the same whenever it is repeated (paper 004, sections 5.4 and 5.5).
+says the same whenever it is repeated (OOP paper, sections 5.4 and 5.5).
 
 With panes a row is looked at once, and each window merges the partial aggregates of its panes: cheap where many rows
 share a group. Buffered, a row is looked at once for each of its windows: cheap where almost every row is a group of its

@@ -1,7 +1,7 @@
 """What runs for landmark windows with steps: panes that are not complete, and one running partial for each group.
 
 When ``wid < W`` is promised, the panes below W go into the running partials one after the other, and after each step
-the running results are those of its window (paper 004, section 4.1: panes, merged). A promise may reach many steps
+the running results are those of its window (OOP paper, section 4.1: panes, merged). A promise may reach many steps
 further without a row between: each of them has a result, made when there is room for it downstream; a stretch of far
 too many is refused, for a single row in a wrong century would bring it about. At the end there is no last step, so
 windows go out up to the one with the last row; a group whose own end is promised has its last window where its last row

@@ -1,4 +1,4 @@
-"""Sliding windows put together of their panes, many windows at a time (paper 004, section 4.1).
+"""Sliding windows put together of their panes, many windows at a time (OOP paper, section 4.1).
 
 Where panes have few rows, or groups leave by promises of their own, a table for each pane and each window costs more
 than what is in it. Here the partial aggregates of all panes that are needed stand in one order, by group and then by

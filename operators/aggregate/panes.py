@@ -1,4 +1,4 @@
-"""Shared panes of sliding windows (paper 004, section 4.1: paned-window aggregation).
+"""Shared panes of sliding windows (OOP paper, section 4.1: paned-window aggregation).
 
 A pane is a stretch of time whose rows belong to the same windows: edges are at ``k·slide`` and ``k·slide + range mod
 slide``. Rows are aggregated once, into their pane; a window is the merge of its panes. `PaneCode` numbers panes by

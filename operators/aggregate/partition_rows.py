@@ -1,4 +1,4 @@
-"""Partitioned row windows: each partition counts its own rows (papers/004, section 5.2).
+"""Partitioned row windows: each partition counts its own rows (OOP paper, section 5.2).
 
 A row's rank in its partition is known when no row with a lower number can come: rows are held until ``seq < n``, then
 ranked, and aggregated as in other windows. A window is complete when its partition has as many rows, so of the output

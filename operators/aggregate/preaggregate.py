@@ -1,4 +1,4 @@
-"""Preaggregate: the low-level half of two-level aggregation (paper 004, section 6 and figure 7).
+"""Preaggregate: the low-level half of two-level aggregation (OOP paper, section 6 and figure 7).
 
 It stands before an aggregate, the high-level half, and reduces rows to partial aggregates in a table of a fixed size.
 What is in the way of another goes out, and the aggregate rolls it up; so the answer is the same whatever the size. In

@@ -1,4 +1,4 @@
-"""Windows, aggregated from rows that stand in the order of their windows (the buffered implementation of papers/004,
+"""Windows, aggregated from rows that stand in the order of their windows (the buffered implementation of the OOP paper,
 sections 4.1 and 5.5).
 
 The rows of a window are side by side, and are looked at once for each of their windows, where panes look at them once;

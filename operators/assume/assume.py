@@ -1,4 +1,4 @@
-"""Assume: rows out of order are set aside, and what that allows is promised (papers/000, section 5.2.2).
+"""Assume: rows out of order are set aside, and what that allows is promised (Aurora paper, section 5.2.2).
 
 What every order-sensitive operator of Aurora does before its own work: "an operator that assumes an order
 specification, O, over its input stream discards all tuples in its input stream, S, that are out of order wrt O in S".
@@ -6,7 +6,7 @@ Nothing is sorted and nothing is held: a row is judged by the rows of its group 
 arrival. It is to the middle of a plan what an input's guard is to a source; rows that are set aside are in `Run.late`,
 each with the promise that it broke. What the input has promised holds of what is left.
 
-By a policy, rows are judged as a source with that policy judges them: slack by time, too (papers/004, section 2,
+By a policy, rows are judged as a source with that policy judges them: slack by time, too (OOP paper, section 2,
 option 2: the bound on disorder is enforced inside the query, for example behind a union).
 """
 

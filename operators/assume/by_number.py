@@ -1,4 +1,4 @@
-"""An order on `Tup#`: rows are numbered as they arrive, so none is out of order (papers/000, footnote 4)."""
+"""An order on `Tup#`: rows are numbered as they arrive, so none is out of order (Aurora paper, footnote 4)."""
 
 from __future__ import annotations
 

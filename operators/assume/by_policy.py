@@ -21,7 +21,7 @@ _TRACKER, _VALUE = 64, 40  # bytes of a group, and of each number that is kept o
 
 
 class ByPolicy(OrderProgress):
-    """What a source with that policy would say of the same rows (papers/004, section 3.2).
+    """What a source with that policy would say of the same rows (OOP paper, section 3.2).
 
     >>> import oop
     >>> seen = ByPolicy(oop.slack(3), "ts")

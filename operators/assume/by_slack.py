@@ -1,4 +1,4 @@
-"""In order but for slack: by the n + 1 greatest values of each group so far (papers/000, section 5.2.2).
+"""In order but for slack: by the n + 1 greatest values of each group so far (Aurora paper, section 5.2.2).
 
 A row is out of order by n if more than n rows of its group before it are greater: if it is below the (n+1)-th greatest
 so far. So that is what can be promised of the group once rows out of order are set aside. All rows count, also those

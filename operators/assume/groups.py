@@ -1,4 +1,5 @@
-"""The groups of an order: dense ids for their rows, and their values as promises name them (papers/000, 5.2.2).
+"""The groups of an order: dense ids for their rows, and their values as promises name them (Aurora paper, section
+5.2.2).
 
 >>> groups = OrderGroups(pa.schema({"Sid": pa.string()}), ["Sid"])
 >>> groups.ids(pa.record_batch({"Sid": ["IBM", "INT", "IBM"]})).tolist()

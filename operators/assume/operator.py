@@ -1,5 +1,5 @@
-"""The running Assume (papers/000, section 5.2.2): who is in order is for `order_progress.py` to say, and the others go
-to the ledger."""
+"""The running Assume (Aurora paper, section 5.2.2): `progress.py` says which rows are in order, and the others go to
+the ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order: what Aurora's order-sensitive operators assume of their input (papers/000, section 5.2.2)."""
+"""Order: what Aurora's order-sensitive operators assume of their input (Aurora paper, section 5.2.2)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from oop.kernels.reference_buffers import MOST_SLACK
 from oop.site import user_line
 
 TUP = "Tup#"
-"""The virtual attribute that maps consecutive rows to consecutive integers, from 0 (papers/000, footnote 4)."""
+"""The virtual attribute that maps consecutive rows to consecutive integers, from 0 (Aurora paper, footnote 4)."""
 
 
 @dataclass(frozen=True, init=False)

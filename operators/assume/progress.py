@@ -1,4 +1,4 @@
-"""Which rows are in the order that is assumed, and what can be promised for it (papers/000, section 5.2.2).
+"""Which rows are in the order that is assumed, and what can be promised for it (Aurora paper, section 5.2.2).
 
 Three ways to the same: each group by its greatest rows (`by_slack.py`), or by its number of rows where the order
 is on `Tup#` (`by_number.py`); and with a promise about all groups together, as sources make it

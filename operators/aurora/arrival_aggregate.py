@@ -1,6 +1,6 @@
 """Aggregate that gives each window its rows in the order of their arrival, as Aurora's user-defined functions see them
-(papers/000, footnote 6: "incr is called to update that state whenever a tuple arrives"), and puts out the windows of a
-group in their order, as one behind a sort would (the identity of section 5.2.2.2): a box behind it may go by arrival.
+(Aurora paper, footnote 6: "incr is called to update that state whenever a tuple arrives"), and puts out the windows of
+a group in their order, as one behind a sort would (the identity of section 5.2.2.2): a box behind it may go by arrival.
 
 Where rows come out of order, they have arrived in order for a function when a sort before it would have let them go: it
 is given them in that order (`rows_in_turn.py`). All of this matters to functions that cannot be merged; others do not

@@ -1,4 +1,5 @@
-"""BSort: an approximate sort with a buffer of n rows, the same as n passes of a bubble sort (papers/000, 5.2.2.1).
+"""BSort: an approximate sort with a buffer of n rows, the same as n passes of a bubble sort (Aurora paper, section
+5.2.2.1).
 
 With each row that comes to a full buffer the one with the least value leaves, of equal ones the first that came; the
 paper's buffer of n + 1 counts the row that has just come (figure 8). So all rows that are given are put out, none is

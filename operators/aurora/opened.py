@@ -1,4 +1,5 @@
-"""Windows that begin at rows: Aurora's Aggregate with a predicate in the place of Advance (papers/000, 5.2.2.2).
+"""Windows that begin at rows: Aurora's Aggregate with a predicate in the place of Advance (Aurora paper, section
+5.2.2.2).
 
 "i is an integer or predicate that specifies how to advance the window when it slides", and no more is said of it. Here
 a window begins at each row for which the predicate holds, and covers ``[a, a + size)`` of its group, where ``a`` is

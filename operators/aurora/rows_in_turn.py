@@ -1,7 +1,7 @@
 """Rows that wait for their turn: functions that depend on order are given a window's rows in order of the attribute
 that windows are on, rows of one value as they arrived.
 
-So the identity of papers/000, section 5.2.2.2, holds for every function: an Aggregate with slack n gives what one
+So the identity of the Aurora paper, section 5.2.2.2, holds for every function: an Aggregate with slack n gives what one
 without slack gives behind a BSort of slack n. A row's turn has come when a promise covers it, since no lesser one of
 its group follows; behind an order of slack n about n rows of each group wait.
 """

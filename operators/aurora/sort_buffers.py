@@ -1,7 +1,9 @@
-"""The buffers of `BSort`: for each group n rows, of which the least leaves when one more comes (papers/000, 5.2.2.1).
+"""The buffers of `BSort`: for each group n rows, of which the least leaves when one more comes (Aurora paper, section
+5.2.2.1).
 
-Rows stand in numbered places (`placed_rows.py`), so that a row costs the same however many are held. What decides is
-one word for each row (`words.py`) and the order of arrival: that is the kernel's part (`kernels.SortBuffers`).
+Rows stand in numbered places (`operators/rows/places.py`), so that a row costs the same however many are held. What
+decides is one word for each row (`operators/core/words.py`) and the order of arrival: that is the kernel's part
+(`kernels.SortBuffers`).
 """
 
 from __future__ import annotations

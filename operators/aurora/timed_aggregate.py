@@ -1,4 +1,4 @@
-"""Aggregate with a timeout (papers/000, section 5.2.2.2): no window waits longer than so long for its rows.
+"""Aggregate with a timeout (Aurora paper, section 5.2.2.2): no window waits longer than so long for its rows.
 
 "Each window's computation is timestamped with the local time when the computation begins. A window's computation then
 times out if a result tuple for that window has not been emitted by the time that the local time exceeds the window's

@@ -1,4 +1,4 @@
-"""Windows that begin at rows, with a timeout (papers/000, section 5.2.2.2): the two arguments of Aurora's Aggregate,
+"""Windows that begin at rows, with a timeout (Aurora paper, section 5.2.2.2): the two arguments of Aurora's Aggregate,
 Advance by a predicate and Timeout, together.
 
 A window's computation begins when the row comes at which it begins: then it is "timestamped with the local time". When

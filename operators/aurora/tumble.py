@@ -1,4 +1,5 @@
-"""Tumble: disjoint windows that end where the values of the group-by attributes change (papers/002, section 2.2).
+"""Tumble: disjoint windows that end where the values of the group-by attributes change (Aurora* and Medusa paper,
+section 2.2).
 
 Rows count in the order of their arrival. "The first emitted tuple, (A = 1, Result = 2.5), which averages the two tuples
 with A = 1 would be emitted upon the arrival of tuple #3: the first tuple to arrive with a value of A not equal to 1."

@@ -1,4 +1,5 @@
-"""WSort: a sort that waits for a timeout only, and loses what comes too late (papers/002, section 2.2, footnote).
+"""WSort: a sort that waits for a timeout only, and loses what comes too late (Aurora* and Medusa paper, section 2.2,
+footnote).
 
 "WSort buffers all incoming tuples and emits tuples in its buffer in ascending order of its sort attributes, with at
 least one tuple emitted per timeout period." Here: once a period has passed since rows last left, or since the oldest
@@ -107,7 +108,7 @@ class WSortOperator(Operator):
         yield from ()
 
     def _in_time(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Without the rows that sort before one which has left (papers/002, footnote of section 2.2)."""
+        """Without the rows that sort before one which has left (Aurora* and Medusa paper, footnote of section 2.2)."""
         if self.last is None or not batch.num_rows:
             return batch
         lost = self.rows.sort_before(batch, self.last)

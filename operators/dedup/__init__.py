@@ -1,0 +1,18 @@
+"""Dedup: of the rows with equal keys one.
+
+Idea. A dedup is a group-by that puts out a row of each group: any row at once, or the first or last by time when the
+group is complete. With `within=` only rows of a key that are at most that far apart are duplicates.
+
+Way in. Read `dedup.py`, the spec. There are four ways to run: `operator.py` with `seen_keys.py` (keys alone, or the
+best row of each key), and `within.py` with `keyed_times.py` (times near a row of the same key, or spans).
+
+Decisions:
+
+- Ties of first and last are broken by the other columns in order, null greatest. Columns without an order are refused.
+- Promises about columns that are no keys do not cross first and last, because a row that still waits may match them.
+- The last row of an open span is at most `within` older than the bound. So `ts < v − within` is promised whatever is
+  held: it depends on no rows, and can be checked before a run.
+- Any row within a span is decided row by row in order of arrival, however batches are cut. In a batch, rows are
+  examined one by one only if rows of their key are out of order, and neither all near each other nor all far apart.
+- Rows without a time are duplicates of none within a span.
+"""

@@ -1,7 +1,11 @@
 """User-defined aggregates: ``oop.aggregate(init, incr, merge, final)``, compiled by Numba into the loop over rows.
 
 The future work of the OOP paper (section 9, point 2) asks of them "multiple simultaneous windows and correct handling
+<<<<<<< HEAD:operators/functions/user_defined.py
 of punctuation": here they are functions like the others. With ``merge`` sliding windows share panes; without it each
+=======
+of punctuation": here they are aggregates like the others. With ``merge`` sliding windows share panes; without it each
+>>>>>>> words:operators/functions/user_aggregate.py
 row goes into each of its windows. ``final`` runs when a promise closes the window, and may take the window's edges.
 """
 

@@ -1,4 +1,4 @@
-"""Partial aggregates in a table of a fixed size (paper 004, section 6): what is in the way of another goes out.
+"""Partial aggregates in a table of a fixed size (OOP paper, section 6): what is in the way of another goes out.
 
 Which slot is whose is for `kernels.FlushTable` to say; here are the values, in accumulators by *place*, and the texts
 of keys, coded. What leaves are batches such as `Table.to_batch` makes, which an aggregate merges.

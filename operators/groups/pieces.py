@@ -1,6 +1,6 @@
 """Pieces of tables that are complete: their results are made a slice at a time, without a copy of the table.
 
-A window of very many groups leaves in slices (paper 004, section 6): what a slice costs is what is in it.
+A window of very many groups leaves in slices (OOP paper, section 6): what a slice costs is what is in it.
 """
 
 from __future__ import annotations

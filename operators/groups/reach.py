@@ -1,9 +1,9 @@
-"""How far promises reach for each group (paper 004, A.1.1), as arrays: a window's groups are compared in one pass.
+"""How far promises reach for each group (OOP paper, A.1.1), as arrays: a window's groups are compared in one pass.
 
 A frontier has bounds of groups in dictionaries. Whoever holds groups in tables would have to look up each of them, for
 each window, at every promise; here groups have dense ids and bounds stand in an array, which promises about many groups
 bring up to date. A table keeps the ids of its groups, so that only those that are new to it are looked up. Where
-promises move few groups, only slices that hold one of them are looked at (`group_slices.py`).
+promises move few groups, only slices that hold one of them are looked at (`slices.py`).
 """
 
 from __future__ import annotations

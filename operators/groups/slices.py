@@ -1,5 +1,5 @@
 """Which slices of a store hold a group: a promise about one group is to cost what that group has, not a look at every
-open window (paper 004, A.1.1).
+open window (OOP paper, A.1.1).
 
 Groups that come are noted by whole tables, in arrays that chain the slices of each group. Only when a promise moves a
 group its slices are put in order, in a heap: each of them once.

@@ -1,4 +1,4 @@
-"""Describe: promises as its consumers can use them (paper 004, A.1.1; Tucker's describe operator).
+"""Describe: promises as its consumers can use them (OOP paper, A.1.1; Tucker's describe operator).
 
 It "filters out punctuation that will not help downstream operators and rolls incoming punctuation up to the
 appropriate level". Rows pass. A bound is never rounded: it is held back until it changes something for a consumer.

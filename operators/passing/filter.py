@@ -1,4 +1,4 @@
-"""Filter: the rows for which a predicate is true; promises pass (paper 004, section 5.4).
+"""Filter: the rows for which a predicate is true; promises pass (OOP paper, section 5.4).
 
 A predicate that is null drops the row, as in SQL. A filter that fixes a group (``link == 'A'``) turns that group's
 bound into one for all of its output; so does one that keeps an attribute within a range (``10 <= k < 20``) with what is

@@ -1,4 +1,4 @@
-"""Project (select) and map (with_columns): new columns from expressions (paper 004, section 5.4).
+"""Project (select) and map (with_columns): new columns from expressions (OOP paper, section 5.4).
 
 A bound crosses increasing functions only, and so does a range; ``=`` crosses columns that pass as they are. When a
 group column goes, what is left of its promises is the minimum over all groups and the rest. The greatest of several

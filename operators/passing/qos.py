@@ -1,4 +1,4 @@
-"""Aurora's QoS timestamp: when a row entered the network (papers/000, section 5.1, footnote 3, and section 4.1).
+"""Aurora's QoS timestamp: when a row entered the network (Aurora paper, section 5.1, footnote 3, and section 4.1).
 
 It is a hidden column, there only where someone asks (`oop.Embedded(latency=True)`): `Enter` gives it behind each
 source, `oop.plan.latency` lets every operator carry the oldest of the rows that an answer comes from, and `Monitor`
@@ -76,7 +76,7 @@ class EnterOperator(ReadsClock):
 
 @dataclass(frozen=True)
 class Monitor(Spec):
-    """Aurora's QoS monitor (papers/000, figure 3): how long ago what each row comes from entered."""
+    """Aurora's QoS monitor (Aurora paper, figure 3): how long ago what each row comes from entered."""
 
     name = "Monitor"
     passes = True

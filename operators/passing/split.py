@@ -1,4 +1,4 @@
-"""Split: Aurora's Filter(P1, …, Pm) with m+1 outputs (papers/000 section 5.1; figure 3 of paper 004).
+"""Split: Aurora's Filter(P1, …, Pm) with m+1 outputs (Aurora paper, section 5.1; figure 3 of the OOP paper).
 
 A row goes to the output of the first predicate that is true for it, else to the last output. A predicate is evaluated
 only for the rows that no earlier one took, so a cheap one in front spares an expensive one behind.

@@ -1,4 +1,4 @@
-"""Union: rows pass at once, the promise is the meet over the ports (paper 004, figure A-1).
+"""Union: rows pass at once, the promise is the meet over the ports (OOP paper, figure A-1).
 
 The only state is what each input has promised.
 """

@@ -1,4 +1,4 @@
-"""Sources: the first operator of every plan guards a stream and makes its promises (paper 004, sections 3.2, 5.1, 5.4).
+"""Sources: the first operator of every plan guards a stream and makes its promises (OOP paper, sections 3.2, 5.1, 5.4).
 
 **The idea.** A row is late iff it is below the bound that the rows before it imply, by the policy that its source
 declares (`oop.punctuation.policies`). So lateness depends on the order of rows alone: not on how they are cut into

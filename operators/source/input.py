@@ -1,4 +1,4 @@
-"""Input: the description of a source as a plan holds it; `operator.py` runs it (paper 004, sections 3.2, 5.1 and 5.4).
+"""Input: the description of a source as a plan holds it; `operator.py` runs it (OOP paper, sections 3.2, 5.1 and 5.4).
 
 A row is late iff it is under the bound implied by the rows before it, so lateness does not depend on batches; the
 promise itself may follow later. A promise ends the batch in progress (A.1.1); one that helps no consumer is swallowed.

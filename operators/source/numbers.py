@@ -1,4 +1,4 @@
-"""Row numbers: the sequence number that the input gave a row, in a hidden column (paper 004, section 5.2).
+"""Row numbers: the sequence number that the input gave a row, in a hidden column (OOP paper, section 5.2).
 
 Rows are numbered from 0 as they come in, before guard, filters and null handling, so that what a row window counts does
 not depend on the plan. After n rows nothing with a number below n will come: the promise ``__seq < n``, which filters

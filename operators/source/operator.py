@@ -1,4 +1,4 @@
-"""The operator of a source: it guards a stream and makes its promises (paper 004, sections 3.2, 5.1 and 5.4)."""
+"""The operator of a source: it guards a stream and makes its promises (OOP paper, sections 3.2, 5.1 and 5.4)."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ class InputOperator(Operator):
         return punct if punct.is_end else normalise(punct, self.output)
 
     def take_promise(self, punct: Punctuation) -> Iterator[Element]:
-        """A promise of the data, or of a source that was asked (papers/004, section 3.2); one that goes back says
+        """A promise of the data, or of a source that was asked (OOP paper, section 3.2); one that goes back says
         nothing."""
         new = self.ports.advance((punct,), 0)
         if new:

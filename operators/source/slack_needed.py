@@ -1,6 +1,6 @@
 """How many greater values came before a late one: the slack by rows that would have kept it.
 
-Slack by rows keeps a row iff at most n greater ones came before it (Aurora's definition, papers/000, section 5.2.2).
+Slack by rows keeps a row iff at most n greater ones came before it (Aurora paper, section 5.2.2).
 All of these came after the stream first passed its value, so of most late rows the last few thousand arrivals tell the
 number. Of older ones it is known how far the stream was at some points of the past, and so a number that is enough.
 """

@@ -1,4 +1,4 @@
-"""Rows that are stamped with the engine's clock as they come in (papers/004, section 4.2: windows on arrival time).
+"""Rows that are stamped with the engine's clock as they come in (OOP paper, section 4.2: windows on arrival time).
 
 A policy that stamps is declared for a column that the data lacks. Rows are stamped where they are guarded, not where a
 thread reads them, so that a clock that a test moves gives the same stamps every time. All rows of a train have one

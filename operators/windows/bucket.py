@@ -1,4 +1,4 @@
-"""Bucket: tags each row with the range of window ids that it belongs to (paper 004, A.2.2 and figure A-2).
+"""Bucket: tags each row with the range of window ids that it belongs to (OOP paper, A.2.2 and figure A-2).
 
 Window ``w`` covers ``[offset + w·slide, offset + w·slide + range)``. A row in a gap between windows (slide > range)
 belongs to none and goes no further; no more does one whose time is null. The promise ``ts < v`` becomes

@@ -32,7 +32,7 @@ class Windows(Protocol):
         ...
 
     def wids(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The first and last window of every time; first > last where it is in none (paper 004, A.2.2: wids)."""
+        """The first and last window of every time; first > last where it is in none (OOP paper, A.2.2: wids)."""
         ...
 
     def wid_bound(self, bound: Bound) -> int | None:

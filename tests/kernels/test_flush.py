@@ -1,4 +1,4 @@
-"""The reference's flush table against section 6 of paper 004, written out."""
+"""The reference's flush table against section 6 of the OOP paper, written out."""
 
 from __future__ import annotations
 

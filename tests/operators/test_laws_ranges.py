@@ -1,4 +1,4 @@
-"""The laws under lists and ranges (papers/004, section 3.2), where keys are data attributes that they speak of."""
+"""The laws under lists and ranges (OOP paper, section 3.2), where keys are data attributes that they speak of."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """How promptly two-level aggregation releases what is old, with few groups and partials that are never many.
 
-Slow-flush lets one old aggregate go every i rows (papers/004, section 6), so windows come out one after the other."""
+Slow-flush lets one old aggregate go every i rows (OOP paper, section 6), so windows come out one after the other."""
 
 from __future__ import annotations
 

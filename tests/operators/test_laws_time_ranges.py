@@ -1,4 +1,4 @@
-"""The laws where ranges of the time come group by group, in any order, and grow into bounds (papers/004, section 3.2).
+"""The laws where ranges of the time come group by group, in any order, and grow into bounds (OOP paper, section 3.2).
 
 Another consumer asks for the time, so that ranges of it cross the source one by one; what they have become together is
 more than the last of them says, and an operator that promises it must have let go as much.

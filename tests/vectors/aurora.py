@@ -56,7 +56,8 @@ def run_tumble_on_change(case: Case, *, batched: bool = False, settle: int = 0, 
 
 
 def run_split_merge(case: Case, *, batched: bool = False, settle: int = 0, **ways: Any) -> None:
-    """papers/002, figure 6: what each machine has put out, and the whole; all of it before the stream's end."""
+    """Aurora* and Medusa paper, figure 6: what each machine has put out, and the whole; all of it before the stream's
+    end."""
     params, rows = case["params"], rows_of(case)
     assert params["route"] == "B<3 -> machine 1 else machine 2" and params["agg"] == "cnt"
     box = aurora.Tumble({"result": FUNCTIONS[params["agg"]]("B")}, "A")

@@ -1,4 +1,4 @@
-"""Cases in which a source makes its promises itself, by slack and, in lulls, by the wall clock (paper 004, A.1.1).
+"""Cases in which a source makes its promises itself, by slack and, in lulls, by the wall clock (OOP paper, A.1.1).
 
 The clock is moved by hand. It shows what the cases assume of it: the newest row is of now.
 """

@@ -520,7 +520,7 @@ def run_session_agg(case: Case, *, batched: bool = False, **ways: Any) -> bool:
 
 
 def run_slack_agg(case: Case, *, batched: bool = False, settle: int = 0, **ways: Any) -> None:
-    """Aurora's slack in rows, group by group (papers/000, 5.2.2), without the windows that may still grow."""
+    """Aurora's slack in rows, group by group (Aurora paper, section 5.2.2), without the windows that may still grow."""
     params, steps = case["params"], [s for s in case["steps"] if "in" in s]
     (by,) = params["group_by"]
     rows = [row_of(s) for s in steps]

@@ -90,7 +90,7 @@ class Arc(Generic[BoxT]):
         return train[0]
 
     def take_batches(self, enough: int) -> list[pa.RecordBatch]:
-        """The batches that are next, up to a promise, another mark, or so many rows."""
+        """The next batches, up to a promise, a batch with other marks, or this many rows."""
         train: list[pa.RecordBatch] = []
         rows = 0
         while self.queue and rows < enough:
@@ -106,8 +106,9 @@ class Arc(Generic[BoxT]):
         return train
 
     def take_past_promises(self, enough: int) -> tuple[list[pa.RecordBatch], list[Punctuation]]:
-        """The batches that are next, also behind linear promises, and these promises: rows may overtake them, and of
-        those about one attribute the last says all. Not many may: a promise should not wait."""
+        """The next batches, also from behind linear promises, and these promises. Rows may overtake promises, and the
+        last promise about an attribute implies the earlier ones. Few rows may overtake, because a promise should not
+        wait."""
         train: list[pa.RecordBatch] = []
         promises: dict[str, Punctuation] = {}
         rows = 0

@@ -10,7 +10,7 @@ import threading
 
 
 class Bell:
-    """A ring is kept until somebody has waited for it; several that nobody has waited for are one.
+    """A ring is kept until somebody waits for it. Several rings that nobody has waited for count as one.
 
     >>> bell = Bell()
     >>> bell.ring()
@@ -23,7 +23,7 @@ class Bell:
         self._silent.acquire()
 
     def ring(self) -> None:
-        """It may be called anywhere: by a collector, in a signal handler, with any lock held."""
+        """Ring it. This may be called anywhere: by a collector, in a signal handler, with any lock held."""
         if self._silent.locked():
             try:
                 self._silent.release()
@@ -31,5 +31,5 @@ class Bell:
                 return
 
     def wait(self, seconds: float) -> bool:
-        """Until it rings, and at most so long: did it?"""
+        """Wait until it rings, but no longer than this; True if it rang."""
         return self._silent.acquire(timeout=seconds)

@@ -1,7 +1,7 @@
 """Boxes: operators made ready to run (Aurora's word); the queues between them are in `arcs.py`.
 
 A box takes elements from the arcs that lead to it and puts what comes out on the arcs that lead away. Both count what
-passes: that is all the metrics there are.
+passes; the metrics of a run are made of these counts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Gauge:
 
 
 class Notes(Protocol):
-    """Whoever is told of each promise that leaves a box; ``last`` is the last one that was new."""
+    """Something that is told of each promise that leaves a box; ``last`` is the last promise that was new."""
 
     last: Promise | None
 
@@ -52,7 +52,7 @@ class Notes(Protocol):
 
 
 class Pulse(Protocol):
-    """Whoever is told of each promise that comes to a box, or leaves it (`pulses.py`)."""
+    """Something that is told of each promise that comes to a box or leaves it (`pulses.py`)."""
 
     def came(self) -> None: ...
 
@@ -63,8 +63,9 @@ class Pulse(Protocol):
 class Box:
     """A running operator with what it reads and feeds. ``check`` watches that it keeps its own promises.
 
-    One element may give very many: when a queue behind it is full, or a turn's worth has been put out, what is left of
-    them stays ``pending``, unmade, and the box takes nothing else before. No batch of more than ``batch_rows`` leaves.
+    One element may give very much output. When a queue behind the box is full, or a turn's worth has been put out, the
+    rest stays ``pending``, not yet made, and the box takes nothing else before it. No batch has more than
+    ``batch_rows``.
     """
 
     node: Node
@@ -87,10 +88,10 @@ class Box:
     peak_bytes: int = 0
     held: int = 0
     failed: bool = False
-    stamps: Notes | None = None  # of a source: when it promised
+    stamps: Notes | None = None  # for a source: when it made its promises
     pulse: Pulse | None = None  # where someone asks: when it promised, and how long promises waited
     pending: Iterator[Element] | None = None
-    unfinished: bool = False  # its last turn ended before what it had to do
+    unfinished: bool = False  # its last turn ended before its work did
     round: int = 0  # in which it had a turn
 
     def __post_init__(self) -> None:
@@ -105,14 +106,14 @@ class Box:
     def has_work(self) -> bool:
         if self.failed:
             return False
-        for arc in self.inputs:  # here and below: these are asked many times for each batch, and a loop answers soonest
+        for arc in self.inputs:  # loops, here and below: these are asked many times for each batch
             if arc.queue:
                 return True
         return self.pending is not None
 
     @property
     def holds_promise(self) -> bool:
-        """Is there a promise to be worked off?"""
+        """Does a promise wait to be processed, or is output pending?"""
         for arc in self.inputs:
             if arc.queued_promises:
                 return True
@@ -120,12 +121,12 @@ class Box:
 
     @property
     def capacity(self) -> int:
-        """The rows that a queue behind it is meant for."""
+        """The capacity, in rows, of the queues behind it."""
         return CAPACITY_ROWS if self.queue_rows is None else self.queue_rows
 
     @property
     def is_full(self) -> bool:
-        """Does a queue behind it, also that of whoever reads the result, have as much as it is meant for?"""
+        """Is a queue behind it full? The queue of the result counts too."""
         for arc in self.outputs:
             if arc.queued_rows >= self.capacity and (arc.target is None or not arc.target.failed):
                 return True
@@ -133,15 +134,15 @@ class Box:
 
     @property
     def is_pushed_back(self) -> bool:
-        """A box behind it has more waiting than its queue is meant for."""
+        """Does a box behind it have more waiting than its queue should hold?"""
         for arc in self.outputs:
             if arc.queued_rows >= self.capacity and arc.target is not None and not arc.target.failed:
                 return True
         return False
 
     def run(self, rows: int | None) -> bool:
-        """Take up to this many rows (None: all that wait, but no more than a turn's) from the ports in turn; True if
-        there was anything."""
+        """Take at most this many rows from the ports in turn (None: all that wait, up to a turn); True if anything was
+        taken."""
         taken, worked = 0, False
         turn = self._begin_turn()
         rows = turn if rows is None else min(rows, turn)
@@ -186,14 +187,14 @@ class Box:
 
     def process_advance(self, advance: Advance, port: int = 0) -> None:
         if self.operator.holds_state:
-            self.measure()  # a promise is about to free what has been taken: this is where a peak is
+            self.measure()  # a promise is about to free state, so state is at a peak now
         self.promises_in += 1 if len(advance) == 1 else sum(map(count_promises, advance))
         if self.pulse is not None:
             self.pulse.came()
         self._go_on(self.operator.process_punctuation, advance, port)
 
     def process_train(self, elements: list[Element]) -> int:
-        """What an input box takes in one go; the number of rows."""
+        """Process what an input box takes in one go; returns the number of rows."""
         assert isinstance(self.operator, InputOperator)
         lengths = [e.num_rows for e in elements if isinstance(e, pa.RecordBatch)]
         rows = sum(lengths)
@@ -205,12 +206,13 @@ class Box:
         return rows
 
     def _go_on(self, hook: Callable[..., Iterable[Element]], *given: object) -> None:
-        """Put out what comes, until a queue behind it is full or its turn has ended."""
+        """Put out what the operator gives, until a queue behind it is full or its turn has ended."""
         self.pending = None
         self.emit(hook, *given, pausing=True)
 
     def finish(self) -> None:
-        """Put out what is left of what it is at, however full queues are: before anyone asks what it holds."""
+        """Put out the rest of the pending output, however full the queues are. Call it before asking what the box
+        holds."""
         if self.pending is not None:
             elements, self.pending, self.unfinished = self.pending, None, False
             self.emit(iter, elements)
@@ -235,7 +237,7 @@ class Box:
             self.seconds += perf_counter() - start
 
     def tick(self, punct: Punctuation) -> None:
-        """What the clock promises."""
+        """Process the promise that the clock makes."""
         self._begin_turn()
         self._go_on(self.operator.process_punctuation, (punct,))
         self.unfinished = self.pending is not None
@@ -270,7 +272,7 @@ class Box:
 
     def _watch(self, batch: pa.RecordBatch) -> None:
         if is_partial(batch) and WID_START not in batch.schema.names:
-            return  # panes: which windows they are of is for who merges them
+            return  # panes: only the aggregate that merges them knows their windows
         for promise, rows in broken_promises(self.frontier, batch):
             row = batch.filter(pa.array(rows)).slice(0, 1)
             broken = next(p for p in one_by_one([promise]) if matching(p, row).all())

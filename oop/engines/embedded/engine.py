@@ -54,7 +54,7 @@ _MANY_ROWS = 1_000_000
 _MOST_THREADS = 4  # unless asked for: between kernels they wait for one interpreter
 _SOURCE_ROWS = 65_536  # rows that a source gives in one round, if it has them at hand
 _LATE_ROWS = 1_000_000  # late rows that are kept of each source
-_ELEMENT_ROWS = 1_024  # what an element that waits counts beside its rows: many small ones are work, too
+_ELEMENT_ROWS = 1_024  # each waiting element counts as this many rows more, because many small elements are work too
 
 
 class Embedded:
@@ -79,7 +79,7 @@ class Embedded:
     `oop.Silence` when one falls silent, and when that is over. Live inputs then have readers.
 
     ``queue_rows`` is how many rows may wait before an operator (default: half a million). A queue that is full pushes
-    back on who feeds it, and at last on the source.
+    back on whatever feeds it, and at last on the source.
 
     ``late_rows`` is how many late rows (and rows without a time) are kept for ``Run.late``, of each source and of each
     operator that sets rows aside (default: a million). Of those beyond it ``Run.late`` knows how many they are and how
@@ -154,7 +154,7 @@ class Embedded:
         return run
 
     def plan(self, root: Node) -> Node:
-        """The plan as it runs here: with what is asked for beside the answer, and how.
+        """The plan as this engine runs it, with its options applied: preaggregation and the measuring of latency.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.ordered(), name="north")
@@ -194,7 +194,7 @@ def _free_name(name: str, taken: Container[str]) -> str:
 
 
 def _threads_for(root: Node) -> int:
-    """As many as pay: below a million rows starting them costs more than they save."""
+    """The number of threads that pays. Below a million rows, starting threads costs more than they save."""
     rows = sum(node.data.count_rows() or 0 for node in sources(root) if node.data is not None)
     return min(os.cpu_count() or 1, _MOST_THREADS) if rows >= _MANY_ROWS else 1
 
@@ -220,12 +220,13 @@ class _Source:
         return data is not None and data.kind == "live"
 
     def tick(self, clock: Clock) -> None:
-        """Let timers look at the clock; not while rows that have arrived still wait, or it would make them late."""
+        """Let timers look at the clock, but not while rows that have arrived still wait: the tick would make them
+        late."""
         if self.operator.clocked and not self.done and not self.feed.waiting:
             self.box.emit(self.operator.tick, clock.now)
 
     def poll(self) -> None:
-        """Ask the source how far it is; nothing of it waits to be read."""
+        """Ask the source how far it is. Call it only when nothing of the source waits to be read."""
         thread = self.feed.thread if isinstance(self.feed, ThreadFeed) else None
         said = None if self.asked is None else self.asked.ask(None if thread is None else thread.ident)
         if said is None or self.asked is None:
@@ -249,7 +250,7 @@ class Run:
 
     def __init__(self, root: Node, engine: Embedded) -> None:
         self._root = root
-        self._scheduler = copy(engine.scheduler)  # it may count turns: those of this run
+        self._scheduler = copy(engine.scheduler)  # a copy, because a scheduler may count the turns of one run
         self._clock = engine.clock
         self._hidden = ENTERED if engine.latency else None
         self._arrived = Bell()
@@ -258,7 +259,7 @@ class Run:
         self._result: Arc[Box] = Arc(None, 0, None, engine.batch_rows)
         self._stopped = False
         self._failure: BaseException | None = None
-        self._telling: int | None = None  # the thread that calls on_silent, while it does: no operator is at work then
+        self._telling: int | None = None  # the thread that is calling on_silent now; no operator is at work meanwhile
         self._gauge = Gauge()
         self._clocked: list[Box] = []  # boxes that look at the clock
         threads = engine.threads or _threads_for(root)
@@ -268,7 +269,7 @@ class Run:
             # middle of it would leave the import locked for all.
             pa.array([0])
         self._round_rows = _SOURCE_ROWS if self._pool is None else SHARDED_TRAIN_ROWS
-        # what crosses to threads together is not to be parted by turns
+        # rows that cross to threads together must not be split by turns
         self._turn_rows = max(SLICES * engine.batch_rows, 0 if self._pool is None else SHARDED_TRAIN_ROWS)
         self._boxes, self._sources = self._build(root, engine)
         silent_for = engine.silent_for
@@ -277,7 +278,7 @@ class Run:
         self._train: int | None = getattr(self._scheduler, "train", None)
         self._rounds = 0
         self._has_read = self._has_run = True  # in the last round: was there anything to read, and to do?
-        self._left: Iterator[Punctuation] = iter(())  # of promises that came as one, those that are still to be read
+        self._left: Iterator[Punctuation] = iter(())  # the promises of a `GroupPromises` that are still to be read
         feeds = [source.feed for source in self._sources]
         # A run that nobody reads to its end is closed when it is gone. When the process ends, inputs are left alone:
         # another thread may be reading one.
@@ -343,15 +344,15 @@ class Run:
         return _Source(box, ThreadFeed(trains, self._arrived) if live else DirectFeed(trains, data.waiting))
 
     def _next(self) -> Element | GroupPromises | None:
-        """The next element of the result, after as many rounds of reading and running as it takes; None at the end,
-        when all sources have ended or it was stopped."""
+        """The next element of the result, after as many rounds as that takes. None at the end: all sources have ended,
+        or the run was stopped."""
         while not self._stopped:
             self._reading.answer()
             if self._result.queue:
                 return self._result.take_element()
             if not self._has_run:
                 if self._failure is not None:
-                    raise self._failure  # what came before it has left
+                    raise self._failure  # the results of what came before it have left
                 if not self._has_read:
                     if all(s.done for s in self._sources):
                         break
@@ -377,8 +378,8 @@ class Run:
         return next(self._left)
 
     def _step(self) -> bool:
-        """A round; where there is nothing to do in it, lend the threads a hand. False if all has come to rest."""
-        # asked before the round: what threads put out before they went idle is then seen by it
+        """Run one round. If there was nothing to do in it, run a task of the pool. False if nothing is left to do."""
+        # asked before the round, so that the round sees everything that threads put out before they went idle
         busy = self._pool is not None and not self._pool.is_idle
         if self._pool is not None:
             self._pool.check()
@@ -388,12 +389,12 @@ class Run:
         return ran or busy
 
     def _read(self) -> bool:
-        """Let every source that has room give a round's rows. The clock comes first, while no rows wait: a source that
-        always has some must not hold it up."""
+        """Let every source that has room give the rows of one round."""
         any_read = False
-        self._tick()  # before: also where rows never cease to come, what has come is worked off now
-        # In the middle of what a promise releases only what waits is read, above all what could overflow. Other rows
-        # can wait where they are, and the next element of an input that does not say may be long in coming.
+        self._tick()  # tick first, or a busy source would starve the clock
+        # While a box is still putting out what a promise released, only inputs that say that something waits are read,
+        # because those could overflow. Rows of other inputs can wait where they are, and reading such an input may
+        # block.
         releasing = any(box.unfinished for box in self._boxes)
         for source in self._sources:
             rows = 0
@@ -412,12 +413,13 @@ class Run:
                     break  # the next element may be long in coming
                 rows += _ELEMENT_ROWS if releasing else 0
             self._guarded(source.box, partial(source.tick, self._clock))
-        if self._monitor is not None:  # after reading: what waited while nobody drove the run is no silence
+        if self._monitor is not None:  # after reading: what waited while nobody read the run does not count as silence
             self._watch(self._monitor)
         return any_read
 
     def _watch(self, monitor: Monitor) -> None:
-        """An error of who is told ends the run, once what came before it has left. Who is told may ask for blame."""
+        """Let the monitor look. An error raised by ``on_silent`` ends the run, once what came before it has left.
+        ``on_silent`` may ask for blame."""
         self._telling = threading.get_ident()
         try:
             monitor.look()
@@ -427,14 +429,14 @@ class Run:
             self._telling = None
 
     def _tick(self) -> None:
-        """Let operators look at the clock; not while rows wait in front of them, which arrived before."""
+        """Let operators look at the clock, but not while rows wait in front of them: those arrived before."""
         for box in self._clocked:
             if not box.has_work and not box.failed:
                 punct = arrives_at(self._clock.now(CLOCK))
                 self._guarded(box, partial(box.tick, punct))
 
     def _guarded(self, box: Box, action: Callable[[], Any]) -> Any:
-        """Do it; an error is kept, to be raised by _drive once what came before it has left."""
+        """Do something for a box. An error is kept, and raised later, when what came before it has left."""
         try:
             return action()
         except Exception as error:
@@ -456,7 +458,7 @@ class Run:
             source.done = True
             train = [END]
         elif node.data is not None and node.data.kind == "live":
-            # what a finite input still holds after its end is late, not lost; a live one may never give anything more
+            # rows of a finite input behind its END are late, not lost; a live input may never give anything more
             source.done = any(isinstance(e, Punctuation) and e.is_end for e in train)
         return source.box.process_train(train)
 
@@ -468,8 +470,8 @@ class Run:
         return ran
 
     def _serve_promises(self) -> bool:
-        """A promise is an element of high priority (paper 004, A.1.1): boxes that have one go before all others, those
-        nearest to the result first, and then the boxes that it comes to on its way."""
+        """Run the boxes that hold a promise before all others, because a promise is an element of high priority (OOP
+        paper, A.1.1): first those nearest to the result, then the boxes that the promise reaches on its way."""
         ran = False
         for box in self._there_and_back:
             if box.holds_promise:
@@ -477,7 +479,8 @@ class Run:
         return ran
 
     def _run(self, box: Box, rows: int | None) -> bool:
-        """Let a box have its turn, but no second one in a round if it could not finish: inputs wait, too."""
+        """Let a box have its turn. A box that could not finish gets no second turn in a round, because inputs wait
+        too."""
         if not box.has_work or box.is_pushed_back or (box.unfinished and box.round == self._rounds):
             return False
         self._guarded(box, partial(box.run, rows))
@@ -493,7 +496,7 @@ class Run:
                 yield element
 
     def _wait(self) -> None:
-        """Nothing to do until a reader has something or the clock has moved."""
+        """Wait until a reader has something or the clock has moved."""
         self._arrived.wait(self._pause)
 
     def elements(self) -> Iterator[Element]:
@@ -517,7 +520,7 @@ class Run:
         >>> s.run().to_table().to_pydict()
         {'ts': [1, 2]}
         """
-        return self._reading.do(self._table)  # as a whole: rows that an interrupted one has taken are nowhere else
+        return self._reading.do(self._table)  # as one reading: rows already taken are nowhere else
 
     def _table(self) -> pa.Table:
         batches = []
@@ -598,7 +601,7 @@ class Run:
         return find_blame(self._boxes)
 
     def _finish(self) -> None:
-        """Put out what boxes are in the middle of: what they hold is then all that is open."""
+        """Finish the pending output of all boxes, so that what they hold is exactly what is open."""
         for box in self._boxes:
             self._guarded(box, box.finish)
 
@@ -662,7 +665,7 @@ class Crank:
 
 
 def _close(feeds: list[Feed], pool: Pool | None) -> None:
-    """The end of a run: threads end, and inputs are closed, all of them also if one will not."""
+    """End the run: stop its threads and close all inputs, even if closing one of them fails."""
     if pool is not None:
         pool.close()
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Feeds: where an input box gets its elements from, without the engine having to wait where it must not.
+"""Feeds: where an input box gets its elements from, without blocking the engine where it must not block.
 
 An input whose promises come from a wall clock is read by a thread of its own: in a lull the engine still ticks. Every
 other input is read in the engine's own thread, when there is room for it. So is a ring, always: it never blocks.
@@ -17,7 +17,7 @@ from oop.io.ring import Ring
 from oop.operators.core.operator import Element
 
 _ROOM = 16  # trains that a reader may be ahead
-_PATIENCE = 0.1  # seconds after which a reader that has no room looks whether anybody still wants something
+_PATIENCE = 0.1  # seconds after which a reader without room checks whether the run still wants anything
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ Next = Train | Failed | Done | None  # None: nothing yet
 
 
 class DirectFeed:
-    """Reads when asked, a train at a time. ``waits`` says whether something is at hand, where the input can say."""
+    """Reads a train when asked. ``waits`` says whether something is at hand, if the input can tell."""
 
     def __init__(self, trains: Iterator[Train], waits: Callable[[], bool] | None = None) -> None:
         self.trains = trains
@@ -48,7 +48,8 @@ class DirectFeed:
         return self.waits is not None and self.waits()
 
     def next(self) -> Next:
-        """What is not an `Exception`, such as an interrupt, is the caller's: it ends the run at once."""
+        """The next train. What is not an `Exception`, such as an interrupt, is left to the caller: it ends the run at
+        once."""
         try:
             return next(self.trains)
         except StopIteration:
@@ -63,7 +64,7 @@ class DirectFeed:
 
 
 class ThreadFeed:
-    """A thread reads ahead, from the first time that it is asked; ``arrived`` rings when there is something.
+    """A thread reads ahead, starting when it is first asked; ``arrived`` rings when there is something.
 
     Whatever ends the thread is handed over, also what is no `Exception` (``sys.exit()``, a task of asyncio that is
     cancelled): nobody else would notice, and the engine would wait for ever.
@@ -73,7 +74,7 @@ class ThreadFeed:
         self.direct = DirectFeed(trains)
         self.arrived = arrived
         self.queue: SimpleQueue[Train | Failed | Done] = SimpleQueue()
-        self.room: SimpleQueue[None] = SimpleQueue()  # as many as trains may still be put into the queue
+        self.room: SimpleQueue[None] = SimpleQueue()  # one entry for each train that may still be put into the queue
         for _ in range(_ROOM):
             self.room.put(None)
         self.stopped = False
@@ -87,7 +88,7 @@ class ThreadFeed:
     def _read(self) -> None:
         try:
             last = self._read_ahead()
-            self.direct.close()  # here: a generator can be closed only by the thread that runs it
+            self.direct.close()  # in this thread, because a generator can be closed only by the thread that runs it
         except BaseException as error:
             self._fail(error)
             return
@@ -113,7 +114,7 @@ class ThreadFeed:
         return None
 
     def _has_room(self) -> bool:
-        """Wait for it; False if nobody wants anything any more."""
+        """Wait for room in the queue; False if the run wants nothing any more."""
         while not self.stopped:
             try:
                 self.room.get(timeout=_PATIENCE)
@@ -135,11 +136,11 @@ class ThreadFeed:
 
     def close(self) -> None:
         self.stopped = True
-        self.room.put(None)  # it may be waiting for some
+        self.room.put(None)  # the reader may be waiting for room
 
 
 class RingFeed:
-    """Reads what is there; an empty train says that nothing is."""
+    """Reads what is in a ring; an empty train means that nothing is there."""
 
     def __init__(self, trains: Iterator[Train], ring: Ring) -> None:
         self.direct = DirectFeed(trains)

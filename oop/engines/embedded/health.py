@@ -1,7 +1,7 @@
-"""`Run.health`, and what is said of an input or operator that has fallen silent (papers/004, section 5.1).
+"""`Run.health`, and what is said of an input or operator that has fallen silent (OOP paper, section 5.1).
 
-An input is silent if it has promised nothing for so long. An operator is, if a promise came to it so long ago and it
-has made none: one whose inputs are silent is not reported, they are.
+An input is silent if it has promised nothing for the given time. An operator is silent if a promise came to it that
+long ago and it has made none since. An operator whose inputs are silent is not reported; the inputs are.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from oop.punctuation.patterns import Bound
 
 @dataclass(frozen=True)
 class Pace:
-    """How long promises that came to an operator waited for one of its own: how many were answered, and how long that
-    took, on average and at most, in the clock's unit (microseconds).
+    """How long promises that came to an operator waited until it made one of its own: how many were answered, and how
+    long that took, on average and at most, in the clock's unit (microseconds).
 
     >>> Pace(answers=2, mean=1.5, longest=2.0).longest
     2.0
@@ -150,7 +150,7 @@ OnSilent = Callable[[Silence], object]
 
 
 class Monitor:
-    """Looks at the clock once a round of the engine."""
+    """Looks at the clock once in each round of the engine, and reports silence."""
 
     def __init__(self, boxes: Sequence[Box], clock: Clock, silent_for: Bound, on_silent: OnSilent | None) -> None:
         self.boxes, self.clock, self.silent_for, self.on_silent = boxes, clock, silent_for, on_silent
@@ -158,13 +158,13 @@ class Monitor:
         for box in boxes:
             box.pulse = Pulse(box, self.now)
             self.pulses.append(box.pulse)
-        self.reported: dict[int, Silence] = {}  # by place in the plan, those that are silent
+        self.reported: dict[int, Silence] = {}  # what is silent now, by its place in the plan
 
     def now(self) -> Bound:
         return self.clock.now(CLOCK)
 
     def look(self) -> None:
-        """Report who has fallen silent, and who speaks again."""
+        """Report inputs and operators that have fallen silent, and those that speak again."""
         now = self.now()
         for number, pulse in enumerate(self.pulses):
             pulse.look(now)
@@ -192,7 +192,7 @@ class Monitor:
         if box.frontier.ended:
             return False
         if isinstance(box.node.spec, Input):
-            # one that never promises before its end is not expected to
+            # an input that never promises before its end is not expected to
             return now - pulse.since >= self.silent_for and _may_promise(box.node.spec)
         return pulse.waiting is not None and now - pulse.waiting >= self.silent_for
 
@@ -203,7 +203,8 @@ class Monitor:
         return Silence(name, site, is_input, pulse.promised, since, now - since, held, False)
 
     def _held_by(self, box: Box) -> str | None:
-        """The oldest thing that waits for this input; not asked in the middle of what an operator puts out."""
+        """The oldest thing that waits for this input. It is not asked while an operator is in the middle of its
+        output."""
         spec = box.node.spec
         if not isinstance(spec, Input) or any(b.pending is not None for b in self.boxes):
             return None
@@ -213,7 +214,7 @@ class Monitor:
         return f"{blame.what} of {blame.operator}"
 
     def health(self) -> Health:
-        """All of them as they are now."""
+        """The health of all inputs and operators as it is now."""
         now = self.now()
         return Health(tuple(self._of(pulse, now) for pulse in self.pulses))
 
@@ -252,7 +253,8 @@ def _over(known: Silence, now: Bound) -> Silence:
 
 
 def _may_promise(spec: Input) -> bool:
-    """Not where it only numbers its rows: windows of rows do not wait for more than rows."""
+    """Is this input expected to promise? Not if it only numbers its rows, because windows of rows wait for rows
+    alone."""
     return any(set(promise.below) - {SEQ} for promise in spec.could_promise({}, 0).promises())
 
 

@@ -1,8 +1,8 @@
-"""Asking a source how far it is, where it has nothing to read (papers/004, section 3.2: progress by polling).
+"""Asking a source how far it is while it has nothing to read (OOP paper, section 3.2: progress by polling).
 
 An answer holds for what the source gives from then on. A source that a thread reads is asked in the middle of the call
-that waits for its next element. What it has given before must be worked off first: so an answer counts only if that
-very call is still waiting when the engine comes by again and finds nothing that has arrived.
+that waits for its next element. Rows that it gave before must be processed first. So an answer counts only if that very
+call is still waiting when the engine comes by again and finds that nothing has arrived.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from oop.operators.source.input import Input
 from oop.plan.graph import Node
 from oop.plan.source_data import SourceData
 
-_PAUSE = 0.01  # seconds between two questions: rounds of a busy plan are shorter
+_PAUSE = 0.01  # seconds between two questions, because the rounds of a busy plan are much shorter
 
 
 class Poll:
-    """Asks one source, where nothing of it waits to be worked off."""
+    """Asks one source. It is called while nothing of that source waits to be processed."""
 
     def __init__(self, node: Node, data: SourceData) -> None:
         assert data.progress is not None and isinstance(node.spec, Input)
         self.node, self.progress, self.lull = node, data.progress, data.lull
         self.source = node.spec.source
-        self._asked = -1.0  # when
+        self._asked = -1.0  # when it was last asked it was last asked
         self._answer: Any = None
-        self._call: int | None = None  # during which it was given
+        self._call: int | None = None  # the call of the iterator during which the answer was given
 
     def ask(self, thread: int | None) -> Any:
-        """What it has said that counts by now; None if nothing does. ``thread`` reads it, if not the engine itself."""
+        """The answer that counts by now, or None. ``thread`` reads the source, if the engine itself does not."""
         now = monotonic()
         if now - self._asked < _PAUSE:
             return None
@@ -51,7 +51,7 @@ class Poll:
             raise
 
     def refused(self, answer: object, why: Exception) -> OopError:
-        """What to say of an answer that is no bound."""
+        """The error for an answer that is no bound."""
         return SourceError(
             f"source {self.source!r} was asked how far it is, and said {answer!r}: {why}",
             hint="progress= gives a bound on the time as its column counts, a promise (oop.Punctuation), or None",

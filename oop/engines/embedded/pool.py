@@ -1,7 +1,7 @@
-"""A pool of threads for an engine: tasks in, and whoever waits for them lends a hand.
+"""A pool of threads for an engine. Whoever waits for its tasks runs some of them meanwhile.
 
 With ``threads`` = n there are n - 1 threads beside the one that reads the result, which runs tasks itself when it has
-nothing else to do. Tasks see to their own errors (`Exception`). What else escapes from one, an interrupt or
+nothing else to do. Tasks handle their own errors (`Exception`). Anything else that escapes from a task, an interrupt or
 ``sys.exit``, is kept as the pool's ``failure`` and raised in the reader's thread.
 
 Nothing here waits for a lock that an interrupted thread could have left held: queues and locks are those of C.
@@ -19,7 +19,7 @@ from oop.errors import OopError
 
 Task = Callable[[], None]
 
-_PATIENCE = 1.0  # seconds after which it is looked whether the threads are still there
+_PATIENCE = 1.0  # seconds after which to check whether the threads still exist
 
 
 class Pool:
@@ -29,7 +29,7 @@ class Pool:
         self.threads = threads
         self.failure: BaseException | None = None
         self._bell = bell or Bell()
-        self._tasks: SimpleQueue[Task | None] = SimpleQueue()  # None: a thread ends
+        self._tasks: SimpleQueue[Task | None] = SimpleQueue()  # None tells a thread to end
         self._unfinished = 0
         self._count = threading.Lock()
         self._closed = False
@@ -54,7 +54,7 @@ class Pool:
         self._bell.ring()
 
     def help(self) -> None:
-        """Run a task here; if there is none but one is running elsewhere, wait for a change first."""
+        """Run a task in this thread. If none waits but one is running elsewhere, wait for a change first."""
         self.check()
         try:
             task = self._tasks.get_nowait()
@@ -62,14 +62,14 @@ class Pool:
             if not self.is_idle and not self._bell.wait(_PATIENCE):
                 self._look_after_threads()
             return
-        if task is None:  # closed: it is meant for a thread
+        if task is None:  # the pool is closed, and this None is meant for a thread
             self._tasks.put(task)
             return
         self._run(task)
         self.check()
 
     def check(self) -> None:
-        """Raise what went wrong beside the errors that tasks see to."""
+        """Raise what escaped from a task, if anything did."""
         if self.failure is not None:
             raise self.failure
 
@@ -79,12 +79,12 @@ class Pool:
 
     @property
     def is_idle(self) -> bool:
-        """Is there nothing to do, or nobody who would?"""
+        """Is there no task left, or no thread that would run one?"""
         return self._closed or not self._unfinished
 
     def close(self) -> None:
-        """Forget what waits, and let the threads end. It does not wait for them: a collector may call it, in any thread
-        and with any lock held."""
+        """Forget the tasks that wait, and let the threads end. It does not wait for the threads, because a collector
+        may call it in any thread and with any lock held."""
         self._closed = True
         for _ in range(1, self.threads):
             self._tasks.put(None)
@@ -111,7 +111,7 @@ class Pool:
             while (task := self._tasks.get()) is not None:
                 if not self._closed:
                     self._run(task)
-        except BaseException as error:  # between two tasks: somebody has thrown it into this thread
+        except BaseException as error:  # between two tasks: an exception was thrown into this thread from outside
             self._fail(error)
 
     def _look_after_threads(self) -> None:

@@ -1,7 +1,7 @@
-"""When a box last promised, and how long a promise that came to it waited: what a monitor notes (papers/004, section
+"""When a box last promised, and how long a promise that came to it waited: what a monitor notes (OOP paper, section
 5.1: "timer-driven punctuation also serves to detect operator failure and monitor query latency").
 
-A pulse costs a look at the clock for each promise that comes or leaves; boxes have one only where someone asks.
+A pulse costs a look at the clock for each promise that comes or leaves, so boxes have one only if it is asked for.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from oop.punctuation.patterns import Bound
 
 
 class Pulse:
-    """Of one box. ``since`` is when it last promised, or when the run began; ``waiting`` when the first promise came
-    that it has not answered by one of its own."""
+    """The pulse of one box. ``since`` is when it last promised, or when the run began. ``waiting`` is when the first
+    promise came that it has not answered by one of its own."""
 
     def __init__(self, box: Box, now: Callable[[], Bound]) -> None:
         self.box, self.now = box, now
@@ -26,7 +26,7 @@ class Pulse:
         self.waiting: Bound | None = None
         self.said: Promise | None = None
         self.answers, self.total, self.longest = 0, 0.0, 0.0
-        self.rows, self.batches = 0, 0  # that had been put out then
+        self.rows, self.batches = 0, 0  # how many had been put out at that time
         self._place = self._how_far()
 
     def came(self) -> None:
@@ -59,14 +59,14 @@ class Pulse:
         if not isinstance(operator, InputOperator):
             return None
         given = operator.ports.frontiers[0].bound(operator.spec.time)
-        # a policy without groups also promises on the way through a batch what its gate is not asked about
+        # within a batch, a policy without groups also makes promises that its gate never sees
         return self.box.promises_in, given, operator.gate.offered, *(p.promised for p in operator.progress)
 
     @property
     def promised(self) -> Punctuation | None:
-        """The last promise that was new; of several groups, that of the last."""
+        """The last promise that was new. If it was about several groups, the promise about the last of them."""
         if self.box.frontier.ended:
             return END
-        stamps = self.box.stamps  # inputs have them: of what they promise some helps nobody, and does not leave
+        stamps = self.box.stamps  # inputs have stamps, because some of their promises help nobody and do not leave
         said = self.said if stamps is None else stamps.last
         return list(said)[-1] if isinstance(said, GroupPromises) else said

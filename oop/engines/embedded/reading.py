@@ -1,8 +1,8 @@
 """Who reads a run: one reader at a time, and none after a reading that was cut short.
 
-An interrupt may come between any two steps, also while an error is handled. So a reading is taken for cut short from
-its beginning until the one assignment, after all else, that says that it went well. A reader that gave up in between
-leaves a run that says so, never one that ends cleanly with rows missing.
+An interrupt may come between any two steps, also while an error is handled. So a reading counts as cut short from its
+beginning until one last assignment says that it went well. If a reader gave up in between, the run says so; it never
+ends cleanly with rows missing.
 
 Another thread may ask something of a run that is being read. The reader answers, between two of its rounds, when no
 operator is in the middle of anything.
@@ -25,7 +25,8 @@ _PATIENCE = 10.0  # seconds until a reader that does not answer is given up
 
 
 class Reading:
-    """``close`` is called when the run ends, well or not; ``threaded`` runs are read only in the process they are of.
+    """``close`` is called when the run ends, well or not. A ``threaded`` run can be read only in the process that made
+    it.
 
     >>> reading = Reading(close=lambda: None, threaded=False)
     >>> reading.do(lambda: "a batch")
@@ -43,7 +44,7 @@ class Reading:
     def __init__(self, close: Callable[[], None], threaded: bool) -> None:
         self._close = close
         self._process = os.getpid() if threaded else None
-        self._lock = threading.Lock()  # of C: an interrupt cannot leave it held
+        self._lock = threading.Lock()  # a lock of C, which an interrupt cannot leave held
         self._busy = False  # is it being read, or was a reading cut short?
         self._reader = 0  # the thread that reads it, or did
         self._looking = 0  # threads that ask something while nobody reads
@@ -64,7 +65,7 @@ class Reading:
             self._cause = self._cause or error
             self._close()
             raise
-        self._busy = False  # the last step: no interrupt can come before what was found is the caller's
+        self._busy = False  # the last step: no interrupt can come between this and the return to the caller
         return found
 
     def _begin(self) -> None:
@@ -76,7 +77,7 @@ class Reading:
             )
         if isinstance(self._cause, Exception):
             raise self._cause  # as it was
-        if self._cause is not None:  # not raised again: nobody interrupts now
+        if self._cause is not None:  # an interrupt is not raised again, because nobody interrupts now
             by = type(self._cause).__name__
             raise RunInterrupted(
                 f"this run was interrupted by {by} in the middle of its work, and is not whole: rows would be missing",
@@ -91,7 +92,7 @@ class Reading:
                     return
             if not self._looking or self._reader == me:
                 break
-            sleep(0.001)  # another thread is looking at it, which is soon over
+            sleep(0.001)  # another thread is looking at the run, which takes a moment
         raise RunInterrupted(
             "this run is being read, by another thread or by code that the run itself calls; or an interrupt cut a "
             "reading short",
@@ -100,7 +101,7 @@ class Reading:
         )
 
     def ask(self, look: Callable[[], T]) -> T:
-        """What ``look`` finds while nobody reads, or from the one who reads between two rounds.
+        """The result of ``look``, called here if nobody reads the run, else by the reader between two rounds.
 
         >>> Reading(close=lambda: None, threaded=False).ask(lambda: "all is well")
         'all is well'
@@ -112,7 +113,7 @@ class Reading:
         until = monotonic() + _PATIENCE
         while not question.answered.wait(0.01):
             if (not self._busy or monotonic() > until) and self._withdraw(question):
-                return self._look(look)  # which refuses, if it is still being read
+                return self._look(look)  # this refuses if the run is still being read
         if question.error is not None:
             raise question.error
         return question.found  # type: ignore[no-any-return]
@@ -129,22 +130,22 @@ class Reading:
     def _withdraw(self, question: _Question) -> bool:
         try:
             self._questions.remove(question)
-        except ValueError:  # the reader has it
+        except ValueError:  # the reader has taken the question
             return False
         return True
 
     def answer(self) -> None:
-        """Answer what others ask; the reader calls it between two rounds."""
+        """Answer the questions of other threads. The reader calls this between two rounds."""
         while self._questions:
             try:
                 question = self._questions.popleft()
-            except IndexError:  # it was withdrawn
+            except IndexError:  # the question was withdrawn
                 return
             question.answer()
 
 
 class _Question:
-    """What another thread asks of the one that reads."""
+    """A question that another thread asks of the reader."""
 
     def __init__(self, look: Callable[[], Any]) -> None:
         self.look = look
@@ -155,7 +156,7 @@ class _Question:
     def answer(self) -> None:
         try:
             self.found = self.look()
-        except Exception as error:  # it is raised where it was asked
+        except Exception as error:  # it is raised in the thread that asked
             self.error = error
         finally:
             self.answered.set()
@@ -179,7 +180,7 @@ class Reader(Generic[T]):
     def __next__(self) -> T:
         try:
             element = self._reading.do(self._take)
-        except StopIteration as wrong:  # of somebody's own code, a clock or a scheduler: it must not look like the end
+        except StopIteration as wrong:  # raised by a user's clock or scheduler: it must not look like the end
             raise RuntimeError("StopIteration was raised in the middle of a run") from wrong
         if element is None:
             raise StopIteration

@@ -1,4 +1,4 @@
-"""Schedulers: which box runs next, and how many rows it takes (Aurora's operator scheduling, papers/001).
+"""Schedulers: which box runs next, and how many rows it takes (as in the Scheduling paper).
 
 A scheduler is an object with one method: `turn` gives one round of (box, rows). Boxes come inputs first.
 """
@@ -21,7 +21,7 @@ class Scheduler(Protocol):
 
 class MinCost:
     """The whole plan as one superbox, traversed so that each box is called as seldom as possible: a box runs after
-    all boxes that feed it, on all that waits, up to a turn of it (papers/001, section 3.2: Min-Cost).
+    all boxes that feed it, on all that waits, up to a turn of it (Scheduling paper, section 4.1.2: Min-Cost).
 
     >>> MinCost()
     MinCost()
@@ -41,7 +41,7 @@ class MinCost:
 
 
 class RoundRobin:
-    """Every box in turn, each taking a train of at most ``train`` rows (papers/001, section 3.1).
+    """Every box in turn, each taking a train of at most ``train`` rows (Scheduling paper, section 4.2: trains).
 
     >>> RoundRobin(train=1000)
     RoundRobin(train=1000)

@@ -1,8 +1,8 @@
 """A stateful operator on several threads: rows are parted by key, each shard has an operator of its own.
 
-To the engine it is one operator with the two hooks; what comes out comes a little later, and is asked for by `ready`.
-A batch is parted by any thread; a shard takes what is meant for it in order, one thread at a time, so that no promise
-overtakes a row. The output promises what all shards promise, like a union of them.
+To the engine it is one operator with the two hooks. Its output comes a little later, and is taken by `ready`. Any
+thread may part a batch. A shard takes its items in order, one thread at a time, so that no promise overtakes a row. The
+output promises what all shards promise, like a union of them.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from oop.punctuation.crossing import Met
 from oop.punctuation.group_promises import Advance, Promise
 from oop.punctuation.patterns import Equal
 
-SLICES = 2  # that a box or a shard puts out before others have their turn
+SLICES = 2  # slices that a box or a shard puts out before others have their turn
 
 
 class Item:
-    """What waits for all shards, at its place in the order in which it came."""
+    """Something that waits for all shards, numbered in the order in which it came."""
 
     __slots__ = ("number", "port")
 
@@ -59,7 +59,7 @@ class Promises(Item):
 
 
 class Ticket(Item):
-    """Some batches; their parts, one for each shard, are filled in by the thread that makes them."""
+    """Some batches. Their parts, one for each shard, are filled in by the thread that parts them."""
 
     __slots__ = ("batches", "parts")
 
@@ -75,15 +75,15 @@ class Shard:
     operator: Operator
     queue: deque[Item] = field(default_factory=deque)
     busy: bool = False
-    pending: Iterator[Element] | None = None  # what is left of the first item in the queue
+    pending: Iterator[Element] | None = None  # the rest of the output of the first item in the queue
     finished: int = -1  # the number of the item that it finished last
 
 
 class Sharded(Operator):
-    """``columns`` are, for each port, those whose values decide the shard. ``pool`` runs what is to be done.
+    """``columns`` are, for each port, the columns whose values decide the shard. ``pool`` runs the work.
 
-    ``waiting_rows`` are on their way through the shards; a promise counts as a row for each. Results of about
-    ``room`` rows wait to be asked for; shards that would put out more pause in the middle of what they are at.
+    ``waiting_rows`` are on their way through the shards; a promise counts as a row for each. About ``room`` rows of
+    results may wait to be taken; shards that would put out more pause in the middle of an item.
     """
 
     def __init__(
@@ -105,18 +105,18 @@ class Sharded(Operator):
         self._out: deque[Element] = deque()
         self._out_rows = 0
         self._paused = False  # is there a shard that waits until results are taken?
-        self._settling = False  # whoever waits for all of it takes no results meanwhile
+        self._settling = False  # while settling nobody takes results, so shards must not pause
         self._numbers = itertools.count()
         self._unfinished = 0
-        self._behind = False  # has a shard made promises that others have yet to make?
+        self._behind = False  # has a shard made promises that other shards have not made yet?
         self._failure: Exception | None = None
-        self._failed_at = sys.maxsize  # the number of the item that went wrong, of several the first
+        self._failed_at = sys.maxsize  # the number of the first item that failed
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         return self.process_batches([batch], port)
 
     def process_batches(self, batches: Sequence[pa.RecordBatch], port: int = 0) -> Iterator[Element]:
-        """Batches in a row, with the same marks: they are parted together."""
+        """Take batches that stand in a row and have the same marks; they are parted together."""
         ticket = Ticket(next(self._numbers), port, batches)
         with self._lock:
             self._append(ticket, sum(batch.num_rows for batch in batches))
@@ -130,7 +130,7 @@ class Sharded(Operator):
         return self.ready()
 
     def ready(self) -> Iterator[Element]:
-        """What has come out by now; raises what went wrong in a thread, once all that came before it has left."""
+        """The output so far. It raises the error of a thread, once all that came before it has left."""
         while True:
             with self._lock:
                 if not self._out:
@@ -160,7 +160,7 @@ class Sharded(Operator):
         return not self._unfinished
 
     def settle(self) -> None:
-        """Wait until all that was taken in has been worked off, however many results that gives."""
+        """Wait until everything that was taken in has been processed, however many results that gives."""
         self._settling = True
         try:
             with self._lock:
@@ -183,7 +183,7 @@ class Sharded(Operator):
             shard.queue.append(item)
 
     def _wake(self, shards: Iterable[Shard]) -> None:
-        """Have a thread look after each shard that can go on; the lock is held."""
+        """Give each shard that can go on to a thread. The lock must be held."""
         if self._is_full:
             self._paused = True
             return
@@ -206,12 +206,12 @@ class Sharded(Operator):
             self._wake(self.shards)
 
     def _work(self, shard: Shard) -> None:
-        """Take what waits next for a shard, or go on with it, and come back for more: a thread that lends a hand must
-        not get stuck, and what one shard releases must not keep it from the others."""
+        """Process the next item of a shard, or go on with it, then queue the shard again. One call does a bounded
+        amount of work, so that the reader's thread does not get stuck in it and one shard does not delay the others."""
         start = perf_counter()
         with self._lock:
             item = shard.queue[0]
-            # what came after a failure is only cleared away; what came before it is still worked off
+            # items after a failure are only removed; items before it are still processed
             counts = item.number < self._failed_at
         done = True
         try:
@@ -219,7 +219,7 @@ class Sharded(Operator):
                 if shard.pending is None:
                     shard.pending = self._process(shard, item)
                 done = self._emit(shard, shard.pending, item)
-        except Exception as error:  # what else there is, such as an interrupt, is the pool's: it ends the run at once
+        except Exception as error:  # anything else, such as an interrupt, is left to the pool and ends the run at once
             self._fail(error, item.number)
         with self._lock:
             if done:
@@ -240,13 +240,13 @@ class Sharded(Operator):
                 yield from shard.operator.process_batch(part, item.port)
             return
         assert isinstance(item, Promises)
-        self._note_peak()  # a promise is about to free what has been taken
+        self._note_peak()  # a promise is about to free state, so state is at a peak now
         yield from shard.operator.process_punctuation(item.advance, item.port)
 
     def _emit(self, shard: Shard, elements: Iterator[Element], item: Item) -> bool:
-        """Put out what comes, a turn of it; False if there may be more."""
-        # A promise that rows have brought, and that names a value of each column which decides the shard, is about a
-        # group which no other shard has.
+        """Put out one turn of the output; False if there may be more."""
+        # If rows caused a promise, and it names a value of each column that decides the shard, then it is about a group
+        # that no other shard has.
         own = self.columns[item.port] if isinstance(item, Ticket) else None
         rows = 0
         for element in elements:
@@ -281,7 +281,7 @@ class Sharded(Operator):
         return []
 
     def _catch_up(self, item: Item) -> None:
-        """When all shards have come just as far: what else holds of all of them. As a rule they have promised the
+        """When all shards have come equally far: what else holds for all of them. As a rule they have promised the
         same."""
         if not self._behind or any(shard.finished != item.number for shard in self.shards):
             return
@@ -318,7 +318,7 @@ class Sharded(Operator):
 
     @property
     def note(self) -> str:  # type: ignore[override]
-        """What the shards have decided, each for itself."""
+        """The notes of the shards, each of which decides for itself."""
         return "; ".join(sorted({shard.operator.note for shard in self.shards} - {""}))
 
     @property
@@ -330,7 +330,7 @@ class Sharded(Operator):
             yield from shard.operator.open_results()
 
     def oldest(self) -> Held | None:
-        """The oldest thing that a shard holds, once what was taken in has been worked off (or the run has ended)."""
+        """The oldest thing that a shard holds, once everything taken in has been processed (or the run has ended)."""
         if self.pool.is_closed:
             self.pool.rest()
         else:
@@ -338,7 +338,7 @@ class Sharded(Operator):
         return oldest_of([s.operator.oldest() for s in self.shards])
 
     def save(self) -> Iterator[Part]:
-        """The parts of every shard under its number; what is still waiting is worked off first."""
+        """The parts of every shard, under its number. What still waits is processed first."""
         self.settle()
         yield text_part(SHARDS, len(self.shards))
         yield self.ports.save()
@@ -375,7 +375,7 @@ def _weight(item: Item, shard: Shard) -> int:
 
 
 def _needed(spec: Spec, context: Context) -> list[list[str]]:
-    """For each port the columns that the operator must be given: others need not be parted."""
+    """For each port the columns that the operator must be given. Other columns need not be parted."""
     asked = spec.needs(context.wanted, context.inputs)
     return [
         [name for name in schema.names if columns is None or name in columns]

@@ -13,11 +13,12 @@ from oop.engines.embedded.sharded import Sharded
 from oop.operators.core.operator import Element
 from oop.operators.core.train import concat
 
-SHARDED_TRAIN_ROWS = 262_144  # rows that cross to other threads together: each crossing has its price
+SHARDED_TRAIN_ROWS = 262_144  # rows that cross to other threads together, because each crossing has a fixed cost
 
 
 class ShardedBox(Box):
-    """A box whose operator works on several threads: what comes out comes later, and only so much is on its way."""
+    """A box whose operator works on several threads. Its output comes later, and only a limited number of rows is on
+    its way."""
 
     sharded: Sharded
 
@@ -33,7 +34,8 @@ class ShardedBox(Box):
         return not self.failed and (waits or self.sharded.has_output)
 
     def run(self, rows: int | None) -> bool:
-        """Hand on what waits, up to what may be on its way, and put out what has come back."""
+        """Hand waiting rows to the shards, up to the number that may be on their way, and put out what has come
+        back."""
         taken, before = 0, self.rows_out
         while self.sharded.waiting_rows < self.capacity and (rows is None or taken < rows):
             ready = [arc for arc in self.inputs if arc.queue]
@@ -48,7 +50,7 @@ class ShardedBox(Box):
                 taken += self._process_batches(train, arc.port)
                 for promise in promises:
                     self.process_advance((promise,), arc.port)
-        if self.rows_out == before or not self.is_full:  # something in every turn, or who takes results would wait
+        if self.rows_out == before or not self.is_full:  # every turn puts something out, or the reader would wait
             self._put_out(self.sharded.ready)
         self.unfinished = self.is_full and self.sharded.has_output
         self.measure()
@@ -71,7 +73,7 @@ class ShardedBox(Box):
         rows = sum(batch.num_rows for batch in train)
         self.rows_in += rows
         self.batches_in += len(train)
-        if rows < len(train) * TRAIN_ROWS:  # small ones cost more apart than to copy
+        if rows < len(train) * TRAIN_ROWS:  # small batches cost more one by one than copied into one
             whole = concat(train)
             train = train if whole is None else [whole]
         self._go_on(self.sharded.process_batches, train, port)
@@ -81,4 +83,4 @@ class ShardedBox(Box):
         super().measure()
         self.peak_buffered = max(self.peak_buffered, self.sharded.peak_rows)
         self.peak_bytes = max(self.peak_bytes, self.sharded.peak_bytes)
-        self.gauge.peak = max(self.gauge.peak, self.sharded.peak_rows)  # it may have come and gone in a thread
+        self.gauge.peak = max(self.gauge.peak, self.sharded.peak_rows)  # the peak may have come and gone in a thread

@@ -1,4 +1,4 @@
-"""When a source made the promises that it has made: a reading of the run's clock and a number of rows.
+"""When a source made each of its promises: a reading of the run's clock and a number of rows.
 
 This is all that `Run.blame` costs while nobody asks: a look at the clock for each promise that a source makes, whether
 it helps somebody and leaves it or not. What follows from the rows of a batch is promised at its end.
@@ -23,13 +23,13 @@ from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, GroupPattern, Value
 from oop.punctuation.ranges import is_ranged
 
-_GROUPS = 1_024  # stamps by group; when there are more, those of groups that no promise names any more go
+_GROUPS = 1_024  # stamps by group; beyond this, stamps of groups that no promise names any more are dropped
 
 
 @dataclass(frozen=True)
 class Stamp:
-    """``time`` is what the clock showed, None if it cannot be read for this source; ``rows`` had been put out. What was
-    promised then reached to ``bound``."""
+    """``time`` is what the clock showed, or None if it cannot be read for this source. ``rows`` is how many rows had
+    been put out. The promise reached to ``bound``."""
 
     time: Bound | None
     rows: int
@@ -37,7 +37,7 @@ class Stamp:
 
 
 class _Rest:
-    """In the place of a group: all that the promise does not name."""
+    """Stands for the rest: all groups that the promise does not name."""
 
 
 _REST = _Rest()
@@ -51,24 +51,24 @@ class Stamps:
 
     def __init__(self, box: Box, clock: Clock, time: pa.DataType) -> None:
         self.box = box
-        # a clock that moves by itself shows real time, one that a test moves counts in the column's unit
+        # a clock that moves by itself shows real time; one that a test moves counts in the column's unit
         self.unit = pa.timestamp("us") if clock.live else time
         self.live = clock.live
         self.read = _reader(clock, self.unit)
         self.start = Stamp(self.read(), box.rows_out)
         self.by: dict[tuple[str | None, _Group], Stamp] = {}
-        self.last: Promise | None = None  # that said anything new, of more than the numbers of rows
+        self.last: Promise | None = None  # the last promise that said anything new, other than about row numbers
         self._room = _GROUPS
 
     def note(self, promise: Promise, behind: int = 0) -> None:
-        """A promise was made, so many rows ago."""
+        """Note a promise that was made this many rows ago."""
         if isinstance(promise, Punctuation) and len(promise.below) == 1 and not promise.where:
             self._note_bound(promise, behind)  # as most are, one with every batch
         elif isinstance(promise, GroupPromises):
             each = (((promise.columns, group), bound) for group, bound in promise.bounds.items())
             if self._put(promise.attribute, each, behind):
                 self.last = promise
-        elif is_ranged(promise):  # neither a group nor all rows are further than before
+        elif is_ranged(promise):  # a range moves neither a group nor all rows
             self.last = promise
         else:
             group = group_key(promise.where)
@@ -91,7 +91,7 @@ class Stamps:
     def _put(self, attribute: str | None, bounds: Iterable[tuple[_Group, Bound]], behind: int) -> bool:
         """Note these bounds; is one of them new?"""
         get = self.by.get
-        # what is said again was said before
+        # a bound that is said again keeps its first stamp
         new = [(g, b) for g, b in bounds if (before := get((attribute, g))) is None or before.bound < b]
         if not new:
             return False
@@ -103,7 +103,7 @@ class Stamps:
         return True
 
     def _forget(self) -> None:
-        """Groups of which nothing is promised any more, but what is promised of all rows."""
+        """Drop the stamps of groups that no promise names any more."""
         told_apart = {group[0] for _, group in self.by if group is not None}
         named = {columns: self._named(columns) for columns in told_apart}
         self.by = {k: s for k, s in self.by.items() if k[1] is None or k[1][1] is _REST or k[1][1] in named[k[1][0]]}
@@ -136,7 +136,7 @@ class Stamps:
         group = group_key(where)
         groups = {None, group, group and (group[0], _REST)}
         stamps = [self.by.get((name, g)) for name in (attribute, None) for g in groups]
-        # the first promise that said as much: it may be said of a group, and later of all rows
+        # the first promise that said as much: it may have been about a group first, and about all rows later
         reaching = [stamp for stamp in stamps if stamp is not None and stamp.bound >= bound]
         return min(reaching, key=lambda stamp: stamp.rows, default=self.start)
 
@@ -159,6 +159,6 @@ def group_key(where: Mapping[str, GroupPattern]) -> _Group:
 def _reader(clock: Clock, unit: pa.DataType) -> Callable[[], Bound | None]:
     try:
         clock.now(unit)
-    except OopError:  # it shows times that this column does not have
+    except OopError:  # the clock shows times that this column cannot hold
         return lambda: None
     return lambda: clock.now(unit)

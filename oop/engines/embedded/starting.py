@@ -1,8 +1,8 @@
 """Threads are started by a thread that nothing interrupts.
 
 `threading.Thread.start` waits, in Python code and with a lock, until the new thread runs. An interrupt (Ctrl-C) there
-can leave the lock held, and the new thread then waits for it for ever. Signals reach the main thread alone, so a thread
-which is there for nothing else does it: to start that one is a single call into C.
+can leave the lock held, and the new thread then waits for it for ever. Signals reach the main thread alone. So a thread
+that exists for nothing else starts the others; starting that one is a single call into C.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 
 
 def start_threads(threads: Sequence[threading.Thread], failed: Callable[[BaseException], None]) -> None:
-    """Have them started, soon; ``failed`` is told if that cannot be.
+    """Start these threads soon, from another thread. ``failed`` is called with the error if that is not possible.
 
     >>> ran = threading.Event()
     >>> start_threads([threading.Thread(target=ran.set)], failed=print)

@@ -1,8 +1,7 @@
-"""From what an operator holds back to the sources that hold it back: what `Run.blame` answers.
+"""The answer to `Run.blame`: which sources keep an operator from releasing what it holds.
 
-The promise that would release it is traced with the plan's own translations: a source holds it back
-iff it would not be released even if every other source had ended. What a source would have to promise is found by
-trying.
+The promise that would release it is traced through the plan. A source holds it back if and only if it would not be
+released even if every other source had ended. What that source would have to promise is found by trying bounds.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from oop.punctuation.patterns import Bound, GroupPattern, Value
 from oop.punctuation.search import least_bound
 
 Where = Mapping[str, GroupPattern]
-_TRIED = 1_000  # groups of which is asked whether they hold it back; those with least progress come first
+_TRIED = 1_000  # groups that are tried, those with the least progress first
 _SHOWN = 3
 
 
@@ -58,12 +57,13 @@ class _Trace:
         return Blame(self.held.what, node.spec.describe(), node.site, links, tuple(h for h, _ in holders))
 
     def released(self, given: Mapping[int, Frontier]) -> bool:
-        """Is the release promised where these nodes promise so much, and all other sources have ended?"""
+        """Is the releasing promise made if these nodes promise this much and all other sources have ended?"""
         ended = {id(s): Frontier.of(END) for s in self.sources}
         return frontiers(self.at, {**ended, **given})[id(self.at)].covers(self.held.release)
 
     def least(self, node: Node, base: Frontier, attribute: str, where: Mapping[str, GroupPattern]) -> Bound | None:
-        """The least bound on an attribute that, promised by a node beyond ``base``, would be enough."""
+        """The least bound on an attribute that is enough for a release, if a node promises it in addition to
+        ``base``."""
 
         def enough(bound: Bound) -> bool:
             promised = base.copy()
@@ -123,13 +123,13 @@ class _Trace:
                 try:
                     if not self.released({id(source): _only(known, where)}):
                         return where
-                except TypeError:  # asked about a group of another column, whose values this one cannot have
+                except TypeError:  # a group of another column, whose values this column cannot have
                     continue
         return {}
 
     def group_of_several(self, source: Node, known: Frontier) -> Where:
-        """The same where groups are of several columns together. The rest of these is no pattern of single columns: if
-        it holds it back, that is what is promised about all rows."""
+        """Like `group`, for groups of several columns together. The rest of such groups is not a pattern of single
+        columns; if the rest holds it back, then the promise about all rows does."""
         if len(known.across.cells) != 1 or known.across.mixed or known.by or known.ranges:
             return {}
         ((columns, bounds),) = known.across.cells.items()
@@ -184,7 +184,7 @@ def _path(node: Node, source: Node) -> list[Node]:
 
 
 def _known(box: Box) -> Frontier:
-    """What a source has promised: also what helped nobody, and so did not leave it."""
+    """Everything that a source has promised, also what helped nobody and so did not leave it."""
     operator = box.operator
     assert isinstance(operator, InputOperator)
     known = box.frontier.copy()
@@ -199,7 +199,7 @@ def _only(known: Frontier, where: Mapping[str, GroupPattern]) -> Frontier:
         return known
     others: list[dict[str, GroupPattern]] = []
     same: dict[str, GroupPattern] = {}
-    for column, pattern in where.items():  # the groups that differ in this column, and in none before it
+    for column, pattern in where.items():  # the groups that differ in this column and in no earlier one
         assert isinstance(pattern, Equal | NotIn)  # held groups are named one by one
         different = [NotIn([pattern.value])] if isinstance(pattern, Equal) else [Equal(v) for v in pattern.values]
         others += ({**same, column: other} for other in different)
@@ -234,7 +234,7 @@ def _progress(known: Frontier, where: Mapping[str, GroupPattern], attributes: Se
 
 
 def _attributes(spec: object) -> list[str]:
-    """What a source promises about; one that promises nothing before its end, nothing."""
+    """The attributes that a source promises about; none if it promises nothing before its end."""
     assert isinstance(spec, Input)
     policies = [(a, p) for a, p in spec.policies if p.promises_before_end]
     counted = [*([SEQ] if spec.numbers else []), *([spec.time] if spec.polled else [])]
@@ -242,7 +242,8 @@ def _attributes(spec: object) -> list[str]:
 
 
 def _show_group(box: Box, attribute: str, where: Mapping[str, GroupPattern]) -> str | None:
-    """The group that holds it back; of the rest, the groups that hold the rest back, if the policy knows."""
+    """The group that holds it back, as text. For the rest, the groups that hold the rest back, if the policy knows
+    them."""
     if where and all(isinstance(pattern, Equal) for pattern in where.values()):
         return f"group {_show(where)}"
     operator = box.operator

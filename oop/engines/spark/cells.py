@@ -35,7 +35,7 @@ CELLS = pa.schema(
     ]
 )
 DDL = "stage int, key int, port int, sender int, split long, number long, kind int, value long, body binary"
-_MOST_BYTES = 32 << 20  # of cells that are handed over together
+_MOST_BYTES = 32 << 20  # the most bytes of cells that are handed over together
 
 
 class Cell(NamedTuple):
@@ -75,7 +75,8 @@ def encode(batch: pa.RecordBatch) -> bytes:
 
 
 def decode(body: bytes) -> pa.RecordBatch:
-    """What `encode` wrote, which may have been on disks and networks since: damage is an error, not a crash."""
+    """The batch that `encode` wrote. It may have been on disks and networks since, so damage is an error, not a
+    crash."""
     with reading("a batch from another stage", "a disk or a network damaged it: run the query again"):
         with pa.ipc.open_stream(body) as reader:
             batch = next(iter(reader), None)

@@ -1,8 +1,8 @@
 """The input stage of a foreign DataFrame: policy and guard for each channel, before anything is reduced.
 
-A channel is a declared column's value, or the source as a whole; never a task, for tasks come and go. What the source
-promises is what all of its channels promise: skew between them makes no row late. A channel that appears later starts
-at what is promised by then; `channels=` names those that must have spoken first.
+A channel is a value of a declared column, or the source as a whole. It is never a task, because tasks come and go. The
+source promises what all of its channels promise, so skew between channels makes no row late. A channel that appears
+later starts at what is promised by then; `channels=` names those that must have spoken first.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WHOLE = "null"
 
 
 class InputRunner:
-    """All channels of one source, in one worker: only together do they know what the source has promised.
+    """All channels of one source, in one worker, because only together they know what the source has promised.
 
     ``expected`` are channels that are known to exist. A cell's body names its channel in the schema's metadata.
     """
@@ -107,7 +107,7 @@ class InputRunner:
                 self.promised[channel].take(element)
 
     def _tick(self, passage: Passage, cell: Cell) -> Iterator[Cell]:
-        """The clock moved, or the input has ended: for all channels, the silent ones as well."""
+        """Take a tick of the clock, or the end of the input, for all channels, also the silent ones."""
         said: Any = loads(cell.body.decode())
         for channel, operator in self.channels.items():
             if "now" in said and operator.clocked:
@@ -172,7 +172,7 @@ def by_channel(batch: pa.RecordBatch, column: str | None) -> Iterator[pa.RecordB
         yield batch.replace_schema_metadata(None)
         return
     values = batch.column(column)
-    if pa.types.is_dictionary(values.type):  # it may have a value twice
+    if pa.types.is_dictionary(values.type):  # a dictionary may hold a value twice
         values = values.dictionary_decode()
     encoded = dictionaries.encode(values)
     codes = views.column(encoded.indices.fill_null(len(encoded.dictionary))).data

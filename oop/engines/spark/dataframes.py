@@ -68,7 +68,7 @@ class Built:
         self.spools: list[Spool] = []
         self.temporary: list[str] = []
         self.folder = self._folder()
-        # workers on this machine may take over a shard from each other by way of a folder
+        # workers on one machine hand shards over to each other through a folder
         self.copies = self.temporary_folder() if session.sparkContext.master.startswith("local") else None
         self.bounded = all(d is not None and d.kind != "live" for d in self.data.values())
         try:
@@ -85,7 +85,7 @@ class Built:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _folder(self) -> Path:
-        """Where elements are spooled: with the checkpoint, for they are part of what a restart reads."""
+        """Where elements are spooled: beside the checkpoint, because a restart reads them again."""
         if self.engine.checkpoint is not None and self.engine.checkpoint.startswith("/"):
             return Path(self.engine.checkpoint).absolute() / "oop-spool"
         return Path(self.temporary_folder())
@@ -232,7 +232,8 @@ def _decode(schema: pa.Schema, found: Iterator[pa.RecordBatch]) -> Iterator[pa.R
 
 
 def check_clocks(root: Node) -> None:
-    """An operator that looks at the clock must be asked when it moves, and Spark asks only for rows."""
+    """Refuse operators that look at the clock: they must be called when it moves, and Spark calls them only for
+    rows."""
     for node in walk(root):
         if node.spec.clocked:
             raise OopError(
@@ -259,7 +260,7 @@ def _input_runner(stages: Stages, number: int, channels: Any, late_to: str | Non
 
 
 def _whole(start: Callable[[int], Any], keys: tuple[int, ...], number: int) -> Callable[..., Any]:
-    """A stage of a batch: all of its cells at once, no state to keep."""
+    """A stage of a batch. It gets all cells at once and keeps no state."""
     shards = {key: shard for shard, key in enumerate(keys)}
 
     def run(key: tuple[pa.Scalar, ...], table: pa.Table) -> pa.Table:

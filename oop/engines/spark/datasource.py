@@ -19,7 +19,7 @@ from oop.engines.spark.timers import Timers
 
 try:
     from pyspark.sql.streaming.datasource import ReadAllAvailable, SupportsTriggerAvailableNow
-except ImportError:  # before Spark 4.2 a source cannot limit a micro-batch: it takes all that there is
+except ImportError:  # before Spark 4.2 a source cannot limit a micro-batch, and reads everything there is
 
     class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
         pass
@@ -41,7 +41,7 @@ def make_ticks(timers: Timers) -> type[DataSource]:
 def _data_source(
     stream: Callable[[], DataSourceStreamReader], batch: Callable[[], DataSourceReader] | None = None
 ) -> type[DataSource]:
-    """A class of its own each time: what it reads is part of the class, which Spark ships."""
+    """Make a new class, because what it reads is part of the class, which Spark ships."""
 
     class OopSource(DataSource):
         @classmethod
@@ -79,7 +79,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
         return self.at
 
     def getDefaultReadLimit(self) -> Any:
-        return ReadAllAvailable()  # how much a micro-batch takes is the planner's own limit
+        return ReadAllAvailable()  # the planner limits the size of a micro-batch itself
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         return [InputPartition(split) for split in self.planner.splits(start, end)]

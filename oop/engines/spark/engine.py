@@ -1,4 +1,4 @@
-"""`oop.Spark`: the same plan as a streaming query of Spark (ARCHITECTURE.md, "On Spark"), or as a batch."""
+"""`oop.Spark`: the same plan as a streaming query of Spark, or as a batch (see the docstring of this package)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oop.plan.graph import Node
 from oop.plan.graph import sources as sources_of
 from oop.plan.preaggregating import notes
 
-_BUILDING = threading.RLock()  # settings and the data source's name are the session's: one plan at a time
+_BUILDING = threading.RLock()  # one plan at a time, because settings and the data source's name belong to the session
 _TRIGGERS = ("availableNow", "once", "processingTime")
 
 
@@ -112,13 +112,14 @@ class Spark:
         from oop.engines.spark.dataframes import Built
 
         session, shards = self._session(root)
-        metrics = f"oop {uuid.uuid4().hex[:8]}"  # two such results may meet in one query
+        metrics = f"oop {uuid.uuid4().hex[:8]}"  # a name of its own, because two such results may meet in one query
         with _BUILDING:
             set_up(session, shards)
             return Built(self, session, root, shards, self._is_batch(root, batch), metrics).frame
 
     def _session(self, root: Node) -> tuple[Any, int]:
-        """The session that was given, or that of a DataFrame among the sources, or the one that there is."""
+        """The session that was given, else that of a DataFrame among the sources, else the active or a new local
+        one."""
         check_installed()
         frames = (n.data.frame for n in sources_of(root) if n.data is not None and n.data.frame is not None)
         session = self.session or next((frame.sparkSession for frame in frames), None) or local_session()
@@ -126,7 +127,7 @@ class Spark:
         return session, self.shards or session.sparkContext.defaultParallelism
 
     def _is_batch(self, root: Node, batch: bool | None) -> bool:
-        """As asked for; if nothing was said, as the DataFrames among the sources are."""
+        """Is this a batch? As the caller said; if nothing was said, as the DataFrames among the sources are."""
         frames = [n.data.frame for n in sources_of(root) if n.data is not None and n.data.frame is not None]
         if batch is None:
             batch = bool(frames) and not any(f.isStreaming for f in frames)

@@ -1,4 +1,4 @@
-"""Errors from inside Spark's workers, so that they come back as ours: what, in which operator, at which line.
+"""Errors from Spark's workers come back as errors of oop: what went wrong, in which operator, at which line.
 
 A worker raises `OopError`s whose text carries the operator and the user's line; Spark wraps that text into pages of its
 own. `ours` finds it again on the driver.
@@ -21,7 +21,7 @@ _OURS = re.compile(
 
 @contextmanager
 def located(node: Node) -> Iterator[None]:
-    """An error inside gets the operator's name and the user's line, of several around it those of the innermost."""
+    """An error inside gets the name and the user's line of the innermost operator around it."""
     try:
         yield
     except OopError as wrong:

@@ -1,7 +1,8 @@
-"""The result as rows: of cells, or straight from the last stage, which saves a hand-over to another worker.
+"""The result as rows: decoded from cells, or put out by the last stage itself, which saves a hand-over to another
+worker.
 
-A frame that Spark takes from a stage is one of pandas, whose columns may be Arrow's: nothing is converted. Columns that
-hold other columns go by way of cells all the same.
+Spark takes a pandas frame from a stage. Its columns may be Arrow's, so nothing is converted. Results with nested
+columns go through cells all the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a checkpoint belongs to: the plan, the format of what is saved, the number of shards. Another's is refused."""
+"""What a checkpoint belongs to: the plan, the format of saved state, the number of shards. Any other is refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oop.errors import OopError
 from oop.operators.source.input import Input
 
 FORMAT = 3
-"""Of offsets, cells and state; it changes when they do."""
+"""The version of the format of offsets, cells and state. Raise it when they change."""
 
 
 def identity(stages: Stages) -> dict[str, Any]:

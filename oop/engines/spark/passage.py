@@ -24,10 +24,10 @@ _RESULT_ROWS = 65_536  # in a cell of the result
 
 
 class Passage:
-    """Takes the rows that a producer puts out, and gives the cells that have to be shipped for them.
+    """Takes the rows that a producer puts out, and gives the cells to ship.
 
-    ``split`` is the sender's: the piece of its input that it read, or its shard. ``finishes``: whoever takes the
-    result is here, and wants its batches as they are.
+    ``split`` says which piece of its input the sender read, or which shard it is. With ``finishes`` the result leaves
+    here, and its batches are not encoded.
     """
 
     def __init__(self, stages: Stages, sender: int, split: int, finishes: bool = False) -> None:
@@ -42,7 +42,7 @@ class Passage:
         self.lanes: dict[tuple[int, int], _Lane] = {}
 
     def push(self, batch: pa.RecordBatch) -> Iterator[Cell]:
-        """Take rows in; what has gathered enough leaves."""
+        """Take rows in. Cells leave as soon as enough rows have gathered."""
         for target, port, piece in self._arrivals(self.node, batch):
             lane = self.lanes.get((target, port))
             if lane is None:
@@ -52,7 +52,7 @@ class Passage:
                 yield from self._ship(target, port, lane)
 
     def flush(self) -> Iterator[Cell]:
-        """All that is still here."""
+        """Give everything that has been gathered."""
         for (target, port), lane in self.lanes.items():
             lane.close()
             yield from self._ship(target, port, lane)
@@ -110,7 +110,7 @@ class _Lane:
         self.reducing: Reducing | None = None
         self.shards = stages.shards
         self.waiting: list[pa.RecordBatch] = []
-        self.rows = 0  # of what waits
+        self.rows = 0  # how many rows wait
         if target != stages.result:
             node = stages.producers[target]
             self.columns = stages.columns(target, port)
@@ -138,7 +138,7 @@ class _Lane:
             self.rows += batch.num_rows
 
     def close(self) -> None:
-        """Nothing follows: what is still being reduced leaves, too."""
+        """Called when no more rows follow: what is still being reduced leaves too."""
         if self.reducing is not None:
             self._wait(self.reducing.drain())
 

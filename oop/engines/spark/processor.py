@@ -55,7 +55,7 @@ class StageProcessor(StatefulProcessor):
         self.identity = identity
         self.copies = copies
         self.result = result
-        self.run = uuid.uuid4().hex  # of this start of the query: workers may outlive it
+        self.run = uuid.uuid4().hex  # identifies this start of the query, because workers may outlive it
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self.store = handle.getMapState("parts", "part string", "body binary")
@@ -69,7 +69,7 @@ class StageProcessor(StatefulProcessor):
         if not mine:
             return
         shard = self.shards[int(key[0])]
-        # taken out: what fails half-way must not be found by a later attempt
+        # taken out, so that a later attempt does not find a runner that failed half-way
         kept = self._current(shard, _kept.pop((self.run, self.number, shard), None))
         kept.runner.finishes = self.result is not None
         yield from self._frames(kept.runner.run(mine))
@@ -79,7 +79,8 @@ class StageProcessor(StatefulProcessor):
             del _kept[next(iter(_kept))]  # the one that was used least recently
 
     def _current(self, shard: int, kept: _Kept | None) -> _Kept:
-        """The runner with the state that the store holds: the one kept here if it is just that, else loaded."""
+        """The runner with the state that the store holds: the kept one if it has exactly that state, else a loaded
+        one."""
         if kept is not None and kept.parts.is_current(self.store):
             return kept
         copies = None if self.copies is None else f"{self.copies}/{self.run}.{self.number}.{shard}"

@@ -27,7 +27,8 @@ class Query(StreamingQuery):
     def awaitTermination(self, timeout: float | None = None) -> bool | None:
         """Wait until it has ended; an error in a worker is raised as ours.
 
-        Spark goes on asking inputs that came to their end: when all have, and it has been worked off, the query stops.
+        Spark goes on asking inputs that have ended. When all have ended and everything has been processed, the query
+        stops.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._ours(lambda: super(Query, self).awaitTermination(_LOOK)):
@@ -39,7 +40,7 @@ class Query(StreamingQuery):
         return None if timeout is None else True
 
     def _has_ended(self) -> bool:
-        """Has every input promised its end, in a micro-batch that is done?"""
+        """Has every input promised its end, in a micro-batch that is complete?"""
         progress = self.lastProgress
         if progress is None or not progress.sources:
             return False
@@ -47,7 +48,7 @@ class Query(StreamingQuery):
         return all(isinstance(offset, dict) and offset.get("ended") is True for offset in offsets)
 
     def processAllAvailable(self) -> None:
-        """Wait until all that is there now has been worked off."""
+        """Wait until everything that is available now has been processed."""
         self._ours(super().processAllAvailable)
 
     def exception(self) -> Any:

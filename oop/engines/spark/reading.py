@@ -61,8 +61,8 @@ class Split:
 
 
 class Planner:
-    """Says where micro-batches end. What it has found out is kept, since Spark asks for an offset and then for splits
-    up to it; after a restart it is found out again."""
+    """Says where micro-batches end. It keeps what it has computed for an offset, because Spark asks for the splits up
+    to it afterwards; after a restart it computes that again."""
 
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
@@ -76,7 +76,7 @@ class Planner:
         return self._offset(Position(), scout.state(), False, Listing((), False))
 
     def freeze(self) -> None:
-        """Nothing that comes later belongs to this run (Spark's trigger ``availableNow``)."""
+        """From now on ignore what comes later (Spark's trigger ``availableNow``)."""
         self.most = self.reading.files.complete() if isinstance(self.reading.files, Spooled) else None
 
     def latest(self, start: Mapping[str, Any], unlimited: bool = False) -> dict[str, Any]:
@@ -105,7 +105,7 @@ class Planner:
                     raise SourceError(listing.failure)
                 if listing.ended:
                     scout.see([END])
-                    at = Position(len(listing.paths), 0, at.blocks)  # also behind files without a block
+                    at = Position(len(listing.paths), 0, at.blocks)  # go past files without a block too
             if not scout.promised.ended and scout.operator.clocked:
                 list(scout.operator.tick(self.reading.clock.now))
             new = self._offset(at, scout.state(), scout.promised.ended, listing)
@@ -170,7 +170,7 @@ def _digest(names: tuple[str, ...]) -> str:
 
 
 def _same(new: Mapping[str, Any], start: Mapping[str, Any]) -> bool:
-    """Would a micro-batch up to there change nothing?"""
+    """Would a micro-batch up to this offset change nothing?"""
     return new["at"] == start["at"] and new["state"] == start["state"] and new["ended"] == start["ended"]
 
 
@@ -190,14 +190,14 @@ def _even(blocks: list[Block], tasks: int) -> list[list[Block]]:
 def read_split(reading: Reading, split: Split) -> Iterator[Cell]:
     """The source stage: guard, then the operators that pass rows, then a partial aggregate; in the worker that reads.
 
-    The guard begins with what the rows before this split imply (ARCHITECTURE.md, "On Spark").
+    The guard begins with what the rows before this split imply: the scout has put that into the offset.
     """
     stages, node = reading.stages, reading.stages.producers[reading.number]
     assert isinstance(node.spec, Input)
     passage = Passage(stages, reading.number, split.split)
     with located(node):
         schema = stages.source_schema(reading.number, whole=reading.late_to is not None)
-        operator = InputOperator(node.spec, Context([schema], interests=[]))  # promises are the planner's business
+        operator = InputOperator(node.spec, Context([schema], interests=[]))  # the planner makes the promises
         restore(operator, split.state)
         for train in _trains(split.blocks, node.input_schemas()[0], schema.names):
             for element in operator.process_train(train):

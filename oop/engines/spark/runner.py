@@ -1,6 +1,6 @@
-"""What a stage does in a micro-batch, on one shard: rows into the operator, then promises, then what follows from them.
+"""What a stage does in a micro-batch, on one shard: it processes rows, then promises, and ships the output.
 
-All data comes before any promise, whatever order cells arrive in: that only delays promises, which is always sound.
+All rows are processed before any promise, whatever order cells arrive in. That only delays promises, which is sound.
 Nothing here knows Spark; `processor` keeps the parts in Spark's state store.
 """
 
@@ -59,7 +59,7 @@ class StageRunner:
         self.out = Frontier()
 
     def run(self, cells: Iterable[Cell]) -> Iterator[Cell]:
-        """Work off a micro-batch's cells; what is put out, promises last."""
+        """Process the cells of a micro-batch, and give its output, promises last."""
         passage = Passage(self.stages, self.number, self.shard, self.finishes)
         promised: list[Punctuation] = []
         for element in self._elements(list(cells)):
@@ -79,7 +79,7 @@ class StageRunner:
         yield passage.metric(BYTES, self.operator.state_bytes)
 
     def _set_aside(self, passage: Passage, ledger: Ledger) -> Iterator[Cell]:
-        """Rows that the operator did not take leave the state: into a file, as late rows of sources do."""
+        """Rows that the operator set aside leave its state, into a file, as late rows of sources do."""
         if ledger.entries and self.late_to is not None:
             write_late(self.late_to, self.stages.name(self.number), f"{self.batches:012}-{self.shard}", ledger.table())
         for what, count in ((LATE, ledger.late), (WITHOUT_TIME, ledger.without_time)):
@@ -95,7 +95,7 @@ class StageRunner:
                     yield from self.operator.process_batch(batch, port)
             for cell in sorted((c for c in cells if c.kind == PROMISES), key=lambda c: c.order):
                 workers = self.given[cell.sender]
-                frontier = workers[0 if len(workers) == 1 else cell.split]  # a source's split is no worker
+                frontier = workers[0 if len(workers) == 1 else cell.split]  # the split of a source is no worker
                 for promise in decode_promises(cell.body):
                     frontier.advance(promise)
             known = {i: self.stages.promised(i, frontiers) for i, frontiers in self.given.items()}

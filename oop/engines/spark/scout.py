@@ -1,4 +1,4 @@
-"""The scout runs a source's policies ahead of its rows, on the driver: what has been promised at a position.
+"""The scout runs a source's policies ahead of its rows, on the driver, to know what has been promised at a position.
 
 A task must know what the rows before its own imply, or lateness would depend on how a micro-batch was cut. So the
 policy's state at a position is part of the offset, and travels to the tasks. Where a Parquet file says what the
@@ -27,7 +27,7 @@ from oop.punctuation.patterns import Bound
 
 
 class Scout:
-    """Policies of one source at one position. Nothing is late for it, it only counts."""
+    """The policies of one source at one position. It judges no rows; it only advances the policies."""
 
     def __init__(self, stages: Stages, number: int) -> None:
         node = stages.producers[number]
@@ -40,7 +40,7 @@ class Scout:
 
     def see(self, elements: Iterable[Element]) -> None:
         for _ in self.operator.process_train(list(elements)):
-            pass  # rows are the tasks' business; promises are kept by the gate
+            pass  # tasks process the rows; the gate keeps the promises
         self.operator.ledger = Ledger(self.operator.output)
 
     def pass_over(self, block: Block) -> None:

@@ -1,4 +1,4 @@
-"""A Spark session that fits: made quietly when none is given, checked and set up when there is one."""
+"""The Spark session: made without output when none is given, checked and set up when there is one."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def local_session() -> Any:
     check_installed()
     from pyspark.sql import SparkSession
 
-    active = SparkSession.getActiveSession() or SparkSession._instantiatedSession  # the first is by thread
+    active = SparkSession.getActiveSession() or SparkSession._instantiatedSession  # the active one is per thread
     if active is not None:
         return active
     check_java()

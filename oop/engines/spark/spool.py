@@ -1,4 +1,4 @@
-"""The spool: elements of a source that cannot be read by position, written to files that can.
+"""The spool: elements of a source that cannot be read by position are written to files that can.
 
 Iterables, callables, data in memory and text files live in the driver's process, or have no blocks. A thread there
 writes them as Arrow IPC files, numbered, each complete before it gets its name; only then may an offset name it. What
@@ -32,8 +32,8 @@ _ENOUGH_ELEMENTS = 16_384
 _PATIENCE = 0.05  # seconds that an element of a live input may wait for more
 _ROOM = 64  # elements that may wait to be written
 _CLOSED = "closed.json"
-_LAST_WORDS = 16_384  # bytes that are kept free for how the input ended
-_AGAIN = 0.5  # seconds after which it is said again, where it could not be
+_LAST_WORDS = 16_384  # bytes reserved on the disk for the message how the input ended
+_AGAIN = 0.5  # seconds after which writing that message is tried again
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Spooled:
 
     def listing(self) -> Listing:
         folder = Path(self.folder)
-        said = _said(folder)  # before the files: none is missed
+        said = _said(folder)  # read before the files are listed, so that none is missed
         paths = tuple(str(p) for p in sorted(folder.glob("*.arrow")))
         failure = said["failure"] if said is not None else ""
         return Listing(paths, said is not None and not failure, failure or None)
@@ -102,11 +102,11 @@ class Spool:
             left.unlink()
         written = sorted(self.folder.glob("*.arrow"))
         self.number = len(written)
-        if not self.spooled.bounded:  # it gives what is new now; what it gave before is here
+        if not self.spooled.bounded:  # a live input gives only what is new; what it gave before has been spooled
             (self.folder / _CLOSED).unlink(missing_ok=True)
             return False
         said = _said(self.folder)
-        if said is None:  # it is read again from its beginning, without what is here
+        if said is None:  # a bounded input is read again from its beginning, and what has been spooled is skipped
             for path in written:
                 counts = ipc_rows(path, self.schema.names[0])
                 self.skipped += len(counts)
@@ -147,7 +147,7 @@ class Spool:
                 if not self._put(element):
                     return
             self._put(None)
-        except BaseException as error:  # also sys.exit(): it is said where the query reads it, which else would wait
+        except BaseException as error:  # sys.exit() too: the query must be told, or it would wait for ever
             self._put(error)
 
     def _put(self, item: Element | BaseException | None) -> bool:
@@ -166,16 +166,16 @@ class Spool:
                 elements, ended = self._gather()
                 if elements:
                     self._file(elements)
-        except BaseException as error:  # whoever waits for the end must not wait forever
+        except BaseException as error:  # a query that waits for the end must not wait for ever
             ended = [error]
         while ended and not self._say_end(ended[0]) and not self.stopped.wait(_AGAIN):
             pass
 
     def _say_end(self, why: BaseException | None) -> bool:
-        """Say that no more comes, and why; False if the system does not let it, which may pass."""
+        """Write that no more comes, and why. False if that failed; it may succeed later."""
         said = dumps({"rows": self.rows, "failure": "" if why is None else _what(why)[:1_000]}).encode()
         try:
-            _overwrite(self._last_words, said.ljust(_LAST_WORDS))  # its room is not given back before
+            _overwrite(self._last_words, said.ljust(_LAST_WORDS))  # in place: the room stays reserved
             os.replace(self._last_words, self.folder / _CLOSED)
         except OSError:
             return False
@@ -216,7 +216,7 @@ def _what(why: BaseException) -> str:
         return why.what
     try:
         return f"{type(why).__name__}: {why}"
-    except Exception:  # of its own __str__: its name must do
+    except Exception:  # raised by the error's own __str__: the name of its type must do
         return type(why).__name__
 
 
@@ -245,7 +245,7 @@ def _pairs(elements: list[Element], schema: pa.Schema) -> Iterator[tuple[pa.Reco
 
 
 def _publish(path: Path, body: Any) -> None:
-    """Write, make durable, then give it its name: who sees the name sees all of it."""
+    """Write the file, make it durable, then give it its name, so that whoever sees the name sees the whole file."""
     temporary = path.with_suffix(".tmp")
     try:
         _overwrite(temporary, body)
@@ -256,7 +256,7 @@ def _publish(path: Path, body: Any) -> None:
 
 
 def _overwrite(path: Path, body: Any) -> None:
-    """What was there, if anything, is not longer."""
+    """Overwrite a file in place; its old content must not be longer."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb") as file:
         file.write(body)
         file.flush()

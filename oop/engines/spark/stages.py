@@ -1,4 +1,4 @@
-"""A plan cut into stages: where rows must meet by key, they are shuffled (ARCHITECTURE.md, "On Spark").
+"""A plan cut into stages: where rows must meet by key, they are shuffled.
 
 *Producers* are the nodes at which rows begin or are held: sources and operators with state. They are numbered in the
 order of the plan. Between two producers stand only operators that pass rows, so a producer's worker runs all of them
@@ -36,7 +36,7 @@ class Stages:
     foreign: frozenset[int] = frozenset()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Shipped without what has been found out: that is by the identity of nodes, which are others there."""
+        """Ship it without cached results: they are keyed by the identity of nodes, which differs in another process."""
         return Stages, (self.root, self.shards, self.foreign)
 
     @cached_property
@@ -49,7 +49,7 @@ class Stages:
 
     @property
     def result(self) -> int:
-        """The number that stands for whoever takes the result: above all stages."""
+        """The number that stands for the result; it is greater than those of all stages."""
         return len(self.producers)
 
     @cached_property
@@ -58,7 +58,7 @@ class Stages:
 
     @cached_property
     def stages(self) -> list[int]:
-        """Those that hold state between micro-batches, in the order in which rows pass them."""
+        """The stages that hold state between micro-batches, in the order in which rows pass them."""
         return [i for i, n in enumerate(self.producers) if not isinstance(n.spec, Input) or i in self.foreign]
 
     @cached_property
@@ -112,14 +112,15 @@ class Stages:
     def shard_columns(self, number: int, port: int) -> tuple[str, ...] | None:
         """The columns by which rows to a stage are parted; None: its first shard takes all.
 
-        So it is, too, with an operator that promises by counting rows: a shard could not speak for the others.
+        An operator that promises by counting rows has one shard too, because a shard could not speak for the others.
         """
         node = self.producers[number]
         columns = None if node.spec.counts else node.spec.shard_columns(node.input_schemas())
         return None if columns is None else columns[port]
 
     def promised(self, number: int, workers: Sequence[Frontier]) -> Frontier:
-        """What a producer has promised, when its workers have promised this. One that takes all rows speaks for all."""
+        """What a producer has promised when its workers have promised this. If one worker takes all rows, it speaks for
+        all."""
         if not isinstance(self.producers[number].spec, Input) and self.shard_columns(number, 0) is None:
             return workers[0]
         return Frontier.meet(workers)
@@ -181,7 +182,7 @@ def _translate(node: Node, given: Mapping[int, Frontier]) -> Frontier:
     if id(node) in given:
         return given[id(node)]
     if not node.spec.passes:
-        return Frontier()  # nothing has been heard of it
+        return Frontier()  # it has promised nothing yet
     return node.crossing.translate([_translate(e.node, given) for e in node.inputs])
 
 

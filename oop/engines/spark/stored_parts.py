@@ -1,10 +1,10 @@
 """The parts of a shard in Spark's state store: what changed is written, small parts together, large ones in pieces.
 
 Every write gets a version. Where the driver and its workers share a machine, a copy is kept in a local folder, so that
-another worker that takes the shard over need not ask the store, which takes its time: only for the version.
+another worker that takes over the shard asks the slow store only for the version.
 
-Operators take over what is in their parts unseen, so all is sealed with a checksum: a bit that a disk lost would else
-be a wrong answer. A damaged copy is passed over, a damaged store is an error.
+Operators load their parts without checking them, so every part is sealed with a checksum: a bit that a disk lost would
+otherwise be a wrong answer. A damaged copy is ignored, a damaged store is an error.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class StoredParts:
             body = b"" if part is None else seal(encode(part))
             before.pop(name, None)
             if 0 < len(body) <= _SMALL:
-                small[name], large[name] = body, b""  # should it have been larger before
+                small[name], large[name] = body, b""  # remove the large form, which it may have had before
             else:
                 large[name] = body
         large |= before
@@ -69,7 +69,7 @@ class StoredParts:
         self._copy(older, large)
 
     def _put(self, store: Any, name: str, body: bytes) -> None:
-        """A part in pieces that the store takes well; what it had more of is removed, all of it if it is gone."""
+        """Write a part in pieces of a size that suits the store. Surplus pieces of its last version are removed."""
         pieces = range(0, len(body), _PIECE)
         for i, at in enumerate(pieces):
             store.updateValue((_piece(name, i),), (body[at : at + _PIECE],))
@@ -101,11 +101,11 @@ class StoredParts:
     # The copy: files that are never changed, and for each version a list of those that belong to it.
 
     def _copy(self, older: str | None, changed: Mapping[str, bytes]) -> None:
-        if self.folder is None or not self.folder.parent.is_dir():  # the query was stopped, or is on another machine
+        if self.folder is None or not self.folder.parent.is_dir():  # the query was stopped, or runs on another machine
             return
         try:
             self._write_copy(self.folder, older, changed)
-        except OSError:  # a full disk, say: what counts is in the store
+        except OSError:  # for example a full disk; the store has everything that counts
             self.folder = None
 
     def _write_copy(self, folder: Path, older: str | None, changed: Mapping[str, bytes]) -> None:

@@ -21,7 +21,7 @@ LAST_SPLIT = 1 << 62  # behind all rows
 @dataclass(frozen=True)
 class Timers:
     """The driver's clock for a source that is read elsewhere: without new rows there would be no micro-batch, and
-    nothing would be promised in a lull (paper 004, A.1.1)."""
+    nothing would be promised in a lull (OOP paper, A.1.1)."""
 
     number: int
     key: int

@@ -1,4 +1,4 @@
-"""Slack by rows: a row is late iff more than n greater ones came before it (Aurora's "out of order by n", papers/000,
+"""Slack by rows: a row is late iff more than n greater ones came before it (Aurora's "out of order by n", Aurora paper,
 section 5.2.2). Of a late row it is measured how many came (`slack_needed.py`)."""
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Aurora's definitions, as plainly as they are printed (papers/000, section 5.2.2): what the operators are held to."""
+"""Aurora's definitions, as plainly as they are printed (Aurora paper, section 5.2.2): what the operators are held
+to."""
 
 from __future__ import annotations
 

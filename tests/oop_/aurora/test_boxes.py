@@ -223,7 +223,7 @@ def test_a_timeout_is_saved() -> None:
 
 
 def test_windows_that_time_out_together_leave_as_they_would_one_by_one() -> None:
-    """A box that is scheduled late (papers/000, footnote 8) finds several at once: what began first is first, and of
+    """A box that is scheduled late (Aurora paper, footnote 8) finds several at once: what began first is first, and of
     those that began together the lesser, however many a slice has. What follows may go by that order (figure 16)."""
     clock = ManualClock(0)
     box = aurora.Aggregate({"n": oop.count()}, oop.Order("Time", 500), size=4, advance=2, timeout=10)
@@ -281,7 +281,8 @@ def test_tumble_times_out() -> None:
 
 
 def test_a_tumble_that_shows_its_window_times_out() -> None:
-    """Both parameters together: when results are put out, and when a window times out (papers/002, footnote)."""
+    """Both parameters together: when results are put out, and when a window times out (Aurora* and Medusa paper,
+    footnote)."""
     clock = ManualClock(0)
     box = aurora.Tumble({"n": oop.count()}, "Sid", timeout=5, emit=2)
     harness = Harness(box, REPORTS, time="Time", punctuate=oop.at_end(), clock=clock)
@@ -413,7 +414,7 @@ def test_joins_with_tables(tmp_path: Path) -> None:
 
 
 def test_a_join_of_two_tables() -> None:
-    """ "Join also permits one or both of its inputs to be static tables" (papers/000, section 5.2.2.3)."""
+    """ "Join also permits one or both of its inputs to be static tables" (Aurora paper, section 5.2.2.3)."""
     names = pa.table({"Sid": [2, 1, None], "Name": ["Bob", "Ann", "?"], "__row": [7, 8, 9]})
     ranks = pa.table({"Sid": [1, 2, 1, None], "Rank": [10, 20, 30, 40]})
     same = aurora.Join(oop.col("Sid") == oop.col("Sid_right"))(names, ranks)
@@ -577,8 +578,8 @@ def test_combination_functions() -> None:
 
 
 def test_a_count_of_a_split_is_that_of_one_machine() -> None:
-    """papers/002, section 5.1: the split takes place after tuple 3, by B < 3. Its merge waits for a promise about A, as
-    the paper's does for WSort's timeout; here A is in order."""
+    """Aurora* and Medusa paper, section 5.1: the split takes place after tuple 3, by B < 3. Its merge waits for a
+    promise about A, as the paper's does for WSort's timeout; here A is in order."""
     schema = {"A": "int64", "B": "int64"}
     rows = [(1, 2), (1, 3), (2, 2), (2, 1), (2, 6), (4, 5), (4, 2)]
     box = aurora.Tumble({"result": oop.count()}, "A")

@@ -1,5 +1,5 @@
-"""The identities that the paper states between operators with slack, and without it behind a sort (papers/000, 5.2.2.2
-and 5.2.2.3); and that results do not depend on how groups interleave."""
+"""The identities that the paper states between operators with slack, and without it behind a sort (Aurora paper,
+section 5.2.2.2 and 5.2.2.3); and that results do not depend on how groups interleave."""
 
 from __future__ import annotations
 
@@ -109,8 +109,9 @@ def events(rng: random.Random) -> list[Event]:
 def timed(
     happens: list[Event], size: int, advance: int, order: oop.Order, timeout: int
 ) -> tuple[list[tuple[Any, ...]], int]:
-    """papers/000 with a timeout, as plainly as it is printed. A window has the rows that arrived before it went out, in
-    order; which went out early is told by the clock alone. And how many rows came too late for one."""
+    """The Aurora paper's Aggregate with a timeout, as plainly as it is printed. A window has the rows that arrived
+    before it went out, in order; which went out early is told by the clock alone. And how many rows came too late for
+    one."""
     kept, _ = model.in_order(
         [r for kind, rows in happens if kind == "rows" for r in rows], "Time", order.slack, order.group_by
     )
@@ -261,7 +262,8 @@ def test_groups_may_interleave_as_they_like(threads: int) -> None:
 
 
 def test_a_split_box_gives_the_same() -> None:
-    """papers/002, section 5.1, for streams in which equal values come together and each greater than those before."""
+    """Aurora* and Medusa paper, section 5.1, for streams in which equal values come together and each greater than
+    those before."""
     for seed in range(CASES):
         rng = random.Random(seed)
         rows = [{**row, "Sid": "a", "Time": i // 4} for i, row in enumerate(reports(rng))]

@@ -1,5 +1,5 @@
-"""The paper's identities with a real BSort (papers/000, 5.2.2.2 and 5.2.2.3): an operator that assumes a slack is
-one without it behind a BSort."""
+"""The paper's identities with a real BSort (Aurora paper, sections 5.2.2.2 and 5.2.2.3): an operator that assumes a
+slack is one without it behind a BSort."""
 
 from __future__ import annotations
 

@@ -230,8 +230,8 @@ def test_figure_17():
 
 
 def test_figure_2_of_the_second_paper():
-    """papers/002, section 2.2: "(A = 1, Result = 2.5) … upon the arrival of tuple #3", "(A = 2, Result = 3.0) … of
-    tuple #6", and A = 4 stays open."""
+    """Aurora* and Medusa paper, section 2.2: "(A = 1, Result = 2.5) … upon the arrival of tuple #3", "(A = 2, Result =
+    3.0) … of tuple #6", and A = 4 stays open."""
     harness = Harness(
         aurora.Tumble({"Result": oop.mean("B")}, "A"), {"A": "int64", "B": "int64"}, time="A", punctuate=oop.at_end()
     )

@@ -1,4 +1,4 @@
-"""exact() promises the low-water mark itself: no row is late, and no promise could be stronger (papers/004, Eq. 1)."""
+"""exact() promises the low-water mark itself: no row is late, and no promise could be stronger (OOP paper, Eq. 1)."""
 
 from __future__ import annotations
 

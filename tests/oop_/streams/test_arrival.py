@@ -1,4 +1,4 @@
-"""Windows on arrival time (papers/004, section 4.2): rows are stamped by the engine's clock as they come in."""
+"""Windows on arrival time (OOP paper, section 4.2): rows are stamped by the engine's clock as they come in."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ AK = {"ts": "int64", "k": "string"}
 
 
 def test_figure_8_step_by_step():
-    """Papers/000, figure 8: slack 2, a buffer of three rows of which the least is evicted."""
+    """Aurora paper, figure 8: slack 2, a buffer of three rows of which the least is evicted."""
     h = Harness(lambda s: s.bsort(slack=2), {"ts": "int64"})
     evicted = []
     for a in (1, 3, 1, 2, 4, 4, 8, 3, 4, 4):

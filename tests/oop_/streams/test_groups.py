@@ -1,4 +1,4 @@
-"""Group-wise promises through whole pipelines (paper 004, A.1.1): groups that finish early come out early; groups
+"""Group-wise promises through whole pipelines (OOP paper, A.1.1): groups that finish early come out early; groups
 retire and come back."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the out-of-order join holds, and when results leave: the claims of paper 004's figures 5, 6 and 8.
+"""What the out-of-order join holds, and when results leave: the claims of the OOP paper's figures 5, 6 and 8.
 
 What an in-order evaluation would hold is computed here from its definition, in plain Python. The paper's minutes have
 twenty ticks; each stream has one row a tick.

@@ -1,4 +1,4 @@
-"""Promises about lists of groups and ranges of an attribute, as a user meets them (papers/004, 3.2 and 4.2)."""
+"""Promises about lists of groups and ranges of an attribute, as a user meets them (OOP paper, sections 3.2 and 4.2)."""
 
 from datetime import datetime
 

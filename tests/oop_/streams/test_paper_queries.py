@@ -1,4 +1,4 @@
-"""The queries Q1 to Q9 of paper 004, and the plan of its figure 3, against DuckDB on the same rows.
+"""The queries Q1 to Q9 of the OOP paper, and the plan of its figure 3, against DuckDB on the same rows.
 
 The queries are those of examples/. Rows arrive out of order within slack, links behind one another: generated packets,
 and the links of shared/data, where it is there, with delay added as in the paper's experiments.

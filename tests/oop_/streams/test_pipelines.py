@@ -507,7 +507,7 @@ def test_a_chain_of_two_windows() -> None:
 
 
 def test_windows_on_several_attributes() -> None:
-    """Netflow: exported in the order of their end, up to 60 s long (paper 004, section 3.1, example 3)."""
+    """Netflow: exported in the order of their end, up to 60 s long (OOP paper, section 3.1, example 3)."""
     rng = random.Random(3)
     ends = sorted(rng.randrange(1_000) for _ in range(500))
     table = pa.table({"start": [e - rng.randrange(61) for e in ends], "end": ends, "bytes": list(range(500))})

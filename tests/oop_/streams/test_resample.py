@@ -22,7 +22,8 @@ def at(clock: str) -> int:
 
 
 def test_figure_11():
-    """Papers/000, section 5.2.2.4: heartbeats every 15 min, positions within 10 min of them averaged for each soldier.
+    """Aurora paper, section 5.2.2.4: heartbeats every 15 min, positions within 10 min of them averaged for each
+    soldier.
 
     The paper's text does not have the figure's rows. These are made up so that what it says of them holds: the first
     result is soldier 2's, though row 1 is soldier 1's, and it comes with soldier 2's first row later than 2:10, row 3.
@@ -98,7 +99,7 @@ def test_a_left_row_that_comes_later_has_its_results_at_once():
 
 
 def test_aggregates_may_look_at_the_left_time():
-    """Papers/000, footnote 10: "a weighted average of positions reported, with weights determined by the difference
+    """Aurora paper, footnote 10: "a weighted average of positions reported, with weights determined by the difference
     between the time of the reports and t"."""
     beats = oop.source(pa.table({"Time": [10.0]}), time="Time", punctuate=oop.at_end())
     reports = pa.table({"Time": [8.0, 11.0], "Pos": [3.0, 6.0]})

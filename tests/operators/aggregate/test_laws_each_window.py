@@ -1,4 +1,4 @@
-"""One promise for each window that closes (papers/004, section 5.2): behind its rows, before those of the next."""
+"""One promise for each window that closes (OOP paper, section 5.2): behind its rows, before those of the next."""
 
 from __future__ import annotations
 

@@ -170,7 +170,8 @@ def sorted_(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_rows_of_a_window_come_in_order_and_as_they_arrive(threads):
-    """Of the attribute, as behind a sort (papers/000, 5.2.2.2); rows of one value in the order of their arrival."""
+    """Of the attribute, as behind a sort (Aurora paper, section 5.2.2.2); rows of one value in the order of their
+    arrival."""
 
     def case(rng, seed):
         order = oop.Order("ts", rng.choice([0, 2, 4]), rng.choice([(), ("link",)]))
@@ -251,7 +252,8 @@ def test_tumble():
 
 
 def test_tumble_shows_its_window_after_so_many_rows():
-    """Its rows are counted from its first (papers/002, second footnote of section 2.2); batches do not matter."""
+    """Its rows are counted from its first (Aurora* and Medusa paper, second footnote of section 2.2); batches do not
+    matter."""
 
     def case(rng, seed):
         by, every = rng.choice([("link",), ("k",), ("link", "k")]), rng.choice([1, 2, 3])

@@ -1,4 +1,4 @@
-"""BSort against n passes of a bubble sort (papers/000, section 5.2.2.1), and the laws in oop/testing/laws.py."""
+"""BSort against n passes of a bubble sort (Aurora paper, section 5.2.2.1), and the laws in oop/testing/laws.py."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""WSort against a plain list (papers/002, section 2.2), under a clock that is moved by hand; and the laws in
-oop/testing/laws.py for what promises release."""
+"""WSort against a plain list (Aurora* and Medusa paper, section 2.2), under a clock that is moved by hand; and the laws
+in oop/testing/laws.py for what promises release."""
 
 from __future__ import annotations
 

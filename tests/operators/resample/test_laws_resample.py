@@ -1,4 +1,4 @@
-"""Resample against its definition (papers/000, section 5.2.2.4), and the laws in oop/testing/laws.py."""
+"""Resample against its definition (Aurora paper, section 5.2.2.4), and the laws in oop/testing/laws.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Timers as monitors (papers/004, section 5.1): who has not promised for so long is reported."""
+"""Timers as monitors (OOP paper, section 5.1): who has not promised for so long is reported."""
 
 from __future__ import annotations
 

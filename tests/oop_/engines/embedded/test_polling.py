@@ -1,4 +1,4 @@
-"""Progress by polling (papers/004, section 3.2): a source is asked how far it is while it has nothing to read."""
+"""Progress by polling (OOP paper, section 3.2): a source is asked how far it is while it has nothing to read."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_beside_a_policy_and_as_a_datetime():
 
 
 def test_a_slow_source_does_not_hold_up_a_union():
-    """The Control link of papers/004, section 2: it has no rows, and says so when asked."""
+    """The Control link of the OOP paper, section 2: it has no rows, and says so when asked."""
     silent = threading.Event()
 
     def control() -> Iterator[pa.RecordBatch]:

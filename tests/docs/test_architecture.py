@@ -1,0 +1,124 @@
+"""ARCHITECTURE.md stays short, the papers are cited by name, and documents name only files that are there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MOST_BYTES = 15_000
+MOST_CHARACTERS = 120
+SUFFIXES = (".py", ".md", ".c", ".h")
+FOLDERS = ["benchmarks", "csrc", "docs", "examples", "kernels", "oop", "operators", "punctuation", "scripts", "tests"]
+NAMED = re.compile(r"(?<!`)`([\w./*-]+(?:\.py|\.md|\.c|\.h|/))`(?!`)")
+BY_NUMBER = re.compile(
+    r"papers?[/ ]?00\d|\b00\d, (?:section|figure|footnote)|\b(?:DESIGN|RUNTIME|STYLE)\b(?:\.md| section)"
+)
+AWAITED = {
+    "columns.py",
+    "context.py",
+    "crossing.py",
+    "early.py",
+    "final.py",
+    "flow.py",
+    "function.py",
+    "kernels/jit/",
+    "kernels/native/",
+    "kernels/reference/",
+    "kernels/signatures/",
+    "keys.py",
+    "locating.py",
+    "oop/io/data.py",
+    "oop/io/formats/",
+    "oop/io/opening.py",
+    "oop/io/targets.py",
+    "oop/plan/flow.py",
+    "opening.py",
+    "operators/core/ports.py",
+    "operators/source/judges/",
+    "operators/source/operator.py",
+    "promising.py",
+    "punctuation/crossing.py",
+    "punctuation/policy.py",
+    "running.py",
+    "source_data.py",
+    "spec.py",
+    "tests/oop_/engines/spark/test_targets.py",
+    "tests/oop_/io/test_formats.py",
+}
+"""Named in the documents, and still to come."""
+
+
+@cache
+def files() -> list[Path]:
+    """The documents and sources of the repository, without what symlinks show a second time."""
+    found = [path for path in ROOT.iterdir() if path.suffix in SUFFIXES]
+    for folder in FOLDERS:
+        found += [path for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES]
+    return sorted(path.relative_to(ROOT) for path in found)
+
+
+def documents() -> Iterator[tuple[str, str]]:
+    """Path and text of what tells about the code: ARCHITECTURE.md, decisions, and the docstrings of packages."""
+    for path in files():
+        if path.name == "DECISIONS.md" or str(path) in ("ARCHITECTURE.md", "docs/crossings.md", "docs/references.md"):
+            yield str(path), (ROOT / path).read_text(encoding="utf-8")
+        elif path.name == "__init__.py" and path.parts[0] in ("kernels", "oop", "operators", "punctuation"):
+            yield str(path), ast.get_docstring(ast.parse((ROOT / path).read_text(encoding="utf-8"))) or ""
+
+
+DOCUMENTS = dict(documents())
+
+
+def exists(name: str, beside: Path) -> bool:
+    """Is it a path from the root, or one beside the document? Of a bare name in ARCHITECTURE.md any file will do."""
+    if (ROOT / name).exists() or (beside / name).exists():
+        return True
+    return beside == ROOT and "/" not in name and any(path.name == name for path in files())
+
+
+def test_architecture_is_read_in_ten_minutes() -> None:
+    assert len((ROOT / "ARCHITECTURE.md").read_bytes()) <= MOST_BYTES
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTS))
+def test_paths_that_are_named_exist(name: str) -> None:
+    missing = [p for p in NAMED.findall(DOCUMENTS[name]) if p not in AWAITED and not exists(p, (ROOT / name).parent)]
+    assert not missing, f"{name} names {', '.join(missing)}"
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTS))
+def test_lines_are_short(name: str) -> None:
+    long = [line for line in DOCUMENTS[name].splitlines() if len(line) > MOST_CHARACTERS]
+    assert not long, f"{name}: {long[0]}"
+
+
+def test_every_package_tells_its_idea() -> None:
+    packages = {name for name in DOCUMENTS if name.endswith("__init__.py")}
+    bare = [name for name in packages if not DOCUMENTS[name] and name not in BARE]
+    assert not bare, f"without a docstring: {', '.join(sorted(bare))}"
+
+
+BARE = {"oop/io/__init__.py", "operators/functions/__init__.py", "operators/source/__init__.py"}
+"""Still without one."""
+
+
+def test_papers_are_cited_by_name() -> None:
+    """By the short names of docs/references.md: a number says nothing to who reads only this repository."""
+    found = []
+    for path in files():
+        if path.suffix in SUFFIXES and path != Path("tests/docs/test_architecture.py"):
+            text = (ROOT / path).read_text(encoding="utf-8")
+            found += [f"{path}: {match[0]}" for match in BY_NUMBER.finditer(text)]
+    assert not found, "; ".join(found)
+
+
+def test_what_is_named_is_found() -> None:
+    text = "`a/b.py` and `c.md`, `csrc/`, `Run.late`, `__seq < n`, `oop.slack`, such as ``d.py``"
+    assert NAMED.findall(text) == ["a/b.py", "c.md", "csrc/"]
+    assert BY_NUMBER.search("(pap" + "ers/004, section 3)") and not BY_NUMBER.search("(OOP paper, section 3)")
