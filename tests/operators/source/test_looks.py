@@ -47,7 +47,7 @@ def run(policy, seed, type_, late):
     try:
         for element in elements(seed, type_, policy == oop.punctuated()):
             punct = isinstance(element, Punctuation)
-            for left in operator.process_punctuation(element) if punct else operator.process_batch(element):
+            for left in operator.process_punctuation((element,)) if punct else operator.process_batch(element):
                 out.append(str(left) if isinstance(left, Punctuation) else left.to_pydict())
     except oop.OopError as wrong:
         failed = str(wrong)
