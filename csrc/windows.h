@@ -1,6 +1,6 @@
-/* Window ids: window w covers [offset + w*slide, offset + w*slide + range). */
-#ifndef OOP_WINDOW_H
-#define OOP_WINDOW_H
+/* Window ids, and rows by slice of time. Window w covers [offset + w*slide, offset + w*slide + range). */
+#ifndef OOP_WINDOWS_H
+#define OOP_WINDOWS_H
 
 #include <stdint.h>
 
@@ -16,5 +16,16 @@ int oop_wid_ranges_int(const int64_t *times, int64_t n, int64_t range, int64_t s
    the last window, start = offset + w*slide and end = start + range being computed in float64. */
 int oop_wid_ranges_float(const double *times, int64_t n, double range, double slide, double offset,
                          double limit, int64_t *first, int64_t *last, int64_t *bad);
+
+/* The least and greatest slice of 2**shift slots; n > 0. */
+int oop_slice_limits(const int64_t *slots, int64_t n, int64_t shift, int64_t *least, int64_t *greatest);
+
+/* The rows of slice least + i are order[starts[i]..starts[i + 1]), in order, for i from 0 to span. order has n + 1
+   places, starts span + 2. */
+int oop_order_slices(const int64_t *slots, int64_t n, int64_t shift, int64_t least, int64_t span, int64_t *order,
+                     int64_t *starts);
+
+/* Rows sorted by slice, those of one slice in order; for slices that lie far apart. spare: n places. */
+int oop_sort_slices(const int64_t *slots, int64_t n, int64_t shift, int64_t *order, int64_t *spare);
 
 #endif
