@@ -1,4 +1,4 @@
-"""What every implementation checks before it touches memory, so that all fail alike."""
+"""What declarations check before a body touches memory, the types of arrays, and the errors of kernels."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from oop.errors import OopError, TimeError
 INT64_MIN = -(2**63)
 INT64_MAX = 2**63 - 1
 
+# Dtypes are compared with these: NumPy would make one of np.float64 for each comparison.
+INT64, FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
+
 # Beyond this many slides from zero, neighbouring window starts are no longer distinct float64 numbers.
 FLOAT_WID_LIMIT = 2.0**50
 
@@ -20,6 +23,7 @@ Number = int | float
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Words = NDArray[np.uint64]
 Array = NDArray[Any]
 
 
@@ -36,7 +40,7 @@ class ShardFull(KernelError):
 
 def check_times(times: Array) -> Array:
     """Times as a one-dimensional, contiguous int64 or float64 array."""
-    if not isinstance(times, np.ndarray) or times.ndim != 1 or times.dtype not in (np.int64, np.float64):
+    if not isinstance(times, np.ndarray) or times.ndim != 1 or times.dtype not in (INT64, FLOAT64):
         shown = type(times).__name__
         if isinstance(times, np.ndarray):
             shown = f"{times.dtype} of {times.ndim} dimensions"
@@ -57,6 +61,12 @@ def check_out(size: int, **outs: Array) -> None:
     for name, out in outs.items():
         if not isinstance(out, np.ndarray) or out.ndim != 1 or len(out) != size:
             raise KernelError(f"{name} must be a one-dimensional array of {size} groups")
+    check_writable(**outs)
+
+
+def check_writable(**outs: Array) -> None:
+    """Every output array can be written."""
+    for name, out in outs.items():
         if not out.flags.writeable:
             raise KernelError(f"{name} must be writable")
 

@@ -18,8 +18,8 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch, WrongArgument
 from oop.kernels import views
 from oop.kernels.checks import INT64_MAX, INT64_MIN
-from oop.kernels.reference_user import failed
-from oop.kernels.user import Fold, Functions, user_loops
+from oop.kernels.user.folds import Fold, Functions, failed
+from oop.kernels.user.loops import user_loops
 from oop.operators.expressions.expr import Expr
 from oop.operators.functions.accumulators import Accumulator
 from oop.operators.functions.aggregates import FUNCTIONS, Aggregate, as_column

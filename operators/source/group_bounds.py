@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch
-from oop.kernels.reference_late import least_of
+from oop.kernels.signatures.late import least_of
 from oop.operators.core.group_values import of_column
 from oop.operators.core.row_groups import encode
 from oop.punctuation.patterns import Bound, Value
@@ -102,6 +102,7 @@ def _retires(progress: Grouped, trackers: Sequence[Tracker], times: np.ndarray, 
     kernels = dispatch.kernels()
     greatest = np.array([t.greatest for t in trackers], times.dtype)
     of_group = kernels.prefix_bounds_by(times, codes, greatest, np.ones(len(greatest), bool), 0)
+    assert progress.idle is not None  # else no group retires, and nobody asks
     active_from, _ = kernels.prefix_bounds(times, progress.greatest, progress.idle)
     return bool((of_group < active_from).any())
 
