@@ -14,7 +14,8 @@ INT64_MIN = -(2**63)
 INT64_MAX = 2**63 - 1
 
 # Dtypes are compared with these: NumPy would make one of np.float64 for each comparison.
-INT64, FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
+INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
+FLOAT64, BOOL = np.dtype(np.float64), np.dtype(np.bool_)
 
 # Beyond this many slides from zero, neighbouring window starts are no longer distinct float64 numbers.
 FLOAT_WID_LIMIT = 2.0**50
@@ -61,7 +62,8 @@ def check_out(size: int, **outs: Array) -> None:
     for name, out in outs.items():
         if not isinstance(out, np.ndarray) or out.ndim != 1 or len(out) != size:
             raise KernelError(f"{name} must be a one-dimensional array of {size} groups")
-    check_writable(**outs)
+        if not out.flags.writeable:
+            raise KernelError(f"{name} must be writable")
 
 
 def check_writable(**outs: Array) -> None:
@@ -73,7 +75,7 @@ def check_writable(**outs: Array) -> None:
 
 def check_ids(ids: Array, size: int, length: int | None = None, name: str = "ids") -> Ints:
     """Ids are int64, `length` of them if that is given, and all below `size`."""
-    check_array(name, ids, np.int64, length)
+    check_array(name, ids, INT64, length)
     # One unsigned pass finds both a negative id and one that is too large.
     if len(ids) and int(ids.view(np.uint64).max()) >= size:
         raise KernelError(f"{name} must be from 0 to {size - 1}; found {int(ids.min())} to {int(ids.max())}")
@@ -83,7 +85,7 @@ def check_ids(ids: Array, size: int, length: int | None = None, name: str = "ids
 def check_valid(valid: Bools | None, length: int) -> Bools | None:
     """A validity mask is a bool array of `length` rows, or None for all valid."""
     if valid is not None:
-        check_array("valid", valid, np.bool_, length)
+        check_array("valid", valid, BOOL, length)
     return valid
 
 

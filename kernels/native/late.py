@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oop.kernels.checks import FLOAT64, INT64_MAX, Array, Bools, Ints, Number
+from oop.kernels.checks import BOOL, FLOAT64, INT64_MAX, Array, Bools, Ints, Number
 from oop.kernels.native.library import check_code, contiguous, ffi, lib, point
 from oop.kernels.reference import late as reference
 
@@ -59,7 +59,7 @@ def prefix_bounds_by(times: Array, codes: Ints, greatest: Array, seen: Bools, sl
 
 def mark_late(times: Array, bounds: Array | Number, closed: bool) -> Bools:
     floats = times.dtype == FLOAT64
-    late = np.empty(len(times), np.bool_)
+    late = np.empty(len(times), BOOL)
     if isinstance(bounds, np.ndarray):
         run = lib.oop_mark_late_float if floats else lib.oop_mark_late_int
         check_code(run(point(times), point(contiguous(bounds)), len(times), point(late)))

@@ -7,6 +7,7 @@ What a caller writes into a struct, as `GroupTable` does, it must keep alive and
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,8 @@ def point_bytes(array: Array) -> Any:
     return ffi.from_buffer(_BYTES, array)
 
 
-def contiguous(array: Array) -> Array:
-    """The array itself if C can walk through it, else a copy."""
-    return np.ascontiguousarray(array)
+contiguous: Callable[[Array], Array] = np.ascontiguousarray
+"""The array itself if C can walk through it, else a copy."""
 
 
 def check_code(code: int) -> None:

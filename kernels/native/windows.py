@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oop.kernels.checks import FLOAT64, Array, Ints, Number
+from oop.kernels.checks import FLOAT64, INT64, Array, Ints, Number
 from oop.kernels.native.library import check_code, contiguous, ffi, lib, point
 from oop.kernels.scratch import new_array
 
@@ -15,8 +15,8 @@ COUNTED_SPAN = 65_536
 def wid_ranges(
     times: Array, range: Number, slide: Number, offset: Number, low: Number, high: Number
 ) -> tuple[Ints, Ints, int]:
-    last = new_array(len(times), np.int64)
-    first = last if range == slide else new_array(len(times), np.int64)  # a row of a tumbling window has just one
+    last = new_array(len(times), INT64)
+    first = last if range == slide else new_array(len(times), INT64)  # a row of a tumbling window has just one
     bad = ffi.new("int64_t *")
     outs = point(first), point(last), bad
     if times.dtype == FLOAT64:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from oop.kernels.checks import (
+    FLOAT64,
+    INT64,
     Array,
     Bools,
     Floats,
@@ -32,7 +34,7 @@ class Aggregates(Stem):
         >>> kernels("reference").add_count(np.array([0, 1, 1]), None, counts); counts
         array([1, 2])
         """
-        check_array("counts", counts, np.int64)
+        check_array("counts", counts, INT64)
         check_writable(counts=counts)
         self._check_ids(ids, len(counts))
         check_valid(valid, len(ids))
@@ -40,10 +42,10 @@ class Aggregates(Stem):
 
     def merge_count(self, ids: Ints, counts_in: Ints, counts: Ints) -> None:
         """Add counts to counts."""
-        check_array("counts", counts, np.int64)
+        check_array("counts", counts, INT64)
         check_writable(counts=counts)
         check_ids(ids, len(counts))
-        check_array("counts_in", counts_in, np.int64, len(ids))
+        check_array("counts_in", counts_in, INT64, len(ids))
         self.run.merge_count(ids, counts_in, counts)
 
     def add_sum_float(self, ids: Ints, values: Floats, valid: Bools | None, sums: Floats, counts: Ints) -> None:
@@ -55,7 +57,7 @@ class Aggregates(Stem):
         array([1.5])
         """
         check_float_outputs(counts, sums=sums)
-        check_array("values", values, np.float64)
+        check_array("values", values, FLOAT64)
         self._check_ids(ids, len(counts), len(values))
         check_valid(valid, len(ids))
         self.run.add_sum_float(ids, values, valid, sums, counts)
@@ -63,7 +65,7 @@ class Aggregates(Stem):
     def merge_sum_float(self, ids: Ints, sums_in: Floats, counts_in: Ints, sums: Floats, counts: Ints) -> None:
         """Add float sums to float sums."""
         check_float_outputs(counts, sums=sums)
-        check_array("sums_in", sums_in, np.float64, len(ids))
+        check_array("sums_in", sums_in, FLOAT64, len(ids))
         check_partials(ids, counts_in, len(counts))
         self.run.merge_sum_float(ids, sums_in, counts_in, sums, counts)
 
@@ -110,7 +112,7 @@ class Aggregates(Stem):
 def _check_extreme(values: Array, out: Array, counts: Ints, length: int | None = None) -> None:
     if values.dtype not in (np.int64, np.uint64, np.float64):
         raise KernelError(f"min and max are of int64, uint64 or float64 values, not {values.dtype}")
-    check_array("counts", counts, np.int64)
+    check_array("counts", counts, INT64)
     check_array("values", values, values.dtype, length)
     check_array("out", out, values.dtype, len(counts))
     check_writable(out=out, counts=counts)
@@ -118,15 +120,15 @@ def _check_extreme(values: Array, out: Array, counts: Ints, length: int | None =
 
 def check_float_outputs(counts: Ints, **outs: Floats) -> None:
     """The float arrays of an aggregate have an entry for each count."""
-    check_array("counts", counts, np.int64)
+    check_array("counts", counts, INT64)
     for name, out in outs.items():
-        check_array(name, out, np.float64, len(counts))
+        check_array(name, out, FLOAT64, len(counts))
     check_writable(counts=counts, **outs)
 
 
 def check_partials(ids: Ints, counts_in: Ints, size: int) -> None:
     """The partial results of a merge fit to their groups."""
     check_ids(ids, size)
-    check_array("counts_in", counts_in, np.int64, len(ids))
+    check_array("counts_in", counts_in, INT64, len(ids))
     if (counts_in < 0).any():
         raise KernelError("counts_in must not be negative")

@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from oop.kernels.checks import Array, Ints, KernelError, check_array, check_ids, check_times
+from oop.kernels.checks import (
+    INT64,
+    Array,
+    Ints,
+    KernelError,
+    check_array,
+    check_ids,
+    check_times,
+)
 from oop.kernels.signatures.stem import KernelWithState, Stem
 
 MOST_SLACK = 2**31 - 1
@@ -33,7 +41,7 @@ class BuffersBase(KernelWithState):
         if len(values) > MOST_ROWS:
             raise KernelError(f"there can be {MOST_ROWS} rows at once, not {len(values)}")
         if ids is not None:
-            check_array("ids", ids, np.int64, len(values))
+            check_array("ids", ids, INT64, len(values))
             if len(ids) and int(ids.min()) < 0:
                 raise KernelError(f"ids must not be negative; found {int(ids.min())}")
         return values

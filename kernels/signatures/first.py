@@ -6,9 +6,15 @@ A group has a row of three words: what it holds (nothing, a null, a value), by w
 
 from __future__ import annotations
 
-import numpy as np
-
-from oop.kernels.checks import Bools, Ints, KernelError, check_array, check_ids, check_valid
+from oop.kernels.checks import (
+    INT64,
+    Bools,
+    Ints,
+    KernelError,
+    check_array,
+    check_ids,
+    check_valid,
+)
 from oop.kernels.signatures.stem import Stem
 from oop.kernels.signatures.summary import check_partial_states, check_state
 
@@ -25,6 +31,7 @@ class First(Stem):
 
         Rows whose `by` is not known are passed over.
 
+        >>> import numpy as np
         >>> from oop.kernels.dispatch import kernels
         >>> state, ids = np.zeros((1, 3), np.int64), np.array([0, 0, 0])
         >>> kernels("reference").take_first(ids, np.array([7, 4, 4]), None, np.array([1, 9, 8]), None, state)
@@ -39,6 +46,7 @@ class First(Stem):
     ) -> None:
         """Keep the value with the greatest `by`; in a tie the greatest, and a null only if there is no value.
 
+        >>> import numpy as np
         >>> from oop.kernels.dispatch import kernels
         >>> state, valid = np.zeros((1, 3), np.int64), np.array([True, False])
         >>> kernels("reference").take_last(np.array([0, 0]), np.array([4, 7]), None, np.array([1, 9]), valid, state)
@@ -63,8 +71,8 @@ def _check_rows(ids: Ints, by: Ints, known: Bools | None, values: Ints, valid: B
     """The rows of an update fit together and to their groups."""
     check_state(state, FIRST_WORDS)
     check_ids(ids, len(state))
-    check_array("by", by, np.int64, len(ids))
-    check_array("values", values, np.int64, len(ids))
+    check_array("by", by, INT64, len(ids))
+    check_array("values", values, INT64, len(ids))
     check_valid(known, len(ids))
     check_valid(valid, len(ids))
 

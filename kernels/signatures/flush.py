@@ -9,7 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Ints, KernelError, Words, check_array, check_ids
+from oop.kernels.checks import (
+    INT64,
+    INT64_MAX,
+    INT64_MIN,
+    Array,
+    Ints,
+    KernelError,
+    Words,
+    check_array,
+    check_ids,
+)
 from oop.kernels.signatures.stem import KernelWithState, Stem
 
 MOST_SLOTS = 2**31 - 1
@@ -162,7 +172,7 @@ class FlushTableBase(KernelWithState):
 
     def _check_shapes(self, slots: Array, words: Words, wids: Ints) -> None:
         check_array("slots", slots, np.int32)
-        check_array("wids", wids, np.int64, len(slots))
+        check_array("wids", wids, INT64, len(slots))
         if not isinstance(words, np.ndarray) or words.dtype != np.uint64 or words.shape != (len(slots), self.width):
             raise KernelError(f"words must be uint64, {self.width} for each of {len(slots)} rows")
 

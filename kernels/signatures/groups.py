@@ -8,9 +8,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-import numpy as np
-
-from oop.kernels.checks import Ints, KernelError, check_array, check_ids
+from oop.kernels.checks import (
+    INT64,
+    Ints,
+    KernelError,
+    check_array,
+    check_ids,
+)
 from oop.kernels.keys import check_columns
 from oop.kernels.signatures.stem import KernelWithState, Stem
 from oop.kernels.views.columns import DTYPES, Column
@@ -57,7 +61,7 @@ class GroupTableBase(KernelWithState):
             raise KernelError(f"the table holds keys of {self.kinds}, not {found}")
         if rows is not None:
             if columns and self.finds_outside:
-                check_array("rows", rows, np.int64)
+                check_array("rows", rows, INT64)
             else:
                 check_ids(rows, length, name="rows")
         return self.run_map(columns, length, rows)

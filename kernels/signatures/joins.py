@@ -12,6 +12,7 @@ from oop.kernels.checks import (
     INT64,
     INT64_MAX,
     INT64_MIN,
+    UINT64,
     Array,
     Ints,
     KernelError,
@@ -60,7 +61,7 @@ class JoinTableBase(KernelWithState):
     def insert(self, places: Ints, words: Words, times: Array) -> None:
         """Rows into places that have none."""
         times = self._check_times(words, times)
-        check_array("places", places, np.int64, len(times))
+        check_array("places", places, INT64, len(times))
         if len(places):
             _check_places(places)
             self.run_insert(places, words, times)
@@ -105,7 +106,7 @@ class JoinTableBase(KernelWithState):
         """Words and times fit together; the times, contiguous."""
         times = check_times(times)
         check_array("times", times, self.dtype)
-        check_array("words", words, np.uint64, len(times))
+        check_array("words", words, UINT64, len(times))
         return times
 
     def _check_reach(self, reach: Reach) -> None:
@@ -142,6 +143,6 @@ def empty() -> KernelError:
 
 
 def _check_places(places: Ints) -> None:
-    check_array("places", places, np.int64)
+    check_array("places", places, INT64)
     if len(places) and not 0 <= int(places.min()) <= int(places.max()) < MOST_PLACES:
         raise KernelError(f"places are from 0 to {MOST_PLACES - 1}")

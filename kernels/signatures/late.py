@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from oop.kernels.checks import (
+    BOOL,
     FLOAT64,
     INT64_MIN,
     Array,
@@ -85,7 +86,7 @@ class Late(Stem):
         times = check_times(times)
         slack = check_slack(slack, times.dtype == FLOAT64)
         check_array("greatest", greatest, times.dtype)
-        check_array("seen", seen, np.bool_)
+        check_array("seen", seen, BOOL)
         check_out(len(greatest), greatest=greatest, seen=seen)
         check_ids(codes, len(greatest), len(times), "codes")
         return self.run.prefix_bounds_by(times, codes, greatest, seen, slack)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from oop.kernels.checks import Array, Bools, Floats, Ints, KernelError, check_array, check_valid
+from oop.kernels.checks import (
+    FLOAT64,
+    Array,
+    Bools,
+    Floats,
+    Ints,
+    KernelError,
+    check_array,
+    check_valid,
+)
 from oop.kernels.signatures.aggregates import check_float_outputs, check_partials
 from oop.kernels.signatures.stem import Stem
 
@@ -34,7 +43,7 @@ class Moments(Stem):
     ) -> None:
         """Moments of the union of the rows behind two sets of moments."""
         check_float_outputs(counts, means=means, m2=m2)
-        check_array("means_in", means_in, np.float64, len(ids))
-        check_array("m2_in", m2_in, np.float64, len(ids))
+        check_array("means_in", means_in, FLOAT64, len(ids))
+        check_array("m2_in", m2_in, FLOAT64, len(ids))
         check_partials(ids, counts_in, len(counts))
         self.run.merge_moments(ids, counts_in, means_in, m2_in, counts, means, m2)

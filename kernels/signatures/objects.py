@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from oop.errors import OopError
-from oop.kernels.checks import Array, Ints, check_array, check_ids, check_writable
+from oop.kernels.checks import (
+    INT64,
+    Array,
+    Ints,
+    check_array,
+    check_ids,
+    check_writable,
+)
 from oop.kernels.signatures.stem import Stem, shared
 
 # Enough digits for the sum of 2**63 decimals of 76 digits; the default context would round to 28.
@@ -78,7 +85,7 @@ def _add(left: Any, right: Any) -> Any:
 
 
 def _fold_values(ids: Ints, values: Array, counts_in: Ints | None, out: Array, counts: Ints, choose: Choice) -> None:
-    check_array("counts", counts, np.int64)
+    check_array("counts", counts, INT64)
     check_array("out", out, np.object_, len(counts))
     check_writable(out=out, counts=counts)
     check_array("values", values, np.object_)
@@ -86,7 +93,7 @@ def _fold_values(ids: Ints, values: Array, counts_in: Ints | None, out: Array, c
     if counts_in is None:
         added = [0 if value is None else 1 for value in values]
     else:
-        check_array("counts_in", counts_in, np.int64, len(ids))
+        check_array("counts_in", counts_in, INT64, len(ids))
         added = counts_in.tolist()
     for group, value, more in zip(ids.tolist(), values, added, strict=True):
         if more:

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from oop.kernels.checks import Array, Ints, KernelError, check_array, check_writable
+from oop.kernels.checks import (
+    INT64,
+    Array,
+    Ints,
+    KernelError,
+    check_array,
+    check_writable,
+)
 from oop.kernels.keys import check_columns
 from oop.kernels.signatures.stem import Stem
 from oop.kernels.views.columns import Column
@@ -36,7 +43,7 @@ class Partition(Stem):
         >>> outs, ends
         ([[array([0, 7, 0]), array([8, 0, 0])]], array([2, 1]))
         """
-        check_array("ends", ends, np.int64)
+        check_array("ends", ends, INT64)
         check_writable(ends=ends)
         _check_shards(len(ends))
         length = check_columns(keys, len(values[0]) if values else None)

@@ -28,7 +28,7 @@ class Repeats(Stem):
         >>> kernels("reference").select_new(np.array([0, 2, 1, 2, 3, 3]), 2)
         array([1, 4])
         """
-        check_array("ids", ids, np.int64)
+        check_array("ids", ids, INT64)
         if isinstance(known, bool) or not isinstance(known, (int, np.integer)) or not 0 <= known < 2**62:
             raise KernelError(f"known must be a number of ids, not {known!r}")
         return self.run.select_new(ids, int(known))
@@ -42,7 +42,7 @@ class Repeats(Stem):
         [True, False, True, False, True]
         """
         times = check_times(times)
-        check_array("ids", ids, np.int64, len(times))
+        check_array("ids", ids, INT64, len(times))
         span = check_slack(span, times.dtype == FLOAT64)
         if span >= 2**63 and times.dtype == INT64:
             raise KernelError(f"span must fit a 64-bit signed integer, not {span}")

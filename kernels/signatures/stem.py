@@ -14,9 +14,12 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, TypeVar
 
-import numpy as np
-
-from oop.kernels.checks import Ints, check_array, check_ids
+from oop.kernels.checks import (
+    INT64,
+    Ints,
+    check_array,
+    check_ids,
+)
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -31,7 +34,7 @@ class Stem:
     def _check_ids(self, ids: Ints, size: int, length: int | None = None, name: str = "ids") -> None:
         """Ids are below ``size``; whether they are is left to bodies that find it out."""
         if self.finds_outside:
-            check_array(name, ids, np.int64, length)
+            check_array(name, ids, INT64, length)
         else:
             check_ids(ids, size, length, name)
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from oop.kernels.checks import Array, Bools, Ints, KernelError, check_array, check_valid
+from oop.kernels.checks import (
+    INT64,
+    Array,
+    Bools,
+    Ints,
+    KernelError,
+    check_array,
+    check_valid,
+)
 from oop.kernels.signatures.aggregates import check_partials
 from oop.kernels.signatures.stem import Stem
 from oop.kernels.signatures.sums import check_partial_sums
@@ -27,7 +35,7 @@ class Summary(Stem):
         check_state(state, SUMMARY_WORDS)
         if values.dtype != np.int64:
             raise KernelError(f"a summary is of int64 values, not {values.dtype}")
-        check_array("values", values, np.int64)
+        check_array("values", values, INT64)
         self._check_ids(ids, len(state), len(values))
         check_valid(valid, len(ids))
         self.run.add_summary(ids, values, valid, state)

@@ -8,7 +8,16 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import OopError
-from oop.kernels.checks import Array, Bools, Ints, KernelError, check_array, check_valid, check_writable
+from oop.kernels.checks import (
+    INT64,
+    Array,
+    Bools,
+    Ints,
+    KernelError,
+    check_array,
+    check_valid,
+    check_writable,
+)
 from oop.kernels.signatures.aggregates import check_partials
 from oop.kernels.signatures.stem import Stem
 
@@ -43,8 +52,8 @@ class Sums(Stem):
     ) -> None:
         """Add exact sums to exact sums. Bodies are given how many partials keep hi and lo from wrapping."""
         _check_wide(hi, lo, counts)
-        check_array("hi_in", hi_in, np.int64, len(ids))
-        check_array("lo_in", lo_in, np.int64, len(ids))
+        check_array("hi_in", hi_in, INT64, len(ids))
+        check_array("lo_in", lo_in, INT64, len(ids))
         check_partials(ids, counts_in, len(counts))
         step = check_partial_sums(hi_in, lo_in, counts_in)
         self.run.merge_sum_int(ids, hi_in, lo_in, counts_in, hi, lo, counts, step)
@@ -56,8 +65,8 @@ class Sums(Stem):
         >>> kernels("reference").sum_int_result(np.array([-1]), np.array([2**32 - 5]), pa.int64())
         array([-5])
         """
-        check_array("hi", hi, np.int64)
-        check_array("lo", lo, np.int64, len(hi))
+        check_array("hi", hi, INT64)
+        check_array("lo", lo, INT64, len(hi))
         name = str(type)
         if name not in ("int64", "uint64"):
             raise KernelError(f"an integer sum is int64 or uint64, not {name}")
@@ -90,7 +99,7 @@ def beyond_error() -> OopError:
 
 
 def _check_wide(hi: Ints, lo: Ints, counts: Ints) -> None:
-    check_array("counts", counts, np.int64)
-    check_array("hi", hi, np.int64, len(counts))
-    check_array("lo", lo, np.int64, len(counts))
+    check_array("counts", counts, INT64)
+    check_array("hi", hi, INT64, len(counts))
+    check_array("lo", lo, INT64, len(counts))
     check_writable(hi=hi, lo=lo, counts=counts)

@@ -8,10 +8,9 @@ so that every time is in exactly one.
 
 from __future__ import annotations
 
-import numpy as np
-
 from oop.kernels.checks import (
     FLOAT64,
+    INT64,
     Array,
     Ints,
     KernelError,
@@ -33,6 +32,7 @@ class Windows(Stem):
         Bodies are given the limits of the times that have windows: for float times, which must be below the limit in
         magnitude, as (-limit, limit). They also give the first row that is outside, or -1.
 
+        >>> import numpy as np
         >>> from oop.kernels.dispatch import kernels
         >>> wid_ranges = kernels("reference").wid_ranges
         >>> wid_ranges(np.array([0, 11, -1]), 10, 3, 0)
@@ -60,12 +60,13 @@ class Windows(Stem):
 
         Slice `numbers[i]` has the rows `order[starts[i]:starts[i + 1]]`; where there is only one slice, order is None.
 
+        >>> import numpy as np
         >>> from oop.kernels.dispatch import kernels
         >>> numbers, order, starts = kernels("reference").order_slots(np.array([5, 9, 4, 5]), 1)
         >>> numbers.tolist(), order.tolist(), starts.tolist()
         ([2, 4], [0, 2, 3, 1], [0, 3, 4])
         """
-        check_array("slots", slots, np.int64)
+        check_array("slots", slots, INT64)
         if not 0 <= shift < 64:
             raise KernelError(f"shift must be from 0 to 63, not {shift}")
         return self.run.order_slots(slots, int(shift))
