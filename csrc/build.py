@@ -3,7 +3,8 @@
 setup.py takes `ffi` from here and runs in the root of the repository. `python csrc/build.py` puts the
 compiled module into the checkout, `python csrc/build.py DIRECTORY FLAG…` into that directory, with further flags
 for the compiler and the linker.
-A new kernel is a pair `csrc/name.h`, `csrc/name.c`, and its stem in STEMS: the header is the cdef.
+Every pair `csrc/stem.h`, `csrc/stem.c` is a stem, and its header is the cdef. Headers without a source are inlined by
+sources, and of no interest to Python unless the header of a stem includes them.
 """
 
 from __future__ import annotations
@@ -18,33 +19,40 @@ from pathlib import Path
 from cffi import FFI
 
 CSRC = Path(__file__).resolve().parent
-HEADERS_ONLY = ("status",)
-STEMS = ("window", "late", "groups", "aggregates", "partition", "joins", "repeats", "sessions")
-STEMS += ("buffers", "sorting", "runs", "flush", "ring")
-# included by sources, of no interest to Python
-INLINE = ("hash", "column", "fetch", "heap", "keys", "lines", "oldest", "radix", "wide")
+STEMS = tuple(sorted(path.stem for path in CSRC.glob("*.c")))
 # No contraction: a fused multiply-add rounds a window's start otherwise than the other kernels do. Nothing for one
 # machine alone (-march), and no -Werror: a newer compiler's warning is for the tests to find, not for who installs.
 FLAGS = ("-O3", "-Wall", "-Wextra", "-ffp-contract=off", "-pthread")
 
 
-def read_cdef(stem: str) -> str:
-    """The declarations of a header: what is left of it without preprocessor lines."""
-    text = (CSRC / f"{stem}.h").read_text()
-    return re.sub(r"^[ \t]*#.*$", "", text, flags=re.MULTILINE)
+def read_cdefs() -> list[str]:
+    """The declarations of all stems, each behind those that its header includes: headers without preprocessor lines."""
+    found: dict[str, str] = {}
+
+    def read(stem: str) -> None:
+        if stem in found:
+            return
+        text = (CSRC / f"{stem}.h").read_text()
+        for included in re.findall(r'^#include "(\w+)\.h"$', text, flags=re.MULTILINE):
+            read(included)
+        found[stem] = re.sub(r"^[ \t]*#.*$", "", text, flags=re.MULTILINE)
+
+    for stem in STEMS:
+        read(stem)
+    return list(found.values())
 
 
 def make_ffi(folder: Path, optional: bool, flags: Sequence[str] = ()) -> FFI:
     """The build of the module from the sources in `folder`; if optional, a failure is only a warning."""
     ffi = FFI()
-    for stem in (*HEADERS_ONLY, *STEMS):
-        ffi.cdef(read_cdef(stem))
+    for declarations in read_cdefs():
+        ffi.cdef(declarations)
     ffi.set_source(
         "oop.kernels._native",
         "\n".join(f'#include "{stem}.h"' for stem in STEMS),
         sources=[str(folder / f"{stem}.c") for stem in STEMS],
         include_dirs=[str(folder)],
-        depends=[str(folder / f"{stem}.h") for stem in (*HEADERS_ONLY, *INLINE, *STEMS)],
+        depends=[str(folder / path.name) for path in sorted(CSRC.glob("*.h"))],
         extra_compile_args=[*FLAGS, *flags],
         extra_link_args=["-pthread", *flags],
         optional=optional,

@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-#include "groups.h"
 #include "status.h"
 
 /* What is in a slot. */
@@ -55,10 +54,5 @@ int oop_free_places(oop_flush *table, const int64_t *places, int64_t n);
 /* An aggregate into each of these slots, which are empty; ids[i] is its place. */
 int oop_restore_slots(oop_flush *table, const int32_t *slots, const uint64_t *words, const int64_t *wids, int64_t n,
                       int64_t *ids);
-
-/* words[i * width + place] of each column: its bits, shifted; a null leaves zeros there and, in the last word of the row,
-   the bit of its column. words are zero before. */
-int oop_pack_words(const oop_column *columns, const int32_t *places, const int32_t *shifts, int32_t count, int64_t n,
-                   int64_t width, uint64_t *words);
 
 #endif

@@ -50,7 +50,7 @@ static inline uint64_t hash_bytes(const uint8_t *p, size_t n, uint64_t hash, uin
     return fold_multiply(a ^ factor, b ^ hash);
 }
 
-/* The finaliser of splitmix64, as in oop.kernels.reference_groups. */
+/* The finaliser of splitmix64, as in oop.kernels.reference.partition. */
 static inline uint64_t mix_word(uint64_t word) {
     word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9u;
     word = (word ^ (word >> 27)) * 0x94D049BB133111EBu;

@@ -7,7 +7,7 @@
 
 #include "flush.h"
 
-#define CHILDREN 16 /* as slot_table.py has it */
+#define CHILDREN 16 /* as kernels/signatures/flush.py has it */
 
 /* The nodes above a slot, of which the first is later than this window. */
 static __attribute__((noinline)) void lower_nodes(const oop_flush *table, int64_t slot, int64_t wid) {

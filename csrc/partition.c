@@ -8,7 +8,6 @@
 #define NULL_HASH 0xA0761D6478BD642Fu
 #define PRIME 0x100000001B3u
 #define POWERS 64
-#define FEW 8
 
 /* A number as 64 bits, by its sign. */
 static uint64_t wide_word(const oop_column *column, int is_signed, int64_t row) {
@@ -179,83 +178,6 @@ int oop_exchange_rows(const oop_column *columns, const int32_t *is_signed, int32
             ends[s] += count;
         }
     }
-    return OOP_OK;
-}
-
-int oop_slice_limits(const int64_t *slots, int64_t n, int64_t shift, int64_t *least, int64_t *greatest) {
-    find_limits(slots, n, least, greatest);
-    *least >>= shift;
-    *greatest >>= shift;
-    return OOP_OK;
-}
-
-#if OOP_WIDE
-/* The rows of a slice, eight at a time; *done of them, the rest is left to the caller. A store writes eight numbers. */
-__attribute__((target("avx512f,popcnt"))) static int64_t order_wide(const int64_t *slots, int64_t n, int64_t shift,
-                                                                    int64_t slice, int64_t *order, int64_t end,
-                                                                    int64_t *done) {
-    const __m512i own = _mm512_set1_epi64(slice), step = _mm512_set1_epi64(8);
-    const __m128i by = _mm_cvtsi64_si128(shift);
-    __m512i rows = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
-    int64_t i = 0;
-    for (; i + 8 <= n && end + 8 <= n; i += 8) {
-        __m512i number = _mm512_sra_epi64(_mm512_loadu_si512(slots + i), by);
-        __mmask8 mask = _mm512_cmpeq_epi64_mask(number, own);
-        _mm512_storeu_si512(order + end, _mm512_maskz_compress_epi64(mask, rows));
-        end += __builtin_popcount(mask);
-        rows = _mm512_add_epi64(rows, step);
-    }
-    *done = i;
-    return end;
-}
-#endif
-
-int oop_order_slices(const int64_t *slots, int64_t n, int64_t shift, int64_t least, int64_t span, int64_t *order,
-                     int64_t *starts) {
-    starts[0] = 0;
-    if (span < FEW) { /* a pass for each: no row waits for the count that the row before it wrote */
-        for (int64_t slice = 0; slice <= span; slice++) {
-            int64_t end = starts[slice], i = 0;
-#if OOP_WIDE
-            if (__builtin_cpu_supports("avx512f")) end = order_wide(slots, n, shift, least + slice, order, end, &i);
-#endif
-            for (; i < n; i++) {
-                order[end] = i; /* written over by the next, unless it is of this slice */
-                end += slots[i] >> shift == least + slice;
-            }
-            starts[slice + 1] = end;
-        }
-        return starts[span + 1] == n ? OOP_OK : OOP_ROW_OUTSIDE;
-    }
-    for (int64_t i = 1; i <= span + 1; i++) starts[i] = 0;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t place = (uint64_t)(slots[i] >> shift) - (uint64_t)least;
-        if (place > (uint64_t)span) return OOP_ROW_OUTSIDE;
-        starts[place + 1]++;
-    }
-    for (int64_t i = 0; i <= span; i++) starts[i + 1] += starts[i];
-    for (int64_t i = 0; i < n; i++) order[starts[(slots[i] >> shift) - least]++] = i;
-    for (int64_t i = span + 1; i > 0; i--) starts[i] = starts[i - 1];
-    starts[0] = 0;
-    return OOP_OK;
-}
-
-int oop_sort_slices(const int64_t *slots, int64_t n, int64_t shift, int64_t *order, int64_t *spare) {
-    int64_t *from = order, *to = spare;
-    for (int64_t i = 0; i < n; i++) order[i] = i;
-    for (int byte = 0; byte < 8; byte++) { /* the least byte first; each pass keeps the order of the one before */
-        int64_t starts[257] = {0};
-        /* The sign bit turned, negative slices come first. */
-#define BYTE_OF(row) ((((uint64_t)(slots[row] >> shift) ^ (uint64_t)1 << 63) >> 8 * byte) & 0xFF)
-        for (int64_t i = 0; i < n; i++) starts[BYTE_OF(i) + 1]++;
-        if (n == 0 || starts[BYTE_OF(0) + 1] == n) continue;
-        for (int i = 0; i < 256; i++) starts[i + 1] += starts[i];
-        for (int64_t i = 0; i < n; i++) to[starts[BYTE_OF(from[i])]++] = from[i];
-        int64_t *swap = from;
-        from = to;
-        to = swap;
-    }
-    if (from != order) memcpy(order, from, (size_t)n * sizeof *order);
     return OOP_OK;
 }
 

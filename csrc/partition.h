@@ -1,4 +1,4 @@
-/* Rows by shard, rows by slice of time, and picking rows. */
+/* Rows by shard, and picking rows. */
 #ifndef OOP_PARTITION_H
 #define OOP_PARTITION_H
 
@@ -22,17 +22,6 @@ typedef struct {
    already; ends is brought up to date. Every out has room for so many values. */
 int oop_exchange_rows(const oop_column *columns, const int32_t *is_signed, int32_t width, int64_t n, int64_t shards,
                       const oop_payload *payload, int32_t payloads, int64_t room, int64_t *ends);
-
-/* The least and greatest slice of 2**shift slots; n > 0. */
-int oop_slice_limits(const int64_t *slots, int64_t n, int64_t shift, int64_t *least, int64_t *greatest);
-
-/* The rows of slice least + i are order[starts[i]..starts[i + 1]), in order, for i from 0 to span. order has n + 1
-   places, starts span + 2. */
-int oop_order_slices(const int64_t *slots, int64_t n, int64_t shift, int64_t least, int64_t span, int64_t *order,
-                     int64_t *starts);
-
-/* Rows sorted by slice, those of one slice in order; for slices that lie far apart. spare: n places. */
-int oop_sort_slices(const int64_t *slots, int64_t n, int64_t shift, int64_t *order, int64_t *spare);
 
 /* out[i] = values[rows[i]], width 1, 2, 4 or 8 bytes each, of which there are limit. */
 int oop_take_fixed(const void *values, int64_t width, int64_t limit, const int64_t *rows, int64_t n, void *out);

@@ -1,4 +1,4 @@
-"""What every implementation checks before it touches memory, so that all fail alike."""
+"""What declarations check before a body touches memory, the types of arrays, and the errors of kernels."""
 
 from __future__ import annotations
 
@@ -13,6 +13,10 @@ from oop.errors import OopError, TimeError
 INT64_MIN = -(2**63)
 INT64_MAX = 2**63 - 1
 
+# Dtypes are compared with these: NumPy would make one of np.float64 for each comparison.
+INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
+FLOAT64, BOOL = np.dtype(np.float64), np.dtype(np.bool_)
+
 # Beyond this many slides from zero, neighbouring window starts are no longer distinct float64 numbers.
 FLOAT_WID_LIMIT = 2.0**50
 
@@ -20,6 +24,7 @@ Number = int | float
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+Words = NDArray[np.uint64]
 Array = NDArray[Any]
 
 
@@ -36,7 +41,7 @@ class ShardFull(KernelError):
 
 def check_times(times: Array) -> Array:
     """Times as a one-dimensional, contiguous int64 or float64 array."""
-    if not isinstance(times, np.ndarray) or times.ndim != 1 or times.dtype not in (np.int64, np.float64):
+    if not isinstance(times, np.ndarray) or times.ndim != 1 or times.dtype not in (INT64, FLOAT64):
         shown = type(times).__name__
         if isinstance(times, np.ndarray):
             shown = f"{times.dtype} of {times.ndim} dimensions"
@@ -61,9 +66,16 @@ def check_out(size: int, **outs: Array) -> None:
             raise KernelError(f"{name} must be writable")
 
 
+def check_writable(**outs: Array) -> None:
+    """Every output array can be written."""
+    for name, out in outs.items():
+        if not out.flags.writeable:
+            raise KernelError(f"{name} must be writable")
+
+
 def check_ids(ids: Array, size: int, length: int | None = None, name: str = "ids") -> Ints:
     """Ids are int64, `length` of them if that is given, and all below `size`."""
-    check_array(name, ids, np.int64, length)
+    check_array(name, ids, INT64, length)
     # One unsigned pass finds both a negative id and one that is too large.
     if len(ids) and int(ids.view(np.uint64).max()) >= size:
         raise KernelError(f"{name} must be from 0 to {size - 1}; found {int(ids.min())} to {int(ids.max())}")
@@ -73,7 +85,7 @@ def check_ids(ids: Array, size: int, length: int | None = None, name: str = "ids
 def check_valid(valid: Bools | None, length: int) -> Bools | None:
     """A validity mask is a bool array of `length` rows, or None for all valid."""
     if valid is not None:
-        check_array("valid", valid, np.bool_, length)
+        check_array("valid", valid, BOOL, length)
     return valid
 
 

@@ -1,8 +1,7 @@
 """Chooses among the implementations of the kernels: `OOP_KERNELS=reference|jit|native`.
 
-Without a choice it is native, where the compiled module can be imported, else jit, with one warning. Kernels for
-values that are Python objects (decimals, text) are the same for all. Only the chosen module is imported, so that numba
-is loaded when, and only when, jit is used.
+Without a choice it is native, where the compiled module can be imported, else jit, with one warning. Only the chosen
+package is imported, so that numba is loaded when, and only when, jit is used.
 
 >>> kernels("reference").name
 'reference'
@@ -14,80 +13,72 @@ import functools
 import importlib
 import os
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from types import ModuleType
+from types import SimpleNamespace
 from typing import Any
 
-from numpy.typing import NDArray
-
-from oop.kernels import objects, reference
-from oop.kernels.checks import Array, Bools, Ints, KernelError, Number
-from oop.kernels.reference_sessions import Extended
+from oop.kernels.checks import KernelError
+from oop.kernels.signatures.aggregates import Aggregates
+from oop.kernels.signatures.buffers import Buffers
+from oop.kernels.signatures.first import First
+from oop.kernels.signatures.flush import Flush
+from oop.kernels.signatures.groups import Groups
+from oop.kernels.signatures.joins import Joins
+from oop.kernels.signatures.late import Late
+from oop.kernels.signatures.moments import Moments
+from oop.kernels.signatures.objects import Objects
+from oop.kernels.signatures.partition import Partition
+from oop.kernels.signatures.repeats import Repeats
+from oop.kernels.signatures.runs import Runs
+from oop.kernels.signatures.sessions import Sessions
+from oop.kernels.signatures.stem import Declared, declared_in
+from oop.kernels.signatures.summary import Summary
+from oop.kernels.signatures.sums import Sums
+from oop.kernels.signatures.windows import Windows
+from oop.kernels.signatures.words import KeyWords
 
 NAMES = ("reference", "jit", "native")
 INSTALL_HINT = "install a C compiler and run `pip install --force-reinstall --no-cache-dir oop`"
 
-Update = Callable[..., None]
+
+class Kernels(
+    Aggregates,
+    Buffers,
+    First,
+    Flush,
+    Groups,
+    Joins,
+    KeyWords,
+    Late,
+    Moments,
+    Objects,
+    Partition,
+    Repeats,
+    Runs,
+    Sessions,
+    Summary,
+    Sums,
+    Windows,
+):
+    """All kernels, with the bodies of one implementation, whose name it has."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.run = SimpleNamespace()
+        self.finds_outside = getattr(importlib.import_module(f"oop.kernels.{name}"), "FINDS_OUTSIDE", False)
+        for kernel in declared_in(Kernels):
+            if not kernel.shared:
+                setattr(self if kernel.is_class else self.run, kernel.name, find_body(name, kernel))
 
 
-@dataclass(frozen=True, slots=True)
-class Kernels:
-    """One function for each kernel, and the name of the implementation that was chosen.
-
-    The functions are documented in `oop.kernels.reference` and `oop.kernels.objects`.
-    """
-
-    name: str
-    wid_ranges: Callable[..., tuple[Ints, Ints]]
-    select_below: Callable[..., Ints]
-    select_not_below: Callable[..., Ints]
-    order_slots: Callable[..., tuple[Ints, Ints | None, Ints]]
-    scan_times: Callable[..., tuple[bool, Number | None]]
-    prefix_bounds: Callable[..., tuple[Array, Number | None]]
-    prefix_bounds_rows: Callable[..., tuple[Array, Array]]
-    prefix_bounds_by: Callable[..., Array]
-    mark_late: Callable[..., Bools]
-    pack_words: Callable[..., Array]
-    FlushTable: type[reference.FlushTable]
-    GroupTable: type[reference.GroupTable]
-    JoinTable: type[reference.JoinTable]
-    SortBuffers: type[reference.SortBuffers]
-    RowBounds: type[reference.RowBounds]
-    merge_runs: Callable[..., Ints]
-    select_new: Callable[..., Ints]
-    begin_spans: Callable[..., Bools]
-    extend_sessions: Callable[..., Extended]
-    drop_sessions: Update
-    sessions_until: Callable[..., tuple[Ints, Number | None]]
-    hash_partition: Callable[..., NDArray[Any]]
-    exchange_rows: Update
-    take_fixed: Callable[..., Array]
-    add_count: Update
-    add_sum_int: Update
-    add_sum_float: Update
-    take_min: Update
-    take_max: Update
-    take_first: Update
-    take_last: Update
-    add_moments: Update
-    add_summary: Update
-    merge_count: Update
-    merge_sum_int: Update
-    merge_sum_float: Update
-    merge_min: Update
-    merge_max: Update
-    merge_first: Update
-    merge_last: Update
-    merge_moments: Update
-    merge_summary: Update
-    sum_int_result: Callable[..., Array]
-    add_sum_object: Update
-    take_min_object: Update
-    take_max_object: Update
-    merge_sum_object: Update
-    merge_min_object: Update
-    merge_max_object: Update
+def find_body(name: str, kernel: Declared) -> Any:
+    """What one implementation has for a kernel: of the same name, in the file of the same stem."""
+    try:
+        return getattr(importlib.import_module(f"oop.kernels.{name}.{kernel.stem}"), kernel.name)
+    except (AttributeError, ModuleNotFoundError) as error:
+        file = f"kernels/{name}/{kernel.stem}.py"
+        if isinstance(error, ModuleNotFoundError) and error.name != f"oop.kernels.{name}.{kernel.stem}":
+            raise
+        raise KernelError(f"the kernel {kernel.name} has no body in {file}", hint=f"write it in {file}") from error
 
 
 def kernels(name: str | None = None) -> Kernels:
@@ -106,11 +97,10 @@ def kernels(name: str | None = None) -> Kernels:
 @functools.cache
 def _load_kernels(name: str) -> Kernels:
     try:
-        module = importlib.import_module(f"oop.kernels.{name}")
+        return Kernels(name)
     except ImportError as error:
         hint = INSTALL_HINT if name == "native" else "pip install numba"
         raise KernelError(f"OOP_KERNELS={name}, but it cannot be imported: {error}", hint=hint) from error
-    return _gather_kernels(name, module)
 
 
 @functools.cache
@@ -131,11 +121,3 @@ def _load_default() -> Kernels:
         stacklevel=3,
     )
     return chosen
-
-
-def _gather_kernels(name: str, module: ModuleType) -> Kernels:
-    found: dict[str, Any] = {}
-    for field in fields(Kernels):
-        if field.name != "name":
-            found[field.name] = getattr(objects if field.name.endswith("_object") else module, field.name)
-    return Kernels(name, **found)

@@ -158,6 +158,6 @@ class PacketRing:
 def _library() -> Any:
     """The compiled module, looked for when it is first needed."""
     try:
-        return importlib.import_module("oop.kernels.native_library")
+        return importlib.import_module("oop.kernels.native.library")
     except ImportError as error:
         raise KernelError(f"a ring needs the compiled kernels: {error}", hint=INSTALL_HINT) from error

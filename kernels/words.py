@@ -11,9 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from oop.kernels.checks import KernelError
-from oop.kernels.reference_groups import Words, check_columns
-from oop.kernels.views import DTYPES, Column
+from oop.kernels.checks import Words
+from oop.kernels.views.columns import DTYPES, Column
 
 WORD_BITS = 64
 
@@ -47,18 +46,6 @@ def count_words(kinds: Sequence[str], nulls: bool) -> int:
     [1, 2, 1]
     """
     return max(lay_out(kinds)[1] + nulls, 1)
-
-
-def check_pack(columns: Sequence[Column], nulls: bool, length: int | None) -> int:
-    """What `pack_words` is given: columns of numbers; with nulls only if there is a word for them. The rows."""
-    length = check_columns(columns, length)
-    if any(c.kind == "bytes" for c in columns):
-        raise KernelError("bytes have no words: code them first")
-    if len(columns) > WORD_BITS:
-        raise KernelError(f"a key has at most {WORD_BITS} columns here")
-    if not nulls and any(c.valid is not None for c in columns):
-        raise KernelError("there is no word for nulls")
-    return length
 
 
 def unpack_words(words: Words, kinds: Sequence[str], nulls: bool) -> list[Column]:

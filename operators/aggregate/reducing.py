@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from oop.kernels.slot_table import Discipline
+from oop.kernels.signatures.flush import Discipline
 from oop.operators.aggregate.flush import Flush
 from oop.operators.core.context import BATCH_ROWS
 from oop.operators.core.marks import is_late

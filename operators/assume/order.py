@@ -8,7 +8,7 @@ from operator import index
 from typing import Any
 
 from oop.errors import WrongArgument
-from oop.kernels.reference_buffers import MOST_SLACK
+from oop.kernels.signatures.buffers import MOST_SLACK
 from oop.site import user_line
 
 TUP = "Tup#"

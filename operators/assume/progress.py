@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels.reference_late import least_of
+from oop.kernels.signatures.late import least_of
 from oop.operators.assume.groups import OrderGroups
 from oop.operators.assume.order import Order
 from oop.operators.core.growing import with_room

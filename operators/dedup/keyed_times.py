@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
-from oop.kernels.reference_joins import Reach
+from oop.kernels.signatures.joins import Reach
 from oop.operators.core.coverage import covered
 from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.parts import Part

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.kernels.dictionaries import concat_batches
-from oop.kernels.reference_joins import Reach
+from oop.kernels.signatures.joins import Reach
 from oop.operators.core.batches import cut
 from oop.operators.core.compute import compute as pc
 from oop.operators.core.oldest import oldest_of

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.kernels.reference_first import FIRST_WORDS, HELD, VALUE, VALUE_HELD
+from oop.kernels.signatures.first import FIRST_WORDS, HELD, VALUE, VALUE_HELD
 from oop.kernels.views import Column
 from oop.operators.core.words import from_words, has_words, to_words
 from oop.operators.expressions.expr import Expr, col

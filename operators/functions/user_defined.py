@@ -1,11 +1,7 @@
 """User-defined aggregates: ``oop.aggregate(init, incr, merge, final)``, compiled by Numba into the loop over rows.
 
 The future work of the OOP paper (section 9, point 2) asks of them "multiple simultaneous windows and correct handling
-<<<<<<< HEAD:operators/functions/user_defined.py
 of punctuation": here they are functions like the others. With ``merge`` sliding windows share panes; without it each
-=======
-of punctuation": here they are aggregates like the others. With ``merge`` sliding windows share panes; without it each
->>>>>>> words:operators/functions/user_aggregate.py
 row goes into each of its windows. ``final`` runs when a promise closes the window, and may take the window's edges.
 """
 
@@ -22,8 +18,8 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch, WrongArgument
 from oop.kernels import views
 from oop.kernels.checks import INT64_MAX, INT64_MIN
-from oop.kernels.reference_user import failed
-from oop.kernels.user import Fold, Functions, user_loops
+from oop.kernels.user.folds import Fold, Functions, failed
+from oop.kernels.user.loops import user_loops
 from oop.operators.expressions.expr import Expr
 from oop.operators.functions.accumulators import Accumulator
 from oop.operators.functions.function import Function, as_column, decoded

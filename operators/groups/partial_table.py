@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.kernels.slot_table import Discipline
+from oop.kernels.signatures.flush import Discipline
 from oop.kernels.views import Column
 from oop.kernels.words import count_words, unpack_words
 from oop.operators.core.keys import CODE, TEXT, Key, KeyTable, read_key

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oop.kernels.reference_joins import Reach
+from oop.kernels.signatures.joins import Reach
 from oop.operators.windows.bucket import Grid
 from oop.operators.windows.calendar import Calendar
 from oop.punctuation.patterns import Bound

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
-from oop.kernels.reference_joins import Reach
+from oop.kernels.signatures.joins import Reach
 from oop.operators.core.compute import compute as pc
 from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late

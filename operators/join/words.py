@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.kernels.reference_joins import Reach
+from oop.kernels.signatures.joins import Reach
 from oop.kernels.views import Column
 from oop.operators.core.keys import KeyTable, read_key
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from oop.kernels.reference_sessions import ABSORBED, CHANGED, OPEN, Extended
+from oop.kernels.signatures.sessions import ABSORBED, CHANGED, OPEN, Extended
 from oop.operators.core.time_slices import TimeSlices
 from oop.operators.session.starts import Starts
 

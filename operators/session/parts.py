@@ -8,7 +8,7 @@ from functools import partial
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.kernels.reference_sessions import OPEN
+from oop.kernels.signatures.sessions import OPEN
 from oop.operators.core.keys import read_key
 from oop.operators.core.parts import Part
 from oop.operators.core.slice_parts import SliceParts

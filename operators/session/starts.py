@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oop.kernels.reference_sessions import OPEN
+from oop.kernels.signatures.sessions import OPEN
 from oop.operators.core.time_slices import TimeSlices
 
 _SLACK = 4_096  # entries of sessions that are gone which there may be in any case

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.kernels.reference_sessions import OPEN, session_dtype
 from oop.kernels.scratch import growing_array, longer_array
+from oop.kernels.signatures.sessions import OPEN, session_dtype
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64
 from oop.operators.core.keys import Key, KeyTable
 from oop.operators.functions.accumulators import Accumulator, Prepared

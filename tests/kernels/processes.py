@@ -50,8 +50,7 @@ def run_cases(name: str, library: str, results: Path, env: dict[str, str] | None
 
 def assert_cases_same(found: dict[str, Any], wanted: dict[str, Any]) -> None:
     for case in all_cases():
-        if case.id in found:
-            try:
-                assert_same(found[case.id], wanted[case.id])
-            except AssertionError as error:
-                raise AssertionError(f"{case.id} differs: {error}") from error
+        try:
+            assert_same(found[case.id], wanted[case.id])
+        except AssertionError as error:
+            raise AssertionError(f"{case.id} differs: {error}") from error

@@ -13,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oop.errors import OopError
-from oop.kernels import objects
-from oop.kernels import reference as k
 from oop.kernels.checks import KernelError
+from oop.kernels.dispatch import kernels
 from tests.kernels.cases import quick
+
+k = kernels("reference")
 
 GROUPS = 4
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -203,7 +204,7 @@ def test_outputs_must_be_writable() -> None:
 def test_decimals_are_summed_exactly() -> None:
     values = np.array([Decimal("9" * 38), Decimal("0.01"), None], object)
     sums, counts = np.full(1, None), np.zeros(1, np.int64)
-    objects.add_sum_object(np.zeros(3, np.int64), values, sums, counts)
+    k.add_sum_object(np.zeros(3, np.int64), values, sums, counts)
     assert sums[0] == Decimal("9" * 38 + ".01")
     assert str(sums[0]) == "9" * 38 + ".01"
     assert counts[0] == 2
@@ -214,7 +215,7 @@ def test_decimals_are_summed_exactly() -> None:
 def test_text_extremes(rows: list[tuple[int, str | None]]) -> None:
     ids = np.array([group for group, _ in rows], np.int64)
     values = np.array([value for _, value in rows] + [None], object)[:-1]
-    for take, choose in ((objects.take_min_object, min), (objects.take_max_object, max)):
+    for take, choose in ((k.take_min_object, min), (k.take_max_object, max)):
         out, counts = np.full(3, None), np.zeros(3, np.int64)
         take(ids, values, out, counts)
         for group in range(3):

@@ -11,9 +11,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oop.kernels import reference as k
 from oop.kernels.dispatch import NAMES, kernels
 from tests.kernels.cases import LEAST, MOST, quick
+
+k = kernels("reference")
 
 INTS = st.sampled_from([LEAST, -3, -1, 0, 1, 2, 3, 4, 5, MOST])
 FLOATS = st.sampled_from([math.nan, math.inf, -math.inf, -1.5, -0.0, 0.0, 2.0, 3.0])

@@ -10,6 +10,7 @@ import pytest
 
 from oop.errors import OopError
 from oop.kernels import dispatch
+from oop.kernels.signatures.stem import Declared
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -78,9 +79,16 @@ def test_an_unknown_choice_names_the_known(monkeypatch: pytest.MonkeyPatch) -> N
     assert "reference, jit, native" in str(raised.value)
 
 
-def test_kernels_for_objects_are_shared_by_all() -> None:
-    from oop.kernels import jit, objects
+def test_bodies_are_those_of_the_choice() -> None:
+    from oop.kernels.jit import groups, windows
 
     chosen = dispatch.kernels("jit")
-    assert chosen.wid_ranges is jit.wid_ranges
-    assert chosen.add_sum_object is objects.add_sum_object
+    assert chosen.run.wid_ranges is windows.wid_ranges
+    assert chosen.GroupTable is groups.GroupTable
+
+
+def test_a_missing_body_is_an_error_that_names_its_file() -> None:
+    with pytest.raises(OopError, match=r"add_cubes has no body in kernels/jit/aggregates\.py"):
+        dispatch.find_body("jit", Declared("add_cubes", "aggregates"))
+    with pytest.raises(OopError, match=r"add_cubes has no body in kernels/reference/cubes\.py"):
+        dispatch.find_body("reference", Declared("add_cubes", "cubes"))

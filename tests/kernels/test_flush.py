@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oop.kernels.dispatch import NAMES, kernels
-from oop.kernels.slot_table import Discipline
+from oop.kernels.signatures.flush import Discipline
 from tests.kernels.cases import quick
 
 Row = tuple[int, int]  # a key and a window

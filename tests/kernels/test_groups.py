@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oop.kernels import reference as k
 from oop.kernels.checks import KernelError
+from oop.kernels.dispatch import kernels
 from oop.kernels.views import DTYPES, Column, column, key_column, kind_of, to_arrow
 from tests.kernels.cases import key_columns, quick
+
+k = kernels("reference")
 
 TYPES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "narrow": (pa.int8(), st.integers(-3, 3)),

@@ -10,9 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oop.kernels import reference as k
 from oop.kernels.checks import KernelError
+from oop.kernels.dispatch import kernels
+from oop.kernels.signatures.joins import Reach
 from tests.kernels.cases import LEAST, MOST, quick
+
+k = kernels("reference")
 
 INTS = st.sampled_from([LEAST, LEAST + 1, -(2**62), -3, -1, 0, 1, 2, 2**62, MOST - 1, MOST])
 FLOATS = st.sampled_from([math.nan, math.inf, -math.inf, -1.5, -0.0, 0.0, 5e-324, 2.0, 1e308, -1e308])
@@ -21,14 +24,14 @@ WORDS = st.sampled_from([0, 1, 2**63, 2**64 - 1])
 
 def _reaches(ends: Any) -> Any:
     low = st.one_of(st.just(-math.inf), ends)
-    return st.builds(k.Reach, low, st.one_of(st.just(math.inf), ends), st.booleans(), st.booleans())
+    return st.builds(Reach, low, st.one_of(st.just(math.inf), ends), st.booleans(), st.booleans())
 
 
 INT_REACHES = _reaches(st.sampled_from([LEAST + 1, -(2**62), -2, 0, 1, 2**62, MOST - 1]))
 FLOAT_REACHES = _reaches(st.sampled_from([-1e308, -1.5, -0.0, 5e-324, 2, 1e308]))
 
 
-def _meets(t: Any, s: Any, reach: k.Reach) -> bool:
+def _meets(t: Any, s: Any, reach: Reach) -> bool:
     apart = s - t
     above = apart > reach.low if reach.low_open else apart >= reach.low
     return above and (apart < reach.high if reach.high_open else apart <= reach.high)
@@ -38,7 +41,7 @@ def _columns(rows: list[tuple[int, Any]], dtype: Any) -> tuple[Any, Any]:
     return np.array([word for word, _ in rows], np.uint64), np.array([time for _, time in rows], dtype)
 
 
-def _check_table(dtype: Any, steps: list[tuple[Any, ...]], probing: list[tuple[int, Any]], reach: k.Reach) -> None:
+def _check_table(dtype: Any, steps: list[tuple[Any, ...]], probing: list[tuple[int, Any]], reach: Reach) -> None:
     """Steps insert rows and then remove some by their order in the model, whose newest rows are its last."""
     table = k.JoinTable(dtype)
     model: dict[int, tuple[int, Any]] = {}
@@ -70,20 +73,20 @@ def _steps(times: Any) -> Any:
 
 @quick
 @given(*_steps(INTS), INT_REACHES)
-def test_whole_times_meet_as_in_the_model(steps: Any, probing: Any, reach: k.Reach) -> None:
+def test_whole_times_meet_as_in_the_model(steps: Any, probing: Any, reach: Reach) -> None:
     _check_table(np.int64, steps, probing, reach)
 
 
 @quick
 @given(*_steps(FLOATS), FLOAT_REACHES)
-def test_real_times_meet_as_in_the_model(steps: Any, probing: Any, reach: k.Reach) -> None:
+def test_real_times_meet_as_in_the_model(steps: Any, probing: Any, reach: Reach) -> None:
     _check_table(np.float64, steps, probing, reach)
 
 
 @quick
 @given(st.lists(st.integers(0, 5), max_size=15), st.lists(st.integers(0, 6), max_size=15), st.integers(1, 20))
 def test_pages_hold_what_fits_and_lose_nothing(held: list[int], probing: list[int], most: int) -> None:
-    table, reach = k.JoinTable(np.int64), k.Reach(-math.inf, math.inf)
+    table, reach = k.JoinTable(np.int64), Reach(-math.inf, math.inf)
     table.insert(np.arange(len(held)), *_columns([(word, 0) for word in held], np.int64))
     words, times = _columns([(word, 0) for word in probing], np.int64)
     whole, pages, done = table.probe(words, times, reach), list[Any](), 0
@@ -117,7 +120,7 @@ def test_bytes_grow_with_rows() -> None:
 
 def test_neighbouring_words_are_scattered_whatever_the_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     """With one product alone some factors bring numbers that follow each other to few places."""
-    native_joins = pytest.importorskip("oop.kernels.native_joins")
+    native_joins = pytest.importorskip("oop.kernels.native.joins")
     rows, heads = 100_000, 2**17
     expected = heads * (1 - math.exp(-rows / heads))
     random = np.random.default_rng(1)

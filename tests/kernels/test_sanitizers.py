@@ -47,7 +47,7 @@ import sys
 import numpy as np
 from tests.kernels.run_cases import load_library
 load_library(sys.argv[1])
-from oop.kernels.native_library import lib, point
+from oop.kernels.native.library import lib, point
 print("returned", getattr(lib, "oop_broken_" + sys.argv[2])(point(np.ones(4, np.int64)), 4))
 """
 

@@ -14,8 +14,9 @@ import pytest
 
 from oop.errors import OopError
 from oop.kernels.checks import KernelError
-from oop.kernels.user import KINDS, Fold, Functions, user_loops
-from oop.kernels.user_code import fingerprint
+from oop.kernels.user.fingerprints import fingerprint
+from oop.kernels.user.folds import KINDS, Fold, Functions
+from oop.kernels.user.loops import user_loops
 from tests.kernels.processes import run_python
 
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -187,7 +188,8 @@ def test_a_fingerprint_is_the_same_in_every_process() -> None:
 
 
 def test_without_numba_it_says_so() -> None:
-    code = "import sys; sys.modules['numba'] = None\nfrom oop.kernels.user import *\n"
+    code = "import sys; sys.modules['numba'] = None\n"
+    code += "from oop.kernels.user.folds import *\nfrom oop.kernels.user.loops import *\n"
     code += "try: user_loops(Fold(Functions(0, lambda s: s + 1), ()), 'native')\nexcept KernelError as e: print(e)"
     said = run_python("-c", code).stdout
     assert "compiled by Numba, which cannot be imported" in said and "pip install numba" in said

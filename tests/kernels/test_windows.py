@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oop.errors import TimeError
-from oop.kernels import reference as k
+from oop.kernels.dispatch import kernels
 from oop.punctuation.translate import wid_bound, window_end
 from tests.kernels.cases import quick
+
+k = kernels("reference")
 
 LEAST = -(2**63)
 spans = st.integers(1, 10**6)

@@ -135,5 +135,6 @@ def _retires(progress: Grouped, trackers: Sequence[Tracker], times: np.ndarray, 
     kernels = dispatch.kernels()
     greatest = np.array([t.greatest for t in trackers], times.dtype)
     of_group = kernels.prefix_bounds_by(times, codes, greatest, np.ones(len(greatest), bool), 0)
+    assert progress.idle is not None  # else no group retires, and nobody asks
     active_from, _ = kernels.prefix_bounds(times, progress.greatest, progress.idle)
     return bool((of_group < active_from).any())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels.reference_late import least_of
+from oop.kernels.signatures.late import least_of
 from oop.operators.core.group_values import of_column
 from oop.operators.source.judges.judge import Judge
 from oop.punctuation.patterns import Bound

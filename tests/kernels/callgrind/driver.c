@@ -5,17 +5,21 @@
 
 #include "aggregates.h"
 #include "buffers.h"
+#include "first.h"
 #include "flush.h"
 #include "groups.h"
 #include "joins.h"
 #include "late.h"
+#include "moments.h"
 #include "partition.h"
 #include "repeats.h"
 #include "ring.h"
 #include "runs.h"
 #include "sessions.h"
-#include "sorting.h"
-#include "window.h"
+#include "summary.h"
+#include "sums.h"
+#include "windows.h"
+#include "words.h"
 
 #define ROWS 20000
 #define KEYS 5000    /* distinct ones, or nearly so many */

@@ -113,7 +113,7 @@ def test_answers_that_do_not_go_on_are_a_silence():
     harness, clock, monitor, _ = monitored(counting, {"ts": "int64"}, policy=oop.punctuated())
     box = harness.run._sources[0].box
     for bound, lasted in ((5, 0), (5, 6), (4, 12)):
-        box.emit(box.operator.take_promise(oop.Punctuation({"ts": bound})))
+        box.emit(box.operator.take_promise, oop.Punctuation({"ts": bound}))
         assert monitor.health().box("source").silent == lasted
         clock.advance(6)
 
@@ -201,7 +201,7 @@ def test_the_last_promise_is_shown_whoever_made_it(policy):
     box = harness.run._sources[0].box
     harness.push({"ts": [1, 12]})
     for bound in (25, 20):
-        box.emit(box.operator.take_promise(oop.Punctuation({"ts": bound})))
+        box.emit(box.operator.take_promise, oop.Punctuation({"ts": bound}))
         assert str(monitor.health().box("source").promised) == "ts < 25"
     harness.push({"ts": [26]})
     assert str(monitor.health().box("source").promised) == ("ts < 26" if policy else "ts < 25")

@@ -1,0 +1,46 @@
+"""Key columns: what is checked of them, and equal keys as equal bits.
+
+Keys are compared as SQL groups them: null equals null, NaN equals NaN, -0.0 equals 0.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from oop.kernels.checks import KernelError
+from oop.kernels.views.columns import Column, change_width, wide_kind
+
+
+def check_columns(columns: Sequence[Column], length: int | None) -> int:
+    """The number of rows, which all columns (and `length`, if given) agree on."""
+    lengths = {len(column) for column in columns}
+    if length is not None:
+        lengths.add(length)
+    if len(lengths) != 1:
+        wanted = "give length= when there is no key column" if not lengths else "key columns differ in length"
+        raise KernelError(f"{wanted}: {sorted(lengths)}")
+    return lengths.pop()
+
+
+def check_offsets(columns: Sequence[Column]) -> None:
+    """The rows of bytes columns lie within their data; `Column` itself looks only at the ends."""
+    for column in columns:
+        if column.offsets is not None and (np.diff(column.offsets) < 0).any():
+            raise offsets_error()
+
+
+def offsets_error() -> KernelError:
+    """The error for rows of a bytes column that lie outside of its data."""
+    return KernelError("offsets point outside the data")
+
+
+def normalize_column(column: Column) -> Column:
+    """Wide, and floats such that equal keys are equal bits: one NaN, and no -0.0."""
+    if column.kind != "float":
+        return change_width(column, wide_kind(column.kind))
+    with np.errstate(invalid="ignore"):
+        data = column.data + 0.0
+    data[np.isnan(data)] = np.nan
+    return Column("float", data, None, column.valid)

@@ -1,0 +1,67 @@
+"""Update and merge of counts, sums of reals, least and greatest values, in C."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from oop.kernels.checks import Array, Bools, Floats, Ints, KernelError, check_ids
+from oop.kernels.native.library import OK, check_code, contiguous, lib, point
+from oop.kernels.signatures.sums import beyond_error
+
+_SUFFIX = {"int64": "int", "uint64": "uint", "float64": "float"}
+
+
+def add_count(ids: Ints, valid: Bools | None, counts: Ints) -> None:
+    run_by_group(lib.oop_add_count, len(counts), (ids, valid), (counts,))
+
+
+def merge_count(ids: Ints, counts_in: Ints, counts: Ints) -> None:
+    run_by_group(lib.oop_merge_count, len(counts), (ids, counts_in), (counts,))
+
+
+def add_sum_float(ids: Ints, values: Floats, valid: Bools | None, sums: Floats, counts: Ints) -> None:
+    run_by_group(lib.oop_add_sum_float, len(counts), (ids, values, valid), (sums, counts))
+
+
+def merge_sum_float(ids: Ints, sums_in: Floats, counts_in: Ints, sums: Floats, counts: Ints) -> None:
+    run_by_group(lib.oop_merge_sum_float, len(counts), (ids, sums_in, counts_in), (sums, counts))
+
+
+def take_min(ids: Ints, values: Array, valid: Bools | None, out: Array, counts: Ints) -> None:
+    take = getattr(lib, f"oop_take_min_{_SUFFIX[values.dtype.name]}")
+    run_by_group(take, len(counts), (ids, values, valid, None), (out, counts))
+
+
+def take_max(ids: Ints, values: Array, valid: Bools | None, out: Array, counts: Ints) -> None:
+    take = getattr(lib, f"oop_take_max_{_SUFFIX[values.dtype.name]}")
+    run_by_group(take, len(counts), (ids, values, valid, None), (out, counts))
+
+
+def merge_min(ids: Ints, values_in: Array, counts_in: Ints, out: Array, counts: Ints) -> None:
+    take = getattr(lib, f"oop_take_min_{_SUFFIX[values_in.dtype.name]}")
+    run_by_group(take, len(counts), (ids, values_in, None, counts_in), (out, counts))
+
+
+def merge_max(ids: Ints, values_in: Array, counts_in: Ints, out: Array, counts: Ints) -> None:
+    take = getattr(lib, f"oop_take_max_{_SUFFIX[values_in.dtype.name]}")
+    run_by_group(take, len(counts), (ids, values_in, None, counts_in), (out, counts))
+
+
+def run_by_group(kernel: Any, size: int, rows: Any, outs: Any) -> None:
+    """Call it with rows, of which the first array is their ids, and what is kept of so many groups. Where an id is
+    outside, the check that finds it again says which."""
+    held = [None if a is None else contiguous(a) for a in rows]
+    code = kernel(*map(point, held), len(rows[0]), size, *map(point_out, outs))
+    if code != OK:
+        if code == lib.OOP_ID_OUTSIDE:
+            check_ids(rows[0], size)
+        if code == lib.OOP_SUM_OUTSIDE:
+            raise beyond_error()
+        check_code(code)
+
+
+def point_out(out: Array) -> Any:
+    """A pointer to an array that C writes into, and so cannot be a copy."""
+    if not out.flags.c_contiguous:
+        raise KernelError("output arrays must be contiguous")
+    return point(out)

@@ -1,0 +1,201 @@
+"""Group keys to dense ids, in C: an open-addressing table over arrays that this class owns.
+
+Keys that fit a word together (two int32, say) stand in the table itself; of others the table has the hash, and the
+key is compared where it is kept. Kept keys are columns by id already: results need no further copy.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from oop.kernels.checks import Array, Ints, KernelError, check_ids
+from oop.kernels.native.columns import WIDTHS, check_bytes, make_columns
+from oop.kernels.native.library import check_code, contiguous, ffi, lib, point, point_bytes
+from oop.kernels.pages import huge_array
+from oop.kernels.scratch import EXPECT_FROM, growing_array, lasting_array, new_array
+from oop.kernels.signatures.groups import GroupTableBase
+from oop.kernels.views.columns import DTYPES, Column
+
+SMALLEST = 32  # places of a new table
+# Groups for each place, at most. Sparser tables find a key sooner, but cost memory and misses of the cache.
+LOAD_NUMERATOR, LOAD_DENOMINATOR = 5, 8
+MOST_PLACES = 2**32
+MOST_GROUPS = MOST_PLACES * LOAD_NUMERATOR // LOAD_DENOMINATOR
+SMALL = 65_536  # groups up to which a table grows by four
+
+_ENTRY = ffi.sizeof("oop_entry")
+# One secret for each process: keys that meet in one place here need not meet anywhere else.
+_SEED, _FACTOR = (int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2))
+
+
+class GroupTable(GroupTableBase):
+    finds_outside = True
+
+    def run_init(self) -> None:
+        kinds, entries = self.kinds, np.zeros(SMALLEST * _ENTRY, np.uint8)
+        widths = [WIDTHS[kind] for kind in kinds]
+        self._columns = [_Kept(kind) for kind in kinds]
+        self._expected = 0
+        self._kept = ffi.new("oop_kept[]", max(len(kinds), 1))
+        self._table = ffi.new("oop_table *")
+        table = self._table
+        table.seed, table.factor = _SEED, _FACTOR
+        table.columns = len(kinds)
+        table.packed = all(widths) and sum(widths) <= 8
+        table.kept = self._kept
+        for kept, width in zip(self._kept, widths, strict=False):
+            kept.width = width
+        self._point_entries(entries)
+        self._make_room(_groups_in(SMALLEST))
+
+    def __len__(self) -> int:
+        return int(self._table.count)
+
+    @property
+    def nbytes(self) -> int:
+        return int(self._entries.nbytes) + sum(kept.nbytes for kept in self._columns)
+
+    def reserve(self, groups: int) -> None:
+        self._expected = groups
+
+    def run_map(self, columns: Sequence[Column], length: int, rows: Ints | None) -> Ints:
+        rows = None if rows is None else contiguous(rows)
+        n = length if rows is None else len(rows)
+        ids = new_array(n, np.int64)
+        if not columns:
+            self._table.count = max(self._table.count, min(n, 1))
+            ids[:] = 0
+            return ids
+        given, held = make_columns(columns)
+        for kept, column in zip(self._columns, columns, strict=True):
+            if column.valid is not None and kept.valid is None:
+                kept.valid = np.ones(kept.room, np.bool_)
+                self._point_kept()
+        done, full, at = ffi.new("int64_t *"), ffi.new("int32_t *"), 0
+        out = point(ids)
+        chosen = point(rows)
+        while True:
+            if rows is None and at:  # go on behind what is done, in columns that begin there
+                given, held = make_columns([_from_row(column, at) for column in columns])
+            rest = chosen + at if rows is not None else chosen
+            code = lib.oop_map_keys(self._table, given, rest, n - at, length, out + at, done, full)
+            at += done[0]
+            if code == lib.OOP_FULL:
+                self._grow()
+            elif code == lib.OOP_FULL_BYTES:
+                row = at if rows is None else int(rows[at])
+                offsets = columns[full[0]].offsets
+                assert offsets is not None
+                self._columns[full[0]].make_bytes(int(offsets[row + 1] - offsets[row]), len(self))
+                self._point_kept()
+            elif code == lib.OOP_ROW_OUTSIDE:
+                assert rows is not None
+                check_ids(rows, length, name="rows")
+            else:
+                check_bytes(code)
+                check_code(code)
+                del held
+                return ids
+
+    def columns(self) -> list[Column]:
+        return [kept.column(len(self)) for kept in self._columns]
+
+    def _grow(self) -> None:
+        groups = len(self) + 1
+        wanted = len(self) * (2 if len(self) > SMALL else 4)
+        if EXPECT_FROM * groups > self._expected:
+            wanted = max(wanted, self._expected)
+        if groups > MOST_GROUPS:
+            raise KernelError(f"a table holds at most {MOST_GROUPS} groups")
+        size = int(self._table.size)
+        if groups > _groups_in(size):
+            while _groups_in(size) < wanted and size < MOST_PLACES:
+                size *= 2
+            # Cleared here, not by the kernel at first use: a page that is read before it is written faults twice, and
+            # the second time every core has to be told.
+            entries = huge_array(size * _ENTRY, keep=wanted == self._expected)
+            entries.fill(0)
+            check_code(lib.oop_rehash(self._table, ffi.from_buffer("oop_entry[]", entries), size))
+            self._point_entries(entries)
+        self._make_room(min(wanted, _groups_in(size)), final=wanted == self._expected)
+
+    def _point_entries(self, entries: Array) -> None:
+        self._entries = entries
+        self._table.entries = ffi.from_buffer("oop_entry[]", entries)
+        self._table.size = len(entries) // _ENTRY
+
+    def _make_room(self, room: int, final: bool = False) -> None:
+        try:
+            for kept in self._columns:
+                kept.make_room(room, len(self), final)
+            self._table.most = min(room, _groups_in(int(self._table.size)), MOST_GROUPS)
+        finally:  # also when there was memory for some of them only: the others' arrays are gone
+            self._point_kept()
+
+    def _point_kept(self) -> None:
+        for c, kept in zip(self._kept, self._columns, strict=False):
+            c.data = point_bytes(kept.data)
+            c.offsets = point(kept.offsets)
+            c.valid = point(kept.valid)
+            c.bytes = kept.data.nbytes
+
+
+class _Kept:
+    """One key column by id, with room to grow."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self.room = 0
+        self.data: Array = np.zeros(0, DTYPES[kind])
+        self.offsets: Ints | None = np.zeros(1, np.int64) if kind == "bytes" else None
+        self.valid: Array | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in (self.data, self.offsets, self.valid) if array is not None)
+
+    def make_room(self, room: int, held: int, final: bool) -> None:
+        """Room for so many groups, of which `held` are there; final if no more are expected."""
+        if room <= self.room:
+            return
+        if self.offsets is None:
+            self.data = _widen(self.data, room, held, final)
+        else:
+            self.offsets = _widen(self.offsets, room + 1, held + 1, final)
+        if self.valid is not None:
+            self.valid = _widen(self.valid, room, held, final)
+            self.valid[held:] = True
+        self.room = room
+
+    def make_bytes(self, more: int, held: int) -> None:
+        """Room for so many more bytes."""
+        assert self.offsets is not None
+        used = int(self.offsets[held])
+        self.data = _widen(self.data, max(2 * len(self.data), used + more, 1024), used)
+
+    def column(self, count: int) -> Column:
+        valid = None if self.valid is None or self.valid[:count].all() else self.valid[:count]
+        if self.offsets is None:
+            return Column(self.kind, self.data[:count], None, valid)
+        offsets = self.offsets[: count + 1]
+        return Column(self.kind, self.data[: offsets[-1]], offsets, valid)
+
+
+def _from_row(column: Column, row: int) -> Column:
+    valid = None if column.valid is None else column.valid[row:]
+    if column.offsets is not None:
+        return Column(column.kind, column.data, column.offsets[row:], valid)
+    return Column(column.kind, column.data[row:], None, valid)
+
+
+def _groups_in(size: int) -> int:
+    return size * LOAD_NUMERATOR // LOAD_DENOMINATOR
+
+
+def _widen(array: Array, length: int, used: int, final: bool = False) -> Array:
+    wider = (lasting_array if final else growing_array)(length, array.dtype)
+    wider[:used] = array[:used]
+    return wider

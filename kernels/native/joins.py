@@ -1,0 +1,105 @@
+"""The rows that one side of a join holds, in C: chains of rows by key, over arrays that this class owns."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from oop.kernels.checks import FLOAT64, Array, Ints, Words
+from oop.kernels.native.library import check_code, contiguous, ffi, lib, point
+from oop.kernels.scratch import growing_array, longer_array, new_array
+from oop.kernels.signatures.joins import JoinTableBase, Reach, empty, taken, whole_reach
+
+SMALLEST = 32  # places of a new table
+_ROW = ffi.sizeof("oop_join_row")
+# One secret for each process: keys that meet in one chain here need not meet anywhere else.
+_SEED, _FACTOR = (int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2))
+
+
+class JoinTable(JoinTableBase):
+    def run_init(self) -> None:
+        self._memory: Array = np.empty(0, np.uint8)
+        self._heads: Array = np.zeros(1, np.uint32)
+        self._count = 0
+        self._table = ffi.new("oop_join_table *")
+        self._table.seed, self._table.factor = _SEED, _FACTOR
+        self._point_heads(self._heads)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def nbytes(self) -> int:
+        return self._memory.nbytes + self._heads.nbytes
+
+    def run_insert(self, places: Ints, words: Words, times: Array) -> None:
+        last = int(places.max())
+        if last >= self._table.room:
+            self._grow(last + 1)
+        places, words, done = contiguous(places), contiguous(words), ffi.new("int64_t *")
+        code = lib.oop_join_insert(self._table, point(places), point(words), ffi.from_buffer(times), len(places), done)
+        self._count += done[0]
+        if code == lib.OOP_ROW_OUTSIDE:
+            self.run_remove(places[: done[0]])
+            raise taken()
+        check_code(code)
+
+    def run_remove(self, places: Ints) -> None:
+        places, done = contiguous(places), ffi.new("int64_t *")
+        code = lib.oop_join_remove(self._table, point(places), len(places), done)
+        self._count -= done[0]
+        if code == lib.OOP_ROW_OUTSIDE:
+            raise empty()
+        check_code(code)
+
+    def run_read(self, places: Ints) -> tuple[Words, Array]:
+        places, length = contiguous(places), len(places)
+        words, times = new_array(length, np.uint64), new_array(length, self.dtype)
+        code = lib.oop_join_read(self._table, point(places), length, point(words), ffi.from_buffer(times))
+        if code == lib.OOP_ROW_OUTSIDE:
+            raise empty()
+        check_code(code)
+        return words, times
+
+    def run_probe(self, words: Words, times: Array, reach: Reach, start: int, most: int) -> tuple[Ints, Ints, int]:
+        words = contiguous(words)
+        if self.dtype == FLOAT64:
+            run, limits = lib.oop_join_probe_float, ffi.new("oop_float_reach *", tuple(reach))
+        else:
+            run, limits = lib.oop_join_probe, ffi.new("oop_reach *", whole_reach(reach))
+        found, done = ffi.new("int64_t *"), ffi.new("int64_t *", start)
+        end, room = len(words), min(most, 2 * (len(words) - start) + lib.OOP_ROUND_PAIRS)
+        mine, theirs = new_array(room, np.int64), new_array(room, np.int64)
+        while True:
+            pairs = point(mine), point(theirs), room, found, done
+            code = run(self._table, point(words), point(times), end, limits, *pairs)
+            if code != lib.OOP_FULL:
+                check_code(code)
+                break
+            if room >= most:
+                if done[0] > start:
+                    break
+                end = start + 1  # the first row alone meets more
+            room = min(4 * room, most) if room < most else 4 * room
+            mine, theirs = (longer_array(array, room, found[0]) for array in (mine, theirs))
+        return mine[: found[0]], theirs[: found[0]], int(done[0])
+
+    def _grow(self, places: int) -> None:
+        table, before = self._table, self._table.room
+        # By a part of what there is, so that rows that come in small batches are not moved for each of them.
+        room = max(places, SMALLEST, before + before // 4)
+        used = min((before + 1) * _ROW, len(self._memory))  # the first row is nobody's
+        self._memory = longer_array(self._memory, (room + 1) * _ROW, used)
+        table.rows, table.room = ffi.from_buffer("oop_join_row[]", self._memory), room
+        check_code(lib.oop_join_clear(table, before))
+        size = 1 << (room - 1).bit_length()
+        if size > len(self._heads):
+            old, heads = self._heads, growing_array(size, np.uint32)
+            heads.fill(0)
+            self._point_heads(heads)
+            check_code(lib.oop_join_relink(table, ffi.from_buffer("uint32_t[]", old), len(old)))
+
+    def _point_heads(self, heads: Array) -> None:
+        self._heads = heads
+        self._table.heads, self._table.size = ffi.from_buffer("uint32_t[]", heads), len(heads)

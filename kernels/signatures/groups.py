@@ -1,0 +1,78 @@
+"""Group keys to dense ids.
+
+Keys are compared as SQL groups them: null equals null, NaN equals NaN, -0.0 equals 0.0.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+from oop.kernels.checks import (
+    INT64,
+    Ints,
+    KernelError,
+    check_array,
+    check_ids,
+)
+from oop.kernels.keys import check_columns
+from oop.kernels.signatures.stem import KernelWithState, Stem
+from oop.kernels.views.columns import DTYPES, Column
+
+
+class GroupTableBase(KernelWithState):
+    """Gives every distinct key a dense id, in order of first appearance.
+
+    >>> import pyarrow as pa
+    >>> from oop.kernels.dispatch import kernels
+    >>> from oop.kernels.views import column
+    >>> table = kernels("reference").GroupTable(["int", "bytes"])
+    >>> table.map([column(pa.array([7, 7, None])), column(pa.array(["a", "b", "a"]))])
+    array([0, 1, 2])
+    >>> table.map([column(pa.array([None, 8])), column(pa.array(["a", "a"]))])
+    array([2, 3])
+    >>> len(table), table.columns()[0].data, table.columns()[0].valid
+    (4, array([7, 7, 0, 8]), array([ True,  True, False,  True]))
+    """
+
+    def __init__(self, kinds: Sequence[str]) -> None:
+        for kind in kinds:
+            if kind not in DTYPES:
+                raise KernelError(f"no kind of column {kind!r}; there are {', '.join(DTYPES)}")
+        self.kinds = list(kinds)
+        self.run_init()
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """The number of distinct keys."""
+
+    @abstractmethod
+    def reserve(self, groups: int) -> None:
+        """So many groups are to be expected: a table that is on its way there grows in one go. Only a hint."""
+
+    def map(self, columns: Sequence[Column], length: int | None = None, rows: Ints | None = None) -> Ints:
+        """The id of every row's key; new keys get the next ids. Without key columns, give `length`.
+
+        `rows`, if given, are the numbers of the rows to take, in that order.
+        """
+        length = check_columns(columns, length)
+        found = [column.kind for column in columns]
+        if found != self.kinds:
+            raise KernelError(f"the table holds keys of {self.kinds}, not {found}")
+        if rows is not None:
+            if columns and self.finds_outside:
+                check_array("rows", rows, INT64)
+            else:
+                check_ids(rows, length, name="rows")
+        return self.run_map(columns, length, rows)
+
+    @abstractmethod
+    def run_map(self, columns: Sequence[Column], length: int, rows: Ints | None) -> Ints: ...
+
+    @abstractmethod
+    def columns(self) -> list[Column]:
+        """The keys, row i being the key of id i; with -0.0 as 0.0, and every NaN the same one."""
+
+
+class Groups(Stem):
+    GroupTable: type[GroupTableBase]

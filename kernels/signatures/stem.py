@@ -1,0 +1,85 @@
+"""What the declarations of kernels have in common, and how their names are found.
+
+>>> from oop.kernels.signatures.repeats import Repeats
+>>> [(kernel.stem, kernel.name) for kernel in declared_in(Repeats)]
+[('repeats', 'select_new'), ('repeats', 'begin_spans')]
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, TypeVar
+
+from oop.kernels.checks import (
+    INT64,
+    Ints,
+    check_array,
+    check_ids,
+)
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class Stem:
+    """The kernels of one idea. ``run`` has the bodies of one implementation, by the names of the kernels."""
+
+    run: Any
+    finds_outside: bool = False
+    """Do bodies find by themselves, in their pass over the rows, numbers that are outside of what they refer to?"""
+
+    def _check_ids(self, ids: Ints, size: int, length: int | None = None, name: str = "ids") -> None:
+        """Ids are below ``size``; whether they are is left to bodies that find it out."""
+        if self.finds_outside:
+            check_array(name, ids, INT64, length)
+        else:
+            check_ids(ids, size, length, name)
+
+
+class KernelWithState(ABC):
+    """The base of kernels that are classes: their declarations check what they are made of, and bodies then begin."""
+
+    finds_outside: bool = False
+    """As for a stem: does the body find by itself numbers that are outside?"""
+
+    @abstractmethod
+    def run_init(self) -> None:
+        """Begin with nothing."""
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes that are held here."""
+
+
+def shared(method: Method) -> Method:
+    """Of a kernel that is the same for all implementations: its declaration is its body."""
+    method.__dict__["shared"] = True
+    return method
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A kernel, the stem that declares it, whether it has state, and whether one body serves all implementations."""
+
+    name: str
+    stem: str
+    is_class: bool = False
+    shared: bool = False
+
+
+def declared_in(kernels: type[Stem]) -> Iterator[Declared]:
+    """The kernels of a class and of its bases: methods, and the classes that annotations name."""
+    for base in kernels.__mro__:
+        if base is Stem or not issubclass(base, Stem):
+            continue
+        stem = base.__module__.rpartition(".")[2]
+        for name, value in vars(base).items():
+            if isinstance(value, FunctionType) and not name.startswith("_"):
+                yield Declared(name, stem, shared=hasattr(value, "shared"))
+        for name in inspect.get_annotations(base):
+            if name[:1].isupper():
+                yield Declared(name, stem, is_class=True)

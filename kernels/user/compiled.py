@@ -1,0 +1,184 @@
+"""Users' aggregates compiled by Numba: loops around the user's functions, which become part of them.
+
+The loops are written out as text for the number of values and of components that there are: to Numba the parts of a
+tuple may differ in type, so each is named by itself. Functions are compiled first, and alone: that tells their
+types, and an error can say which of them it is in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from oop.errors import OopError
+from oop.kernels.checks import Array, Bools, Ints
+from oop.kernels.jit.compiler import NO_ROWS, CannotCompile, as_input, as_mask, compile_function, compile_text
+from oop.kernels.user.folds import KINDS, Fold, Functions, Result, check_parts, failed, part_names, say_state
+from oop.kernels.user.loops import UserLoops
+
+_ADD = """
+def loop(ids, valid, counts, {parts}, {values}):
+    for i in range(len(ids)):
+        if len(valid) and not valid[i]:
+            continue
+        group = ids[i]
+        made = incr({state}, {row})
+        {store}
+        counts[group] += 1
+"""
+_MERGE = """
+def loop(ids, counts_in, {parts_in}, counts, {parts}):
+    for i in range(len(ids)):
+        if counts_in[i]:
+            group = ids[i]
+            if counts[group]:
+                made = merge({state}, {state_in})
+                {store}
+            else:
+                {take}
+            counts[group] += counts_in[i]
+"""
+_FINISH = """
+def loop(counts, {parts}, starts, ends, {outs}):
+    for group in range(len(counts)):
+        if counts[group]:
+            made = final({state}, {edges})
+            {store}
+"""
+_ADVICE = "use numbers, tuples, math and NumPy as Numba has them; what a name from outside stands for is fixed"
+_NO_COUNTS = np.zeros(0, np.int64)
+
+
+class CompiledLoops(UserLoops):
+    def __init__(self, fold: Fold) -> None:
+        super().__init__(fold)
+        functions = fold.functions
+        self._parts = _names("part", len(functions.states))
+        self._outer = {"State": type(functions.init)}
+        self._add_loop = self._make_add()
+        self._merge_loop = None if functions.merge is None else self._make_merge(functions.merge)
+        kind = KINDS[fold.edges or "int"]
+        self._no_edges = np.zeros(0, kind), np.zeros(0, kind)
+        if functions.final is None:
+            names = part_names(functions.init, len(functions.states)) if functions.is_tuple else None
+            self.result = Result(functions.states, names)
+        else:
+            self._finish_loop = self._make_finish(functions.final)
+
+    def _make_add(self) -> Any:
+        functions, kinds = self.functions, self.fold.values
+        incr, made = _compiled(functions, "incr", functions.incr, (functions.init, *map(_example, kinds)))
+        check_parts("incr", functions, made)
+        values = _names("value", len(kinds))
+        text = _ADD.format(
+            parts=", ".join(self._parts),
+            values=", ".join(values),
+            state=self._state(self._parts, "group"),
+            row=", ".join(f"{value}[i]" for value in values),
+            store=_store(8, self._parts, "made", functions.is_tuple),
+        )
+        inputs = _inputs(*(np.zeros(0, KINDS[kind]) for kind in kinds))
+        arrays = [NO_ROWS, as_mask(None), _NO_COUNTS, *functions.columns(0), *inputs]
+        return compile_text(text, {"incr": incr, **self._outer}, arrays)
+
+    def _make_merge(self, merge: Callable[..., Any]) -> Any:
+        functions = self.functions
+        compiled, made = _compiled(functions, "merge", merge, (functions.init, functions.init))
+        check_parts("merge", functions, made)
+        parts_in = _names("theirs", len(self._parts))
+        text = _MERGE.format(
+            parts_in=", ".join(parts_in),
+            parts=", ".join(self._parts),
+            state=self._state(self._parts, "group"),
+            state_in=self._state(parts_in, "i"),
+            store=_store(16, self._parts, "made", functions.is_tuple),
+            take=_lines(
+                16, (f"{ours}[group] = {theirs}[i]" for ours, theirs in zip(self._parts, parts_in, strict=True))
+            ),
+        )
+        arrays = [NO_ROWS, *_inputs(_NO_COUNTS, *functions.columns(0)), _NO_COUNTS, *functions.columns(0)]
+        return compile_text(text, {"merge": compiled, **self._outer}, arrays)
+
+    def _make_finish(self, final: Callable[..., Any]) -> Any:
+        functions = self.functions
+        edges = [] if self.fold.edges is None else [_example(self.fold.edges)] * 2
+        compiled, self.result = _compiled(functions, "final", final, (functions.init, *edges))
+        outs = _names("out", len(self.result.kinds))
+        text = _FINISH.format(
+            parts=", ".join(self._parts),
+            outs=", ".join(outs),
+            state=self._state(self._parts, "group"),
+            edges="starts[group], ends[group]" if edges else "",
+            store=_store(12, outs, "made", self.result.names is not None),
+        )
+        arrays = [*_inputs(_NO_COUNTS, *functions.columns(0), *self._no_edges), *self._outs(0)]
+        return compile_text(text, {"final": compiled, **self._outer}, arrays)
+
+    def _state(self, columns: Sequence[str], row: str) -> str:
+        """A group's state, as the user's functions take it."""
+        parts = [f"{column}[{row}]" for column in columns]
+        if not self.functions.is_tuple:
+            return parts[0]
+        return f"{'State' if hasattr(self.functions.init, '_fields') else ''}({', '.join(parts)},)"
+
+    def _outs(self, length: int) -> list[Array]:
+        return [np.zeros(length, KINDS[kind]) for kind in self.result.kinds]
+
+    def _add(
+        self, ids: Ints, values: Sequence[Array], valid: Bools | None, counts: Ints, state: Sequence[Array]
+    ) -> None:
+        _run("incr", self._add_loop, as_input(ids), as_mask(valid), counts, *state, *_inputs(*values))
+
+    def _merge(
+        self, ids: Ints, counts_in: Ints, state_in: Sequence[Array], counts: Ints, state: Sequence[Array]
+    ) -> None:
+        _run("merge", self._merge_loop, *_inputs(ids, counts_in, *state_in), counts, *state)
+
+    def _finish(self, counts: Ints, state: Sequence[Array], edges: tuple[Array, Array] | None) -> list[Array]:
+        outs = self._outs(len(counts))
+        _run("final", self._finish_loop, *_inputs(counts, *state, *(edges or self._no_edges)), *outs)
+        return outs
+
+
+def _run(role: str, loop: Any, *arrays: Array) -> None:
+    try:
+        loop(*arrays)
+    except Exception as error:
+        raise failed(role, error) from error
+
+
+def _compiled(
+    functions: Functions, role: str, function: Callable[..., Any], examples: Sequence[Any]
+) -> tuple[Any, Result]:
+    try:
+        return compile_function(function, examples)
+    except CannotCompile as error:
+        kinds = [say_state(functions) if e is functions.init else type(e).__name__ for e in examples]
+        code = getattr(function, "__code__", None)
+        where = "" if code is None else f" (line {code.co_firstlineno} of {code.co_filename})"
+        what = f"Numba cannot compile {role}{where} for ({', '.join(kinds)}): {error}"
+        raise OopError(what, hint=_ADVICE) from error
+
+
+def _example(kind: str) -> Any:
+    return KINDS[kind](0).item()
+
+
+def _inputs(*arrays: Array) -> list[Array]:
+    return [as_input(array) for array in arrays]
+
+
+def _names(name: str, count: int) -> list[str]:
+    return [f"{name}{i}" for i in range(count)]
+
+
+def _store(indent: int, columns: Sequence[str], made: str, is_tuple: bool) -> str:
+    """What a function gave, into the columns."""
+    parts = [f"{made}[{i}]" for i in range(len(columns))] if is_tuple else [made]
+    return _lines(indent, (f"{column}[group] = {part}" for column, part in zip(columns, parts, strict=True)))
+
+
+def _lines(indent: int, lines: Iterable[str]) -> str:
+    return f"\n{' ' * indent}".join(lines)

@@ -1,0 +1,44 @@
+"""Keys to dense ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels.dispatch import Kernels
+from oop.kernels.views import Column, key_column
+from tests.kernels.cases.inputs import (
+    Case,
+    key_columns,
+)
+
+
+def run_group_table(kernels: Kernels, kernel: str, kinds: list[str], batches: list[tuple[Any, ...]]) -> Any:
+    table = kernels.GroupTable(kinds)
+    ids = [table.map(*batch) for batch in batches]
+    return ids, len(table), [(c.kind, c.data, c.offsets, c.valid) for c in table.columns()]
+
+
+def cases() -> Iterator[Case]:
+    for label, columns in key_columns().items():
+        length = len(columns[0]) if columns else 5
+        kinds = [c.kind for c in columns]
+        batches = [(columns, length), (columns, length)]
+        yield Case("GroupTable", label, lambda kinds=kinds, batches=batches: (kinds, batches))
+        rows = np.random.default_rng(3).integers(0, max(length, 1), length // 2)
+        yield Case("GroupTable", f"{label}-rows", lambda a=(kinds, [(columns, length, rows)] * 2): a)
+    zeros, nulls = (
+        [key_column(pa.array([z, 1, z], pa.int32())), Column("int32", np.zeros(3, np.int32))] for z in (0, None)
+    )
+    yield Case("GroupTable", "nulls_later", lambda: (["int32"] * 2, [(zeros, 3), (nulls, 3), (zeros, 3), (nulls, 3)]))
+    yield Case("GroupTable", "wrong_kind", lambda: (["float"], [([Column("int", np.array([1]))], 1)]))
+    yield Case("GroupTable", "wrong_length", lambda: (["int"], [([Column("int", np.array([1]))], 2)]))
+    yield Case("GroupTable", "row_outside", lambda: (["int"], [([Column("int", np.array([1]))], 1, np.array([1]))]))
+    crossed = Column("bytes", np.zeros(9, np.uint8), np.array([0, 9, 3, 9]))
+    yield Case("GroupTable", "crossed_offsets", lambda: (["bytes"], [([crossed], 3)]))
+
+
+RUNNERS = {"GroupTable": run_group_table}
