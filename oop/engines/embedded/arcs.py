@@ -49,7 +49,7 @@ class Arc(Generic[BoxT]):
             self.queued_rows += element.num_rows
             self.peak_rows = max(self.peak_rows, self.queued_rows)
         else:
-            self.promises += count_promises(element)
+            self.promises += 1 if isinstance(element, Punctuation) else len(element)
             self.queued_promises += 1
         self.queue.append(element)
 
@@ -81,6 +81,12 @@ class Arc(Generic[BoxT]):
 
     def take(self) -> pa.RecordBatch:
         """The next rows; small batches in a row come coupled into a train, and nothing overtakes a promise."""
+        first = self.queue[0]
+        assert isinstance(first, pa.RecordBatch)
+        if len(self.queue) == 1 or first.num_rows >= TRAIN_ROWS:  # most batches have nothing to be coupled with
+            self.queued_rows -= first.num_rows
+            self.queue.popleft()
+            return first
         train = self.take_batches(TRAIN_ROWS)
         whole = concat(train)
         if whole is not None:
