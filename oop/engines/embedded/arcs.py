@@ -56,7 +56,8 @@ class Arc(Generic[BoxT]):
     def take_advance(self) -> Advance:
         """The promises that are next, if they are: one about all rows alone, those about groups that stand in a row
         together, since all groups are promised about in a row."""
-        if not self.queued_promises or not _is_promise(first := self.queue[0]):
+        first = self.queue[0]
+        if isinstance(first, pa.RecordBatch):
             return ()
         if isinstance(first, Punctuation) and not first.where:
             self.queue.popleft()
@@ -73,11 +74,12 @@ class Arc(Generic[BoxT]):
 
     def take_element(self) -> Element:
         """The next element: a promise as it is, or batches as `take` gives them."""
-        if _is_promise(promise := self.queue[0]):
-            self.queue.popleft()
-            self.queued_promises -= 1
-            return promise
-        return self.take()
+        element = self.queue[0]
+        if isinstance(element, pa.RecordBatch):
+            return self.take()
+        self.queue.popleft()
+        self.queued_promises -= 1
+        return element
 
     def take(self) -> pa.RecordBatch:
         """The next rows; small batches in a row come coupled into a train, and nothing overtakes a promise."""

@@ -132,8 +132,14 @@ class Box:
     @property
     def can_run(self) -> bool:
         """Has it work, and do the boxes behind it have room for what comes out?"""
-        if not self.has_work:
+        if self.failed:
             return False
+        if self.pending is None:
+            for arc in self.inputs:
+                if arc.queue:
+                    break
+            else:
+                return False
         for arc in self.outputs:
             if arc.queued_rows >= self.capacity and arc.target is not None and not arc.target.failed:
                 return False
@@ -233,7 +239,13 @@ class Box:
             elements = iter(hook(*given))
             for element in elements:
                 self._put(element)
-                if pausing and (self.rows_out >= self._turn_ends or self.is_full):
+                if not pausing:
+                    continue
+                full = self.rows_out >= self._turn_ends
+                for arc in self.outputs:  # as `is_full`, without a call for each element
+                    if arc.queued_rows >= self.capacity and (arc.target is None or not arc.target.failed):
+                        full = True
+                if full:
                     self.pending = elements
                     break
         except OopError as wrong:
