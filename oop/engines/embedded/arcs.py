@@ -49,14 +49,15 @@ class Arc(Generic[BoxT]):
             self.queued_rows += element.num_rows
             self.peak_rows = max(self.peak_rows, self.queued_rows)
         else:
-            self.promises += count_promises(element)
+            self.promises += 1 if isinstance(element, Punctuation) else len(element)
             self.queued_promises += 1
         self.queue.append(element)
 
     def take_advance(self) -> Advance:
         """The promises that are next, if they are: one about all rows alone, those about groups that stand in a row
         together, since all groups are promised about in a row."""
-        if not self.queued_promises or not _is_promise(first := self.queue[0]):
+        first = self.queue[0]
+        if isinstance(first, pa.RecordBatch):
             return ()
         if isinstance(first, Punctuation) and not first.where:
             self.queue.popleft()
@@ -73,14 +74,21 @@ class Arc(Generic[BoxT]):
 
     def take_element(self) -> Element:
         """The next element: a promise as it is, or batches as `take` gives them."""
-        if _is_promise(promise := self.queue[0]):
-            self.queue.popleft()
-            self.queued_promises -= 1
-            return promise
-        return self.take()
+        element = self.queue[0]
+        if isinstance(element, pa.RecordBatch):
+            return self.take()
+        self.queue.popleft()
+        self.queued_promises -= 1
+        return element
 
     def take(self) -> pa.RecordBatch:
         """The next rows; small batches in a row come coupled into a train, and nothing overtakes a promise."""
+        first = self.queue[0]
+        assert isinstance(first, pa.RecordBatch)
+        if len(self.queue) == 1 or first.num_rows >= TRAIN_ROWS:  # most batches have nothing to be coupled with
+            self.queued_rows -= first.num_rows
+            self.queue.popleft()
+            return first
         train = self.take_batches(TRAIN_ROWS)
         whole = concat(train)
         if whole is not None:

@@ -96,6 +96,8 @@ class Box:
 
     def __post_init__(self) -> None:
         self._turn_ends = 0  # when so many rows have been put out
+        self.capacity = CAPACITY_ROWS if self.queue_rows is None else self.queue_rows
+        """The capacity, in rows, of the queues behind it."""
 
     @property
     def frontier(self) -> Frontier:
@@ -120,17 +122,28 @@ class Box:
         return self.pending is not None
 
     @property
-    def capacity(self) -> int:
-        """The capacity, in rows, of the queues behind it."""
-        return CAPACITY_ROWS if self.queue_rows is None else self.queue_rows
-
-    @property
     def is_full(self) -> bool:
         """Is a queue behind it full? The queue of the result counts too."""
         for arc in self.outputs:
             if arc.queued_rows >= self.capacity and (arc.target is None or not arc.target.failed):
                 return True
         return False
+
+    @property
+    def can_run(self) -> bool:
+        """Has it work, and do the boxes behind it have room for what comes out?"""
+        if self.failed:
+            return False
+        if self.pending is None:
+            for arc in self.inputs:
+                if arc.queue:
+                    break
+            else:
+                return False
+        for arc in self.outputs:
+            if arc.queued_rows >= self.capacity and arc.target is not None and not arc.target.failed:
+                return False
+        return True
 
     @property
     def is_pushed_back(self) -> bool:
@@ -144,34 +157,32 @@ class Box:
         """Take at most this many rows from the ports in turn (None: all that wait, up to a turn); True if anything was
         taken."""
         taken, worked = 0, False
-        turn = self._begin_turn()
+        turn = self.turn_rows  # the rows that it may take, and put out, before others have their turn
+        self._turn_ends = self.rows_out + turn
         rows = turn if rows is None else min(rows, turn)
         if self.pending is not None:
             self._go_on(iter, self.pending)
             worked = True
-        while self.pending is None and taken < rows:
-            ready = [arc for arc in self.inputs if arc.queue]
-            if not ready:
-                break
-            for arc in ready:
+        waits = True
+        while waits and self.pending is None and taken < rows:
+            waits = False
+            for arc in self.inputs:
+                if not arc.queue:
+                    continue
                 if self.pending is not None:
                     break
-                advance = arc.take_advance()
+                advance = arc.take_advance() if arc.queued_promises else ()
                 if advance:
                     self.process_advance(advance, arc.port)
                 else:
                     batch = arc.take()
                     taken += batch.num_rows
                     self.process_batch(batch, arc.port)
-                worked = True
+                worked = waits = True
         self.unfinished = self.pending is not None or (taken >= turn and self.has_work)
-        self.measure()
+        if self.operator.holds_state:
+            self.measure()
         return worked
-
-    def _begin_turn(self) -> int:
-        """The rows that it may take, and put out, before others have their turn."""
-        self._turn_ends = self.rows_out + self.turn_rows
-        return self.turn_rows
 
     def process(self, element: Element, port: int = 0) -> None:
         """Take one element, whatever it is."""
@@ -196,11 +207,14 @@ class Box:
     def process_train(self, elements: list[Element]) -> int:
         """Process what an input box takes in one go; returns the number of rows."""
         assert isinstance(self.operator, InputOperator)
-        lengths = [e.num_rows for e in elements if isinstance(e, pa.RecordBatch)]
-        rows = sum(lengths)
+        rows = batches = 0
+        for element in elements:
+            if isinstance(element, pa.RecordBatch):
+                rows += element.num_rows
+                batches += 1
         self.rows_in += rows
-        self.batches_in += len(lengths)
-        self.promises_in += len(elements) - len(lengths)
+        self.batches_in += batches
+        self.promises_in += len(elements) - batches
         self.emit(self.operator.process_train, elements)
         self.measure()
         return rows
@@ -225,7 +239,13 @@ class Box:
             elements = iter(hook(*given))
             for element in elements:
                 self._put(element)
-                if pausing and (self.rows_out >= self._turn_ends or self.is_full):
+                if not pausing:
+                    continue
+                full = self.rows_out >= self._turn_ends
+                for arc in self.outputs:  # as `is_full`, without a call for each element
+                    if arc.queued_rows >= self.capacity and (arc.target is None or not arc.target.failed):
+                        full = True
+                if full:
                     self.pending = elements
                     break
         except OopError as wrong:
@@ -238,7 +258,7 @@ class Box:
 
     def tick(self, punct: Punctuation) -> None:
         """Process the promise that the clock makes."""
-        self._begin_turn()
+        self._turn_ends = self.rows_out + self.turn_rows
         self._go_on(self.operator.process_punctuation, (punct,))
         self.unfinished = self.pending is not None
         self.measure()
@@ -246,14 +266,17 @@ class Box:
     def measure(self) -> None:
         operator = self.operator
         if operator.holds_state:
-            before, self.held = self.held, operator.buffered_rows
-            self.gauge.change(self.held - before)
-            self.peak_buffered = max(self.peak_buffered, self.held)
-            self.peak_bytes = max(self.peak_bytes, operator.state_bytes)
+            held, size = operator.buffered_rows, operator.state_bytes
+            if held != self.held:
+                self.gauge.change(held - self.held)
+                self.held = held
+                self.peak_buffered = max(self.peak_buffered, held)
+            if size > self.peak_bytes:
+                self.peak_bytes = size
 
     def _put(self, element: Element) -> None:
         if isinstance(element, Punctuation | GroupPromises):
-            self.promises_out += count_promises(element)
+            self.promises_out += 1 if isinstance(element, Punctuation) else len(element)
             if self.stamps is not None:
                 self.stamps.note(element)
             if self.pulse is not None:

@@ -203,21 +203,14 @@ class _Source:
     """An input box with its feed, which opens when the run is first read."""
 
     def __init__(self, box: Box, feed: Feed) -> None:
+        assert isinstance(box.operator, InputOperator)
         self.box = box
+        self.operator = box.operator
         self.feed = feed
         self.done = False
         data = box.node.data
+        self.is_live = data is not None and data.kind == "live"
         self.asked = None if data is None or data.progress is None else Poll(box.node, data)
-
-    @property
-    def operator(self) -> InputOperator:
-        assert isinstance(self.box.operator, InputOperator)
-        return self.box.operator
-
-    @property
-    def is_live(self) -> bool:
-        data = self.box.node.data
-        return data is not None and data.kind == "live"
 
     def tick(self, clock: Clock) -> None:
         """Let timers look at the clock, but not while rows that have arrived still wait: the tick would make them
@@ -395,7 +388,11 @@ class Run:
         # While a box is still putting out what a promise released, only inputs that say that something waits are read,
         # because those could overflow. Rows of other inputs can wait where they are, and reading such an input may
         # block.
-        releasing = any(box.unfinished for box in self._boxes)
+        releasing = False
+        for box in self._boxes:  # a loop, as below: it is asked for each batch
+            if box.unfinished:
+                releasing = True
+                break
         for source in self._sources:
             rows = 0
             while not source.done and rows < self._round_rows and not source.box.is_pushed_back:
@@ -406,13 +403,14 @@ class Run:
                     self._guarded(source.box, source.poll)
                     break
                 any_read = True
-                rows += self._guarded(source.box, partial(self._take, source, train)) or 0
+                rows += self._take_guarded(source, train)
                 if self._failure is not None:
                     return True
                 if source.is_live and not releasing:
                     break  # the next element may be long in coming
                 rows += _ELEMENT_ROWS if releasing else 0
-            self._guarded(source.box, partial(source.tick, self._clock))
+            if source.operator.clocked:
+                self._guarded(source.box, partial(source.tick, self._clock))
         if self._monitor is not None:  # after reading: what waited while nobody read the run does not count as silence
             self._watch(self._monitor)
         return any_read
@@ -440,9 +438,19 @@ class Run:
         try:
             return action()
         except Exception as error:
-            self._failure = self._failure or error
-            box.failed = True
+            self._fail(box, error)
             return None
+
+    def _fail(self, box: Box, error: BaseException) -> None:
+        self._failure = self._failure or error
+        box.failed = True
+
+    def _take_guarded(self, source: _Source, train: Train | Failed | Done) -> int:
+        try:
+            return self._take(source, train)
+        except Exception as error:
+            self._fail(source.box, error)
+            return 0
 
     def _take(self, source: _Source, train: Train | Failed | Done) -> int:
         node = source.box.node
@@ -457,9 +465,11 @@ class Run:
         if isinstance(train, Done):
             source.done = True
             train = [END]
-        elif node.data is not None and node.data.kind == "live":
+        elif source.is_live:
             # rows of a finite input behind its END are late, not lost; a live input may never give anything more
-            source.done = any(isinstance(e, Punctuation) and e.is_end for e in train)
+            for element in train:
+                if isinstance(element, Punctuation) and element.is_end:
+                    source.done = True
         return source.box.process_train(train)
 
     def _round(self) -> bool:
@@ -474,16 +484,24 @@ class Run:
         paper, A.1.1): first those nearest to the result, then the boxes that the promise reaches on its way."""
         ran = False
         for box in self._there_and_back:
-            if box.holds_promise:
-                ran |= self._run(box, self._train)
+            if box.pending is None:
+                for arc in box.inputs:
+                    if arc.queued_promises:
+                        break
+                else:
+                    continue  # it holds no promise
+            ran |= self._run(box, self._train)
         return ran
 
     def _run(self, box: Box, rows: int | None) -> bool:
         """Let a box have its turn. A box that could not finish gets no second turn in a round, because inputs wait
         too."""
-        if not box.has_work or box.is_pushed_back or (box.unfinished and box.round == self._rounds):
+        if (box.unfinished and box.round == self._rounds) or not box.can_run:
             return False
-        self._guarded(box, partial(box.run, rows))
+        try:
+            box.run(rows)
+        except Exception as error:
+            self._fail(box, error)
         box.round = self._rounds
         return True
 

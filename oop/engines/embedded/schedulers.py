@@ -5,7 +5,8 @@ A scheduler is an object with one method: `turn` gives one round of (box, rows).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Protocol
 
 from oop.engines.embedded.boxes import Box
@@ -14,7 +15,7 @@ from oop.engines.embedded.boxes import Box
 class Scheduler(Protocol):
     """One with a ``train`` also says how many rows a source may couple into one batch."""
 
-    def turn(self, boxes: Sequence[Box]) -> Iterator[tuple[Box, int | None]]:
+    def turn(self, boxes: Sequence[Box]) -> Iterable[tuple[Box, int | None]]:
         """One round: each box to run, with the most rows that it takes (None: all that wait, up to a turn)."""
         ...
 
@@ -27,14 +28,13 @@ class MinCost:
     MinCost()
     """
 
-    def turn(self, boxes: Sequence[Box]) -> Iterator[tuple[Box, int | None]]:
+    def turn(self, boxes: Sequence[Box]) -> Iterable[tuple[Box, int | None]]:
         """One round: every box takes all that waits.
 
         >>> list(MinCost().turn(["source", "filter"]))
         [('source', None), ('filter', None)]
         """
-        for box in boxes:
-            yield box, None
+        return zip(boxes, repeat(None))
 
     def __repr__(self) -> str:
         return "MinCost()"

@@ -33,6 +33,10 @@ class ShardedBox(Box):
         waits = self.sharded.waiting_rows < self.capacity and any(arc.queue for arc in self.inputs)
         return not self.failed and (waits or self.sharded.has_output)
 
+    @property
+    def can_run(self) -> bool:
+        return self.has_work and not self.is_pushed_back
+
     def run(self, rows: int | None) -> bool:
         """Hand waiting rows to the shards, up to the number that may be on their way, and put out what has come
         back."""

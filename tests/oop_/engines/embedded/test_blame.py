@@ -263,7 +263,7 @@ def test_stamps_of_groups_that_caught_up_are_forgotten() -> None:
             asked.append(column)
             return super().named(column)
 
-    stamps.box.frontier = Counting()
+    stamps.box.operator.gate.passed = Counting()
     for v in range(3_000, 3_000 + 2 * 3_000):
         stamps.note(oop.Punctuation({"ts": 40}, {"v": v}))
     assert len(stamps.by) < 6_000
