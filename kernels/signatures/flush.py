@@ -1,4 +1,4 @@
-"""The low-level half of two-level aggregation (paper 004, section 6): a table of a fixed size, in which an aggregate
+"""The low-level half of two-level aggregation (OOP paper, section 6): a table of a fixed size, in which an aggregate
 that is in the way goes out."""
 
 from __future__ import annotations
