@@ -23,8 +23,9 @@ _INFINITE = (math.inf, -math.inf)
 class Ports:
     """Made from how promises cross the operator, and what its consumers ask for.
 
-    The linear case: a bound about all rows where nothing else is promised rises on its port, and its images, which the
-    crossing gives beforehand, rise on the output. Whatever else comes takes the general way."""
+    The linear case: a bound about all rows where nothing else is promised rises on its port (`Frontier.rise`, here
+    without a call), and its images, which the crossing gives beforehand, rise on the output. Whatever else comes takes
+    the general way."""
 
     def __init__(self, crossing: Crossing, context: Context) -> None:
         self.inputs = context.inputs
@@ -42,8 +43,14 @@ class Ports:
         rows that are promised away.
         """
         frontier = self.frontiers[port]
-        if len(advance) == 1 and frontier.rising is not None and (linear := advance[0].linear) is not None:
-            return advance if frontier.rise(*linear) else ()
+        rising = frontier.rising
+        if rising is not None and len(advance) == 1 and (linear := advance[0].linear) is not None:
+            attribute, bound = linear
+            old = rising.get(attribute)
+            if old is not None and bound <= old:
+                return ()
+            rising[attribute] = bound
+            return advance
         found = [new for promise in advance if (new := frontier.take(promise)) is not None]
         return [*found, *frontier.take_lifted()] if frontier.lifted else found
 
@@ -57,16 +64,18 @@ class Ports:
 
     def promises(self, new: Advance) -> list[Promise]:
         """What can be promised now that these have come in, and was not before."""
-        linear = new[0].linear if len(new) == 1 and self.out.rising is not None else None
+        rising, linear = self.out.rising, new[0].linear if len(new) == 1 else None
         images = None if linear is None else self._images.get(linear[0])
-        if linear is None or images is None:
+        if rising is None or linear is None or images is None:
             return [promise for one in new for promise in self._following(one)]
         attribute, bound = linear
         found: list[Promise] = []
         for name, function in images:
             moved = bound if function is None or bound in _INFINITE else function(bound)
-            if moved is not None and self.out.rise(name, moved):
-                found.append(new[0] if name == attribute and moved is bound else Punctuation._rise(name, moved))
+            if moved is None or ((old := rising.get(name)) is not None and moved <= old):
+                continue
+            rising[name] = moved
+            found.append(new[0] if name == attribute and moved is bound else Punctuation._rise(name, moved))
         return found
 
     def _following(self, promise: Promise) -> list[Promise]:
