@@ -11,6 +11,7 @@ from oop.operators.core.context import Context
 from oop.operators.core.ports import Ports
 from oop.punctuation import END, Frontier, Gate, GroupPromises, Interest, Punctuation, not_in
 from oop.punctuation.crossing import Carried, Met, Restricted, Same
+from oop.punctuation.translate import restrict, roll_up
 from tests.punctuation import model
 from tests.punctuation.counting import calls
 from tests.punctuation.general import GeneralFrontier, GeneralGate, GeneralPorts
@@ -32,7 +33,9 @@ many = st.builds(
     lambda b: GroupPromises(("link",), "ts", b), st.dictionaries(st.sampled_from("AB"), model.bounds, min_size=1)
 )
 # most often linear ones, so that they come before, between and behind all others
-said = st.lists(st.one_of(linear, linear, linear, model.promises(), many), max_size=8)
+said = st.one_of(
+    st.lists(linear, max_size=8), st.lists(st.one_of(linear, linear, linear, model.promises(), many), max_size=8)
+)
 
 
 def same(found, expected):
@@ -68,8 +71,7 @@ def test_a_frontier_answers_as_without_its_linear_case(promises):
         assert same([] if new is None else [new], [] if expected is None else [expected])
         alike(frontier, general)
         assert frontier.take_lifted() == general.take_lifted()
-        copied = frontier.copy()
-        assert copied.rise("ts", 1) == general.copy().rise("ts", 1)
+        assert frontier.copy().rise("ts", 1) == (not general.covers(Punctuation({"ts": 1})))
         assert frontier.covers(Punctuation({"ts": 1})) == general.covers(Punctuation({"ts": 1})), "a copy is by itself"
 
 
@@ -78,12 +80,28 @@ def test_a_frontier_answers_as_without_its_linear_case(promises):
 def test_bounds_rise_as_long_as_nothing_else_is_promised(promises):
     frontier = Frontier()
     for promise in promises:
+        before = frontier.copy()
         frontier.take(promise)
         frontier.take_lifted()
-        if frontier.rising is None:
-            assert frontier.ended or not frontier.is_linear
-        else:
-            assert frontier.is_linear and frontier.rising is frontier.all.linear
+        met = Frontier.meet([frontier, before])
+        carried = restrict(frontier, {"link": "A"}), roll_up(frontier, ("proto",))
+        for each in (frontier, frontier.copy(), frontier.rolled_up(), frontier.without_ranges(), met, *carried):
+            if each.rising is None:
+                assert each.ended or not each.is_linear
+            else:
+                assert each.is_linear and each.rising is each.all.linear
+
+
+def test_what_ranges_have_become_is_not_lost_where_bounds_rise_again():
+    ports = Ports(Same(), Context([SCHEMA]))
+    frontier = ports.frontiers[0]
+    frontier.advance(Punctuation({"ts": 10}))
+    frontier.advance(Punctuation({"ts": 20, "ts_right": 5}, above={"ts": 10}))
+    frontier.advance(Punctuation({"ts_right": 5}))  # implies the range, and what it has become
+    assert frontier.is_linear
+    new = ports.advance((Punctuation({"ts": 40}),), 0)
+    assert list(new) == [Punctuation({"ts": 40}), Punctuation({"ts": 20, "ts_right": 5})]
+    assert frontier.rising == {"ts": 40, "ts_right": 5}
 
 
 CROSSINGS = {
