@@ -86,10 +86,8 @@ def test_bounds_rise_as_long_as_nothing_else_is_promised(promises):
         met = Frontier.meet([frontier, before])
         carried = restrict(frontier, {"link": "A"}), roll_up(frontier, ("proto",))
         for each in (frontier, frontier.copy(), frontier.rolled_up(), frontier.without_ranges(), met, *carried):
-            if each.rising is None:
-                assert each.ended or not each.is_linear
-            else:
-                assert each.is_linear and each.rising is each.all.linear
+            assert (each.rising is not None) == all(p.linear is not None for p in each.promises())
+            assert each.rising is None or each.rising is each.all.linear
 
 
 def test_what_ranges_have_become_is_not_lost_where_bounds_rise_again():
