@@ -79,7 +79,7 @@ class Corners:
         return set(self.linear).union(*self.stairs, *self.wide)
 
     def add(self, corner: Corner) -> bool:
-        if len(corner) == 1 and not self.joint and not self.ended:  # the path of linear promises
+        if len(corner) == 1 and not (self.stairs or self.wide or self.ended):  # the path of linear promises
             ((attribute, bound),) = corner.items()
             old = self.linear.get(attribute)
             if old is not None and bound <= old:

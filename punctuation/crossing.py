@@ -26,7 +26,6 @@ from oop.punctuation.patterns import Bound, Equal, Range, Value, group_value
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.translate import Image, carry, carry_groups, carry_least, carry_promise, restrict
 
-_INFINITE = (float("inf"), float("-inf"))
 Images = Mapping[str, Sequence[Image]]
 Columns = Mapping[str, Sequence[str]]
 
@@ -43,6 +42,11 @@ class Crossing:
 
         With many groups this is the difference between a look-up and a scan. ``frontiers`` have taken it in already.
         """
+        return None
+
+    def images(self, attribute: str) -> Sequence[Image] | None:
+        """Where a bound on an attribute goes that is about all rows: the linear case of `added`. None: whatever else
+        has been promised decides."""
         return None
 
     def interests(self, wanted: Sequence[Interest]) -> list[list[Interest]]:
@@ -78,6 +82,9 @@ class Same(Crossing):
 
     def added(self, promise: Promise, frontiers: Sequence[Frontier]) -> Sequence[Promise] | None:
         return (promise,)
+
+    def images(self, attribute: str) -> Sequence[Image] | None:
+        return ((attribute, None),)
 
     def interests(self, wanted: Sequence[Interest]) -> list[list[Interest]]:
         return [[*self.also, *(i for i in wanted if i not in self.also)] for _ in range(self.ports)]
@@ -116,15 +123,10 @@ class Carried(Crossing):
             return None
         if isinstance(promise, GroupPromises):
             return carry_groups(promise, self.attributes, self.columns, among=frontiers[0])
-        if promise.where or len(promise.below) != 1:
-            return carry_promise(promise, self.attributes, self.columns, among=frontiers[0])
-        for attribute, bound in promise.below.items():  # the common case: one bound about all rows
-            found = []
-            for name, function in self.attributes.get(attribute, ()):
-                moved = bound if function is None or bound in _INFINITE else function(bound)
-                if moved is not None:
-                    found.append(Punctuation._made({name: moved}, {}))
-        return found
+        return carry_promise(promise, self.attributes, self.columns, among=frontiers[0])
+
+    def images(self, attribute: str) -> Sequence[Image] | None:
+        return None if self.least else self.attributes.get(attribute, ())
 
     def interests(self, wanted: Sequence[Interest]) -> list[list[Interest]]:
         if self.holds:
@@ -186,6 +188,9 @@ class Restricted(Crossing):
         bound = promises.bounds.get(self.fixed[promises.columns[0]])
         return () if bound is None else [Punctuation({promises.attribute: bound})]
 
+    def images(self, attribute: str) -> Sequence[Image] | None:
+        return ((attribute, None),)
+
     def interests(self, wanted: Sequence[Interest]) -> list[list[Interest]]:
         return [[i.also_by(self.fixed).also_ranges(self.within) for i in wanted]]
 
@@ -210,6 +215,11 @@ class Met(Crossing):
         """
         if isinstance(promise, GroupPromises):
             return self._added_groups(promise, frontiers)
+        if promise.linear is not None:
+            attribute, _ = promise.linear
+            alike = [f.rising[attribute] for f in frontiers if f.rising is not None and f.rising.keys() == {attribute}]
+            if len(alike) == len(frontiers):  # the linear case: every port has promised a bound, and nothing else
+                return (Punctuation._rise(attribute, min(alike)),)
         groups = {c: p.value for c, p in promise.where.items() if isinstance(p, Equal)}
         named = {c for f in frontiers for c in (*((column,) for column in f.by), *f.across.cells)}
         if (
@@ -258,6 +268,9 @@ class Counted(Crossing):
 
     def added(self, promise: Promise, frontiers: Sequence[Frontier]) -> Sequence[Promise] | None:
         return self.of.added(promise, frontiers)
+
+    def images(self, attribute: str) -> Sequence[Image] | None:
+        return self.of.images(attribute)
 
     def interests(self, wanted: Sequence[Interest]) -> list[list[Interest]]:
         return self.of.interests(wanted)

@@ -75,11 +75,18 @@ class Frontier(Promised):
         >>> f.advance_groups(GroupPromises(("link",), "ts", {"A": 9, "B": 4}))
         GroupPromises(ts < 9, link = 'A')
         """
+        self.rising = None
+        new = self._take_groups(promises)
+        self._find_rising()
+        return promises.only(new) if new else None
+
+    def _take_groups(self, promises: GroupPromises) -> Mapping[Value, Bound]:
         columns, attribute = promises.columns, promises.attribute
         bounds = self._flat(columns, attribute)
+        new: Mapping[Value, Bound]
         if bounds is None:
             single = zip(promises.bounds.items(), promises, strict=True)
-            new: Mapping[Value, Bound] = {group: bound for (group, bound), p in single if self.advance(p)}
+            new = {group: bound for (group, bound), p in single if self.advance(p)}
         else:
             if self.ranges:
                 single = zip(promises.bounds.items(), promises, strict=True)
@@ -93,7 +100,23 @@ class Frontier(Promised):
             if new and self.ranges:
                 for promise in promises.only(new):
                     self._settle(promise)
-        return promises.only(new) if new else None
+        return new
+
+    def rise(self, attribute: str, bound: Bound) -> bool:
+        """Take in that an attribute will not be below a bound in any later row; True if it did not imply that before.
+
+        >>> f = Frontier()
+        >>> f.rise("ts", 5), f.rise("ts", 4), f
+        (True, False, Frontier(ts < 5))
+        """
+        rising = self.rising
+        if rising is None:
+            return self.advance(Punctuation._rise(attribute, bound))
+        old = rising.get(attribute)
+        if old is not None and bound <= old:
+            return False
+        rising[attribute] = bound
+        return True
 
     def advance(self, promise: Punctuation) -> bool:
         """Take a promise in; True if the frontier did not imply it before, or if it is the first end.
@@ -102,6 +125,15 @@ class Frontier(Promised):
         >>> f.advance(Punctuation({"ts": 5})), f.advance(Punctuation({"ts": 4}))
         (True, False)
         """
+        if promise.linear is not None and self.rising is not None:
+            return self.rise(*promise.linear)
+        self.rising = None
+        new = self._take_one(promise)
+        self._find_rising()
+        return new
+
+    def _take_one(self, promise: Punctuation) -> bool:
+        """`advance` for every kind of promise."""
         if not promise.where and self.is_linear:
             if not self.all.add(promise.below):
                 if not (self.end_is_new and promise.is_end):
@@ -175,6 +207,7 @@ class Frontier(Promised):
         ([Punctuation(k < 20)], [], Frontier(k < 20; k in [10, 20): END))
         """
         found, self.lifted = self.lifted, []
+        self._find_rising()
         return found
 
     def take(self, promise: Promise) -> Promise | None:
@@ -183,6 +216,8 @@ class Frontier(Promised):
         >>> Frontier().take(Punctuation({"ts": 5}))
         Punctuation(ts < 5)
         """
+        if promise.linear is not None and self.rising is not None:
+            return promise if self.rise(*promise.linear) else None
         if isinstance(promise, GroupPromises):
             return self.advance_groups(promise)
         return promise if self.advance(promise) else None
@@ -204,9 +239,7 @@ class Frontier(Promised):
             self._drop_covered()
         self.end_is_new |= self.ended and not before
         if self.across.mixed or (self.across.cells and (self.by or self._names_groups())):
-            simple = Frontier()
-            simple.all, simple.by = self.all, self.by
-            self.across.drop(simple.covers)
+            self.across.drop(Frontier(self.all, self.by).covers)
 
     def _names_groups(self) -> bool:
         """Is something promised about all rows below a bound on a group column, or jointly?"""
@@ -242,11 +275,9 @@ class Frontier(Promised):
         >>> f.copy().advance(Punctuation({"ts": 7})), f
         (True, Frontier(ts < 5))
         """
-        out = Frontier()
-        out.all = self.all.copy()
-        out.by = {c: g.copy() for c, g in self.by.items()}
-        out.across = self.across.copy()
+        out = Frontier(self.all.copy(), {c: g.copy() for c, g in self.by.items()}, self.across.copy())
         out.ranges, out.end_is_new = list(self.ranges), self.end_is_new
+        out._find_rising()
         return out
 
     def without_ranges(self) -> Frontier:
@@ -255,9 +286,7 @@ class Frontier(Promised):
         >>> Frontier.of(Punctuation({"ts": 5}), Punctuation(above={"k": 10})).without_ranges()
         Frontier(ts < 5)
         """
-        out = Frontier()
-        out.all, out.by, out.across = self.all, self.by, self.across
-        return out
+        return Frontier(self.all, self.by, self.across)
 
     def rolled_up(self) -> Frontier:
         """The same, with what holds for every group of a column and the rest said of all rows.
@@ -273,6 +302,7 @@ class Frontier(Promised):
             for grouping in out.by.values():
                 grouping.drop_covered(out.all)
             out._fold()
+            out._find_rising()
         return out
 
     @classmethod
@@ -289,11 +319,10 @@ class Frontier(Promised):
 
 
 def _meet(a: Frontier, b: Frontier) -> Frontier:
-    out = Frontier()
     columns = a.by.keys() | b.by.keys()
     if not a.has_several and not b.has_several and len(columns) <= 1 and not columns & {*a._times(), *b._times()}:
         # pointwise, where each side's rest stands in
-        out.all = a.all.meet(b.all)
+        out = Frontier(a.all.meet(b.all))
         for column in columns:
             ours, theirs = (f.by.get(column, Grouping()).over(f.all) for f in (a, b))
             out.by[column] = ours.meet(theirs)
@@ -301,7 +330,9 @@ def _meet(a: Frontier, b: Frontier) -> Frontier:
                 out.all.add(corner)
             out.by[column].drop_covered(out.all)
         out._fold()
+        out._find_rising()
         return out
+    out = Frontier()
     for both in intersections(a.promises(), b.promises()):
         out.advance(both)
     return out

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import ClassVar
 
 from oop.punctuation.corners import Corners
 from oop.punctuation.patterns import Bound, Equal, In, Value
@@ -24,6 +25,8 @@ class GroupPromises:
     `group_value`); of several columns the tuple of its values."""
 
     __slots__ = ("attribute", "bounds", "columns")
+    linear: ClassVar[None] = None
+    """As `Punctuation.linear`: these are no linear promise."""
 
     def __init__(self, columns: tuple[str, ...], attribute: str, bounds: Mapping[Value, Bound]) -> None:
         self.columns = columns

@@ -27,6 +27,7 @@ from oop.punctuation.ranges import is_ranged
 from oop.punctuation.translate import CarriesRanges, Image, carry, carry_groups, carry_promise, roll_up
 
 Step = Callable[[Bound], Bound | None]
+_INFINITE = (math.inf, -math.inf)
 
 
 @dataclass(frozen=True, init=False)
@@ -122,17 +123,6 @@ class Interest:
         """The same, with ranges of these columns told apart too."""
         return Interest(self.uses, by=self.by, ranges=self.ranges.union(columns))
 
-    def new_bounds(self, known: Frontier, attribute: str, bound: Bound) -> list[tuple[str, Bound]]:
-        """What is new in the image of a bound on one attribute, for all rows: the path of linear promises."""
-        found = []
-        for name, step in self.uses.get(attribute, ()):
-            moved = bound if step is None or math.isinf(bound) else step(bound)  # a step need not take infinity
-            if moved is not None:
-                old = known.bound(name)
-                if old is None or moved > old:
-                    found.append((name, moved))
-        return found
-
     def _columns(self, frontier: Frontier) -> Iterable[str]:
         return {c for p in frontier.promises() for c in p.where} if self.by is None else self.by
 
@@ -175,47 +165,44 @@ class Gate:
         self.held = Frontier()  # what waits to be rolled up
         self.offered = 0  # how often something came, whether it helped or not
         self._known = [Frontier() for _ in self.interests or ()]  # what each consumer made of what has passed
-        self._reached: dict[str, list[tuple[Step | None, Bound]]] = {}  # see `ignores`
+        self._uses = self._find_uses()
+
+    def _find_uses(self) -> dict[str, list[tuple[Frontier, str, Step | None]]]:
+        """By attribute, where its bounds go: to which of ``_known``, and as which bounds there."""
+        found: dict[str, list[tuple[Frontier, str, Step | None]]] = {}
+        for interest, known in zip(self.interests or (), self._known, strict=True):
+            for attribute, images in interest.uses.items():
+                found.setdefault(attribute, []).extend((known, name, step) for name, step in images)
+        return found
 
     def passes(self, promise: Punctuation) -> bool:
         """Let a promise about all rows through if it is new and helps."""
-        if self.interests is None or promise.where or not self.held.is_linear:
-            return bool(list(self.through([promise])))
-        self.offered += 1
-        if self._take(promise):
-            return True
-        for attribute in promise.below:
-            self._reached[attribute] = self._find_reached(attribute)
-        return False
+        if promise.linear is not None:
+            return self.rises(*promise.linear)
+        return bool(list(self.through([promise])))
 
-    def ignores(self, attribute: str, bound: Bound) -> bool:
-        """Has a bound on all rows come that helps nobody? False: it may help, and has not been taken yet (`passes`).
+    def rises(self, attribute: str, bound: Bound) -> bool:
+        """The linear case of `passes`: a bound about all rows, as comes with every batch and often helps nobody.
 
-        Bounds that end no window come with every batch. How far each consumer is with those before is looked up when
-        `passes` has found one that helps nobody; they never go back, so that much holds from then on.
+        >>> gate = Gate([Interest("ts", lambda bound: bound // 60, by=())])
+        >>> gate.rises("ts", 10), gate.rises("ts", 50), gate.passed
+        (True, False, Frontier(ts < 10))
         """
-        reached = self._reached.get(attribute)
-        if reached is None:
-            return False
-        for step, known in reached:
-            moved = bound if step is None or math.isinf(bound) else step(bound)
-            if moved is not None and moved > known:
-                return False
+        if self.interests is None or self.held.rising is None:  # what is held counts, too
+            return bool(list(self.through([Punctuation._rise(attribute, bound)])))
         self.offered += 1
-        return True
+        return self._rises(attribute, bound)
 
-    def _find_reached(self, attribute: str) -> list[tuple[Step | None, Bound]]:
-        """How far the images of an attribute's bounds are."""
-        found: list[tuple[Step | None, Bound]] = []
-        for interest, known in zip(self.interests or (), self._known, strict=True):
-            for name, step in interest.uses.get(attribute, ()):
-                bound = known.bound(name)
-                found.append((step, -math.inf if bound is None else bound))
-        return found
+    def _rises(self, attribute: str, bound: Bound) -> bool:
+        new = False
+        for known, name, step in self._uses.get(attribute, ()):
+            moved = bound if step is None or bound in _INFINITE else step(bound)  # a step need not take infinity
+            if moved is not None and known.rise(name, moved):
+                new = True
+        return new and self.passed.rise(attribute, bound)
 
     def through(self, promises: Iterable[Promise]) -> Iterator[Promise]:
         """What leaves when these have come."""
-        self._reached.clear()  # promises about groups may have to be held from now on, and count
         rising = False
         for promise in expanded(promises):
             self.offered += 1
@@ -245,28 +232,24 @@ class Gate:
         """Would it, by itself, change something for someone? If a bound does, so does every greater one."""
         if self.interests is None:
             return True
+        if promise.linear is not None:
+            attribute, bound = promise.linear
+            for known, name, step in self._uses.get(attribute, ()):
+                moved = bound if step is None or bound in _INFINITE else step(bound)
+                if moved is not None and ((old := known.bound(name)) is None or moved > old):
+                    return True
+            return False
         each = zip(self.interests, self._known, strict=True)
-        if len(promise.below) == 1 and not promise.where:
-            ((attribute, bound),) = promise.below.items()
-            return any(i.new_bounds(known, attribute, bound) for i, known in each)
         return any(not known.covers(image) for i, known in each for image in i.images(promise))
 
     def _take(self, promise: Punctuation) -> bool:
+        if promise.linear is not None:
+            return self._rises(*promise.linear)
         assert self.interests is not None
         new = False
-        linear = len(promise.below) == 1 and not promise.where
         for interest, known in zip(self.interests, self._known, strict=True):
-            if linear:
-                ((attribute, bound),) = promise.below.items()
-                if attribute not in interest.uses:
-                    continue
-                for name, moved in interest.new_bounds(known, attribute, bound):
-                    new |= known.advance(
-                        promise if name == attribute and moved == bound else Punctuation({name: moved})
-                    )
-            else:
-                for image in interest.images(promise):
-                    new |= known.advance(image)
+            for image in interest.images(promise):
+                new |= known.advance(image)
         return new and self.passed.advance(promise)
 
     def _holds(self, promises: GroupPromises) -> bool:
@@ -293,8 +276,8 @@ class Gate:
     def restore(self, passed: Frontier, held: Frontier) -> None:
         """Go on where another gate with the same interests stood."""
         self.passed, self.held = passed, held
-        self._reached.clear()
         self._known = [i.image(passed) for i in self.interests or ()]
+        self._uses = self._find_uses()
 
 
 def _same(columns: Iterable[str]) -> dict[str, tuple[str]]:

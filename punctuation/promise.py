@@ -55,12 +55,19 @@ class Punctuation:
 
     An attribute with a lower bound is a `Range` among the patterns of ``where``: it tells rows apart as a group does,
     while ``below`` has the bounds that a stream passes as it goes on.
+
+    Most promises are *linear*, one bound about all rows: ``linear`` is its attribute and the bound, None of any other
+    promise. Whoever has a cheaper way for them looks there.
+
+    >>> Punctuation({"ts": 5}).linear, Punctuation({"ts": 5}, {"link": "A"}).linear
+    (('ts', 5), None)
     """
 
-    __slots__ = ("below", "where")
+    __slots__ = ("below", "linear", "where")
 
     below: Mapping[str, Bound]
     where: Mapping[str, GroupPattern]
+    linear: tuple[str, Bound] | None
 
     def __init__(
         self,
@@ -91,6 +98,7 @@ class Punctuation:
                     raise ValueError(f"{attribute}: {error}") from None
         _set(self, "below", bounds)
         _set(self, "where", groups)
+        _set(self, "linear", next(iter(bounds.items())) if len(bounds) == 1 and not groups else None)
 
     @classmethod
     def _made(cls, below: Mapping[str, Bound], where: Mapping[str, GroupPattern]) -> Punctuation:
@@ -98,6 +106,16 @@ class Punctuation:
         made = cls.__new__(cls)
         _set(made, "below", below)
         _set(made, "where", where)
+        _set(made, "linear", next(iter(below.items())) if len(below) == 1 and not where else None)
+        return made
+
+    @classmethod
+    def _rise(cls, attribute: str, bound: Bound) -> Punctuation:
+        """A linear promise from a bound that is known to be one."""
+        made = cls.__new__(cls)
+        _set(made, "below", {attribute: bound})
+        _set(made, "where", {})
+        _set(made, "linear", (attribute, bound))
         return made
 
     def __setattr__(self, name: str, value: object) -> None:

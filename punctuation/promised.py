@@ -21,17 +21,30 @@ from oop.punctuation.several_columns import OTHER, Cell, SeveralColumns
 
 class Promised:
     """Four kinds: promises about ``all`` rows (linear and joint corners), about groups of one column (``by`` it), about
-    groups ``across`` several columns, and about ``ranges`` of an attribute."""
+    groups ``across`` several columns, and about ``ranges`` of an attribute.
 
-    __slots__ = ("across", "all", "by", "end_is_new", "lifted", "ranges")
+    Most streams promise bounds about all rows and nothing else until they end. As long as that is so, ``rising`` has
+    these bounds by attribute, and a further one is a look-up, a comparison and a store; then it is None. It is the
+    dictionary in ``all``: whatever else changes the promises finds it again (`_find_rising`)."""
 
-    def __init__(self) -> None:
-        self.all = Corners()
-        self.by: dict[str, Grouping] = {}
-        self.across = SeveralColumns()
+    __slots__ = ("across", "all", "by", "end_is_new", "lifted", "ranges", "rising")
+
+    def __init__(
+        self, all: Corners | None = None, by: dict[str, Grouping] | None = None, across: SeveralColumns | None = None
+    ) -> None:
+        self.all = Corners() if all is None else all
+        self.by: dict[str, Grouping] = {} if by is None else by
+        self.across = SeveralColumns() if across is None else across
         self.ranges: list[Punctuation] = []
         self.lifted: list[Punctuation] = []  # what ranges have become together with others; taken by who translates
         self.end_is_new = False  # have promises about groups ended it, without the end itself?
+        self.rising: dict[str, Bound] | None
+        self._find_rising()
+
+    def _find_rising(self) -> None:
+        everyone, across = self.all, self.across
+        groups = self.by or across.cells or across.mixed or self.ranges or self.lifted
+        self.rising = None if groups or everyone.ended or everyone.stairs or everyone.wide else everyone.linear
 
     @property
     def ended(self) -> bool:
@@ -61,8 +74,7 @@ class Promised:
         >>> Frontier.of(Punctuation({"ts": 5})).is_linear, Frontier.of(Punctuation({"ts": 5, "end": 9})).is_linear
         (True, False)
         """
-        across = self.across  # asked at every promise: as few steps as can be
-        return not (self.by or self.all.joint or across.cells or across.mixed or self.ranges)
+        return self.rising is not None or not (self.by or self.all.joint or self.has_several)
 
     @property
     def has_several(self) -> bool:
@@ -115,6 +127,8 @@ class Promised:
         >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A"})).group_columns()
         ['link']
         """
+        if self.rising is not None:
+            return []
         return sorted({*self.by, *self.across.columns(), *itertools.chain(*(r.where for r in self.ranges))})
 
     def flat(self) -> tuple[tuple[str, ...], GroupBounds] | None:
@@ -270,6 +284,8 @@ class Promised:
         >>> f.bound("ts"), f.bound("ts", {"link": "A"}), f.bound("end")
         (5, 9, None)
         """
+        if self.rising is not None and not where:
+            return self.rising.get(attribute)
         if not self.by and not self.has_several:
             everyone = self.all
             if not where or not (everyone.joint or any(c in everyone.linear for c in where)):

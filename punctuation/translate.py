@@ -53,11 +53,11 @@ def restrict(frontier: Frontier, fixed: Mapping[str, Value], within: Mapping[str
     Frontier(ts < 5)
     """
     fixed = {c: group_value(v) for c, v in fixed.items()}
-    out = Frontier()
-    out.all = frontier.all.copy()
+    everyone = frontier.all.copy()
     for column, grouping in frontier.by.items():
         if column in fixed:
-            out.all = out.all.join(grouping.at(fixed[column]))
+            everyone = everyone.join(grouping.at(fixed[column]))
+    out = Frontier(everyone)
     for column, grouping in frontier.by.items():
         if column not in fixed:
             for pattern, corners in grouping.items():
@@ -93,8 +93,7 @@ def roll_up(frontier: Frontier, columns: Container[str]) -> Frontier:
         return out
     if not frontier.has_several and all(c in columns for c in frontier.by):
         return frontier.rolled_up()
-    out = Frontier()
-    out.all = frontier.at({})
+    out = Frontier(frontier.at({}))
     mixed: set[str] = set()
     for promise in frontier.promises():
         kept = {c for c in promise.where if c in columns}

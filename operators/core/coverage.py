@@ -106,9 +106,8 @@ def is_promised(frontier: Frontier, attribute: str, keys: Sequence[str]) -> bool
     return any(p.where.keys() <= set(keys) and p.below.keys() <= {attribute} for p in frontier.several)
 
 
-def group_columns(frontier: Frontier) -> list[str]:
-    """The columns by which it has group-wise promises."""
-    return frontier.group_columns()
+group_columns = Frontier.group_columns
+"""The columns by which a frontier has group-wise promises."""
 
 
 def columns_told_apart(frontier: Frontier, keys: Container[str]) -> list[str]:

@@ -134,6 +134,10 @@ class Passing(Operator):
 
     holds_state = False
 
+    def process_punctuation(self, advance: Advance, port: int = 0) -> Iterable[Element]:
+        new = self.ports.advance(advance, port)
+        return self.ports.promises(new) if new else ()  # there are no rows to let go
+
 
 class Around(Operator):
     """An operator around another, ``of``, whose promises and state are its own."""

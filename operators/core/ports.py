@@ -6,6 +6,7 @@ follows for the output, was not promised before, and is of use to somebody.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
@@ -16,9 +17,15 @@ from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.crossing import Crossing
 from oop.punctuation.group_promises import Advance, Promise, one_by_one
 
+_INFINITE = (math.inf, -math.inf)
+
 
 class Ports:
-    """Made from how promises cross the operator, and what its consumers ask for."""
+    """Made from how promises cross the operator, and what its consumers ask for.
+
+    The linear case: a bound about all rows where nothing else is promised rises on its port (`Frontier.rise`, here
+    without a call), and its images, which the crossing gives beforehand, rise on the output. Whatever else comes takes
+    the general way."""
 
     def __init__(self, crossing: Crossing, context: Context) -> None:
         self.inputs = context.inputs
@@ -26,6 +33,8 @@ class Ports:
         self.crossing = crossing if context.interests is None else crossing.asked(context.interests)
         self.frontiers = [Frontier() for _ in context.inputs]
         self.out = Frontier()
+        named = {name for schema in context.inputs for name in schema.names}
+        self._images = {n: images for n in named if (images := self.crossing.images(n)) is not None}
 
     def advance(self, advance: Advance, port: int) -> Advance:
         """Take promises in; those of them that are new.
@@ -34,13 +43,14 @@ class Ports:
         rows that are promised away.
         """
         frontier = self.frontiers[port]
-        if len(advance) == 1:  # the common case
-            new = frontier.take(advance[0])
-            if new is None:
+        rising = frontier.rising
+        if rising is not None and len(advance) == 1 and (linear := advance[0].linear) is not None:
+            attribute, bound = linear
+            old = rising.get(attribute)
+            if old is not None and bound <= old:
                 return ()
-            if not frontier.lifted:
-                return (new,)
-            return [new, *frontier.take_lifted()]
+            rising[attribute] = bound
+            return advance
         found = [new for promise in advance if (new := frontier.take(promise)) is not None]
         return [*found, *frontier.take_lifted()] if frontier.lifted else found
 
@@ -54,9 +64,19 @@ class Ports:
 
     def promises(self, new: Advance) -> list[Promise]:
         """What can be promised now that these have come in, and was not before."""
-        if len(new) == 1:  # the common case
-            return self._following(new[0])
-        return [promise for one in new for promise in self._following(one)]
+        rising, linear = self.out.rising, new[0].linear if len(new) == 1 else None
+        images = None if linear is None else self._images.get(linear[0])
+        if rising is None or linear is None or images is None:
+            return [promise for one in new for promise in self._following(one)]
+        attribute, bound = linear
+        found: list[Promise] = []
+        for name, function in images:
+            moved = bound if function is None or bound in _INFINITE else function(bound)
+            if moved is None or ((old := rising.get(name)) is not None and moved <= old):
+                continue
+            rising[name] = moved
+            found.append(new[0] if name == attribute and moved is bound else Punctuation._rise(name, moved))
+        return found
 
     def _following(self, promise: Promise) -> list[Promise]:
         added = self.crossing.added(promise, self.frontiers)

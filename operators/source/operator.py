@@ -97,7 +97,7 @@ class InputOperator(Operator):
         promise = Punctuation({attribute: bound})
         if self.made is not None:
             self.made(promise, 0)
-        return None if self.gate.ignores(attribute, bound) or not self.gate.passes(promise) else promise
+        return promise if self.gate.rises(attribute, bound) else None
 
     def _process(self, batch: pa.RecordBatch, ends: Sequence[int]) -> Iterator[Element]:
         """``ends`` are those of the batches that were coupled into this one."""
@@ -236,10 +236,8 @@ class InputOperator(Operator):
                     yield promise
                 continue
             yield from self.gate.through(self._noted(progress.together()))
-        if self.spec.numbers and self.rows_seen and not self.gate.ignores(SEQ, self.rows_seen):
-            counted = promised(self.rows_seen)
-            if self.gate.passes(counted):
-                yield counted
+        if self.spec.numbers and self.rows_seen and self.gate.rises(SEQ, self.rows_seen):
+            yield promised(self.rows_seen)
 
     def _noted(self, promises: Iterable[Promise]) -> Iterator[Promise]:
         for promise in promises:
