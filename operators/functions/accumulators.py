@@ -87,7 +87,7 @@ class Accumulator(ABC):
                     self._arrays[name] = _widen(array, room, final=room == expected)
 
     def prepare(self, values: pa.Array | None) -> Prepared:
-        """What `update` takes of a batch, made of what the function's `evaluate` gives."""
+        """What `update` takes of a batch, made of what the function's evaluator gives."""
         return views.column(values)
 
     @abstractmethod

@@ -24,7 +24,7 @@ from oop.operators.core.marks import is_dropped
 from oop.operators.core.parts import Part
 from oop.operators.core.slice_parts import SliceParts
 from oop.operators.functions.accumulators import Accumulator, Prepared, take
-from oop.operators.functions.function import Function
+from oop.operators.functions.function import Evaluate, Function
 from oop.operators.functions.summary import Summary, can_share
 
 SPREAD = 64  # slices that one batch may touch; and rows that a batch should bring to each further slice it touches
@@ -86,17 +86,22 @@ class Shape:
         """New ones, empty; finding out their types again for each table would cost more than they do."""
         return [accumulator.empty() for _, _, accumulator in self._shared[0]]
 
+    @once
+    def _evaluated(self) -> list[tuple[str, Evaluate | None, Accumulator]]:
+        """What is kept, each with what evaluates the values that it is given, and a name for these values."""
+        return [(name, function.evaluator(), accumulator) for name, function, accumulator in self._shared[0]]
+
     def prepare(self, batch: pa.RecordBatch) -> list[Prepared]:
         """For each accumulator the values of a batch, each expression evaluated once."""
         values: dict[str, Any] = {}
         prepared: list[Prepared] = []
-        dropped = is_dropped(batch)
-        for name, function, accumulator in self._shared[0]:
+        dropped = batch.schema.metadata is not None and is_dropped(batch)
+        for name, evaluate, accumulator in self._evaluated:
             if dropped and not accumulator.keeps_account:
                 prepared.append(NOTHING)
                 continue
             if name not in values:
-                values[name] = function.evaluate(batch)
+                values[name] = None if evaluate is None else evaluate(batch)
             prepared.append(accumulator.prepare(values[name]))
         return prepared
 

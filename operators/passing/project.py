@@ -20,6 +20,7 @@ from oop.operators.core.spec import Columns, Spec
 from oop.operators.expressions.expr import Col, Expr
 from oop.operators.expressions.extremes import least_of_greatests
 from oop.operators.expressions.monotone import lower_through
+from oop.operators.expressions.program import Program
 from oop.operators.source.numbers import SEQ
 from oop.punctuation.crossing import Carried
 from oop.punctuation.patterns import Bound
@@ -75,11 +76,11 @@ class Project(Spec):
 class ProjectOperator(Passing):
     def __init__(self, spec: Project, context: Context) -> None:
         super().__init__(spec, context)
-        self.columns = spec.columns
+        self.columns = [Program(expr) for _, expr in spec.columns]
         self.output = spec.schema(context.inputs)
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
-        arrays = [expr.evaluate(batch) for _, expr in self.columns]
+        arrays = [column.evaluate(batch) for column in self.columns]
         arrays = [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, self.output, strict=True)]
         return (keep_late(pa.RecordBatch.from_arrays(arrays, schema=self.output), batch),)
 
