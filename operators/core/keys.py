@@ -156,13 +156,17 @@ class KeyTable:
     def arrays(self, types: Sequence[pa.DataType], start: int = 0, stop: int | None = None) -> list[pa.Array]:
         """The keys by id as columns of these types; of some ids in a row, if they are given."""
         found = []
-        stop = len(self) if stop is None else stop
-        codes = [views.slice_rows(column, start, stop) for column in self.codes.columns()]
+        codes = self.codes.columns()
+        if start and stop is None:
+            stop = len(self.ids)
+        if stop is not None:
+            codes = [views.slice_rows(column, start, stop) for column in codes]
         for i, type_ in enumerate(types):
             if i not in self.texts:
                 found.append(views.to_arrow(codes[i], type_))
             elif self.alone:
-                found.append(views.to_arrow(views.slice_rows(self.texts[i].columns()[0], start, stop), type_))
+                texts = self.texts[i].columns()[0]
+                found.append(views.to_arrow(texts if stop is None else views.slice_rows(texts, start, stop), type_))
             else:
                 plain = pa.types.is_string(type_) or pa.types.is_large_string(type_)
                 # not in the type itself: all texts would be laid out for it, however few are taken

@@ -112,17 +112,20 @@ class Shape:
     def results(self, accumulators: Sequence[Accumulator], edges: Edges | None = None) -> list[pa.Array]:
         """The aggregates' columns; ``edges`` are the start and end of each group's window."""
         found = []
-        for prototype, place in self._readers:
+        for prototype, place, in_window in self._readers:
             reader = accumulators[place] if prototype is None else prototype.over(accumulators[place])
-            found.append(reader.result() if edges is None else reader.result_in(*edges))
+            found.append(reader.result_in(*edges) if in_window and edges is not None else reader.result())
         return found
 
     @once
-    def _readers(self) -> list[tuple[Accumulator | None, int]]:
-        """For each aggregate what reads its result, and where that is kept; None: what keeps it is its own."""
+    def _readers(self) -> list[tuple[Accumulator | None, int, bool]]:
+        """For each aggregate what reads its result (None: what keeps it is its own), where it is kept, and whether it
+        looks at the window."""
         kept, places = self._kept, self._shared[1]
-        pairs = zip(self._prototypes, places, strict=True)
-        return [(None if kept[place] is prototype else prototype, place) for prototype, place in pairs]
+        return [
+            (None if kept[place] is reader else reader, place, type(reader).result_in is not Accumulator.result_in)
+            for reader, place in zip(self._prototypes, places, strict=True)
+        ]
 
     @once
     def _answering(self) -> list[int]:
@@ -454,7 +457,7 @@ class Store:
 
     def numbers_below(self, bound: int) -> list[int]:
         """The slices that begin below a slot."""
-        return sorted(n for n in self.tables if n << self.shift < bound)
+        return sorted([n for n in self.tables if n << self.shift < bound])  # a list: what it yields would be calls
 
     def take_below(self, bound: int) -> Iterator[Table]:
         """Remove and give the groups whose slot is below the bound: whole slices, and part of one at the boundary."""
