@@ -90,12 +90,12 @@ class Accumulator(ABC):
     def grow(self, size: int, expected: int = 0) -> None:
         """It has so many groups from now on. Arrays that are on the way to the expected number grow there in one go."""
         if size > self.size:
-            self._forget_parts()
             self.size = size
             for name, array in self._arrays.items():
                 if len(array) < size:
                     room = max(size, 2 * len(array), _SMALLEST, expected if EXPECT_FROM * size > expected else 0)
-                    self._arrays[name] = _widen(array, room, final=room == expected)
+                    array = self._arrays[name] = _widen(array, room, final=room == expected)
+                self.__dict__[name] = array[:size]  # as `__getattr__` would
 
     def prepare(self, values: pa.Array | None) -> Prepared:
         """What `update` takes of a batch, made of what the function's evaluator gives."""

@@ -76,12 +76,16 @@ class Project(Spec):
 class ProjectOperator(Passing):
     def __init__(self, spec: Project, context: Context) -> None:
         super().__init__(spec, context)
-        self.columns = [Program(expr) for _, expr in spec.columns]
         self.output = spec.schema(context.inputs)
+        # columns that pass as they are by name, others as they are computed
+        sources = [expr.name if isinstance(expr, Col) else Program(expr) for _, expr in spec.columns]
+        self.columns = list(zip(sources, self.output.types, strict=True))
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
-        arrays = [column.evaluate(batch) for column in self.columns]
-        arrays = [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, self.output, strict=True)]
+        arrays = []
+        for source, type_ in self.columns:
+            array = batch.column(source) if isinstance(source, str) else source.evaluate(batch)
+            arrays.append(array if array.type == type_ else array.cast(type_))
         return (keep_late(pa.RecordBatch.from_arrays(arrays, schema=self.output), batch),)
 
 
