@@ -24,7 +24,7 @@ from oop.operators.aggregate.pane_windows import Due, windows_of
 from oop.operators.aggregate.panes import PaneCode, PaneTree, has_panes
 from oop.operators.core.batches import couple
 from oop.operators.core.context import Context
-from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64, group_columns, int_bounds, is_promised
+from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64, int_bounds, is_promised
 from oop.operators.core.keys import read_key
 from oop.operators.core.marks import is_late, is_partial
 from oop.operators.core.operator import Element, Held, Operator
@@ -47,6 +47,7 @@ from oop.punctuation.translate import Image
 
 WINDOW_START, WINDOW_END = "window_start", "window_end"
 _MANY = 64  # windows that go out with one promise, and groups held for each, from and up to which they share merges
+_FEW = 512  # groups of a window for which it does not matter where the memory of its edges comes from
 _MOST_AT_ONCE = 2**17  # windows that are looked up in one go, at most
 
 
@@ -125,8 +126,9 @@ class AggregateOperator(Holding):
         self.repeats = spec.grid.overlaps and not self.sliding
         self.code = PaneCode(spec.grid)
         super().__init__(spec, context, spec.keys, aggregates, self.code.thin if self.sliding else None)
-        self.grid = spec.grid
+        self.grid, self.overlaps = spec.grid, spec.grid.overlaps
         self.time = spec.time
+        self._key_columns = frozenset(spec.keys)
         self.tree = PaneTree(self.store, self.code)
         self.reach = GroupReach(WID_START, spec.keys, self.store.shape.key_types)
 
@@ -135,18 +137,19 @@ class AggregateOperator(Holding):
         return self.store.nbytes + self.tree.nbytes + self.reach.nbytes
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
-        if is_partial(batch):
+        marked = batch.schema.metadata is not None
+        if marked and is_partial(batch):
             self._touched(self.take_partials(batch))
             return
         least: np.ndarray | None = None
-        if is_late(batch):  # taken for windows that have not gone out (``late="admit"``)
+        if marked and is_late(batch):  # taken for windows that have not gone out (``late="admit"``)
             keys = {k: batch.column(k) for k in self.keys}
             bounds = int_bounds(self.ports.frontiers[port], WID_START, keys)
             usable = wids_of(batch, WID_START if self.grid.tumbles else WID_END) >= bounds
             batch, least = self.keep_usable(batch, usable), np.broadcast_to(bounds, len(usable))[usable]
         if batch.num_rows:
             first = wids_of(batch, WID_START)
-            last = wids_of(batch, WID_END) if self.grid.overlaps else first
+            last = wids_of(batch, WID_END) if self.overlaps else first
             self.take_in_windows(first if least is None or not self.repeats else np.maximum(first, least), last, batch)
         yield from ()
 
@@ -204,7 +207,7 @@ class AggregateOperator(Holding):
 
     def _is_uneven(self, frontier: Frontier) -> bool:
         """Are groups told apart by promises?"""
-        return any(c in self.keys for c in group_columns(frontier))
+        return not self._key_columns.isdisjoint(frontier.group_columns())
 
     def _close_sliding(self, before: int, bound: int) -> Iterator[Table]:
         if self.store.shift:
@@ -327,19 +330,22 @@ class AggregateOperator(Holding):
 
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
         for pieces in sliced(tables, self.batch_rows):
-            yield couple([self._batch(piece) for piece in pieces])
+            yield self._batch(pieces[0]) if len(pieces) == 1 else couple(list(map(self._batch, pieces)))
 
     def edges_of(self, table: Table | Piece) -> Edges:
         """Start and end of each group's window."""
         if table.slotted:
             return self.grid.edges(table.slots())
         start, end = self.grid.edges(np.array([table.slot]))  # one window: its edges are the same in every row
-        return _constant(start, len(table)), _constant(end, len(table))
+        groups = len(table)
+        if groups <= _FEW:
+            return start.repeat(groups), end.repeat(groups)
+        return _constant(start, groups), _constant(end, groups)
 
     def _batch(self, table: Table | Piece) -> pa.RecordBatch:
         edges = self.edges_of(table)
-        times = [from_physical(edge, self.time) for edge in edges]
-        batch = pa.RecordBatch.from_arrays([*times, *table.results(edges)], schema=self.output)
+        start, end = from_physical(edges[0], self.time), from_physical(edges[1], self.time)
+        batch = pa.RecordBatch.from_arrays([start, end, *table.results(edges)], schema=self.output)
         answers = table.shape.answers(table.accumulators)
         return batch if answers is None else batch.filter(pa.array(answers))
 

@@ -19,6 +19,7 @@ from oop.operators.core.marks import is_late
 from oop.operators.core.operator import Element, Operator
 from oop.operators.core.parts import Part
 from oop.operators.core.times import from_physical, is_whole
+from oop.operators.expressions.program import Program
 from oop.operators.groups.store import Shape, Table
 from oop.operators.rows.layout import laid_out
 from oop.punctuation.group_promises import Advance
@@ -43,6 +44,7 @@ class OpenedOperator(Operator):
         self.output = spec.schema(context.inputs)
         self.shape = Shape(self.input, spec.keys, spec.aggregates)
         self.whole = is_whole(self.input.field(spec.on).type)
+        self.begins = Program(spec.begins)
         self.rows: list[pa.RecordBatch] = []
         self._unsaved = self._saved = False
 
@@ -58,7 +60,7 @@ class OpenedOperator(Operator):
         if is_late(batch):
             self.late_unused += batch.num_rows
         elif batch.num_rows:
-            begins = self.spec.begins.evaluate(batch).fill_null(False)
+            begins = self.begins.evaluate(batch).fill_null(False)
             self._check_ends(views.times(batch.column(self.spec.on).filter(begins)))
             columns = laid_out(batch, self.input).columns
             self.rows.append(self._holding(columns, begins))

@@ -45,11 +45,12 @@ def together(parts: Iterable[T], most: int) -> Iterator[list[T]]:
     waiting: list[T] = []
     rows = 0
     for part in parts:
-        if waiting and rows + len(part) > most:
+        size = len(part)
+        if waiting and rows + size > most:
             yield waiting
             waiting, rows = [], 0
         waiting.append(part)
-        rows += len(part)
+        rows += size
     if waiting:
         yield waiting
 

@@ -79,28 +79,37 @@ class KeyTable:
     ['a', 'b']
     """
 
-    def __init__(self, kinds: Sequence[str]) -> None:
-        self.kernels = dispatch.kernels()
+    def __init__(self, kinds: Sequence[str], kernels: dispatch.Kernels | None = None) -> None:
+        self.kernels = kernels = kernels or dispatch.kernels()
         self.kinds = list(kinds)
-        self.texts = {i: self.kernels.GroupTable([TEXT]) for i, kind in enumerate(kinds) if kind == TEXT}
+        self.texts = {}
+        codes = self.kinds
         # one text alone: its codes are the ids
-        self.alone = self.kinds == [TEXT]
-        self.codes = self.kernels.GroupTable([] if self.alone else [CODE if k == TEXT else k for k in kinds])
+        self.alone = codes == [TEXT]
+        if TEXT in codes:
+            self.texts = {i: kernels.GroupTable([TEXT]) for i, kind in enumerate(kinds) if kind == TEXT}
+            codes = [] if self.alone else [CODE if k == TEXT else k for k in kinds]
+        self.codes = kernels.GroupTable(codes)
+        self.ids = self.texts[0] if self.alone else self.codes
+        """The table whose ids are those of the keys: who only counts keys asks it, and spares a call."""
 
     def __len__(self) -> int:
-        return len(self.texts[0] if self.alone else self.codes)
+        return len(self.ids)
 
     @property
     def nbytes(self) -> int:
-        return self.codes.nbytes + sum(text.nbytes for text in self.texts.values())
+        found = self.codes.nbytes
+        for text in self.texts.values():
+            found += text.nbytes
+        return found
 
     def reserve(self, groups: int) -> None:
-        (self.texts[0] if self.alone else self.codes).reserve(groups)
+        self.ids.reserve(groups)
 
     def map(self, keys: Sequence[Key], length: int, rows: np.ndarray | None = None) -> np.ndarray:
         """The id of each row's key, or of those with these numbers."""
         if not self.texts:
-            return self.codes.map([key for key in keys if isinstance(key, Column)], length, rows)
+            return self.codes.map(keys, length, rows)  # type: ignore[arg-type]  # none of them is coded
         if self.alone:
             return self._map_text(0, keys[0], rows)
         coded = [
@@ -147,13 +156,17 @@ class KeyTable:
     def arrays(self, types: Sequence[pa.DataType], start: int = 0, stop: int | None = None) -> list[pa.Array]:
         """The keys by id as columns of these types; of some ids in a row, if they are given."""
         found = []
-        stop = len(self) if stop is None else stop
-        codes = [views.slice_rows(column, start, stop) for column in self.codes.columns()]
+        codes = self.codes.columns()
+        if start and stop is None:
+            stop = len(self.ids)
+        if stop is not None:
+            codes = [views.slice_rows(column, start, stop) for column in codes]
         for i, type_ in enumerate(types):
             if i not in self.texts:
                 found.append(views.to_arrow(codes[i], type_))
             elif self.alone:
-                found.append(views.to_arrow(views.slice_rows(self.texts[i].columns()[0], start, stop), type_))
+                texts = self.texts[i].columns()[0]
+                found.append(views.to_arrow(texts if stop is None else views.slice_rows(texts, start, stop), type_))
             else:
                 plain = pa.types.is_string(type_) or pa.types.is_large_string(type_)
                 # not in the type itself: all texts would be laid out for it, however few are taken

@@ -59,6 +59,8 @@ def without_route(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def keep_late(batch: pa.RecordBatch, source: pa.RecordBatch) -> pa.RecordBatch:
     """The batch, marked as late if the one that it was made from is."""
+    if source.schema.metadata is None:  # of most
+        return batch
     if is_dropped(source):
         return mark_dropped(batch)
     return mark_late(batch) if is_late(source) else batch

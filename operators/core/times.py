@@ -120,6 +120,8 @@ def slots_of(column: pa.Array) -> np.ndarray:
 def from_physical(values: np.ndarray, type_: pa.DataType) -> pa.Array:
     """Physical numbers as a column of the time's own type; a value that does not fit is an error, never wrapped."""
     array = pa.array(values)
+    if array.type == type_:  # also spares what is asked below
+        return array
     try:
         if pa.types.is_timestamp(type_) or pa.types.is_date64(type_):
             return array.view(type_)

@@ -11,6 +11,7 @@ which of them carry bounds.
 - `extremes.py` handles what increases in several columns: the greatest and the least, and functions of these.
 - `limits.py` finds the ranges that a filter keeps columns within, so that promises about such a range apply to all rows
   that pass.
+- `program.py` compiles an expression for a schema; operators that run evaluate batches with it.
 - `traversal.py` walks through an expression without recursion, because one may have thousands of terms.
 
 Decisions:

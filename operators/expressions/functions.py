@@ -9,8 +9,9 @@ A function raises TypeError for types that do not fit; whatever else pyarrow rai
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import reduce
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +22,28 @@ from oop.operators.expressions.alignment import Value, align, alike, as_integer,
 from oop.operators.expressions.kinds import PER_SECOND, UTC, check_comparable, physical
 
 
-def _arithmetic(name: str) -> Callable[..., Value]:
-    return lambda a, b: _checked(name, *align(a, b))
+@dataclass(frozen=True)
+class Aligned:
+    """One of pyarrow's functions, of operands that are brought together first. What becomes of them follows from their
+    types, and from literals, never from a column's values: `program` relies on it."""
+
+    name: str
+    align: Callable[..., Sequence[Value]]
+
+    def __call__(self, *args: Value) -> Value:
+        return pc.call_function(self.name, list(self.align(*args)))
+
+    def is_direct(self, aligned: Sequence[Value]) -> bool:
+        """Is it nothing but pyarrow's function of these, whatever values columns have?"""
+        return True
+
+
+class _Arithmetic(Aligned):
+    def __call__(self, *args: Value) -> Value:
+        return _checked(self.name, *self.align(*args))
+
+    def is_direct(self, aligned: Sequence[Value]) -> bool:
+        return not any(types.is_temporal(v.type) for v in aligned)
 
 
 def _checked(name: str, *args: Value) -> Value:
@@ -91,12 +112,10 @@ def _floored_floats(a: Value, b: Value, want_quotient: bool) -> Value:
     return result[0] if rows is None else result
 
 
-def _compare(name: str) -> Callable[..., Value]:
-    return lambda a, b: _compared(name, plain(a), plain(b))
-
-
-def _compared(name: str, a: Value, b: Value) -> Value:
-    check_comparable(a.type, b.type, exact=name in ("equal", "not_equal"))
+def _comparable(exact: bool, a: Value, b: Value) -> tuple[Value, Value]:
+    """The operands of a comparison; ``exact`` is for equality."""
+    a, b = plain(a), plain(b)
+    check_comparable(a.type, b.type, exact=exact)
     a, b = as_integer(a, b.type), as_integer(b, a.type)
     a, b = typed_null(a, b.type), typed_null(b, a.type)
     a, b = align(a, b)
@@ -105,7 +124,7 @@ def _compared(name: str, a: Value, b: Value) -> Value:
     integers = types.is_integer(a.type) and types.is_integer(b.type)
     if integers and _signed(a) != _signed(b) and pa.uint64() in (a.type, b.type):
         a, b = a.cast(pa.decimal128(20, 0)), b.cast(pa.decimal128(20, 0))  # no integer type holds both
-    return pc.call_function(name, [a, b])
+    return a, b
 
 
 def _coarsened(value: Value, other: Value) -> Value:
@@ -116,8 +135,8 @@ def _coarsened(value: Value, other: Value) -> Value:
     return value
 
 
-def _logical(name: str) -> Callable[..., Value]:
-    return lambda *args: pc.call_function(name, [typed_null(plain(a), pa.bool_()) for a in args])
+def _booleans(*args: Value) -> list[Value]:
+    return [typed_null(plain(a), pa.bool_()) for a in args]
 
 
 def _extreme(name: str) -> Callable[..., Value]:
@@ -187,25 +206,31 @@ def _length(x: Value) -> Value:
     return pc.binary_length(x) if binary else pc.utf8_length(x)
 
 
-def _unary(function: Callable[..., Value]) -> Callable[..., Value]:
-    return lambda x, *options: function(plain(x), *options)
+def _plain(x: Value) -> list[Value]:
+    return [plain(x)]
 
 
-_COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+def _with_pattern(function: Callable[..., Value]) -> Callable[..., Value]:
+    return lambda x, pattern: function(plain(x), pattern)
+
+
+_EQUALITIES = ("equal", "not_equal")
+_COMPARISONS = ("less", "less_equal", "greater", "greater_equal")
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
 FUNCTIONS: dict[str, Callable[..., Value]] = {
-    "add": _arithmetic("add_checked"),
-    "subtract": _arithmetic("subtract_checked"),
-    "multiply": _arithmetic("multiply_checked"),
+    "add": _Arithmetic("add_checked", align),
+    "subtract": _Arithmetic("subtract_checked", align),
+    "multiply": _Arithmetic("multiply_checked", align),
     "divide": _divide,
     "floor_divide": lambda a, b: _floored(a, b, True),
     "mod": lambda a, b: _floored(a, b, False),
-    **{name: _compare(name) for name in _COMPARISONS},
-    "and": _logical("and_kleene"),
-    "or": _logical("or_kleene"),
-    "invert": _logical("invert"),
-    "negate": _unary(pc.negate_checked),
-    "abs": _unary(pc.abs_checked),
+    **{name: Aligned(name, partial(_comparable, True)) for name in _EQUALITIES},
+    **{name: Aligned(name, partial(_comparable, False)) for name in _COMPARISONS},
+    "and": Aligned("and_kleene", _booleans),
+    "or": Aligned("or_kleene", _booleans),
+    "invert": Aligned("invert", _booleans),
+    "negate": Aligned("negate_checked", _plain),
+    "abs": Aligned("abs_checked", _plain),
     "greatest": _extreme("max_element_wise"),
     "least": _extreme("min_element_wise"),
     "floor": _rounding(pc.floor),
@@ -215,14 +240,14 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "if_else": _if_else,
     "fill_null": lambda a, b: pc.coalesce(*alike(a, b)),
     "isin": _isin,
-    "is_null": _unary(pc.is_null),
-    "is_not_null": _unary(pc.is_valid),
-    "is_nan": _unary(pc.is_nan),
-    "lower": _unary(pc.utf8_lower),
-    "upper": _unary(pc.utf8_upper),
+    "is_null": Aligned("is_null", _plain),
+    "is_not_null": Aligned("is_valid", _plain),
+    "is_nan": Aligned("is_nan", _plain),
+    "lower": Aligned("utf8_lower", _plain),
+    "upper": Aligned("utf8_upper", _plain),
     "length": _length,
-    "starts_with": _unary(pc.starts_with),
-    "ends_with": _unary(pc.ends_with),
-    "contains": _unary(pc.match_substring),
-    **{part: _unary(getattr(pc, part)) for part in _PARTS},
+    "starts_with": _with_pattern(pc.starts_with),
+    "ends_with": _with_pattern(pc.ends_with),
+    "contains": _with_pattern(pc.match_substring),
+    **{part: Aligned(part, _plain) for part in _PARTS},
 }

@@ -14,7 +14,7 @@ import pyarrow as pa
 from oop.operators.core.marks import is_dropped, is_late
 from oop.operators.expressions.expr import Expr
 from oop.operators.functions.accumulators import Accumulator, Ids, Prepared
-from oop.operators.functions.function import Function
+from oop.operators.functions.function import Evaluate, Function
 
 ON_TIME, TAKEN, ASIDE = range(3)
 """A row came in time; late, and counts nevertheless; late, and is not in the results."""
@@ -82,8 +82,8 @@ class Account(Function):
     def start(self, schema: pa.Schema) -> Accumulator:
         return self.accounts(pa.int64(), pa.int64())
 
-    def evaluate(self, batch: pa.RecordBatch) -> np.ndarray:
-        return account_of(batch)
+    def evaluator(self) -> Evaluate:
+        return account_of
 
     def values_name(self, schema: pa.Schema) -> str:
         return "the row's account"

@@ -28,6 +28,7 @@ Prepared: TypeAlias = "Column | Coded | np.ndarray | pa.Array | tuple[Prepared, 
 (None says that all are); coded text and Arrow arrays where values are held as they are; and several of these for a
 function of several columns."""
 _SMALLEST = 16
+_FEW_BYTES = 4_096  # of an array for which it does not matter where its memory comes from
 
 
 class Accumulator(ABC):
@@ -72,10 +73,19 @@ class Accumulator(ABC):
         return object if is_object(self.source) else views.DTYPES[views.kind_of(self.source)]
 
     def __getattr__(self, name: str) -> np.ndarray:
+        """The part of an array that groups have. It stays an attribute until the arrays change: kernels are given it
+        for every batch."""
         arrays = self.__dict__.get("_arrays", {})
         if name in arrays:
-            return arrays[name][: self.size]
+            part: np.ndarray = arrays[name][: self.size]
+            self.__dict__[name] = part
+            return part
         raise AttributeError(name)
+
+    def _forget_parts(self) -> None:
+        """Whoever changes the size or puts other arrays in place says so."""
+        for name in self._arrays:
+            self.__dict__.pop(name, None)
 
     def grow(self, size: int, expected: int = 0) -> None:
         """It has so many groups from now on. Arrays that are on the way to the expected number grow there in one go."""
@@ -84,10 +94,11 @@ class Accumulator(ABC):
             for name, array in self._arrays.items():
                 if len(array) < size:
                     room = max(size, 2 * len(array), _SMALLEST, expected if EXPECT_FROM * size > expected else 0)
-                    self._arrays[name] = _widen(array, room, final=room == expected)
+                    array = self._arrays[name] = _widen(array, room, final=room == expected)
+                self.__dict__[name] = array[:size]  # as `__getattr__` would
 
     def prepare(self, values: pa.Array | None) -> Prepared:
-        """What `update` takes of a batch, made of what the function's `evaluate` gives."""
+        """What `update` takes of a batch, made of what the function's evaluator gives."""
         return views.column(values)
 
     @abstractmethod
@@ -127,7 +138,8 @@ class Accumulator(ABC):
         """A new accumulator like this one, without groups. It is quicker than finding out the arrays' types again."""
         out = object.__new__(type(self))
         out.source, out.type, out.size, out.kernels = self.source, self.type, 0, self.kernels
-        out._arrays = {n: a[:0] for n, a in self._arrays.items()}
+        # arrays without groups hold nothing, and can be shared
+        out._arrays = {n: a[:0] for n, a in self._arrays.items()} if self.size else self._arrays.copy()
         return out
 
     def copy(self) -> Accumulator:
@@ -172,7 +184,10 @@ class Accumulator(ABC):
 
     @property
     def nbytes(self) -> int:
-        return sum(a.nbytes for a in self._arrays.values())
+        found = 0
+        for array in self._arrays.values():
+            found += array.nbytes
+        return found
 
     def to_arrow(self) -> list[pa.Array]:
         """The partial results as Arrow columns, for saving and for shipping."""
@@ -187,6 +202,7 @@ class Accumulator(ABC):
 
     def load_arrow(self, columns: Sequence[pa.Array]) -> None:
         """It takes over what `to_arrow` gave, in place of what it had."""
+        self._forget_parts()
         self.size = len(columns[0])
         for (name, array), column in zip(list(self._arrays.items()), columns, strict=True):
             is_object = array.dtype == object
@@ -199,8 +215,8 @@ class Accumulator(ABC):
 
 def _widen(array: np.ndarray, room: int, final: bool) -> np.ndarray:
     shape = (room, *array.shape[1:])
-    if array.dtype == object:
-        wider = np.zeros(shape, object)
+    if array.dtype == object or math.prod(shape) * array.itemsize <= _FEW_BYTES:
+        wider = np.zeros(shape, array.dtype)
     else:
         wider = (lasting_array if final else growing_array)(math.prod(shape), array.dtype).reshape(shape)
         wider[len(array) :] = 0

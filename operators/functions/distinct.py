@@ -158,6 +158,7 @@ class DistinctCounts(Accumulator):
         return self.pairs().by_group().lists(self.size)
 
     def load_arrow(self, columns: Sequence[pa.Array]) -> None:
+        self._forget_parts()
         self.size = len(columns[0])
         self._start()
         self._rows = Rows.of_lists(columns)

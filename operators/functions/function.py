@@ -7,15 +7,17 @@ Operators, plans and engines ask the instance what they need to know, and never 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import pyarrow as pa
+from pyarrow.lib import Type_BOOL, Type_DICTIONARY
 
 from oop.errors import OopError, SchemaMismatch
 from oop.kernels import views
 from oop.operators.expressions.expr import Expr, col
+from oop.operators.expressions.program import Program
 from oop.operators.functions.accumulators import Accumulator
 
 _SCALAR = (
@@ -32,6 +34,8 @@ _SCALAR = (
     pa.types.is_fixed_size_binary,
     pa.types.is_null,
 )
+Evaluate: TypeAlias = Callable[[pa.RecordBatch], Any]
+"""What gives the values of a batch as an accumulator's `prepare` takes them."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +64,13 @@ class Function(ABC):
         """The running accumulator for rows of this schema; SchemaMismatch where the function has no meaning."""
 
     @abstractmethod
-    def evaluate(self, batch: pa.RecordBatch) -> Any:
-        """The values of a batch as its accumulator's `prepare` takes them."""
+    def evaluator(self) -> Evaluate | None:
+        """What gives its accumulator the values of a batch; None if it needs none. It keeps what it finds out about
+        columns, so that an operator asks for it once."""
 
     @abstractmethod
     def values_name(self, schema: pa.Schema) -> str:
-        """What `evaluate` gives, as a name: functions with the same name are given the same values."""
+        """What its evaluator gives, as a name: functions with the same name are given the same values."""
 
     @abstractmethod
     def __str__(self) -> str:
@@ -98,6 +103,11 @@ class Function(ABC):
     def by_default(self, time: str | None) -> Function:
         """The same, ordered by the time where it needs an order and was given none."""
         return self
+
+    def evaluate(self, batch: pa.RecordBatch) -> Any:
+        """What its evaluator gives of one batch."""
+        evaluate = self.evaluator()
+        return None if evaluate is None else evaluate(batch)
 
     def columns(self) -> frozenset[str]:
         return frozenset().union(*(e.columns() for e in self.exprs))
@@ -167,11 +177,20 @@ class ColumnFunction(Function):
         as_number = self.of is not None and self.booleans_are_numbers and pa.types.is_boolean(self.of.type(schema))
         return f"{self.of!r}{' as a number' if as_number else ''}"
 
-    def evaluate(self, batch: pa.RecordBatch) -> Any:
+    def evaluator(self) -> Evaluate | None:
         if self.of is None:
             return None
-        values = decoded(self.of.evaluate(batch))
-        return values.cast(pa.int64()) if self.booleans_are_numbers and pa.types.is_boolean(values.type) else values
+        program, as_numbers = Program(self.of), self.booleans_are_numbers
+
+        def evaluate(batch: pa.RecordBatch) -> pa.Array:
+            values = program.evaluate(batch)
+            id_ = values.type.id  # compared here: to call what asks for it costs more
+            if id_ == Type_DICTIONARY:
+                values = values.dictionary_decode()
+                id_ = values.type.id
+            return values.cast(pa.int64()) if as_numbers and id_ == Type_BOOL else values
+
+        return evaluate
 
     def __str__(self) -> str:
         return f"{self.title}({self.arguments()})"
@@ -225,10 +244,13 @@ class Ordered(ColumnFunction):
     def values_name(self, schema: pa.Schema) -> str:
         return super().values_name(schema) + self._by()
 
-    def evaluate(self, batch: pa.RecordBatch) -> Any:
+    def evaluator(self) -> Evaluate | None:
         """With ``by`` the values and beside them what they are ordered by."""
-        values = super().evaluate(batch)
-        return values if self.by is None else (values, decoded(self.by.evaluate(batch)))
+        values = super().evaluator()
+        if self.by is None:
+            return values
+        by = Program(self.by)
+        return lambda batch: (None if values is None else values(batch), decoded(by.evaluate(batch)))
 
     def arguments(self) -> str:
         return super().arguments() + self._by()

@@ -39,7 +39,7 @@ class SumInt(Accumulator):
         self.kernels.merge_sum_int(ids, other.hi, other.lo, other.counts, self.hi, self.lo, self.counts)
 
     def result(self) -> pa.Array:
-        kind = pa.uint64() if pa.types.is_uint64(self.type) else pa.int64()
+        kind = pa.uint64() if self.type == pa.uint64() else pa.int64()
         sums = nullable(self.kernels.sum_int_result(self.hi, self.lo, kind), self.counts)
         return sums if sums.type == self.type else sums.view(self.type)
 

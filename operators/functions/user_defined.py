@@ -21,8 +21,9 @@ from oop.kernels.checks import INT64_MAX, INT64_MIN
 from oop.kernels.user.folds import Fold, Functions, failed
 from oop.kernels.user.loops import user_loops
 from oop.operators.expressions.expr import Expr
+from oop.operators.expressions.program import Program
 from oop.operators.functions.accumulators import Accumulator
-from oop.operators.functions.function import Function, as_column, decoded
+from oop.operators.functions.function import Evaluate, Function, as_column, decoded
 from oop.operators.functions.registry import functions
 from oop.operators.functions.user_accumulator import UserAccumulator
 from oop.site import user_line
@@ -94,12 +95,14 @@ class UserFunction(Function):
     def values_name(self, schema: pa.Schema) -> str:
         return repr(self.of[0]) if len(self.of) == 1 else f"({self.arguments()})"
 
-    def evaluate(self, batch: pa.RecordBatch) -> pa.Array | None:
+    def evaluator(self) -> Evaluate | None:
         """Nothing of no column, the values of one, and of several a struct of their values."""
-        if len(self.of) == 1:
-            return decoded(self.of[0].evaluate(batch))
-        values = [e.evaluate(batch) for e in self.of]
-        return pa.StructArray.from_arrays(values, list(map(str, range(len(values))))) if values else None
+        programs, names = list(map(Program, self.of)), list(map(str, range(len(self.of))))
+        if len(programs) == 1:
+            return lambda batch: decoded(programs[0].evaluate(batch))
+        if not programs:
+            return None
+        return lambda batch: pa.StructArray.from_arrays([p.evaluate(batch) for p in programs], names)
 
     def arguments(self) -> str:
         return ", ".join(map(repr, self.of))

@@ -33,6 +33,7 @@ class HoldsWords(Accumulator):
         return [pa.array(np.ascontiguousarray(self.state[:, word])) for word in range(self.words)]
 
     def load_arrow(self, columns: Sequence[pa.Array]) -> None:
+        self._forget_parts()
         self.size = len(columns[0])
         words = [views.column(column).data for column in columns]
         self._arrays["state"] = np.ascontiguousarray(np.stack(words, axis=1))

@@ -33,7 +33,7 @@ class Holding(Operator):
 
     @property
     def buffered_rows(self) -> int:
-        return len(self.store)
+        return self.store.held
 
     @property
     def state_bytes(self) -> int:
@@ -41,7 +41,7 @@ class Holding(Operator):
 
     def take_in(self, slots: np.ndarray, batch: pa.RecordBatch) -> list[int]:
         """Rows into the groups of their slots; the slices that they went to."""
-        keys = [read_key(batch.column(k)) for k in self.keys]
+        keys = list(map(read_key, map(batch.column, self.keys)))
         return self.store.update(slots, keys, self.store.shape.prepare(batch))
 
     def take_partials(self, batch: pa.RecordBatch) -> list[int]:

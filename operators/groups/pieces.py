@@ -5,8 +5,9 @@ A window of very many groups leaves in slices (OOP paper, section 6): what a sli
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, repeat
 
 import numpy as np
 import pyarrow as pa
@@ -58,13 +59,15 @@ class Piece:
         return [*keys.values(), *self.shape.results(self.accumulators, edges)]
 
 
-def pieces_of(table: Table, most: int) -> Iterator[Piece]:
+def pieces_of(table: Table, most: int) -> Sequence[Table | Piece]:
     """The whole table, at most so many groups at a time."""
-    for start in range(0, len(table), most):
-        yield Piece(table, start, min(start + most, len(table)))
+    groups = len(table)
+    if groups <= most:
+        return (table,) if groups else ()
+    return [Piece(table, start, min(start + most, groups)) for start in range(0, groups, most)]
 
 
-def sliced(tables: Iterable[Table], most: int) -> Iterator[list[Piece]]:
+def sliced(tables: Iterable[Table], most: int) -> Iterator[list[Table | Piece]]:
     """Pieces that leave together, at most so many groups of them. Small tables do: a batch downstream costs more than
     a row. A table is cut only if it is larger: to fill a slice from two would cost a copy."""
-    return together((piece for table in tables for piece in pieces_of(table, most)), most)
+    return together(chain.from_iterable(map(pieces_of, tables, repeat(most))), most)

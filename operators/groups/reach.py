@@ -64,14 +64,18 @@ class GroupReach:
         about_all = False
         self._moved = []
         for promise in new:
-            groups = GroupPromises.of(promise) if isinstance(promise, Punctuation) else promise
+            if isinstance(promise, Punctuation):
+                if not promise.where:
+                    about_all = True
+                    continue
+                groups = GroupPromises.of(promise)
+            else:
+                groups = promise
             if groups is not None and groups.columns == self.columns:
                 if groups.attribute == self.attribute:
                     self._raise(groups.bounds)
-            elif isinstance(promise, GroupPromises) or promise.where:
-                self.forget()
             else:
-                about_all = True
+                self.forget()
         if about_all:
             self._moved = None
 

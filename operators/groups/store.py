@@ -24,7 +24,7 @@ from oop.operators.core.marks import is_dropped
 from oop.operators.core.parts import Part
 from oop.operators.core.slice_parts import SliceParts
 from oop.operators.functions.accumulators import Accumulator, Prepared, take
-from oop.operators.functions.function import Function
+from oop.operators.functions.function import Evaluate, Function
 from oop.operators.functions.summary import Summary, can_share
 
 SPREAD = 64  # slices that one batch may touch; and rows that a batch should bring to each further slice it touches
@@ -78,38 +78,64 @@ class Shape:
         return kept, places
 
     @once
+    def _kept(self) -> list[Accumulator]:
+        return [accumulator for _, _, accumulator in self._shared[0]]
+
+    @once
     def varies(self) -> bool:
         """Does the size of a table change while its groups stay the same?"""
-        return any(accumulator.varies for _, _, accumulator in self._shared[0])
+        return any(accumulator.varies for accumulator in self._kept)
 
     def accumulators(self) -> list[Accumulator]:
         """New ones, empty; finding out their types again for each table would cost more than they do."""
-        return [accumulator.empty() for _, _, accumulator in self._shared[0]]
+        return [accumulator.empty() for accumulator in self._kept]
+
+    @once
+    def _evaluated(self) -> list[tuple[str, Evaluate | None, Accumulator]]:
+        """What is kept, each with what evaluates the values that it is given, and a name for these values."""
+        return [(name, function.evaluator(), accumulator) for name, function, accumulator in self._shared[0]]
 
     def prepare(self, batch: pa.RecordBatch) -> list[Prepared]:
         """For each accumulator the values of a batch, each expression evaluated once."""
         values: dict[str, Any] = {}
         prepared: list[Prepared] = []
-        dropped = is_dropped(batch)
-        for name, function, accumulator in self._shared[0]:
+        dropped = batch.schema.metadata is not None and is_dropped(batch)
+        for name, evaluate, accumulator in self._evaluated:
             if dropped and not accumulator.keeps_account:
                 prepared.append(NOTHING)
                 continue
             if name not in values:
-                values[name] = function.evaluate(batch)
+                values[name] = None if evaluate is None else evaluate(batch)
             prepared.append(accumulator.prepare(values[name]))
         return prepared
 
     def results(self, accumulators: Sequence[Accumulator], edges: Edges | None = None) -> list[pa.Array]:
         """The aggregates' columns; ``edges`` are the start and end of each group's window."""
-        pairs = zip(self._prototypes, self._shared[1], strict=True)
-        found = [prototype.over(accumulators[place]) for prototype, place in pairs]
-        return [a.result() if edges is None else a.result_in(*edges) for a in found]
+        found = []
+        for prototype, place, in_window in self._readers:
+            reader = accumulators[place] if prototype is None else prototype.over(accumulators[place])
+            found.append(reader.result_in(*edges) if in_window and edges is not None else reader.result())
+        return found
+
+    @once
+    def _readers(self) -> list[tuple[Accumulator | None, int, bool]]:
+        """For each aggregate what reads its result (None: what keeps it is its own), where it is kept, and whether it
+        looks at the window."""
+        kept, places = self._kept, self._shared[1]
+        return [
+            (None if kept[place] is reader else reader, place, type(reader).result_in is not Accumulator.result_in)
+            for reader, place in zip(self._prototypes, places, strict=True)
+        ]
+
+    @once
+    def _answering(self) -> list[int]:
+        """The places of what can tell which groups have rows in the results."""
+        return [i for i, kept in enumerate(self._kept) if type(kept).answers is not Accumulator.answers]
 
     def answers(self, accumulators: Sequence[Accumulator]) -> np.ndarray | None:
         """Which groups have rows in the results, and not only rows that were set aside? None: all of them."""
-        for accumulator in accumulators:
-            found = accumulator.answers
+        for place in self._answering:
+            found = accumulators[place].answers
             if found is not None:
                 return None if found.all() else found
         return None
@@ -160,18 +186,20 @@ class Table:
         self.slotted = slotted
         self.slot = slot
         self.expected = expected
-        self.keys = KeyTable([*shape.kinds, "int"] if slotted else shape.kinds)
+        self.keys = KeyTable([*shape.kinds, "int"] if slotted else shape.kinds, shape.kernels)
         self.keys.reserve(expected)
         self.accumulators = shape.accumulators()
         self._numbers: tuple[KeyTable, np.ndarray] | None = None  # see `numbers_in`
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self.keys.ids)
 
     @property
     def nbytes(self) -> int:
-        numbers = 0 if self._numbers is None else self._numbers[1].nbytes
-        return self.keys.nbytes + numbers + sum(a.nbytes for a in self.accumulators)
+        found = self.keys.nbytes + (0 if self._numbers is None else self._numbers[1].nbytes)
+        for accumulator in self.accumulators:
+            found += accumulator.nbytes
+        return found
 
     def numbers_in(self, others: KeyTable, places: Sequence[int]) -> np.ndarray:
         """The numbers that the groups have in another table, which has some of the key columns. They are kept: what is
@@ -216,9 +244,10 @@ class Table:
 
     def _map(self, slots: np.ndarray, keys: Sequence[Key], rows: np.ndarray | None = None) -> np.ndarray:
         columns = [*keys, Column("int", slots)] if self.slotted else keys
-        before = len(self.keys)
+        known = self.keys.ids
+        before = len(known)
         ids = self.keys.map(columns, len(slots), rows)
-        now = len(self.keys)
+        now = len(known)
         if now > before:
             for accumulator in self.accumulators:
                 accumulator.grow(now, self.expected)
@@ -279,7 +308,7 @@ class Store:
         self._rows = 0
         self.tables: dict[int, Table] = {}
         self.nbytes = 0
-        self._held = 0
+        self.held = 0  # groups in all slices
         self._expected = 0  # groups in the slice that was last removed
         self._newest = 0  # the number of the slice that was last made
         self._sizes: dict[int, tuple[int, int]] = {}
@@ -308,40 +337,44 @@ class Store:
         return sorted(self.tables if found is None else found & self.tables.keys())
 
     def __len__(self) -> int:
-        return self._held
+        return self.held
 
     def _account(self, number: int) -> None:
         """Keep the totals: they are asked for at every promise."""
         table = self.tables.get(number)
         before_rows, before_size = self._sizes.get(number, (0, 0))
-        if table is not None and len(table) == before_rows and not self.shape.varies:
+        rows = 0 if table is None else len(table.keys.ids)
+        if table is not None and rows == before_rows and not self.shape.varies:
             return  # no group came or went
         self._sizes.pop(number, None)
-        rows, size = (0, 0) if table is None else (len(table), table.nbytes)
+        size = 0 if table is None else table.nbytes
         if self._grown is not None:
             if rows > before_rows:
                 self._grown.add(number)
             elif not rows:
                 self._grown.discard(number)
-        self._held += rows - before_rows
+        self.held += rows - before_rows
         self.nbytes += size - before_size
         if table is not None:
             self._sizes[number] = (rows, size)
 
     def update(self, slots: np.ndarray, keys: Sequence[Key], values: Sequence[Prepared]) -> list[int]:
         """Take rows in; the slices that they went to."""
-        return self._spread(slots, lambda table, rows: table.update(slots, keys, values, rows))
+        return self._spread(Table.update, slots, keys, values)
 
     def merge(self, slots: np.ndarray, keys: Sequence[Key], partials: Sequence[Accumulator]) -> list[int]:
         """Take partials in, as `update` takes rows."""
-        return self._spread(slots, lambda table, rows: table.merge(slots, keys, partials, rows))
+        return self._spread(Table.merge, slots, keys, partials)
 
-    def _spread(self, slots: np.ndarray, take_in: Callable[[Table, np.ndarray | None], None]) -> list[int]:
+    def _spread(
+        self, take_in: Callable[..., None], slots: np.ndarray, keys: Sequence[Key], of: Sequence[Any]
+    ) -> list[int]:
+        """``take_in`` is one of the table's methods, and ``of`` what it takes in."""
         if self._further > SPREAD and self._rows < self._further * self._enough:
             self._widen()
         order_slots = self.shape.kernels.order_slots
         numbers, order, starts = order_slots(slots, self.shift)
-        while self._is_adaptive and len(numbers) > SPREAD and self._is_thin(len(slots), len(numbers)):
+        while len(numbers) > SPREAD and self._is_adaptive and self._is_thin(len(slots), len(numbers)):
             self._widen()
             numbers, order, starts = order_slots(slots, self.shift)
         self._rows += len(slots)
@@ -352,7 +385,7 @@ class Store:
         self._further += sum(number not in self.tables for number in found) if alone else len(found) - 1
         for i, number in enumerate(found):
             rows = None if order is None else order[starts[i] : starts[i + 1]]
-            take_in(self._table(number), rows)
+            take_in(self._table(number), slots, keys, of, rows)
             self._account(number)
         return found
 
@@ -364,7 +397,7 @@ class Store:
         if table is None:
             # neighbours are much alike: a table that is on its way to their size grows there in one go
             last = self.tables.get(self._newest)
-            expected = max(self._expected, 0 if last is None else len(last))
+            expected = max(self._expected, 0 if last is None else len(last.keys.ids))
             table = self.tables[number] = Table(self.shape, self.shift > 0, number << self.shift, expected)
             self._newest = number
         return table
@@ -424,7 +457,7 @@ class Store:
 
     def numbers_below(self, bound: int) -> list[int]:
         """The slices that begin below a slot."""
-        return sorted(n for n in self.tables if n << self.shift < bound)
+        return sorted([n for n in self.tables if n << self.shift < bound])  # a list: what it yields would be calls
 
     def take_below(self, bound: int) -> Iterator[Table]:
         """Remove and give the groups whose slot is below the bound: whole slices, and part of one at the boundary."""
@@ -463,7 +496,8 @@ class Store:
         if self._touched is not None:
             self._touched.discard(number)
         table = self.tables.pop(number)
-        self._expected = len(table) + len(table) // 16  # the next one may have a few more: that should not double it
+        groups = len(table.keys.ids)
+        self._expected = groups + groups // 16  # the next one may have a few more: that should not double it
         self._account(number)
         return table
 
@@ -490,7 +524,7 @@ class Store:
         shift, found = self._parts.load(dict(parts))
         self.shift = shift or 0
         self.tables = {}
-        self.nbytes = self._held = 0
+        self.nbytes = self.held = 0
         self._sizes = {}
         for number, part in found:
             assert number is not None

@@ -14,11 +14,13 @@ from typing import Any
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, WrongArgument
+from oop.operators.core.compute import compute as pc
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Element, Operator, Passing
 from oop.operators.core.spec import Columns, Spec
 from oop.operators.expressions.expr import Expr
 from oop.operators.expressions.limits import ranges_of
+from oop.operators.expressions.program import Program
 from oop.punctuation.crossing import Crossing, Restricted
 
 
@@ -51,10 +53,11 @@ class Filter(Spec):
 class FilterOperator(Passing):
     def __init__(self, spec: Filter, context: Context) -> None:
         super().__init__(spec, context)
-        self.predicate = spec.predicate
+        self.passes = Program(spec.predicate)
+        self.filter = pc.get_function("filter")  # what `batch.filter` calls, by way of several Python functions
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
-        kept = batch.filter(self.predicate.evaluate(batch))
+        kept = self.filter.call([batch, self.passes.evaluate(batch)])
         return (kept,) if kept.num_rows else ()
 
 

@@ -20,6 +20,7 @@ from oop.operators.core.spec import Columns, Spec
 from oop.operators.expressions.expr import Col, Expr
 from oop.operators.expressions.extremes import least_of_greatests
 from oop.operators.expressions.monotone import lower_through
+from oop.operators.expressions.program import Program
 from oop.operators.source.numbers import SEQ
 from oop.punctuation.crossing import Carried
 from oop.punctuation.patterns import Bound
@@ -75,12 +76,16 @@ class Project(Spec):
 class ProjectOperator(Passing):
     def __init__(self, spec: Project, context: Context) -> None:
         super().__init__(spec, context)
-        self.columns = spec.columns
         self.output = spec.schema(context.inputs)
+        # columns that pass as they are by name, others as they are computed
+        sources = [expr.name if isinstance(expr, Col) else Program(expr) for _, expr in spec.columns]
+        self.columns = list(zip(sources, self.output.types, strict=True))
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
-        arrays = [expr.evaluate(batch) for _, expr in self.columns]
-        arrays = [a if a.type == f.type else a.cast(f.type) for a, f in zip(arrays, self.output, strict=True)]
+        arrays = []
+        for source, type_ in self.columns:
+            array = batch.column(source) if isinstance(source, str) else source.evaluate(batch)
+            arrays.append(array if array.type == type_ else array.cast(type_))
         return (keep_late(pa.RecordBatch.from_arrays(arrays, schema=self.output), batch),)
 
 

@@ -17,6 +17,7 @@ from oop.operators.core.marks import mark_route
 from oop.operators.core.operator import Element, Operator, Passing
 from oop.operators.core.spec import Spec
 from oop.operators.expressions.expr import Expr
+from oop.operators.expressions.program import Program
 from oop.operators.passing.filter import check_predicate
 
 
@@ -44,7 +45,7 @@ class Split(Spec):
 class SplitOperator(Passing):
     def __init__(self, spec: Split, context: Context) -> None:
         super().__init__(spec, context)
-        self.predicates = spec.predicates
+        self.predicates = list(map(Program, spec.predicates))
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         left = batch

@@ -7,8 +7,9 @@ belongs to none and goes no further; no more does one whose time is null. The pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -62,8 +63,11 @@ class Grid:
         return self.slide > self.range
 
     def wids(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = dispatch.kernels().wid_ranges(times, range=self.range, slide=self.slide, offset=self.offset)
-        return found[0], found[1]
+        return self.finder()(times)
+
+    def finder(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """What does the same as `wids`, for many batches: the kernel is looked up once."""
+        return partial(dispatch.kernels().wid_ranges, range=self.range, slide=self.slide, offset=self.offset)
 
     def start(self, wid: Bound) -> Bound:
         return window_start(int(wid), self.slide, self.offset)
@@ -125,21 +129,25 @@ class BucketOperator(Passing):
         self.on = spec.on
         output = spec.schema(context.inputs)
         self.fields = output.field(WID_START), output.field(WID_END)
-        self.overlaps, self.gaps, self.wids = grid.overlaps, grid.gaps, grid.wids
+        self.tumbling, self.gaps = not (grid.overlaps or grid.gaps), grid.gaps
+        self.wids = grid.finder() if isinstance(grid, Grid) else grid.wids
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
         times = batch.column(self.on)
         if times.null_count:  # a row that a join put out alone: without a time it is in no window
             batch = keep_late(batch.filter(times.is_valid()), batch)
-        first, last = self.wids(views.times(batch.column(self.on)))
+            times = batch.column(self.on)
+        first, last = self.wids(views.times(times))
         start = _as_column(first)
-        end = _as_column(last) if self.overlaps or self.gaps else start  # tumbling: one window a row
+        end = start if self.tumbling else _as_column(last)  # tumbling: one window a row
         tagged = batch.append_column(self.fields[0], start).append_column(self.fields[1], end)
         if self.gaps:
             inside = np.less_equal(first, last)
             if not inside.all():
                 tagged = tagged.filter(pa.array(inside))
-        return (keep_late(tagged, batch),) if tagged.num_rows else ()
+        if not tagged.num_rows:
+            return ()
+        return (tagged if batch.schema.metadata is None else keep_late(tagged, batch),)
 
 
 def _as_column(wids: np.ndarray) -> pa.Array:
