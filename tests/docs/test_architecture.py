@@ -19,39 +19,6 @@ NAMED = re.compile(r"(?<!`)`([\w./*-]+(?:\.py|\.md|\.c|\.h|/))`(?!`)")
 BY_NUMBER = re.compile(
     r"papers?[/ ]?00\d|\b00\d, (?:section|figure|footnote)|\b(?:DESIGN|RUNTIME|STYLE)\b(?:\.md| section)"
 )
-AWAITED = {
-    "columns.py",
-    "context.py",
-    "crossing.py",
-    "early.py",
-    "final.py",
-    "flow.py",
-    "function.py",
-    "kernels/jit/",
-    "kernels/native/",
-    "kernels/reference/",
-    "kernels/signatures/",
-    "keys.py",
-    "locating.py",
-    "oop/io/data.py",
-    "oop/io/formats/",
-    "oop/io/opening.py",
-    "oop/io/targets.py",
-    "oop/plan/flow.py",
-    "opening.py",
-    "operators/core/ports.py",
-    "operators/source/judges/",
-    "operators/source/operator.py",
-    "promising.py",
-    "punctuation/crossing.py",
-    "punctuation/policy.py",
-    "running.py",
-    "source_data.py",
-    "spec.py",
-    "tests/oop_/engines/spark/test_targets.py",
-    "tests/oop_/io/test_formats.py",
-}
-"""Named in the documents, and still to come."""
 
 
 @cache
@@ -88,7 +55,7 @@ def test_architecture_is_read_in_ten_minutes() -> None:
 
 @pytest.mark.parametrize("name", sorted(DOCUMENTS))
 def test_paths_that_are_named_exist(name: str) -> None:
-    missing = [p for p in NAMED.findall(DOCUMENTS[name]) if p not in AWAITED and not exists(p, (ROOT / name).parent)]
+    missing = [p for p in NAMED.findall(DOCUMENTS[name]) if not exists(p, (ROOT / name).parent)]
     assert not missing, f"{name} names {', '.join(missing)}"
 
 
@@ -100,12 +67,8 @@ def test_lines_are_short(name: str) -> None:
 
 def test_every_package_tells_its_idea() -> None:
     packages = {name for name in DOCUMENTS if name.endswith("__init__.py")}
-    bare = [name for name in packages if not DOCUMENTS[name] and name not in BARE]
+    bare = [name for name in packages if not DOCUMENTS[name]]
     assert not bare, f"without a docstring: {', '.join(sorted(bare))}"
-
-
-BARE = {"oop/io/__init__.py", "operators/functions/__init__.py", "operators/source/__init__.py"}
-"""Still without one."""
 
 
 def test_papers_are_cited_by_name() -> None:
