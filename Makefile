@@ -35,8 +35,9 @@ slow: $(STAMP)  ## run the tests marked slow, new examples of others, and the la
 sanitize: $(STAMP)  ## run the C kernels under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(PY) -m pytest -m "slow or not slow" tests/kernels/test_sanitizers.py
 
-counts: $(STAMP)  ## count the instructions of the C kernels, and store them as those to compare with
+counts: $(STAMP)  ## count instructions of the C kernels and Python calls of a batch, and store them to compare with
 	$(PY) -m tests.kernels.callgrind.measure --store
+	$(PY) -m tests.calls.measure --store
 
 bench: $(STAMP)  ## run the benchmarks
 	$(VENV)/bin/oop bench

@@ -1,0 +1,76 @@
+"""Counts the Python calls of one batch of 65,536 rows through ``source → filter → window → group_by → agg``.
+
+``python -m tests.calls.measure --store`` stores the counts as those to compare with. They hold for one version of
+Python and of pyarrow, whose own Python code is counted too.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+import oop
+
+STORED = Path(__file__).parent / "counts.json"
+ROWS = 65_536
+POLICIES = {"ordered": oop.ordered(), "slack": oop.slack(5)}
+
+
+def batch(number: int) -> pa.RecordBatch:
+    """Every second batch closes a window of 1,000."""
+    times = np.linspace(number * 500, number * 500 + 499, ROWS).astype(np.int64)
+    return pa.record_batch({"ts": times, "k": np.arange(ROWS) % 10, "v": np.arange(ROWS)})
+
+
+def calls(policy: Any) -> list[int]:
+    """The calls of each of some batches, once a run is under way."""
+    counts: list[int] = []
+
+    def count(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call":
+            counts[-1] += 1
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for number in range(10):
+            if number >= 4:
+                counts.append(0)
+                sys.setprofile(count)
+            yield batch(number)
+        sys.setprofile(None)
+
+    stream = oop.source(batches(), schema=batch(0).schema, time="ts", punctuate=policy)
+    counted = stream.filter(oop.col("v") >= 0).window(oop.tumbling(1_000)).group_by("k").agg(n=oop.count())
+    try:
+        counted.run(engine=oop.Embedded(threads=1)).to_table()
+    finally:
+        sys.setprofile(None)
+    return counts[:-1]  # with the last batch the run ends
+
+
+def measure() -> dict[str, int]:
+    """The least of several batches of each kind, by name: whether a batch closes a window, and the policy."""
+    found = {}
+    for name, policy in POLICIES.items():
+        counts = calls(policy)
+        found[f"{name}, closes a window"] = min(counts[0::2])
+        found[f"{name}, closes nothing"] = min(counts[1::2])
+    return found
+
+
+def made_with() -> str:
+    return f"Python {platform.python_version()}, pyarrow {pa.__version__}"
+
+
+if __name__ == "__main__":
+    counts = measure()
+    print(json.dumps(counts, indent=2))
+    if "--store" in sys.argv:
+        STORED.write_text(json.dumps({"made_with": made_with(), "calls": counts}, indent=2) + "\n", encoding="utf-8")
