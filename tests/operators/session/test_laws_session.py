@@ -14,6 +14,7 @@ import oop
 from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.sharded import Sharded
 from oop.operators.core import time_slices
+from oop.operators.core.context import Context
 from oop.operators.core.operator import Element
 from oop.operators.session import filed as session_filed
 from oop.operators.session import table as session_table
@@ -245,7 +246,7 @@ def test_what_shards_promise_does_not_depend_on_when_they_get_to_it():
     for waits in (False, True):
         pool = Pool(1)  # the one thread is this one: nothing happens but when it helps
         spec = Session(("link",), (("n", oop.count()),), 5, "ts", pa.int64(), "5", True)
-        sharded = Sharded(spec, [schema], [("link",)], 2, pool)
+        sharded = Sharded(spec, Context([schema]), [("link",)], 2, pool)
         rows = [{"ts": 3, "link": link, "k": 1, "v": 1, "x": 1.0} for link in ("A", "B", "C")]
         list(sharded.process_batch(pa.RecordBatch.from_pylist(rows, schema=schema)))
         for where, bound in ((oop.not_in("A"), 7), ("B", 8), (oop.not_in("C"), 8), ("C", 8)):
