@@ -15,6 +15,7 @@ from oop.operators.passing import filter, union
 from oop.operators.source import guard
 from oop.operators.windows import bucket
 from oop.punctuation import Frontier
+from oop.punctuation.crossing import Crossing
 from oop.testing import check_operator
 from tests.operators import fuzz
 
@@ -39,10 +40,14 @@ def counted(window):
 
 
 def union_that_promises_the_most(monkeypatch):
-    def most(self, frontiers, inputs):
-        return Frontier.of(*(p for f in frontiers for p in f.promises()))
+    class Most(Crossing):
+        def translate(self, frontiers):
+            return Frontier.of(*(p for f in frontiers for p in f.promises()))
 
-    monkeypatch.setattr(union.Union, "translate", most)
+        def interests(self, wanted):
+            return [list(wanted), list(wanted)]
+
+    monkeypatch.setattr(union.Union, "crossing", lambda self, inputs: Most())
     return oop.union, 2
 
 

@@ -171,13 +171,12 @@ class Box:
                     continue
                 if self.pending is not None:
                     break
-                advance = arc.take_advance() if arc.queued_promises else ()
-                if advance:
-                    self.process_advance(advance, arc.port)
-                else:
+                if isinstance(arc.queue[0], pa.RecordBatch):
                     batch = arc.take()
                     taken += batch.num_rows
                     self.process_batch(batch, arc.port)
+                else:
+                    self.process_advance(arc.take_advance(), arc.port)
                 worked = waits = True
         self.unfinished = self.pending is not None or (taken >= turn and self.has_work)
         if self.operator.holds_state:
@@ -194,7 +193,8 @@ class Box:
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> None:
         self.rows_in += batch.num_rows
         self.batches_in += 1
-        self._go_on(self.operator.process_batch, batch, port)
+        self.pending = None
+        self.emit(self.operator.process_batch, batch, port, pausing=True)
 
     def process_advance(self, advance: Advance, port: int = 0) -> None:
         if self.operator.holds_state:
@@ -238,7 +238,13 @@ class Box:
         try:
             elements = iter(hook(*given))
             for element in elements:
-                self._put(element)
+                if isinstance(element, pa.RecordBatch) and element.num_rows <= self.batch_rows and not self.check:
+                    self.rows_out += element.num_rows  # as `_put`, without a call for each batch
+                    self.batches_out += 1
+                    for arc in self.outputs:
+                        arc.put(element)
+                else:
+                    self._put(element)
                 if not pausing:
                     continue
                 full = self.rows_out >= self._turn_ends

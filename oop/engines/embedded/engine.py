@@ -340,7 +340,8 @@ class Run:
         """The next element of the result, after as many rounds as that takes. None at the end: all sources have ended,
         or the run was stopped."""
         while not self._stopped:
-            self._reading.answer()
+            if self._reading.questions:
+                self._reading.answer()
             if self._result.queue:
                 return self._result.take_element()
             if not self._has_run:

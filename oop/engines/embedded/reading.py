@@ -48,7 +48,7 @@ class Reading:
         self._busy = False  # is it being read, or was a reading cut short?
         self._reader = 0  # the thread that reads it, or did
         self._looking = 0  # threads that ask something while nobody reads
-        self._questions: deque[_Question] = deque()
+        self.questions: deque[_Question] = deque()
         self._cause: BaseException | None = None
 
     @property
@@ -109,7 +109,7 @@ class Reading:
         if not self._busy or self._reader == threading.get_ident():
             return self._look(look)
         question = _Question(look)
-        self._questions.append(question)
+        self.questions.append(question)
         until = monotonic() + _PATIENCE
         while not question.answered.wait(0.01):
             if (not self._busy or monotonic() > until) and self._withdraw(question):
@@ -129,16 +129,16 @@ class Reading:
 
     def _withdraw(self, question: _Question) -> bool:
         try:
-            self._questions.remove(question)
+            self.questions.remove(question)
         except ValueError:  # the reader has taken the question
             return False
         return True
 
     def answer(self) -> None:
         """Answer the questions of other threads. The reader calls this between two rounds."""
-        while self._questions:
+        while self.questions:
             try:
-                question = self._questions.popleft()
+                question = self.questions.popleft()
             except IndexError:  # the question was withdrawn
                 return
             question.answer()
