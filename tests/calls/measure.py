@@ -33,17 +33,18 @@ def batch(number: int) -> pa.RecordBatch:
 def calls(policy: Any) -> list[int]:
     """The calls of each of some batches, once a run is under way."""
     counts: list[int] = []
+    made = [batch(number) for number in range(10)]
 
     def count(frame: FrameType, event: str, _: Any) -> None:
         if event == "call":
             counts[-1] += 1
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for number in range(10):
+        for number, each in enumerate(made):
             if number >= 4:
                 counts.append(0)
                 sys.setprofile(count)
-            yield batch(number)
+            yield each
         sys.setprofile(None)
 
     stream = oop.source(batches(), schema=batch(0).schema, time="ts", punctuate=policy)
