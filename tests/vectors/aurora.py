@@ -61,7 +61,7 @@ def run_split_merge(case: Case, *, batched: bool = False, settle: int = 0, **way
     params, rows = case["params"], rows_of(case)
     assert params["route"] == "B<3 -> machine 1 else machine 2" and params["agg"] == "cnt"
     box = aurora.Tumble({"result": FUNCTIONS[params["agg"]]("B")}, "A")
-    assert box.combined.functions["result"].function == params["combine"]
+    assert box.combined.functions["result"].title == params["combine"]
     route = (oop.col("Tup#") < params["split_after"]) | (oop.col("B") < 3)
 
     def numbered(stream: oop.Stream) -> oop.Stream:

@@ -652,8 +652,8 @@ def run_union(case: Case, *, batched: bool = False, **ways: Any) -> bool:
             watched.promises[at] = list(watched.seen)
             continue
         is_promise = isinstance(element, oop.Punctuation)
-        process = union.process_punctuation if is_promise else union.process_batch
-        for out in process(element, streams.index(stream)):
+        port = streams.index(stream)
+        for out in union.process_punctuation((element,), port) if is_promise else union.process_batch(element, port):
             if isinstance(out, oop.Punctuation):
                 watched.seen.append(out)
             else:
