@@ -84,8 +84,6 @@ def _start(engine: Any, built: Any, target: Target | None) -> Query:
     trigger = engine.trigger
     if trigger is None and built.bounded:
         trigger = {"availableNow": True}
-    if trigger is not None:
-        writer = writer.trigger(**trigger)
     table = None
     if target is None:
         table = f"oop_{uuid.uuid4().hex}"
@@ -95,7 +93,7 @@ def _start(engine: Any, built: Any, target: Target | None) -> Query:
     else:
         writer = writer.format("parquet").option("path", _folder(engine, built, target))
     try:
-        query = writer.start()
+        query = (writer if trigger is None else writer.trigger(**trigger)).start()
     except Exception as failure:  # from Java, with pages of it
         named = ours(failure)
         if named is not None:
