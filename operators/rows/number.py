@@ -1,9 +1,9 @@
 """Number: the rank of each row, by time, so that row windows work behind a union.
 
-The sequence numbers that sources give end at a union. Behind it rows are ranked by time, then by
-source and their number there (`oop.plan.numbering` brings both as one column), else by their values. The rank is a
-hidden column, as the number that a source gives, and there only where someone counts. A rank is known once no earlier row can
-come, and it is one among all rows: one worker numbers them, and only promises about all rows release.
+The sequence numbers that sources give end at a union. Behind it rows are ranked by time, then by source and their
+number there (`oop.plan.numbering` brings both as one column), else by their values. The rank is a hidden column, as the
+number that a source gives, and there only where someone counts. A rank is known once no earlier row can come, and it is
+one among all rows: one worker numbers them, and only promises about all rows release.
 """
 
 from __future__ import annotations
