@@ -83,10 +83,8 @@ class BSortOperator(Operator):
     def __init__(self, spec: BSort, context: Context) -> None:
         super().__init__(spec, context)
         self.spec = spec
-        (schema,) = context.inputs
         (needed,) = spec.needs(context.wanted, context.inputs)
-        used = pa.schema([f for f in schema if needed is None or f.name in needed]).remove_metadata()
-        self.rows = SortBuffers(used, spec.on, spec.keys, spec.slack)
+        self.rows = SortBuffers(context.held(needed).remove_metadata(), spec.on, spec.keys, spec.slack)
         self._lowered = False  # was a bound lowered, so that rows which leave may raise it?
         self._changed = self._saved = False
 

@@ -34,3 +34,8 @@ class Context:
     """The promises that help the consumers; None: any may. An operator need not make others."""
     now: Callable[[pa.DataType], Bound] | None = None
     """Reads the run's clock in the unit of a type, for operators that stamp rows with it."""
+
+    def held(self, needed: frozenset[str] | None) -> pa.Schema:
+        """Those columns of its only port that an operator must hold; ``needed`` is what its spec says it needs."""
+        (schema,) = self.inputs
+        return pa.schema([f for f in schema if needed is None or f.name in needed])

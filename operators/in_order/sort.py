@@ -62,9 +62,8 @@ class InputSortOperator(Operator):
         super().__init__(spec, context)
         self.spec = spec
         self.beside = Beside(self.ports)
-        (schema,), (needed,) = context.inputs, spec.needs(context.wanted, context.inputs)
-        held = pa.schema([f for f in schema if needed is None or f.name in needed])
-        self.rows = SortedRuns(held, spec.on)
+        (needed,) = spec.needs(context.wanted, context.inputs)
+        self.rows = SortedRuns(context.held(needed), spec.on)
 
     @property
     def buffered_rows(self) -> int:

@@ -61,9 +61,8 @@ class ReleasingOperator(Operator, ABC):
         super().__init__(spec, context)
         self.spec = spec
         self.releases = by_time(spec.on)
-        (schema,), (needed,) = context.inputs, spec.needs(context.wanted, context.inputs)
-        held = pa.schema([f for f in schema if needed is None or f.name in needed])
-        self.rows = WaitingRows(held, spec.on)
+        (needed,) = spec.needs(context.wanted, context.inputs)
+        self.rows = WaitingRows(context.held(needed), spec.on)
 
     @property
     def buffered_rows(self) -> int:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -172,14 +171,6 @@ def free_names(schema: pa.Schema) -> tuple[str, str]:
             name = f"_{name}"
         found[i] = name
     return found[0], found[1]
-
-
-@runtime_checkable
-class SetsAside(Protocol):
-    """An operator that sets rows aside: the input, and what assumes an order."""
-
-    @property
-    def ledger(self) -> Ledger: ...
 
 
 class Ledger:

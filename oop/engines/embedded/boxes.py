@@ -183,13 +183,6 @@ class Box:
             self.measure()
         return worked
 
-    def process(self, element: Element, port: int = 0) -> None:
-        """Take one element, whatever it is."""
-        if isinstance(element, pa.RecordBatch):
-            self.process_batch(element, port)
-        else:
-            self.process_advance((element,), port)
-
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> None:
         self.rows_in += batch.num_rows
         self.batches_in += 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -17,6 +16,7 @@ from oop.operators.core.context import Context
 from oop.operators.expressions.expr import Expr, col, greatest, if_else, least, lit
 from oop.operators.expressions.program import Program
 from oop.operators.passing.filter import Filter
+from tests.punctuation.counting import calls
 
 COLUMNS = {
     "i": pa.array([-3, 0, None, 7, 2**62]),
@@ -146,23 +146,6 @@ def test_other_types() -> None:
         program.evaluate(twice)
 
 
-def calls_of(act: Callable[[], object]) -> int:
-    """How many Python functions are called."""
-    count = -1  # `act` itself
-
-    def note(frame: Any, event: str, arg: Any) -> None:
-        nonlocal count
-        count += event == "call"
-
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        act()
-    finally:
-        sys.setprofile(before)
-    return count
-
-
 @pytest.mark.parametrize(
     ("expr", "most"),
     [
@@ -177,11 +160,11 @@ def test_calls(expr: Expr, most: int) -> None:
     program = Program(expr)
     batch = BATCH.slice(0, 2)
     program.evaluate(batch)
-    assert calls_of(lambda: program.evaluate(batch)) <= most
+    assert calls(lambda: program.evaluate(batch)) <= most
 
 
 def test_calls_of_a_filter() -> None:
     batch = BATCH.select(["i", "s"])
     running = Filter(col("i") >= 0).start(Context([batch.schema]))
     assert [b.num_rows for b in running.process_batch(batch)] == [3]
-    assert calls_of(lambda: running.process_batch(batch)) <= 3
+    assert calls(lambda: running.process_batch(batch)) <= 3
