@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -82,6 +83,14 @@ def check_ids(ids: Array, size: int, length: int | None = None, name: str = "ids
     return ids
 
 
+def check_counts(counts: Ints) -> None:
+    """The counts of groups are a one-dimensional int64 array that can be written."""
+    if not isinstance(counts, np.ndarray) or counts.ndim != 1 or counts.dtype != INT64:
+        raise KernelError("counts must be a one-dimensional int64 array")
+    if not counts.flags.writeable:
+        raise KernelError("counts must be writable")
+
+
 def check_valid(valid: Bools | None, length: int) -> Bools | None:
     """A validity mask is a bool array of `length` rows, or None for all valid."""
     if valid is not None:
@@ -100,6 +109,13 @@ def check_window(range: Number, slide: Number, offset: Number, floats: bool) -> 
             raise KernelError(f"window {name} must be finite, not {value!r}")
     if range <= 0 or slide <= 0:
         raise KernelError(f"window range and slide must be positive, not {range} and {slide}")
+
+
+@functools.lru_cache(maxsize=256, typed=True)
+def whole_window_limits(range: int, slide: int, offset: int) -> tuple[int, int]:
+    """`check_window` and `int_time_limits` for a window in whole numbers: every batch asks about the same one."""
+    check_window(range, slide, offset, floats=False)
+    return int_time_limits(range, slide, offset)
 
 
 def int_time_limits(range: int, slide: int, offset: int) -> tuple[int, int]:

@@ -24,6 +24,25 @@ def check_columns(columns: Sequence[Column], length: int | None) -> int:
     return lengths.pop()
 
 
+def check_keys(columns: Sequence[Column], kinds: Sequence[str], length: int | None) -> int:
+    """The number of rows, as `check_columns` gives it, of columns that must be of these kinds.
+
+    Every batch of every table of groups comes by here, and nearly all are right. So this is one loop without a call,
+    and what exactly is wrong is found out only if something is.
+    """
+    rows, is_right = length, len(columns) == len(kinds)
+    for column, kind in zip(columns, kinds, strict=False):
+        here = len(column.data) if column.offsets is None else len(column.offsets) - 1
+        if rows is None:
+            rows = here
+        if here != rows or column.kind != kind:
+            is_right = False
+    if is_right and rows is not None:
+        return rows
+    check_columns(columns, length)
+    raise KernelError(f"the table holds keys of {list(kinds)}, not {[column.kind for column in columns]}")
+
+
 def check_offsets(columns: Sequence[Column]) -> None:
     """The rows of bytes columns lie within their data; `Column` itself looks only at the ends."""
     for column in columns:

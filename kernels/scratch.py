@@ -14,6 +14,7 @@ True
 
 from __future__ import annotations
 
+import functools
 import os
 from typing import Any
 
@@ -44,7 +45,8 @@ class _Region(Lender):
         """An array, if there is room for it."""
         size = _rounded(length * dtype.itemsize)
         with self.lock:
-            self.settle()
+            if self.returned:
+                self.settle()
             found = self._take(size)
         return found and np.asarray(Lent(self.address + found[0], length, dtype, self, found))
 
@@ -93,7 +95,8 @@ class _Slabs(Lender):
     def new(self, length: int, dtype: np.dtype[Any]) -> Array:
         size = _rounded(length * dtype.itemsize)
         with self.lock:
-            self.settle()
+            if self.returned:
+                self.settle()
             slab, place = self._take(size)
         return np.asarray(Lent(address_of(slab.memory) + place, length, dtype, self, (slab, place, size)))
 
@@ -132,6 +135,7 @@ def _begin_anew() -> None:
 os.register_at_fork(after_in_child=_begin_anew)
 
 
+@functools.lru_cache(maxsize=256)  # batches have few different lengths
 def _rounded(nbytes: int) -> int:
     """To an eighth of a power of two, so that arrays of about the same length share blocks."""
     step = 1 << ((nbytes - 1).bit_length() - 4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from oop.kernels.checks import Array, Bools, Floats, Ints, KernelError, check_ids
-from oop.kernels.native.library import OK, check_code, contiguous, lib, point
+from oop.kernels.native.library import C_TYPES, NULL, OK, check_code, contiguous, from_buffer, lib, point
 from oop.kernels.signatures.sums import beyond_error
 
 _SUFFIX = {"int64": "int", "uint64": "uint", "float64": "float"}
@@ -50,8 +50,19 @@ def merge_max(ids: Ints, values_in: Array, counts_in: Ints, out: Array, counts: 
 def run_by_group(kernel: Any, size: int, rows: Any, outs: Any) -> None:
     """Call it with rows, of which the first array is their ids, and what is kept of so many groups. Where an id is
     outside, the check that finds it again says which."""
-    held = [None if a is None else contiguous(a) for a in rows]
-    code = kernel(*map(point, held), len(rows[0]), size, *map(point_out, outs))
+    given: list[Any] = []
+    for array in rows:
+        if array is None:
+            given.append(NULL)
+        else:
+            array = contiguous(array)
+            given.append(from_buffer(C_TYPES[array.dtype], array))
+    written: list[Any] = []
+    for out in outs:
+        if not out.flags.c_contiguous:
+            raise outs_error()
+        written.append(from_buffer(C_TYPES[out.dtype], out))
+    code = kernel(*given, len(rows[0]), size, *written)
     if code != OK:
         if code == lib.OOP_ID_OUTSIDE:
             check_ids(rows[0], size)
@@ -63,5 +74,10 @@ def run_by_group(kernel: Any, size: int, rows: Any, outs: Any) -> None:
 def point_out(out: Array) -> Any:
     """A pointer to an array that C writes into, and so cannot be a copy."""
     if not out.flags.c_contiguous:
-        raise KernelError("output arrays must be contiguous")
+        raise outs_error()
     return point(out)
+
+
+def outs_error() -> KernelError:
+    """The error for an array that C would have to write into a copy of."""
+    return KernelError("output arrays must be contiguous")

@@ -9,7 +9,7 @@ import numpy as np
 
 from oop.kernels.checks import Array
 from oop.kernels.keys import offsets_error
-from oop.kernels.native.library import contiguous, ffi, lib, point, point_bytes
+from oop.kernels.native.library import BYTES, contiguous, ffi, from_buffer, lib, point
 from oop.kernels.views.columns import DTYPES, Column
 
 # Bytes of a value; 0 for those whose length varies.
@@ -21,14 +21,18 @@ def make_columns(columns: Sequence[Column]) -> tuple[Any, list[Array]]:
     made = ffi.new("oop_column[]", max(len(columns), 1))
     held: list[Array] = []
     for c, column in zip(made, columns, strict=False):
-        arrays = [contiguous(a) for a in (column.data, column.offsets, column.valid) if a is not None]
-        held += arrays
-        c.data = point_bytes(arrays[0])
+        data = contiguous(column.data)
+        held.append(data)
+        c.data = from_buffer(BYTES, data)
+        c.bytes = data.nbytes
         if column.offsets is not None:
-            c.offsets = point(arrays[1])
+            offsets = contiguous(column.offsets)
+            held.append(offsets)
+            c.offsets = point(offsets)
         if column.valid is not None:
-            c.valid = point(arrays[-1])
-        c.bytes = arrays[0].nbytes
+            valid = contiguous(column.valid)
+            held.append(valid)
+            c.valid = point(valid)
         c.width = WIDTHS[column.kind]
         c.is_float = column.kind == "float"
     return made, held

@@ -13,7 +13,18 @@ import numpy as np
 
 from oop.kernels.checks import Array, Ints, KernelError, check_ids
 from oop.kernels.native.columns import WIDTHS, check_bytes, make_columns
-from oop.kernels.native.library import check_code, contiguous, ffi, lib, point, point_bytes
+from oop.kernels.native.library import (
+    INT64S,
+    NULL,
+    OK,
+    check_code,
+    contiguous,
+    ffi,
+    from_buffer,
+    lib,
+    point,
+    point_bytes,
+)
 from oop.kernels.pages import huge_array
 from oop.kernels.scratch import EXPECT_FROM, growing_array, lasting_array, new_array
 from oop.kernels.signatures.groups import GroupTableBase
@@ -75,13 +86,16 @@ class GroupTable(GroupTableBase):
                 kept.valid = np.ones(kept.room, np.bool_)
                 self._point_kept()
         done, full, at = ffi.new("int64_t *"), ffi.new("int32_t *"), 0
-        out = point(ids)
-        chosen = point(rows)
+        out = from_buffer(INT64S, ids)
+        chosen = NULL if rows is None else from_buffer(INT64S, rows)
         while True:
             if rows is None and at:  # go on behind what is done, in columns that begin there
                 given, held = make_columns([_from_row(column, at) for column in columns])
             rest = chosen + at if rows is not None else chosen
             code = lib.oop_map_keys(self._table, given, rest, n - at, length, out + at, done, full)
+            if code == OK:
+                del held
+                return ids
             at += done[0]
             if code == lib.OOP_FULL:
                 self._grow()
@@ -97,8 +111,6 @@ class GroupTable(GroupTableBase):
             else:
                 check_bytes(code)
                 check_code(code)
-                del held
-                return ids
 
     def columns(self) -> list[Column]:
         return [kept.column(len(self)) for kept in self._columns]

@@ -8,10 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from oop.kernels.checks import BOOL, FLOAT64, INT64_MAX, Array, Bools, Ints, Number
-from oop.kernels.native.library import OK, check_code, contiguous, ffi, lib, point
+from oop.kernels.native.library import FLOAT64S, INT64S, OK, check_code, contiguous, ffi, from_buffer, lib, point
 from oop.kernels.reference import late as reference
-
-_INTS, _FLOATS = ffi.typeof("int64_t[]"), ffi.typeof("double[]")
 
 
 def prefix_bounds(times: Array, greatest: Number | None, slack: Number) -> tuple[Array, Number | None]:
@@ -33,8 +31,7 @@ def scan_times(times: Array, greatest: Number | None, slack: Number) -> tuple[bo
     flags = ffi.new("int[2]", [greatest is not None, 0])
     highest = ffi.new("double *" if floats else "int64_t *", 0 if greatest is None else greatest)
     run = lib.oop_scan_times_float if floats else lib.oop_scan_times_int
-    # without `point` and the call that checks the code: every batch comes by here
-    code = run(ffi.from_buffer(_FLOATS if floats else _INTS, times), len(times), slack, highest, flags, flags + 1)
+    code = run(from_buffer(FLOAT64S if floats else INT64S, times), len(times), slack, highest, flags, flags + 1)
     if code != OK:
         check_code(code)
     return bool(flags[1]), highest[0] if flags[0] else None

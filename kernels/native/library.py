@@ -20,7 +20,7 @@ lib: Any = _module.lib
 NULL: Any = ffi.NULL
 OK: int = lib.OOP_OK
 
-_C_TYPES = {
+C_TYPES = {
     np.dtype(np.int64): ffi.typeof("int64_t[]"),
     np.dtype(np.uint64): ffi.typeof("uint64_t[]"),
     np.dtype(np.int32): ffi.typeof("int32_t[]"),
@@ -28,19 +28,24 @@ _C_TYPES = {
     np.dtype(np.uint8): ffi.typeof("uint8_t[]"),
     np.dtype(np.bool_): ffi.typeof("uint8_t[]"),
 }
-_BYTES = ffi.typeof("uint8_t[]")
+BYTES = ffi.typeof("uint8_t[]")
+INT64S, FLOAT64S = C_TYPES[np.dtype(np.int64)], C_TYPES[np.dtype(np.float64)]
+
+from_buffer: Callable[..., Any] = ffi.from_buffer
+"""A pointer, by its C type, to an array, which lives as long as the pointer does. `point` is the usual way to call it;
+bodies that every batch passes call it themselves, because on their way calls are counted (`tests/calls`)."""
 
 
 def point(array: Array | None) -> Any:
     """A pointer to a contiguous array, NULL for None."""
     if array is None:
         return NULL
-    return ffi.from_buffer(_C_TYPES[array.dtype], array)
+    return from_buffer(C_TYPES[array.dtype], array)
 
 
 def point_bytes(array: Array) -> Any:
     """A pointer to an array of any type, for C to read by width."""
-    return ffi.from_buffer(_BYTES, array)
+    return from_buffer(BYTES, array)
 
 
 contiguous: Callable[[Array], Array] = np.ascontiguousarray

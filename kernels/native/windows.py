@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from oop.kernels.checks import FLOAT64, INT64, Array, Ints, Number
-from oop.kernels.native.library import check_code, contiguous, ffi, lib, point
+from oop.kernels.native.library import FLOAT64S, INT64S, OK, check_code, contiguous, ffi, from_buffer, lib, point
 from oop.kernels.scratch import new_array
 
 # Slices this far apart are counted in an array; beyond it they are sorted.
@@ -18,15 +18,16 @@ def wid_ranges(
     last = new_array(len(times), INT64)
     first = last if range == slide else new_array(len(times), INT64)  # a row of a tumbling window has just one
     bad = ffi.new("int64_t *")
-    outs = point(first), point(last), bad
+    outs = from_buffer(INT64S, first), from_buffer(INT64S, last), bad
     if times.dtype == FLOAT64:
-        code = lib.oop_wid_ranges_float(point(times), len(times), range, slide, offset, high, *outs)
+        code = lib.oop_wid_ranges_float(from_buffer(FLOAT64S, times), len(times), range, slide, offset, high, *outs)
     else:
-        code = lib.oop_wid_ranges_int(point(times), len(times), range, slide, offset, low, high, *outs)
-    if code == lib.OOP_TIME_OUTSIDE:
-        return first, last, bad[0]
-    check_code(code)
-    return first, last, -1
+        code = lib.oop_wid_ranges_int(from_buffer(INT64S, times), len(times), range, slide, offset, low, high, *outs)
+    if code == OK:
+        return first, last, -1
+    if code != lib.OOP_TIME_OUTSIDE:
+        check_code(code)
+    return first, last, bad[0]
 
 
 def order_slots(slots: Ints, shift: int) -> tuple[Ints, Ints | None, Ints]:
@@ -35,7 +36,9 @@ def order_slots(slots: Ints, shift: int) -> tuple[Ints, Ints | None, Ints]:
         return np.zeros(0, np.int64), None, np.zeros(1, np.int64)
     slots = contiguous(slots)
     limits = ffi.new("int64_t[2]")
-    check_code(lib.oop_slice_limits(point(slots), n, shift, limits, limits + 1))
+    code = lib.oop_slice_limits(from_buffer(INT64S, slots), n, shift, limits, limits + 1)
+    if code != OK:
+        check_code(code)
     least, span = limits[0], limits[1] - limits[0]
     if not span:
         return np.array([least]), None, np.array([0, n])

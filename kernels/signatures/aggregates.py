@@ -18,6 +18,7 @@ from oop.kernels.checks import (
     Ints,
     KernelError,
     check_array,
+    check_counts,
     check_ids,
     check_valid,
     check_writable,
@@ -34,16 +35,15 @@ class Aggregates(Stem):
         >>> kernels("reference").add_count(np.array([0, 1, 1]), None, counts); counts
         array([1, 2])
         """
-        check_array("counts", counts, INT64)
-        check_writable(counts=counts)
+        check_counts(counts)
         self._check_ids(ids, len(counts))
-        check_valid(valid, len(ids))
+        if valid is not None:
+            check_valid(valid, len(ids))
         self.run.add_count(ids, valid, counts)
 
     def merge_count(self, ids: Ints, counts_in: Ints, counts: Ints) -> None:
         """Add counts to counts."""
-        check_array("counts", counts, INT64)
-        check_writable(counts=counts)
+        check_counts(counts)
         check_ids(ids, len(counts))
         check_array("counts_in", counts_in, INT64, len(ids))
         self.run.merge_count(ids, counts_in, counts)

@@ -15,7 +15,7 @@ from oop.kernels.checks import (
     check_array,
     check_ids,
 )
-from oop.kernels.keys import check_columns
+from oop.kernels.keys import check_keys
 from oop.kernels.signatures.stem import KernelWithState, Stem
 from oop.kernels.views.columns import DTYPES, Column
 
@@ -55,10 +55,7 @@ class GroupTableBase(KernelWithState):
 
         `rows`, if given, are the numbers of the rows to take, in that order.
         """
-        length = check_columns(columns, length)
-        found = [column.kind for column in columns]
-        if found != self.kinds:
-            raise KernelError(f"the table holds keys of {self.kinds}, not {found}")
+        length = check_keys(columns, self.kinds, length)
         if rows is not None:
             if columns and self.finds_outside:
                 check_array("rows", rows, INT64)

@@ -8,6 +8,8 @@ so that every time is in exactly one.
 
 from __future__ import annotations
 
+import numpy as np
+
 from oop.kernels.checks import (
     FLOAT64,
     INT64,
@@ -21,6 +23,7 @@ from oop.kernels.checks import (
     float_time_limit,
     int_time_limits,
     time_error,
+    whole_window_limits,
 )
 from oop.kernels.signatures.stem import Stem
 
@@ -40,8 +43,15 @@ class Windows(Stem):
         >>> wid_ranges(np.array([1.7, 3.0]), 3.5, 2.5, 1.5)
         (array([-1,  0]), array([0, 0]))
         """
-        times = check_times(times)
+        if times.__class__ is not np.ndarray or times.dtype != INT64 or times.ndim != 1 or not times.flags.c_contiguous:
+            times = check_times(times)  # any but whole numbers, which are known to be right at a glance
         floats = times.dtype == FLOAT64
+        if not floats and range.__class__ is int and slide.__class__ is int and offset.__class__ is int:
+            limits = whole_window_limits(range, slide, offset)
+            first, last, bad = self.run.wid_ranges(times, range, slide, offset, *limits)
+            if bad >= 0:
+                raise time_error(times[bad].item(), range, slide, offset)
+            return first, last
         check_window(range, slide, offset, floats)
         if floats:
             range, slide, offset = float(range), float(slide), float(offset)
@@ -66,7 +76,8 @@ class Windows(Stem):
         >>> numbers.tolist(), order.tolist(), starts.tolist()
         ([2, 4], [0, 2, 3, 1], [0, 3, 4])
         """
-        check_array("slots", slots, INT64)
+        if slots.__class__ is not np.ndarray or slots.dtype != INT64 or slots.ndim != 1:
+            check_array("slots", slots, INT64)  # it says what is wrong
         if not 0 <= shift < 64:
             raise KernelError(f"shift must be from 0 to 63, not {shift}")
         return self.run.order_slots(slots, int(shift))

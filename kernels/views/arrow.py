@@ -104,11 +104,12 @@ def key_column(array: pa.Array | pa.ChunkedArray) -> Column:
     dtype('int16')
     """
     kind = key_kind(array.type)
-    if kind not in NARROW:
-        return column(array)
+    narrow = NARROW.get(kind)
     values = fixed_values(array)
     if values is not None:
-        return Column(kind, values.view(NARROW[kind]))
+        return Column(kind, values.astype(WIDE[kind], copy=False) if narrow is None else values.view(narrow))
+    if narrow is None:
+        return column(array)
     plain = _flatten(array)
     return Column(kind, _view_fixed(plain).view(NARROW[kind]), None, _valid(plain))
 
@@ -120,7 +121,7 @@ def times(array: pa.Array | pa.ChunkedArray) -> Array:
     array([    0, 86400])
     """
     type = array.type
-    if pt.is_dictionary(type):
+    if _is_dictionary(type):
         array = _flatten(array)
         type = array.type
     if not _may_be_time(type):
@@ -139,6 +140,11 @@ def times(array: pa.Array | pa.ChunkedArray) -> Array:
             raise TimeError(f"time {int(view.data.max())} does not fit a 64-bit signed integer")
         return view.data.astype(np.int64)
     return view.data
+
+
+@functools.cache
+def _is_dictionary(type: pa.DataType) -> bool:
+    return bool(pt.is_dictionary(type))
 
 
 @functools.cache

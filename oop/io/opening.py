@@ -212,9 +212,9 @@ def _normal(data: Iterable[Any], lull: Lull | None) -> Iterator[Element]:
     iterator = _watched(iter(data), lull)
     with closing_if_possible(iterator):
         for position, element in enumerate(iterator):
-            if isinstance(element, Punctuation):
+            if isinstance(element, Punctuation | pa.RecordBatch):
                 yield element
-            elif isinstance(element, pa.Table | pa.RecordBatch | pa.RecordBatchReader):
+            elif isinstance(element, pa.Table | pa.RecordBatchReader):
                 yield from _batches(element)
             elif hasattr(element, "__arrow_c_stream__"):
                 yield from _batches(_exported(element))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 
@@ -161,4 +162,4 @@ def _reader(clock: Clock, unit: pa.DataType) -> Callable[[], Bound | None]:
         clock.now(unit)
     except OopError:  # the clock shows times that this column cannot hold
         return lambda: None
-    return lambda: clock.now(unit)
+    return partial(clock.now, unit)
