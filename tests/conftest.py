@@ -2,13 +2,18 @@
 (`OOP_NEW_EXAMPLES`). No deadline, since machines are noisy.
 
 Spark: one local session for all tests of a process.
+
+Numba: what one process of a run has compiled, the others of this run load. The folder is new for each run, since
+Numba does not notice when a loop that another one calls, in another file, has changed.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +24,14 @@ from hypothesis import settings
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("new", deadline=None)
 settings.load_profile("new" if os.environ.get("OOP_NEW_EXAMPLES") else "same")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Before xdist starts its workers, which get this environment. A folder that the caller named is left alone."""
+    if "OOP_JIT_CACHE" not in os.environ:
+        folder = tempfile.mkdtemp(prefix="oop_jit_")
+        os.environ.update(OOP_JIT_CACHE="1", NUMBA_CACHE_DIR=folder)
+        config.add_cleanup(lambda: shutil.rmtree(folder))
 
 
 def _worker_python(folder: Path) -> Path:

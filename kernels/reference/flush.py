@@ -19,7 +19,7 @@ class FlushTable(FlushTableBase):
         self.to_visit = 0  # in order: slots that may still hold something old; 0: flush_finished
         self.since = 0  # rows since the last that was let go, out of order
         self._collided = 0
-        self._at = [NOTHING] * size
+        self._at = np.full(size, NOTHING)  # by slot the place of its aggregate
         self._words = np.zeros((places, self.width), np.uint64)
         self._wids = np.zeros(places, np.int64)
         self._free = list(range(places))[::-1]
@@ -60,8 +60,8 @@ class FlushTable(FlushTableBase):
         self._free.extend(places.tolist())
 
     def held(self) -> tuple[Array, Ints]:
-        taken = [slot for slot, at in enumerate(self._at) if at != NOTHING]
-        return np.array(taken, np.int32), np.array([self._at[slot] for slot in taken], np.int64)
+        taken = np.flatnonzero(self._at != NOTHING)
+        return taken.astype(np.int32), self._at[taken]
 
     def run_restore(self, slots: Array, words: Words, wids: Ints) -> Ints:
         rows = zip(slots.tolist(), words.tolist(), wids.tolist(), strict=True)
@@ -114,10 +114,10 @@ class FlushTable(FlushTableBase):
         if self.since < self.discipline.every:
             return
         self.since = 0
-        taken = ((int(self._wids[at]), slot) for slot, at in enumerate(self._at) if at != NOTHING)
-        wid, slot = min(taken, default=(self.bound, 0))
-        if wid < self.bound:
-            self._let_go(slot, out)
+        taken = np.flatnonzero(self._at != NOTHING)
+        wids = self._wids[self._at[taken]]
+        if (wids < self.bound).any():
+            self._let_go(taken[wids.argmin()], out)
 
     def _find(self, slot: int, key: tuple[int, ...], wid: int) -> int:
         """Where the aggregate of a row is, or is to be: its slot or, with `next_slot`, the one behind it."""
