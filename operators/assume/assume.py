@@ -1,14 +1,13 @@
 """Assume: rows out of order are set aside, and what that allows is promised (Aurora paper, section 5.2.2).
 
-What every order-sensitive operator of Aurora does before its own work: "an operator that assumes an order
+Every order-sensitive operator of Aurora does this before its own work: "an operator that assumes an order
 specification, O, over its input stream discards all tuples in its input stream, S, that are out of order wrt O in S".
-Nothing is sorted and nothing is held: a row is judged by the rows of its group before it, in the order of their
-arrival. It is to the middle of a plan what an input's guard is to a source; rows that are set aside are in `Run.late`,
-each with the promise that it broke. What the input has promised holds of what is left.
+Nothing is sorted and nothing is held: a row is judged by the rows of its group before it, in order of arrival. Assume
+does inside a plan what the guard of an input does at a source. Rows that are set aside are in `Run.late`, each with the
+promise that it broke. The input's promises hold for the rows that are left.
 
-By a policy, rows are judged as a source with that policy judges them: slack by time, too (OOP paper, section 2,
-option 2: the bound on disorder is enforced inside the query, for example behind a union).
-"""
+With a policy, rows are judged as a source with that policy judges them, for example by slack in time (OOP paper,
+section 2, option 2: the bound on disorder is enforced inside the query, for example behind a union)."""
 
 from __future__ import annotations
 
@@ -34,10 +33,10 @@ from oop.punctuation.translate import identity
 
 @dataclass(frozen=True, eq=False)
 class Assume(Spec):
-    """``groups`` are all that there are (of several columns tuples, in the columns' alphabetical order), or ``idle``
-    says when a silent one no longer counts: then all groups together are promised about, too. A
-    ``policy``, with durations in the attribute's unit, says itself who is on time; of the order only the columns count
-    then."""
+    """``groups`` lists all groups (for several columns as tuples, in alphabetical order of the columns), or ``idle``
+    says when a silent group no longer counts. With either there are also promises about all groups together. A
+    ``policy``, with durations in the attribute's unit, decides itself which rows are on time; then only the columns of
+    the order are used."""
 
     order: Order
     groups: tuple[Value, ...] | None = None
@@ -79,9 +78,9 @@ class Assume(Spec):
         return pa.schema([*_without_number(schema), pa.field(TUP, pa.int64())]) if not on else schema
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
-        """What the input has promised holds of the rows that are left, except about numbers that rows get anew here.
+        """The input's promises hold for the rows that are left, except those about numbers, which rows get anew here.
 
-        How far the order has come is known only where rows are.
+        How far the order has come is known only to the running operator.
         """
         (schema,) = inputs
         renumbers = self.order.on == TUP and TUP in schema.names
@@ -102,7 +101,7 @@ class Assume(Spec):
         return f"Assume {self.order}{groups}{idle}"
 
     def _show(self, group: Value) -> str:
-        """A group of one column is its value; of several it is not clear which is which."""
+        """A group of one column as its value; a group of several columns with their names."""
         columns = sorted(self.order.group_by)
         if len(columns) == 1:
             return repr(group)

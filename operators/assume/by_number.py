@@ -12,12 +12,12 @@ from oop.operators.core.growing import with_room
 
 
 class ByNumber(ByGroup):
-    """An order on `Tup#`: row i of a group has the number i, and after n rows the next have n and more. So what a
-    row must not be below is its own number."""
+    """Row i of a group has the number i, so after n rows the next ones have n or more. The bound that a row must not be
+    below is its own number."""
 
     def __init__(self, order: Order, schema: pa.Schema) -> None:
         super().__init__(order, schema)
-        self.counts = np.zeros(0, np.int64)  # of each group, with room for more
+        self.counts = np.zeros(0, np.int64)  # rows of each group, with room for more groups
 
     @property
     def nbytes(self) -> int:

@@ -1,5 +1,5 @@
-"""Who is in order by a policy, as a source judges its rows: slack by time, orders whose groups are known, or retire, so
-that all groups together are promised about too."""
+"""Judges order by a policy, as a source judges its rows. It serves slack in time, and orders that also promise about
+all groups together, because their groups are known or retire."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from oop.punctuation import Policy
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.trackers import Tracker
 
-_TRACKER, _VALUE = 64, 40  # bytes of a group, and of each number that is kept of it, as Python has them
+_TRACKER, _VALUE = 64, 40  # the bytes in Python of a group, and of each number that is kept for it
 
 
 class ByPolicy(OrderProgress):
-    """What a source with that policy would say of the same rows (OOP paper, section 3.2).
+    """Judges and promises as a source with that policy would for the same rows (OOP paper, section 3.2).
 
     >>> import oop
     >>> seen = ByPolicy(oop.slack(3), "ts")
@@ -32,12 +32,12 @@ class ByPolicy(OrderProgress):
     def __init__(self, policy: Policy, on: str) -> None:
         self.progress = policy.start(on)
         self.judge = judge_of(self.progress)
-        self._bytes, self._rows = 0, len(self.progress.trackers_now())  # as last counted, and rows since
+        self._bytes, self._rows = 0, len(self.progress.trackers_now())  # the bytes as last counted, and rows since
 
     @property
     def nbytes(self) -> int:
-        """Asked for after every batch: groups are counted anew when as many rows have come as there are groups, and
-        in between each row is taken for a group of its own."""
+        """An estimate, because it is asked for after every batch. Groups are counted when as many rows have come as
+        there are groups; in between each row is taken for a group of its own."""
         trackers = self.progress.trackers_now()
         if self._rows >= len(trackers):
             self._bytes, self._rows = sum(map(_size, trackers)), 0

@@ -1,9 +1,9 @@
-"""In order but for slack: by the n + 1 greatest values of each group so far (Aurora paper, section 5.2.2).
+"""Judges order up to a slack of n rows, by the n + 1 greatest values of each group so far (Aurora paper, section
+5.2.2).
 
-A row is out of order by n if more than n rows of its group before it are greater: if it is below the (n+1)-th greatest
-so far. So that is what can be promised of the group once rows out of order are set aside. All rows count, also those
-that are set aside: they are below what decides, and do not move it.
-"""
+A row is out of order by n if more than n rows of its group before it are greater, which means that it is below the
+(n+1)-th greatest value so far. So that value can be promised for the group once rows out of order are set aside. All
+rows count, also those that are set aside: they are below the (n+1)-th greatest value, and do not change it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oop.operators.assume.progress import ByGroup
 
 
 class BySlack(ByGroup):
-    """By the n + 1 greatest values of each group so far.
+    """Keeps the n + 1 greatest values of each group so far; the least of them is the bound.
 
     >>> rows = pa.record_batch({"Time": [1, 4, 2, 5, 3]})
     >>> seen = BySlack(Order("Time", slack=1), rows.schema)

@@ -22,7 +22,7 @@ from oop.punctuation.patterns import Value
 
 
 class OrderGroups:
-    """An order without groups has one, of no columns. ``values`` are the groups as `GroupPromises` has them."""
+    """An order without group columns has one group. ``values`` are the groups in the form that `GroupPromises` uses."""
 
     def __init__(self, schema: pa.Schema, columns: Sequence[str]) -> None:
         self.columns = tuple(columns)
@@ -43,7 +43,7 @@ class OrderGroups:
         return self.table.nbytes if self.values else 0
 
     def ids(self, batch: pa.RecordBatch) -> np.ndarray:
-        """The group of each row; groups that are new are taken in."""
+        """The id of each row's group. New groups get the next ids."""
         return self._map([batch.column(name) for name in self.columns], batch.num_rows)
 
     def _map(self, columns: Sequence[pa.Array], rows: int) -> np.ndarray:
@@ -61,7 +61,7 @@ class OrderGroups:
         return {self.columns[0]: values} if len(self.columns) == 1 else dict(zip(self.named, values, strict=True))
 
     def arrays(self) -> list[pa.Array]:
-        """Its keys by id, to be saved."""
+        """The keys of the groups by id, to be saved."""
         return self.table.arrays(self.types)
 
     def load(self, arrays: Sequence[pa.Array], rows: int) -> None:

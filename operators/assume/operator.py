@@ -32,9 +32,9 @@ _GATE = "gate"
 
 
 class AssumeOperator(Operator):
-    """``ledger`` has what was set aside, as the operator was given it.
+    """``ledger`` has the rows that were set aside, with all columns of the input.
 
-    It makes only the promises that help its consumers (OOP paper, A.1.1): few rows end a window.
+    The operator makes only promises that help its consumers (OOP paper, A.1.1), because few rows end a window.
     """
 
     def __init__(self, spec: Assume, context: Context) -> None:
@@ -61,13 +61,13 @@ class AssumeOperator(Operator):
         yield from self.ports.leaving(self.gate.through(self.seen.promises()))
 
     def _as_declared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """From another thread text comes as dictionaries."""
+        """The batch in its declared types: text that comes from another thread is in dictionaries."""
         if batch.schema.types == self.input.types and batch.schema.names == self.input.names:
             return batch.replace_schema_metadata(None)
         return laid_out(batch, self.input)
 
     def _with_value(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """A row whose value is null, NaN or infinite has no place in the order."""
+        """The rows that have a place in the order. Those whose value is null, NaN or infinite go to the ledger."""
         column = rows.column(self.order.on)
         if not column.null_count and not pa.types.is_floating(column.type):
             return rows
@@ -90,7 +90,7 @@ class AssumeOperator(Operator):
         return rows.filter(pa.array(~late))
 
     def _entry(self, rows: pa.RecordBatch, bounds: np.ndarray) -> Entry:
-        """With the promise that each row broke: one about its group."""
+        """The ledger entry of late rows, with the promise about its group that each row broke."""
         entry = Entry(rows, self.order.on, bounds)
         if not self.order.group_by:
             return entry
@@ -101,7 +101,7 @@ class AssumeOperator(Operator):
 
     def released(self, new: Advance, port: int) -> Iterable[Element]:
         if self.ports.frontiers[0].ended:
-            self.seen = _start(self.spec, self.input)  # no row follows that would have to be judged
+            self.seen = _start(self.spec, self.input)  # frees the state, since no further row has to be judged
         return self.ports.promises(new)
 
     def save(self) -> Iterator[Part]:

@@ -17,9 +17,9 @@ TUP = "Tup#"
 
 @dataclass(frozen=True, init=False)
 class Order:
-    """Rows are expected in ascending order of ``on``; one is *out of order by n* if more than n rows before it are
-    greater. With ``group_by`` the rows of each group are looked at apart. What is out of order by more than ``slack``
-    is set aside by whoever assumes this.
+    """Rows are expected in ascending order of ``on``. A row is *out of order by n* if more than n rows before it are
+    greater. With ``group_by`` each group is judged by itself. An operator that assumes this order sets aside the rows
+    that are out of order by ``slack``.
 
     ``on`` may be ``"Tup#"``, the order of arrival itself.
 
@@ -51,7 +51,7 @@ class Order:
 
 
 def _rows(slack: Any) -> int:
-    """So many rows; NumPy's numbers are numbers, too."""
+    """The slack as a checked whole number of rows. NumPy's integers are accepted, too."""
     try:
         rows = index(slack)
     except TypeError:

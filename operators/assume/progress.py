@@ -1,9 +1,8 @@
-"""Which rows are in the order that is assumed, and what can be promised for it (Aurora paper, section 5.2.2).
+"""Which rows are in the assumed order, and what can be promised because of it (Aurora paper, section 5.2.2).
 
-Three ways to the same: each group by its greatest rows (`by_slack.py`), or by its number of rows where the order
-is on `Tup#` (`by_number.py`); and with a promise about all groups together, as sources make it
-(`by_policy.py`). The first two share `ByGroup`.
-"""
+There are three implementations. `by_slack.py` judges each group by its greatest rows, `by_number.py` by its number of
+rows, if the order is on `Tup#`. `by_policy.py` also promises about all groups together, as sources do. The first two
+share `ByGroup`."""
 
 from __future__ import annotations
 
@@ -25,15 +24,15 @@ GROUPS = "groups"  # the part that all three save
 
 
 class OrderProgress(ABC):
-    """What was seen so far. ``observe`` is given rows that all have a value, in the order of their arrival."""
+    """What was seen so far. ``observe`` is given rows in order of arrival, all of which have a value."""
 
     @abstractmethod
     def observe(self, batch: pa.RecordBatch) -> np.ndarray:
-        """For each row what the rows before it imply: the bound that it must not be below."""
+        """For each row the bound that the rows before it imply, which it must not be below."""
 
     @abstractmethod
     def promises(self) -> Iterator[Promise]:
-        """What can be promised now, of groups about which it was not already."""
+        """The promises that can be made now and have not been made yet."""
 
     @property
     @abstractmethod
@@ -47,7 +46,7 @@ class OrderProgress(ABC):
 
 
 class ByGroup(OrderProgress):
-    """Each group by itself; ``touched`` are the groups of the rows since promises were last asked for."""
+    """Judges each group by itself. ``touched`` are the groups of rows that came since promises were last asked for."""
 
     def __init__(self, order: Order, schema: pa.Schema) -> None:
         self.order = order
@@ -65,7 +64,7 @@ class ByGroup(OrderProgress):
 
     @abstractmethod
     def bounds(self, ids: np.ndarray) -> np.ndarray:
-        """What no later row of each of these groups is below; the least number where nothing can be said."""
+        """The bound that no later row of each of these groups is below; the least number if there is none."""
 
     def promises(self) -> Iterator[Promise]:
         if not self.touched:
@@ -86,7 +85,7 @@ class ByGroup(OrderProgress):
 
     @abstractmethod
     def _kept(self) -> pa.Array:
-        """What is kept of each group."""
+        """The state that is saved for each group."""
 
     @abstractmethod
     def _restore(self, kept: pa.Array) -> None: ...

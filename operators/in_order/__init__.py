@@ -12,20 +12,20 @@ cross a buffer.
 Decisions:
 
 - Because of the implicit promise a tumbling aggregate has one open window, and the promises that follow from it go on.
-- The buffered sliding aggregate and the join are operators of their own. The aggregate recomputes windows from rows
-  that stand side by side. The join lets its leading side wait until the other side has passed it, so that its output
-  needs no sort.
+- The buffered sliding aggregate and the join are operators of their own. The aggregate recomputes each window from its
+  rows, which are adjacent in the buffer. In the join the rows of the leading side wait until the other side has passed
+  them, so that the output needs no sort.
 - The sort holds sorted runs, not slices of time. It is saved in one part, which embedded plans can afford.
-- Nothing in order is sharded, because threads would mix up the order.
-- Refused are admitted late rows, accounts of late rows, and promises about groups alone: an order of all rows needs
+- In-order operators are not sharded, because threads would mix up the order.
+- Admitted late rows, accounts of late rows, and promises about groups alone are refused: an order of all rows needs
   promises about all rows.
-- Promises about other attributes cross a sort or a merge lowered by the least value that is held, and grow when rows
-  leave (`beside.py`; OOP paper, section 3.1, example 3: a dedup by `end`, then a window on `start`). Of a joint promise
-  any one bound is lowered, and it stays as it is if no held row matches it. Only what somebody asks about crosses,
-  which is told before the run: each look costs a pass over what is held, less the batches that it has seen. Promises
-  about groups do not cross.
-- A dedup that keeps the last row of a span is in no order: it puts rows out when spans are over. A sort follows where
-  an order is needed.
-- What in-order operators put out together is not cut into slices while it is made, because it is sorted first. This is
-  the paper's point about slow-flush in order.
+- Promises about other attributes cross a sort or a merge, but go no further than the least value that is held, and grow
+  when rows leave (`beside.py`; OOP paper, section 3.1, example 3: a dedup by `end`, then a window on `start`). A joint
+  promise passes unchanged if no held row matches it; else any one of its bounds is lowered. Only promises that a
+  consumer uses cross, which is known before the run, because each look costs a pass over the held batches that have not
+  been looked at before. Promises about groups do not cross.
+- The output of a dedup that keeps the last row of a span is in no order, because rows go out when spans are over. A
+  sort follows where an order is needed.
+- Rows that an in-order operator puts out together are not emitted in slices while they are made, because they must be
+  sorted first. This is the paper's point about slow-flush in order.
 """

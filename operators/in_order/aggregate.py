@@ -1,8 +1,8 @@
 """The buffered sliding aggregate of in-order systems (OOP paper, sections 4.1 and 5.5).
 
-Rows come in order, and wait until the last of their windows is complete. A window is aggregated as a whole when the
-first row behind it, or a promise, completes it: its rows stand side by side. So a row is looked at once for each window
-that it is in, where panes would look at it once; and what is held are rows, not partial aggregates.
+Rows come in order, and wait until the last of their windows is complete. When the first row behind a window, or a
+promise, completes it, the window is aggregated as a whole from its rows, which are adjacent. So a row is looked at once
+for each of its windows, where panes would look at it once, and the operator holds rows instead of partial aggregates.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class BufferedAggregateOperator(AggregateOperator):
         self.names = [name for name in schema.names if name in needed]
         self.rows = OrderedRows(pa.schema([schema.field(name) for name in self.names]), WID_END)
         self.tables = WindowTables(self.store.shape, WID_END)
-        self.reached = INT64_MIN  # the first window of the last row
+        self.reached = INT64_MIN  # the first window of the row that came last
         self.first_open = INT64_MIN
 
     @property
@@ -93,17 +93,17 @@ class BufferedAggregateOperator(AggregateOperator):
             yield from self.ports.promises(new)
 
     def _close(self) -> Iterator[pa.RecordBatch]:
-        """Windows below the first one that may still get a row go out."""
+        """Put out the windows below the first one that may still get a row."""
         bound = max(self.reached, as_int64(self.ports.frontiers[0].bound(WID_START)))
         if bound > self.first_open:
             rows = self.rows.held()
             if rows is not None:
                 yield from self._batches(self.tables.close(rows, self.first_open, bound))
-            self.rows.take_until(bound, closed=False)  # by their last window
+            self.rows.take_until(bound, closed=False)  # rows whose last window is below the bound
             self.first_open = bound
 
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
-        return coupled(map(self._batch, tables), self.batch_rows)  # a table of several windows is in order as a whole
+        return coupled(map(self._batch, tables), self.batch_rows)  # `_batch` puts a table of several windows in order
 
     def _batch(self, table: Table | Piece) -> pa.RecordBatch:
         batch = super()._batch(table)

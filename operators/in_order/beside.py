@@ -1,9 +1,7 @@
-"""What crosses a buffer of an in-order plan about attributes beside the one that it is in order of.
+"""Promises that cross a buffer of an in-order plan about attributes other than the one that orders it.
 
-A row that waits may be below a bound on another attribute that its input has promised. So a promise about that goes no
-further than the least value among the rows that are held (what is held back lowers the bound), and
-grows when they leave.
-"""
+A row that waits may be below a bound that its input has promised on another attribute. So a promise about that
+attribute goes no further than the least value among the held rows, and grows when they leave."""
 
 from __future__ import annotations
 
@@ -23,9 +21,9 @@ from oop.punctuation.translate import carry
 
 
 class InBuffer(Crossing):
-    """How promises cross a buffer of so many ports whose rows leave in order of ``on``: of what all ports promise that
-    which is about this and the attributes ``beside`` it. Not about groups: the rows of one that is ahead wait for the
-    others."""
+    """How promises cross a buffer of ``ports`` inputs whose rows leave in order of ``on``. What all ports promise about
+    ``on`` and the attributes ``beside`` it crosses. Promises about groups do not, because the rows of a group that is
+    ahead wait for the others."""
 
     def __init__(self, ports: int, on: str, beside: Sequence[str]) -> None:
         self.ports = ports
@@ -35,7 +33,8 @@ class InBuffer(Crossing):
         return carry(Frontier.meet(frontiers), {name: [(name, None)] for name in (self.on, *self.beside)}, {})
 
     def interests(self, wanted: Sequence[Interest]) -> list[list[Interest]]:
-        """How far a bound will be lowered is not known before, so the steps of consumers say nothing about it."""
+        """The interests have no steps: how far a bound will be lowered is not known beforehand, so the steps of the
+        consumers cannot be carried back."""
         found = [Interest(self.on, by=())]
         for interest in wanted:
             used = [name for name in (self.on, *self.beside) if name in interest.uses]
@@ -45,20 +44,21 @@ class InBuffer(Crossing):
 
 
 def held_note(beside: Sequence[str]) -> str:
-    """For explain."""
+    """A note for `explain` about the attributes beside."""
     return f"; promises {', '.join(beside)} < the least that it holds" if beside else ""
 
 
 class Beside:
-    """The promises of such a buffer. ``lowered``: has one been, so that rows which leave may raise it?"""
+    """The promises of such a buffer. ``lowered`` says whether one was lowered, so that rows which leave may raise
+    it."""
 
     def __init__(self, ports: Ports) -> None:
         self.ports = ports
-        self.lowered = True  # when it is loaded, nobody knows
+        self.lowered = True  # also after a load, when it is not known
         self._known: dict[tuple[int, str], tuple[pa.RecordBatch, Bound]] = {}
 
     def promises(self, held: Sequence[pa.RecordBatch]) -> Iterator[Punctuation]:
-        """What can be promised, when these rows are held, and was not before."""
+        """The new promises that can be made while these rows are held."""
         ports, known, self.lowered = self.ports, self._known, False
         self._known = {}
         for promise in ports.translated().promises():
@@ -73,8 +73,8 @@ class Beside:
     def _least(
         self, held: Iterable[pa.RecordBatch], name: str, known: dict[tuple[int, str], tuple[pa.RecordBatch, Bound]]
     ) -> Bound:
-        """The least value that is held. Of most batches it was asked before: rows leave from the first ones. A batch
-        that is known is kept alive, so that its id is its own."""
+        """The least value that is held. It is cached by batch, because rows leave only from the first ones. A cached
+        batch is kept alive, so that no other batch gets its id."""
         found: Bound = math.inf
         for rows in held:
             key = id(rows), name
@@ -85,7 +85,7 @@ class Beside:
 
 
 def _images(promise: Punctuation, least: dict[str, Bound]) -> list[Punctuation]:
-    """As it is, if by one of its attributes no held row matches it; else with any one of them lowered.
+    """The promise itself if no held row matches it; else one promise for each attribute that is lowered.
 
     >>> _images(Punctuation({"start": 5}), {"start": 3})
     [Punctuation(start < 3)]

@@ -1,10 +1,10 @@
-"""The in-order join: both inputs in order of time, and so is its output (OOP paper, section 5.3 and
-figure 6: what it has to hold for that).
+"""The in-order join: both inputs are in order of time, and so is the output (OOP paper, section 5.3; figure 6 shows
+what it has to hold for that).
 
-One side leads, the one whose time the output goes by: the left, of a right join the right. Its rows wait until the
-other side has passed all that they could meet; then they meet what that side holds, and leave with all their matches,
-in their order. The other side's rows are held until no row of the leading side, waiting or to come, can meet them.
-"""
+The leading side is the one whose time orders the output: the left side, or in a right join the right side. Its rows
+wait until the other side has passed all rows that they could meet. Then they meet the rows that side holds, and leave
+with all their matches, in their order. The other side's rows are held until no row of the leading side, waiting or to
+come, can meet them."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class InOrderJoin(Join):
         return None  # what comes out is in order
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
-        """About the time that the output is in order of: rows that wait are not below what the other side allows. And
-        about the other time, which is not further from it than the band reaches."""
+        """Promises cross about the time that orders the output, because no waiting row is below the meet of both sides'
+        bounds. From that follows a promise about the other time, which is within the band of it."""
         lead, outputs = self.lead, self.names(inputs).outputs
         out = outputs[lead][self.times[lead]]
         ports = [

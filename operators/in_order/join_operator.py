@@ -38,7 +38,7 @@ class InOrderJoinOperator(JoinOperator):
         super().__init__(spec, context)
         self.lead, self.other = spec.lead, 1 - spec.lead
         self.waiting = OrderedRows(self.output.inputs[self.lead], spec.times[self.lead])
-        self.reached: list[Bound] = [-math.inf, -math.inf]  # by the rows of each side
+        self.reached: list[Bound] = [-math.inf, -math.inf]  # the time of the last row of each side
 
     @property
     def buffered_rows(self) -> int:
@@ -75,7 +75,7 @@ class InOrderJoinOperator(JoinOperator):
             yield from self.ports.whole()
 
     def _bound(self, side: int) -> Bound:
-        """No row below this comes on a side any more: by its order, or by a promise."""
+        """The time below which no row comes on a side any more, by the order of its rows or by a promise."""
         said = self.ports.frontiers[side].bound(self.spec.times[side])
         return max(self.reached[side], -math.inf if said is None else said)
 
@@ -85,20 +85,21 @@ class InOrderJoinOperator(JoinOperator):
         return self.spec.band.least_held(self.other, _known(bound if first is None else min(first, bound)))
 
     def _release(self) -> Iterator[pa.RecordBatch]:
-        """Leading rows that the other side has passed meet what it holds; then it frees what nobody needs."""
+        """Put out the leading rows that the other side has passed, with their matches; then free the rows of the other
+        side that no leading row can meet."""
         least = self.spec.band.least_held(self.lead, _known(self._bound(self.other)))
         rows = self._next(least)
         if rows is not None:
             for start in range(0, rows.num_rows, _AT_ONCE):
                 yield from self._matched(rows.slice(start, _AT_ONCE))
         for _ in self.sides[self.other].purge(self._least_needed()):
-            pass  # nothing of the other side goes out alone
+            pass  # rows of the other side are never padded
         if self.words.is_crowded(self.buffered_rows):
             self.words.clear()
             self.sides[self.other].recode()
 
     def _next(self, least: Bound) -> pa.RecordBatch | None:
-        """The waiting rows whose point is below one: of a window join points are windows."""
+        """Remove and give the waiting rows whose point is below ``least``. The points of a window join are windows."""
         if least == -math.inf:
             return None
         band = self.spec.band
@@ -106,7 +107,7 @@ class InOrderJoinOperator(JoinOperator):
         return self.waiting.take_until(limit, closed=False)
 
     def _matched(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Rows with their matches, in their order; those without one alone, if they go out so."""
+        """Rows with their matches, in their order; rows without a match go out alone, if the join pads them."""
         spec, held = self.spec, self.sides[self.other]
         arrived, usable = self.sides[self.lead].read(rows)
         numbers = np.arange(rows.num_rows) if usable is None else np.flatnonzero(usable)

@@ -1,9 +1,8 @@
 """Ordered merge: the in-order union (OOP paper, section 2 and figure 1: what in-order systems do in its place).
 
-Each input is in order of a time. A row leaves when no input can bring an earlier one: when it is not above what every
-input has reached, by its rows or by a promise (a heartbeat). So the rows of an input that is ahead wait for the others,
-during skew and lulls. Promises about other attributes cross as far as these rows allow (`in_order/beside.py`).
-"""
+Each input is in order of a time. A row leaves when no input can bring an earlier one, which is when every input has
+reached its time, by a row or by a promise (a heartbeat). So during skew and lulls the rows of an input that is ahead
+wait for the others. Promises about other attributes cross as far as these rows allow (`in_order/beside.py`)."""
 
 from __future__ import annotations
 
@@ -44,7 +43,7 @@ class OrderedMerge(Union):
         return self.beside
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
-        """About the time as it is: nothing that waits is below what all have promised."""
+        """Promises about the time cross unchanged, because no waiting row is below what all inputs have promised."""
         return InBuffer(len(inputs), self.on, self.beside)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
@@ -95,7 +94,7 @@ class OrderedMergeOperator(Operator):
         yield from self.beside.promises(list(self.open_results())) if self.spec.beside else self.ports.whole()
 
     def _reached(self, port: int) -> float:
-        """No row below this comes on a port any more."""
+        """The time below which no row comes on a port any more."""
         bound = self.ports.frontiers[port].bound(self.spec.on)
         return max(self.rows[port].last, -math.inf if bound is None else bound)
 

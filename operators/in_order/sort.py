@@ -1,9 +1,8 @@
-"""Input sort: what an in-order plan has where rows may come out of order (OOP paper, section 5.5: "punctuation can
-unblock sort", and the sort of figure 5a).
+"""Input sort: puts rows in order where an in-order plan may get them out of order (OOP paper, section 5.5: "punctuation
+can unblock sort", and the sort of figure 5a).
 
-A row leaves, in order, when the source promises that nothing before it follows: the source's policy decides how long
-rows wait. Promises about other attributes cross as far as the rows that wait allow (`operators/in_order/beside.py`).
-"""
+Rows leave in order, each when the source promises that no earlier row follows. So the source's policy decides how long
+rows wait. Promises about other attributes cross as far as the waiting rows allow (`operators/in_order/beside.py`)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Rows that wait to leave in order of time, as sorted runs: what sorts at the input of an in-order plan.
+"""Rows that wait to leave in order of time, as sorted runs: the buffer of the sort of an in-order plan.
 
-Rows that have come since the last release are sorted when it is their turn, not one by one. What is then left of them
-is a run; runs of like size are merged, so there are few, and a row is merged a few times only. A release takes the head
-of every run.
-"""
+Rows that have come since the last release are sorted together when some of them are due. The rows that stay are a run.
+Runs of similar size are merged, so there are few, and a row is merged only a few times. A release takes the head of
+every run."""
 
 from __future__ import annotations
 
@@ -24,8 +23,8 @@ Run = tuple[pa.RecordBatch, np.ndarray]
 
 
 class SortedRuns:
-    """Rows by ``on``; of equal ones first what came first. Rows without a value, or with NaN, stand apart,
-    and leave last."""
+    """Rows in order of ``on``, those of equal value in order of arrival. Rows without a value, or with NaN, are kept
+    apart and leave last."""
 
     def __init__(self, schema: pa.Schema, on: str) -> None:
         self.schema, self.on = schema, on
@@ -35,11 +34,11 @@ class SortedRuns:
     def _start(self) -> None:
         self._new: list[pa.RecordBatch] = []
         self._least_new: Bound = math.inf
-        self._runs: list[Run] = []  # the older first, and each much longer than the next
+        self._runs: list[Run] = []  # the oldest first, and each much longer than the next
         self._valueless: list[pa.RecordBatch] = []
         self._rows = 0
         self._saved = False
-        self._run_bytes = self._new_bytes = self._valueless_bytes = 0  # kept, for there may be many small batches
+        self._run_bytes = self._new_bytes = self._valueless_bytes = 0  # counters: a sum over many batches is slow
 
     def __len__(self) -> int:
         return self._rows
@@ -62,8 +61,8 @@ class SortedRuns:
             self._least_new = min(self._least_new, views.times(held.column(self.on)).min().item())
 
     def take_below(self, bound: Bound) -> pa.RecordBatch | None:
-        """Remove and give the rows below a bound, in order; None if there are none. No row is below all of them."""
-        if self._new and (self._least_new < bound or bound == math.inf):  # infinite ones leave, too
+        """Remove and give the rows below a bound, in order; None if there are none."""
+        if self._new and (self._least_new < bound or bound == math.inf):  # at the end infinite times leave too
             self._runs.append(_sort(self._new, self.on))
             self._new, self._least_new, self._new_bytes = [], math.inf, 0
         heads: list[pa.RecordBatch] = []
@@ -91,7 +90,7 @@ class SortedRuns:
         yield from found
 
     def _join_runs(self) -> None:
-        """The shortest with the next, while that is not much longer."""
+        """Merge the two shortest runs as long as the longer of them is not much longer."""
         while len(self._runs) > 1 and len(self._runs[-2][1]) <= 2 * len(self._runs[-1][1]):
             *self._runs, a, b = self._runs
             self._runs.append(_merge([a[0], b[0]], self.on))
@@ -110,7 +109,7 @@ class SortedRuns:
         return laid_out(rows, self.schema)
 
     def save(self, key: str) -> Iterator[Part]:
-        """All rows as one part, in an order that keeps that of equal ones."""
+        """All rows as one part, in which rows of equal value are in order of arrival."""
         pieces = self.held()
         if pieces or self._saved:
             yield key, pa.concat_batches(pieces) if pieces else None
@@ -134,9 +133,11 @@ def _sort(pieces: list[pa.RecordBatch], on: str) -> Run:
 
 
 def _order(times: np.ndarray) -> np.ndarray:
-    """The rows by time, of equal ones first what came first. Most rows of a stream are in order: only the others are
-    sorted, and merged with those. Of two equal rows the one in order came first: behind the greater row that puts the
-    other out of order it would be so itself."""
+    """The numbers of the rows in order of time, those of equal time in order of arrival.
+
+    Most rows of a stream are in order, so only the others are sorted, and then merged with the rows in order. That is
+    stable: if of two rows of equal time one is in order and one is not, the row in order came first. For a greater row
+    came before the other, and behind it both would be out of order."""
     rises = times >= np.maximum.accumulate(times)
     others = np.flatnonzero(~rises)
     if 2 * len(others) > len(times):
@@ -148,7 +149,7 @@ def _order(times: np.ndarray) -> np.ndarray:
 
 
 def _merge(runs: list[pa.RecordBatch], on: str) -> Run:
-    """Runs that are sorted, the older first, as one."""
+    """Sorted runs, the oldest first, merged into one."""
     if len(runs) == 1:
         return runs[0], views.times(runs[0].column(on))
     whole = pa.concat_batches(runs)

@@ -1,9 +1,8 @@
-"""In order: an operator whose input comes in order of an attribute, and which goes by that instead of by promises.
+"""InOrder: wraps an operator whose input is in order of an attribute, and takes that order as progress.
 
-In a stream that is in order each row says that nothing before it follows (OOP paper, section 2, option 1: order is how
-in-order systems learn of progress). So what is open is little: one window of a tumbling aggregate, one session of a
-key, the keys of one time in a dedup. What it puts out is in order, too. Promises (heartbeats) still help in a lull.
-"""
+In an ordered stream each row says that no earlier row follows (OOP paper, section 2, option 1: order is how in-order
+systems learn of progress). So little is open at a time: one window of a tumbling aggregate, one session of a key, the
+keys of one time in a dedup. The output is in order, too. Promises (heartbeats) still help in a lull."""
 
 from __future__ import annotations
 
@@ -30,8 +29,8 @@ from oop.punctuation.patterns import Bound
 
 @dataclass(frozen=True, eq=False)
 class InOrder(Spec):
-    """``of`` is the operator, ``on`` the attribute that its input is in order of, ``out`` the one that its output is
-    to be in order of (None: of none)."""
+    """``of`` is the wrapped operator, ``on`` the attribute that orders its input, ``out`` the attribute that is to
+    order its output (None: the output is in no order)."""
 
     of: Spec
     on: str
@@ -54,7 +53,7 @@ class InOrder(Spec):
         return [None if names is None else names | {self.on} for names in asked]
 
     def used(self, wanted: Columns) -> Columns:
-        """Of the operator's columns those that are used, when these are of its output."""
+        """The columns of the wrapped operator's output that are used, if the consumers want these."""
         return wanted if wanted is None or self.out is None else wanted | {self.out}
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
@@ -71,8 +70,8 @@ class InOrder(Spec):
 
 
 class InOrderOperator(Around):
-    """``left`` are the promises that have left it: rows that it puts in order leave after the operator within has
-    promised, and before these promises do."""
+    """``left`` are the promises that have been sent. They lag behind the promises of the wrapped operator: rows that
+    are put in order leave after it has promised, and before the promise is sent."""
 
     def __init__(self, spec: InOrder, context: Context) -> None:
         super().__init__(spec.of.start(replace(context, wanted=spec.used(context.wanted))))
@@ -99,7 +98,7 @@ class InOrderOperator(Around):
         return self._in_order(self.of.process_punctuation(advance, port))
 
     def _in_order(self, elements: Iterable[Element]) -> Iterator[Element]:
-        """Rows that leave together, in order; a promise stays behind the rows that came before it."""
+        """Put rows that leave together in order. A promise stays behind the rows that came before it."""
         rows: list[pa.RecordBatch] = []
         for element in elements:
             if not isinstance(element, pa.RecordBatch):
@@ -132,5 +131,5 @@ class InOrderOperator(Around):
     def load(self, parts: Iterable[Part]) -> None:
         found = dict(parts)
         (self.last,) = load_reached(found, 1)
-        self.of.load(found.items())  # which asks for its own parts alone
+        self.of.load(found.items())  # it looks only at its own parts
         self.left = self.of.promised.copy()

@@ -7,12 +7,12 @@ Way in. Read `join.py`, the spec, then `operator.py`. `side.py` holds the rows o
 are close enough in time, `words.py` and `keys.py` how keys are compared and found, `promises.py` how promises cross,
 `output.py` how rows are put together and padded. `static.py` joins a stream with a table that is held once.
 
-How rows are stored. A row that is held has a numbered *place*, which is used again, and a *point* on the axis of time.
-The kernel `JoinTable` finds places by a word that stands for the key, and by point. `operators/rows/places.py` has the
-other columns by place. `operators/core/time_slices.py` has lists of places by slices of time, so a promise takes out
-whole slices and looks only into the one at its bound. Arrays keep the size of the peak until the side is empty. Keys of
-up to 8 bytes are the word. Other keys get a number in a table that both sides share, which is made anew when most of
-its keys have no row. The time and packed keys are not kept twice.
+How rows are stored. Each held row has a numbered *place*, which is reused once the row is gone, and a *point* on the
+axis of time. The kernel `JoinTable` finds places by a word that stands for the key, and by point.
+`operators/rows/places.py` stores the other columns by place. `operators/core/time_slices.py` lists places by slices of
+time, so a promise takes out whole slices and looks only into the one at its bound. Arrays keep the size of the peak
+until the side is empty. A key of up to 8 bytes is its own word. Other keys get a number in a table that both sides
+share; the table is rebuilt when most of its keys have no row. The time and packed keys are stored only in `JoinTable`.
 
 How rows are found (`words.py`):
 
@@ -20,28 +20,30 @@ How rows are found (`words.py`):
 - With a band of one point (`within=(0, 0)`, or a window): under key and point (`ByKeyAndPoint`).
 - Without keys: under the piece of time that the point is in, an eighth to a quarter of the band (`ByPiece`). A row
   looks into each piece that the band touches.
-- With keys of which each is held very often: under key and piece. A side switches to this for good when a sample of up
-  to 64 rows finds on average 64 held rows of its key. The keys of what is found are compared.
+- With keys that many held rows share: under key and piece. A side switches to this for good when a sample of up to 64
+  arriving rows finds on average 64 held rows with the same key. Different keys may then share a word, so the keys of
+  found rows are compared.
 
-How an outer join pads. `Join.pads` says which sides' rows go out alone. Such a row waits until it is freed: then no
-partner can come. `side.py` remembers which rows have met one, and `output.py` fills the other side's columns with nulls
-(`alone`, `held_alone`).
+How an outer join pads. `Join.pads` says which sides' rows go out alone if they never meet a partner. Such a row waits
+until it is freed, because only then can no partner come. `side.py` remembers which rows have met a partner, and
+`output.py` fills the other side's columns with nulls (`alone`, `held_alone`).
 
 Decisions:
 
 - Null meets nothing. NaN meets NaN, and −0.0 meets 0.0, as in groups. A row with a null in its time or a key goes out
   at once where its side is padded.
-- Both times are of one kind and unit. In floats a pair is near if the rounded difference of its times is, and bounds
-  are exactly what that allows.
+- Both times are of one kind and unit. With floats, a pair is near if the rounded difference of its times lies in the
+  band, and the bounds of promises are exact for that rounded difference.
 - Keys of two types (int32 and int64) are compared in a common type. Promises by group then do not cross them. Where the
   hashes of the two types differ, the join stays on one thread.
-- Of an admitted late row everything that it has a part in is marked late, now and later. Such a row is never padded.
-- A promise of an outer join that names no time of a side is sent with `time < ∞` added, so that rows padded on that
-  side, whose time is null, do not match it.
-- Columns that nobody behind a join uses are neither taken, held nor put out (`Spec.needs`, and `needed_columns` in
-  `oop/plan/graph.py`). Saved state therefore belongs to one plan.
+- Every result that an admitted late row takes part in is marked late, now and later. A late row is never padded.
+- If a promise of an outer join names no column of a side, `time < ∞` of that side is added to it. Rows padded on that
+  side have a null time, so they do not match the promise.
+- Columns that no consumer of the join uses are neither taken, held nor put out (`Spec.needs`, and `needed_columns` in
+  `oop/plan/graph.py`). Saved state therefore fits only the plan that saved it.
 - Bounds on a key free no rows: a key that follows the time has such bounds all the time, and searching for what they
   free would cost more than it frees.
 - A join frees the rows that it pads a slice at a time, so that the engine can do other work in between.
-- For the latency of results a row of a semi join also comes from the right rows that released it (`Join.least_of`).
+- When the latency of results is measured, a row of a semi join counts as coming also from the right rows that released
+  it (`Join.least_of`).
 """

@@ -42,7 +42,7 @@ class Band:
 
     @property
     def is_equality(self) -> bool:
-        """Does a point meet exactly one other?"""
+        """Does each point meet exactly one point of the other side?"""
         return self.lo == self.hi and (isinstance(self.lo, int) or self.lo == 0)
 
     @property
@@ -54,17 +54,19 @@ class Band:
         return times
 
     def reach(self, side: int) -> Reach:
-        """Where the rows held on a side must stand for a row of the other side to meet them."""
+        """The points, relative to an arriving row of the other side, at which rows held on ``side`` meet that row."""
         if side == RIGHT:
             return Reach(self.lo, self.hi, self.lo_open, self.hi_open)
         return Reach(-self.hi, -self.lo, self.hi_open, self.lo_open)
 
     def promise(self, side: int, bound: Bound) -> Bound | None:
-        """What the other side's bound says about the times on a side in later pairs: ``R - hi``, ``L + lo``."""
+        """The bound on the times of ``side`` in later pairs that follows from the other side's bound.
+
+        For the left side it is ``R - hi``, for the right side ``L + lo``."""
         return self._least(side, bound, False)
 
     def least_held(self, side: int, bound: Bound | None) -> Bound:
-        """The least point on a side that may still meet a row of the other side, which promises this bound."""
+        """The least point on ``side`` that may still meet a row of the other side, which has promised ``bound``."""
         least = None if bound is None else self._least(side, bound, self.hi_open if side == LEFT else self.lo_open)
         return -math.inf if least is None else least
 
@@ -76,7 +78,7 @@ class Band:
             return None
         if isinstance(bound, int) and isinstance(apart, int):
             return (bound - apart if side == LEFT else bound + apart) + strict
-        # In floats the least time that literally fits: what is computed for a pair is the rounded difference.
+        # A pair of floats is judged by its rounded difference, so search for the least time that passes that test.
         if side == LEFT:
             return least_float(lambda t: bound - t < apart if strict else bound - t <= apart)
         return least_float(lambda t: t - bound > apart if strict else t - bound >= apart)
@@ -84,7 +86,7 @@ class Band:
 
 @dataclass(frozen=True)
 class SameWindow:
-    """Both rows in the same window, of those that tumble (Q6): equality on a function of the time."""
+    """Both rows are in the same tumbling window (Q6): equality on a function of the time."""
 
     grid: Grid | Calendar
     span = 0

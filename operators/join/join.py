@@ -1,6 +1,6 @@
 """Join: the order-agnostic OOP-Join (OOP paper, section 5.3 and figure 4), with equality on keys and outer kinds.
 
-The description; `join/operator.py` has what runs, `join/promises.py` how promises cross it.
+This file has the spec; `join/operator.py` has the running operator, `join/promises.py` how promises cross it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ SUFFIX = "_right"
 
 
 def called_right(left: Sequence[str], right: Sequence[str]) -> dict[str, str]:
-    """What the columns of the right are called beside those of the left."""
+    """The name in a pair of each right column: with a suffix if the left side has a column of the same name."""
     return {n: n + SUFFIX if n in left else n for n in right}
 
 
 @dataclass(frozen=True, eq=False)
 class Join(Spec):
-    """``on`` are pairs of key columns, ``times`` the time column of each side. ``least_of``, of a semi join, is a
-    column of the right: its least value, of the rows that a left row met when it went out, goes out with that."""
+    """``on`` are pairs of key columns, ``times`` the time column of each side. ``least_of`` names a right column of a
+    semi join: each left row goes out with the least value of that column among the right rows that released it."""
 
     on: tuple[tuple[str, str], ...]
     times: tuple[str, str]
@@ -50,7 +50,7 @@ class Join(Spec):
 
     @property
     def pads(self) -> tuple[bool, bool]:
-        """Which sides' rows go out alone, if they met none."""
+        """Which sides' rows go out alone if they met no partner."""
         return self.how in ("left", "full", "anti"), self.how in ("right", "full")
 
     @property
@@ -68,7 +68,7 @@ class Join(Spec):
         return [common_type((a, inputs[LEFT].field(a).type), (b, inputs[RIGHT].field(b).type)) for a, b in self.on]
 
     def pair_names(self, inputs: Sequence[pa.Schema]) -> tuple[dict[str, str], dict[str, str]]:
-        """What each side's columns are called in a pair, as `where` sees it."""
+        """The names of each side's columns in a pair, which are the names that ``where`` uses."""
         left = inputs[LEFT].names
         return {n: n for n in left}, called_right(left, inputs[RIGHT].names)
 
@@ -77,7 +77,7 @@ class Join(Spec):
         return Names(self.times, (left, right if self.gives_pairs else {}), self.linked(inputs), self.pads)
 
     def linked(self, inputs: Sequence[pa.Schema]) -> tuple[tuple[str, str], ...]:
-        """The keys whose values are written the same on both sides, so that promises by group mean the same."""
+        """The keys that have one type on both sides, so that a promise by group means the same on both."""
         return tuple((a, b) for a, b in self.on if inputs[LEFT].field(a).type == inputs[RIGHT].field(b).type)
 
     def pair_schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
@@ -113,7 +113,7 @@ class Join(Spec):
         ]
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
-        """Each side's time must be promised about, if only for groups of a key that both sides write the same."""
+        """Each side must promise about its time, at least for groups of a linked key (see `linked`)."""
         if self.unbounded:
             return None
         for side in (LEFT, RIGHT):

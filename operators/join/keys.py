@@ -65,7 +65,7 @@ def _wider(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
 
 
 def as_key(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """A key column in the type in which it is compared. What does not fit it has no equal there, and becomes null.
+    """A key column in the type in which it is compared. A value that does not fit has no equal, so it becomes null.
 
     >>> as_key(pa.array([1, 10**12], pa.timestamp("s")), pa.timestamp("ns")).null_count
     1
@@ -80,7 +80,7 @@ def as_key(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 def same_shard(a: pa.DataType, b: pa.DataType) -> bool:
-    """Has a value the same hash in both types?
+    """Does a value hash alike in both types, so that equal keys reach the same worker?
 
     >>> same_shard(pa.int8(), pa.int64()), same_shard(pa.float32(), pa.float64())
     (True, False)

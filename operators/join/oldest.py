@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def oldest_row(operator: JoinOperator) -> Held | None:
-    """The row with the least point. It is held because of what the other side has not promised."""
+    """The held row with the least point, and the promise of the other side that would free it."""
     places = {side: place for side in (LEFT, RIGHT) if (place := operator.sides[side].first()) is not None}
     if not places:
         return None
@@ -39,7 +39,7 @@ def oldest_row(operator: JoinOperator) -> Held | None:
     def frees(bound: Bound) -> bool:
         try:
             return band.least_held(side, bound) > point
-        except TimeError:  # out of reach of the windows
+        except TimeError:  # the windows do not reach as far as this bound
             return bound > near
 
     bound = least_bound(frees, near if is_whole(type_) else float(near))

@@ -1,8 +1,9 @@
 """The running join (OOP paper, figure 4: ProcessTuple and ProcessPunctuation).
 
-A row first meets what the other side holds, then it is held itself for as long as the other side may still bring a row
-that it meets. A promise on one side frees rows of the other. Rows of which it must be known whether they met any go out
-padded when they are freed (left, right, full), at their first match (semi), or when they are freed without one (anti).
+A row first meets the rows that the other side holds. Then it is held itself for as long as the other side may still
+bring a row that it meets. A promise on one side frees rows of the other. A row without a partner goes out padded when
+it is freed (left, right, full). A left row of a semi join goes out at its first match, one of an anti join when it is
+freed without a match.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
 
 class JoinOperator(Operator):
-    """``late_unused`` counts admitted late rows that met nothing and could not be held. Only the columns that are used
-    are taken, held and put out."""
+    """``late_unused`` counts admitted late rows that met no partner and could not be held. Only the columns that are
+    used are taken, held and put out."""
 
     def __init__(self, spec: Join, context: Context) -> None:
         super().__init__(spec, context)
@@ -70,7 +71,7 @@ class JoinOperator(Operator):
         return self.words.nbytes + sum(side.nbytes for side in self.sides)
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
-        """ProcessTuple: join with the other side's rows; hold what may still meet one that comes later."""
+        """ProcessTuple: join with the other side's rows; hold the rows that a later row may still meet."""
         late = is_late(batch)
         batch = batch.select(self.output.inputs[port].names)
         arrived, usable = self.sides[port].read(batch)
@@ -96,7 +97,7 @@ class JoinOperator(Operator):
     def _meets_none(
         self, columns: Sequence[pa.Array], rows: np.ndarray, port: int, late: bool
     ) -> Iterator[pa.RecordBatch]:
-        """Rows that have met none, and will not: never padded if they are late."""
+        """Rows that have met no partner and never will go out padded, if this side pads. Late rows are only counted."""
         if late:
             self.late_unused += len(rows)
         elif self.spec.pads[port]:
@@ -104,9 +105,9 @@ class JoinOperator(Operator):
                 yield self.output.alone(columns, rows[start : start + self.batch_rows], port)
 
     def _meet(self, arrived: Arrived, port: int, matched: np.ndarray | None, late: bool) -> Iterator[pa.RecordBatch]:
-        """All pairs with rows that the other side holds; ``matched``, if anybody asks, is brought up to date."""
+        """All pairs with rows that the other side holds. ``matched``, unless None, is set for rows that met one."""
         other = self.sides[1 - port]
-        in_time = np.zeros(len(arrived), np.bool_) if len(other.late) else None  # met one that was not late
+        in_time = np.zeros(len(arrived), np.bool_) if len(other.late) else None  # has it met a row that was on time?
         least = self._unmet(len(arrived)) if port == LEFT else None
         for mine, theirs in other.probe(arrived, self.spec.band.reach(1 - port), self.batch_rows):
             mine, theirs = self._where(arrived, mine, theirs, port)
@@ -135,11 +136,11 @@ class JoinOperator(Operator):
             yield from _parted(found, late_ones, late)
 
     def _unmet(self, count: int) -> np.ndarray | None:
-        """Room for the least value of what each of so many rows meets, if that goes out: above every other."""
+        """The initial least values of ``count`` rows, above every real value; None if they do not go out."""
         return None if self.output.least is None else np.full(count, INT64_MAX)
 
     def _stamps(self, right: Side, places: np.ndarray) -> np.ndarray:
-        """The values of right rows, of which a semi join gives the least."""
+        """The values of the column ``least_of`` of right rows."""
         found: np.ndarray = views.column(right.take([str(self.spec.least_of)], places)[0]).data
         return found
 
@@ -156,7 +157,7 @@ class JoinOperator(Operator):
     def _first_match(
         self, arrived: Arrived, mine: np.ndarray, theirs: np.ndarray, late: bool
     ) -> Iterator[pa.RecordBatch]:
-        """Left rows of a semi or anti join that have met a right row: they go, of a semi join into the output."""
+        """Remove the left rows of a semi or anti join that have met a right row; a semi join puts them out."""
         left, found = self.sides[LEFT], []
         theirs, of = np.unique(theirs, return_inverse=True)
         if self.spec.how == "semi":
@@ -181,21 +182,21 @@ class JoinOperator(Operator):
         yield from self.ports.whole() if added is None else self.ports.leaving(added)
 
     def _added(self, new: Sequence[Punctuation], port: int) -> Iterable[Punctuation] | None:
-        """What these promises add, where it can be told without a look at all others."""
+        """What these promises add to the output's promises; None if that takes a look at all that is promised."""
         left, right = self.ports.frontiers
         if left.is_linear and right.is_linear:
             return linear_promises((left, right), self.names, self.spec.band) if self.spec.gives_pairs else None
         return promises_of_groups(new, port, (left, right), self.names, self.spec.band)
 
     def _free(self, side: int, new: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
-        """Free the rows of a side that new promises of the other side have passed; of those, what goes out.
+        """Free the rows of ``side`` that new promises of the other side have passed, and put out those that are padded.
 
-        Each slice leaves when its rows are free, not before: a row that goes out is held no more."""
+        A batch goes out after its rows were freed, so that a row that is out is never counted as held."""
         own, time, frontier = self.sides[side], self.spec.times[1 - side], self.ports.frontiers[1 - side]
         least_held = partial(self.spec.band.least_held, side)
         groups = self._groups(side)
         if groups:
-            # what they free lies below their own bounds, or together with others below that of all rows
+            # Rows freed by these promises lie below their own bounds, or below the bound that holds for all groups.
             bounds = [p.below.get(time, math.inf) for p in new]
             highest = max(map(least_held, [*bounds, frontier.bound(time)]))
 
@@ -213,7 +214,7 @@ class JoinOperator(Operator):
         return _one_behind(self._padded(places, side) for places in freed)
 
     def _padded(self, places: np.ndarray, side: int) -> pa.RecordBatch | None:
-        """Of rows that leave a side those that have met none, if they go out."""
+        """The rows in these places that have met no partner, padded; None if there are none or this side never pads."""
         own = self.sides[side]
         if not self.spec.pads[side]:
             return None
@@ -223,12 +224,12 @@ class JoinOperator(Operator):
         return self.output.held_alone(own, places, side) if len(places) else None
 
     def _groups(self, side: int) -> dict[str, str]:
-        """Columns by which the other side promises, that are keys: with this side's name for each."""
+        """The key columns by which the other side promises, each with this side's name for it."""
         by = group_columns(self.ports.frontiers[1 - side])
         return {pair[1 - side]: pair[side] for pair in self.names.linked if pair[1 - side] in by}
 
     def _gone(self, side: int, arrived: Arrived) -> np.ndarray:
-        """The rows of a side that no later row of the other can meet: they are not held."""
+        """Which arrived rows of ``side`` no later row of the other side can meet, so that they need not be held."""
         names, time = self.output.inputs[side].names, self.spec.times[1 - side]
         frontier, least = self.ports.frontiers[1 - side], partial(self.spec.band.least_held, side)
         keys = {theirs: arrived.columns[names.index(ours)] for theirs, ours in self._groups(side).items()}
@@ -255,14 +256,14 @@ class JoinOperator(Operator):
 
 
 def _cell(promise: Punctuation, groups: Iterable[str]) -> Cell | None:
-    """The group that a promise is about, if it is about one."""
+    """The single group that a promise is about; None if it is about several."""
     patterns = [promise.where.get(column) for column in groups]
     found = tuple(pattern.value for pattern in patterns if isinstance(pattern, Equal))
     return found if len(found) == len(patterns) else None
 
 
 def _one_behind(batches: Iterable[pa.RecordBatch | None]) -> Iterator[pa.RecordBatch]:
-    """Each when the next has been asked for."""
+    """Give each batch only after the next one was made, by when the rows of the first have been freed."""
     before = None
     for batch in batches:
         if before is not None:
@@ -273,7 +274,7 @@ def _one_behind(batches: Iterable[pa.RecordBatch | None]) -> Iterator[pa.RecordB
 
 
 def _parted(rows: pa.RecordBatch, late_rows: np.ndarray | None, late: bool) -> Iterator[pa.RecordBatch]:
-    """Rows that a late one had a part in go marked, apart from the others."""
+    """Rows that a late row took part in, marked late, apart from the other rows."""
     if late or late_rows is None:
         yield mark_late(rows) if late else rows
         return

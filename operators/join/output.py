@@ -30,7 +30,7 @@ class JoinOutput:
         self.names = spec.pair_names(given)
         whole = spec.schema(given)
         out = [f for f in whole if wanted is None or f.name in wanted]
-        self.schema = pa.schema(out or [whole.field(left_time)])  # rows without columns are none
+        self.schema = pa.schema(out or [whole.field(left_time)])  # a batch without columns would have no rows
         called = None if spec.least_of is None else self.names[RIGHT][spec.least_of]
         self.least = called if called in self.schema.names else None
         tested = frozenset() if spec.where is None else spec.where.columns() or {left_time}
@@ -45,7 +45,8 @@ class JoinOutput:
         theirs: np.ndarray,
         port: int,
     ) -> pa.RecordBatch:
-        """These columns of pairs: rows of those that arrived at a port, and rows that the other side holds."""
+        """Pairs of arrived rows (``columns`` at ``mine``) and rows that the other side holds, in the columns of
+        ``schema``."""
         ours, others = self.names[port], self.names[1 - port]
         found = {
             ours[f.name]: take_column(column, mine, f.type)
@@ -58,7 +59,7 @@ class JoinOutput:
         return pa.RecordBatch.from_arrays([found[n] for n in schema.names], schema=schema)
 
     def alone(self, columns: Sequence[pa.Array], rows: np.ndarray, port: int) -> pa.RecordBatch:
-        """Some of the rows that arrived; what the output has of the other side is null."""
+        """Some of the arrived rows, with nulls in the other side's columns."""
         names = self.names[port]
         found = {
             names[f.name]: take_column(column, rows, f.type)
@@ -68,14 +69,14 @@ class JoinOutput:
         return self._padded(found, len(rows))
 
     def held_alone(self, held: Side, places: np.ndarray, side: int) -> pa.RecordBatch:
-        """The same of rows that a side holds."""
+        """Some of the rows that ``side`` holds, with nulls in the other side's columns."""
         names = self.names[side]
         wanted = [n for n in self.inputs[side].names if names[n] in self.schema.names]
         taken = held.take(wanted, places)
         return self._padded({names[n]: c for n, c in zip(wanted, taken, strict=True)}, len(places))
 
     def with_least(self, rows: pa.RecordBatch, least: np.ndarray | None) -> pa.RecordBatch:
-        """Rows of a semi join with the least value of what they met, if that goes out."""
+        """Rows of a semi join with the least value of the right rows that they met, if that column goes out."""
         if least is None:
             return rows
         place = self.schema.get_field_index(self.least)

@@ -23,7 +23,8 @@ Near = Band | SameWindow
 
 @dataclass(frozen=True)
 class Moved:
-    """What the other side's bound says about the times on a side; equal to another that says the same."""
+    """A function from the other side's bound to a bound on the times of ``side``. It is a class, not a lambda, so that
+    two which say the same are equal."""
 
     band: Near
     side: int
@@ -48,8 +49,8 @@ class Names:
 
 
 class JoinCrossing(Crossing):
-    """How promises cross a join. What a new one adds depends on the port that it comes from, so the operator says that
-    (see `linear_promises` and `promises_of_groups`)."""
+    """How promises cross a join. What a new promise adds depends on the port that it comes from, so the operator works
+    that out (see `linear_promises` and `promises_of_groups`)."""
 
     def __init__(self, names: Names, band: Near) -> None:
         self.names, self.band = names, band
@@ -59,8 +60,8 @@ class JoinCrossing(Crossing):
         return join_promises((left, right), self.names, self.band)
 
     def interests(self, wanted: Sequence[Interest]) -> list[list[Interest]]:
-        """Bounds on a side's time free rows of the other, by group where the group column is a key; beyond that what
-        helps the consumers."""
+        """Bounds on a side's time free rows of the other side, also by group if the group column is a key. Other
+        promises are of interest only if they help the consumers."""
         found = []
         for side in (LEFT, RIGHT):
             freeing = Interest(self.names.times[side], by=[pair[side] for pair in self.names.linked])
@@ -70,8 +71,8 @@ class JoinCrossing(Crossing):
 
 
 class CarriedAndMet(Crossing):
-    """Each port's promises are carried to the output by images of their own, and what then holds for all ports is
-    promised; ``then`` carries that further.
+    """The promises of each port are carried to the output's columns, and their meet is promised. ``then``, if given,
+    carries the meet further.
 
     >>> both = CarriedAndMet([Carried({"a": [("t", None)]}, {}), Carried({"b": [("t", lambda bound: bound - 2)]}, {})])
     >>> both.translate([Frontier.of(Punctuation({"a": 5})), Frontier.of(Punctuation({"b": 6}))])
@@ -86,14 +87,14 @@ class CarriedAndMet(Crossing):
         return met if self.then is None else self.then.translate([met])
 
     def interests(self, wanted: Sequence[Interest]) -> list[list[Interest]]:
-        """What helps the operator itself comes first."""
+        """The interests of each port; those of the operator itself come first."""
         if self.then is not None:
             (wanted,) = self.then.interests(wanted)
         return [[*c.also, *(i for i in c.interests(wanted)[0] if i not in c.also)] for c in self.ports]
 
 
 def join_promises(frontiers: tuple[Frontier, Frontier], names: Names, band: Near) -> Frontier:
-    """What the output promises when the sides promise this much."""
+    """What the output promises if these are the frontiers of the two sides."""
     found = [_individual(frontiers, names, band, side) for side in (LEFT, RIGHT) if names.outputs[side]]
     if all(names.outputs):
         found.append(_joint(frontiers, names))
@@ -103,10 +104,10 @@ def join_promises(frontiers: tuple[Frontier, Frontier], names: Names, band: Near
 def promises_of_groups(
     new: Sequence[Punctuation], port: int, frontiers: tuple[Frontier, Frontier], names: Names, band: Near
 ) -> Iterator[Punctuation] | None:
-    """What promises about single groups add; None where it takes a look at all that is promised.
+    """What promises about single groups add to the output; None if that takes a look at all that is promised.
 
-    A pair has one group on both sides. So where both tell the same groups apart, and say nothing of those that nobody
-    names, a promise about one moves what is promised about that one alone.
+    Both rows of a pair are in one group. So if both sides promise by the same columns, and about named groups only,
+    then a promise about one group changes what is promised about that group alone.
     """
     kinds = [frontier.kinds() for frontier in frontiers]
     columns = {pair[port]: pair for pair in names.linked}
@@ -126,7 +127,7 @@ def _of_group(
     names: Names,
     band: Near,
 ) -> Iterator[Punctuation]:
-    """What both sides say of all rows and of this group, as if it were all that they say."""
+    """What the output promises about one group: what follows from both sides' promises on all rows and on it alone."""
     here = []
     for side, frontier in enumerate(frontiers):
         where = {columns[c][side]: p.value for c, p in promise.where.items() if isinstance(p, Equal)}
@@ -136,7 +137,7 @@ def _of_group(
 
 
 def linear_promises(frontiers: tuple[Frontier, Frontier], names: Names, band: Near) -> list[Punctuation] | None:
-    """The same for frontiers that only have a bound on each time, the common kind; else None."""
+    """Like `join_promises`, but faster, for the common frontiers that only bound each side's time; None for others."""
     bounds = []
     for side, frontier in enumerate(frontiers):
         known = frontier.is_linear and not frontier.ended and frontier.all.linear.keys() <= {names.times[side]}
@@ -155,9 +156,10 @@ def linear_promises(frontiers: tuple[Frontier, Frontier], names: Names, band: Ne
 
 
 def _individual(frontiers: tuple[Frontier, Frontier], names: Names, band: Near, side: int) -> Frontier:
-    """The meet of what a side promises with what the other side's promises say about its time.
+    """The meet of a side's own promises with what the other side's promises say about its time.
 
-    A row that goes out alone has nulls in the other side's columns, which are then no groups of its own.
+    A row that goes out alone has nulls in the other side's columns, so promises about groups of those columns do not
+    hold for it.
     """
     other = 1 - side
     alone = names.pads[side]
@@ -182,13 +184,13 @@ def _joint(frontiers: tuple[Frontier, Frontier], names: Names) -> Frontier:
 
 
 def _not_of_nulls(frontier: Frontier, names: Names, side: int) -> Frontier:
-    """The same of rows that have a time on this side. A row whose columns of this side are all null went out alone, and
-    when that happens is not for this side to say."""
+    """The frontier restricted to rows that have a time on this side. A row whose columns of this side are all null is a
+    row of the other side that went out alone, and this side's promises do not say when that happens."""
     own, time, out = set(names.outputs[side].values()), names.output_time(side), Frontier()
     for promise in frontier.promises():
         pattern = promise.where.get(time)
         if pattern is not None and pattern.matches(None):
-            continue  # a group of times that null is in: no one pattern says what is left of it
+            continue  # null is among these times, and no single pattern describes the times without it
         if pattern is None and not promise.is_end and not promise.below.keys() & own:
             promise = Punctuation({time: math.inf, **promise.below}, promise.where)
         out.advance(promise)
@@ -196,7 +198,7 @@ def _not_of_nulls(frontier: Frontier, names: Names, side: int) -> Frontier:
 
 
 def _image_of_side(names: Names, band: Near, side: int) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
-    """Where a side's promises go, as for `carry`: its time says something about both."""
+    """Where a side's promises go, in the form that `carry` takes. Its time bounds the times of both sides."""
     other = 1 - side
     attributes: dict[str, list[Image]] = {a: [(b, None)] for a, b in names.outputs[side].items()}
     columns = {c: [o] for c, o in names.outputs[side].items()}
@@ -208,7 +210,8 @@ def _image_of_side(names: Names, band: Near, side: int) -> tuple[dict[str, list[
 
 
 def _images(names: Names, side: int, named_as: int) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
-    """All attributes of a side under the output's names, and its group columns: keys as ``named_as`` calls them."""
+    """All attributes of a side under the output's names, and its group columns, where keys have the names that they
+    have on the side ``named_as``."""
     attributes: dict[str, list[Image]] = {a: [(b, None)] for a, b in names.outputs[side].items()}
     return attributes, _columns(names, side, named_as, keys_only=False)
 
@@ -219,7 +222,7 @@ def _columns(names: Names, side: int, named_as: int, keys_only: bool) -> dict[st
 
 
 def _under_both_names(frontier: Frontier, names: Names, side: int) -> Frontier:
-    """What is said of one side's key column holds of the other's."""
+    """Repeat what is promised about one side's key columns for the other side's, which have the same values."""
     if (not frontier.by and not frontier.has_several) or not all(names.outputs):
         return frontier
     outputs = [o for side in (LEFT, RIGHT) for o in names.outputs[side].values()]

@@ -1,7 +1,7 @@
 """One side of a join: the rows that may still meet a row of the other side (OOP paper, figure 4).
 
-A row that is held has a *place*, a number under which all arrays have something of it, and a *point* on the axis of
-time (see `band`). The table finds places by key and point, the slices by point alone.
+Each held row has a *place*, which is its index in all arrays, and a *point* on the axis of time (see `band`). The table
+finds places by key and point, the slices by point alone.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from oop.operators.rows.places import PlacedRows, Places, with_room
 from oop.punctuation.patterns import Value
 
 PAIRS = 65_536  # pairs that are made into rows at a time
-SAMPLE = 64  # rows that are looked at …
-CROWD = 128  # … to see whether there are about so many of a key
-MATCHED, LATE = "$matched", "$late"  # columns of a part beside those of the rows
+SAMPLE = 64  # arriving rows that are probed to estimate how many held rows share a key
+CROWD = 128  # the estimate is cut off at this many rows a key; half of it is many
+MATCHED, LATE = "$matched", "$late"  # columns of a saved part beside those of the rows
 Cell = tuple[Value, ...]
 
 
@@ -48,8 +48,8 @@ class Arrived:
 
 
 class Side:
-    """``keys`` are its key columns, compared in the types ``key_types``, ``time`` is its time column. ``way`` is how
-    rows are found. With ``keeps_matched`` it is known of each row whether it met one of the other side."""
+    """``keys`` are its key columns, compared in the types ``key_types``; ``time`` is its time column. ``way`` is how
+    rows are found. With ``keeps_matched`` the side remembers of each row whether it met a row of the other side."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class Side:
         self._start()
 
     def _find_derived(self) -> dict[str, int | None]:
-        """Columns that the table has already: the time (None), and packed keys by their position."""
+        """The columns that can be read from the table: the time (None), and packed keys by their position."""
         found: dict[str, int | None] = {}
         if self.words.can_unpack:
             for position, (name, type_) in enumerate(zip(self.keys, self.key_types, strict=True)):
@@ -88,24 +88,24 @@ class Side:
         self.places = Places()
         self.rows = PlacedRows(pa.schema([f for f in self.schema if f.name not in self._derived]))
         self.matched = np.zeros(0, np.bool_)  # by place
-        self.late = np.zeros(0, np.bool_)  # by place, once a late row was admitted
-        self.dead = np.zeros(0, np.bool_)  # by place: left before its time, and still in its slice
+        self.late = np.zeros(0, np.bool_)  # by place; empty until a late row is admitted
+        self.dead = np.zeros(0, np.bool_)  # by place: the row was removed early, but its slice still lists it
         self._deaths = 0
-        self._cells: dict[int, tuple[list[str], set[Cell]]] = {}  # by slice: the values of some keys in it
+        self._cells: dict[int, tuple[list[str], set[Cell]]] = {}  # by slice: key columns, and their values in it
 
     def __len__(self) -> int:
         return len(self.table)
 
     @property
     def nbytes(self) -> int:
-        if not len(self):  # as it began
+        if not len(self):  # `_tidy` has replaced all arrays with empty ones
             return 0
         flags = self.matched.nbytes + self.late.nbytes + self.dead.nbytes
         return self.table.nbytes + self.slices.nbytes + self.rows.nbytes + self.places.nbytes + flags
 
     def read(self, batch: pa.RecordBatch) -> tuple[Arrived, np.ndarray | None]:
         """The rows that can meet others, and (if not all can) which ones: a key or time that is null meets nothing."""
-        # from another thread text comes as dictionaries (see `exchange`)
+        # Text that comes from another thread is dictionary-encoded (see `exchange`); `as_key` decodes it.
         keys = [as_key(batch.column(n), t) for n, t in zip(self.keys, self.key_types, strict=True)]
         valid = self._usable(batch.column(self.time), keys)
         if valid is not None:
@@ -125,7 +125,7 @@ class Side:
         return None if valid is None or valid.all() else valid
 
     def probe(self, arrived: Arrived, reach: Reach, most: int = PAIRS) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Pairs of a row that arrived on the other side and a place here, at most so many at a time."""
+        """Pairs of a row that arrived on the other side and a place here, at most ``most`` at a time."""
         if not len(self.table) or not len(arrived):
             return
         if len(self) > 2 * self._looked_at:
@@ -139,11 +139,11 @@ class Side:
                 if self.way.verifies and len(mine):
                     same = self.way.key(*self.table.read(theirs)) == arrived.words[mine]
                     mine, theirs = mine[same], theirs[same]
-                for at in range(0, len(mine), most):  # of a single row there may be more
+                for at in range(0, len(mine), most):  # the kernel never splits one row's pairs, so there may be more
                     yield mine[at : at + most], theirs[at : at + most]
 
     def _look(self, arrived: Arrived) -> None:
-        """Do rows find very many of their key, in reach or not? Then they are to be found by time as well."""
+        """Index the rows by time too if a sample of arriving rows finds very many of its key, in reach or not."""
         self._looked_at = max(len(self), SAMPLE)
         if not self.way.by_key_alone or math.isinf(self.band.span):
             return
@@ -156,7 +156,7 @@ class Side:
             self._index(held, words, points)
 
     def _index(self, held: np.ndarray, keys: np.ndarray, points: np.ndarray) -> None:
-        """The table anew, from the words of the keys."""
+        """Rebuild the table from the words of the keys."""
         table = dispatch.kernels().JoinTable(self.table.dtype)
         table.insert(held, self.way.stored(keys, points), points)
         self.table = table
@@ -164,7 +164,8 @@ class Side:
     def insert(
         self, arrived: Arrived, chosen: np.ndarray | None, matched: np.ndarray | None = None, late: bool = False
     ) -> None:
-        """Hold rows: all, or those with these numbers. ``matched`` says of all rows whether they met another."""
+        """Hold the arrived rows, or only the ``chosen`` ones. ``matched`` says for every arrived row whether it met
+        another."""
         words, points = arrived.words, arrived.points
         if chosen is not None:
             words, points = words[chosen], points[chosen]
@@ -174,13 +175,13 @@ class Side:
         self.rows.put(places, columns, chosen)
         shift = self.slices.shift
         numbers = self.slices.add(places, points)
-        if self.slices.shift != shift:  # other slices have these numbers now
+        if self.slices.shift != shift:  # the slices were renumbered
             self._cells.clear()
         for number in numbers:
             if number in self._cells:
                 keys, known = self._cells[number]
                 values = {key: arrived.columns[self.schema.names.index(key)] for key in keys}
-                known.update(cells_of(values)[1])  # it may be said of a few more slices than have them
+                known.update(cells_of(values)[1])  # of the whole batch: a slice may list values that it does not have
         if self.keeps_matched:
             self.matched = with_room(self.matched, self.places.room)
             self.matched[places] = False if matched is None else matched if chosen is None else matched[chosen]
@@ -189,7 +190,7 @@ class Side:
             self.late[places] = late
 
     def mark(self, places: np.ndarray) -> None:
-        """These rows met one of the other side."""
+        """Remember that the rows in these places met a row of the other side."""
         new = places[~self.matched[places]]
         if len(new):
             self.matched[new] = True
@@ -218,8 +219,8 @@ class Side:
         return [found[n] for n in names]
 
     def purge(self, least: int | float, most: int = PAIRS) -> Iterator[np.ndarray]:
-        """The places of rows whose point is below this one, at most so many at a time. They can be read until the next
-        are asked for."""
+        """Free the rows whose point is below ``least``: their places, at most ``most`` at a time. The rows can be read
+        until the next places are asked for."""
         for number, whole in self.slices.below(least):
             places = self._alive(number)
             yield from self._free(number, places, None if whole else self.table.read(places)[1] < least, most)
@@ -232,10 +233,10 @@ class Side:
         due: Set[Cell | None] | None = None,
         most: int = PAIRS,
     ) -> Iterator[np.ndarray]:
-        """The same where the least point depends on the values of some keys; ``highest`` is the greatest that is new,
-        ``due`` are the groups that have a new one, where it is known.
+        """Like `purge`, but the least point depends on the values of ``keys``. ``highest`` is the greatest new one,
+        ``due`` are the groups that have a new one (None: any may have).
 
-        Slices of which only rows of groups are left that are not so far are not looked into again.
+        A slice is skipped if it only has rows of groups that free nothing in it.
         """
         for number, _ in self.slices.below(highest):
             names, known = self._cells.get(number, ([], set()))
@@ -266,10 +267,10 @@ class Side:
             yield here
             self.table.remove(here)
             self.places.give(here)
-        self._tidy()  # not before: it would keep what is in slices alone
+        self._tidy()  # only now: it keeps only rows that a slice lists, and these were still to be read
 
     def remove(self, places: np.ndarray) -> None:
-        """Rows that leave before their time. Their slices are looked through later, or when many have left."""
+        """Remove rows before a promise frees them. Their slices list them until looked into, or until many are gone."""
         self.slices.touch(self.table.read(places)[1])
         self.table.remove(places)
         self.dead = with_room(self.dead, self.places.room)
@@ -280,7 +281,7 @@ class Side:
         self._tidy()
 
     def _alive(self, number: int) -> np.ndarray:
-        """The places of a slice, after those of rows that left before their time have been given back."""
+        """The places of a slice; places of rows that were removed early are given back first."""
         if number not in self.slices:
             return np.zeros(0, np.int64)
         places = self.slices.places(number)
@@ -311,7 +312,7 @@ class Side:
         return None
 
     def _tidy(self) -> None:
-        """Begin anew when nothing is held, and write a log anew that is mostly of rows which are gone."""
+        """Start afresh if nothing is held, and compact the stored rows if most of them are gone."""
         if not len(self):
             before = self.slices
             self._start()
@@ -320,7 +321,7 @@ class Side:
             self.rows.rewrite(self.held())
 
     def recode(self) -> None:
-        """Words anew, after `KeyWords.clear`."""
+        """Compute all words again, after `KeyWords.clear`."""
         held = self.held()
         points = self.table.read(held)[1]
         keys = [as_key(c, t) for c, t in zip(self.take(self.keys, held), self.key_types, strict=True)]
@@ -350,7 +351,7 @@ class Side:
         for _, part in found:
             self._load(part)
         if self.slices.shift == shift:
-            self.slices.take_changes()  # they are as they were saved
+            self.slices.take_changes()  # the slices are as they were saved, so none counts as changed
 
     def _load(self, part: pa.RecordBatch) -> None:
         check_columns(part, self.schema.names, "the state of a join was")

@@ -88,7 +88,7 @@ class StaticJoinOperator(Operator):
         self.pairs, self.output = spec.pair_schema(stream), spec.schema(context.inputs)
         if wanted is not None:
             kept = [f for f in self.output if f.name in wanted]
-            self.output = pa.schema(kept or [self.output[0]])  # rows without columns are none
+            self.output = pa.schema(kept or [self.output[0]])  # a batch without columns would have no rows
         self.gives_pairs = spec.how in ("inner", "left")
         theirs = [f.name for f in self.pairs][len(stream) :]
         self.columns = {name: _chunk(column) for name, column in zip(theirs, spec.table.columns, strict=True)}
@@ -99,11 +99,11 @@ class StaticJoinOperator(Operator):
 
     @property
     def state_bytes(self) -> int:
-        """Of the index; the table is the spec's, and shared."""
+        """The bytes of the index. The table itself belongs to the spec, and all instances share it."""
         return self.table.nbytes + self.words.nbytes
 
     def _index(self) -> None:
-        """Find the table's rows by key. Null keys meet nothing."""
+        """Index the table's rows by key. Null keys meet nothing, so they are left out."""
         table = self.spec.table
         keys = [as_key(_chunk(table.column(b)), t) for (_, b), t in zip(self.spec.on, self.types, strict=True)]
         rows, keys = _known(keys, table.num_rows)
@@ -130,14 +130,14 @@ class StaticJoinOperator(Operator):
             alone = np.flatnonzero(matched if self.spec.how == "semi" else ~matched)
             if len(alone):
                 yield keep_late(self._pairs(self.output, batch, alone, None), batch)
-        if self.words.is_crowded(len(self.table)):  # keys of the stream that the table does not have
+        if self.words.is_crowded(len(self.table)):  # by keys of the stream that the table does not have
             self.words.clear()
             self._index()
 
     def _pairs(
         self, schema: pa.Schema, batch: pa.RecordBatch, mine: np.ndarray, theirs: np.ndarray | None
     ) -> pa.RecordBatch:
-        """These columns of rows of the batch with rows of the table, or with none."""
+        """Pairs of rows of the batch and of the table in the columns of ``schema``; nulls if ``theirs`` is None."""
         arrays = []
         for field in schema:
             if field.name not in self.columns:
@@ -161,5 +161,5 @@ def _known(keys: Sequence[pa.Array], length: int) -> tuple[np.ndarray, list[pa.A
 
 
 def _chunk(column: pa.ChunkedArray) -> pa.Array:
-    """A column of the table, which is in one piece."""
+    """A column of the table as an array. The table has at most one chunk."""
     return column.chunk(0) if column.num_chunks else pa.nulls(0, column.type)

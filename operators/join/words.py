@@ -1,7 +1,7 @@
-"""Words of 64 bits that stand for the keys of a join: equal exactly where the keys are.
+"""Words of 64 bits that stand for the keys of a join: two words are equal exactly if the keys are.
 
-Keys that fit a word are the word. Others get a number in a table that both sides share; when most of its keys belong to
-no row any more, the operator has it made anew.
+A key that fits into a word is its own word. Other keys get a number in a table that both sides share. When most keys of
+the table belong to no row any more, the operator clears it and has the words computed again.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from oop.kernels.signatures.joins import Reach
 from oop.kernels.views import Column
 from oop.operators.core.keys import KeyTable, read_key
 
-_SLACK = 4_096  # keys without a row that a table may have in any case
-_PIECES = 4  # into which a band is cut at least, where rows are found by time alone
+_SLACK = 4_096  # the table may always have this many keys without a row
+_PIECES = 4  # a band is cut into at least this many pieces where rows are found by time
 
 
 class KeyWords:
-    """``types`` are those in which both sides' keys are compared.
+    """``types`` are the types in which both sides' keys are compared.
 
     >>> words = KeyWords([pa.int32(), pa.int16()])
     >>> found = words.of([pa.array([7], pa.int32()), pa.array([1], pa.int16())], 1)
@@ -36,7 +36,7 @@ class KeyWords:
         widths = [0 if k == "bytes" else np.dtype(views.DTYPES[k]).itemsize for k in self.kinds]
         self._shifts = [8 * sum(widths[:i]) for i in range(len(widths))]
         self.is_packed = all(widths) and sum(widths) <= 8
-        self.can_unpack = self.is_packed and "float" not in self.kinds  # of -0.0 only 0.0 is left
+        self.can_unpack = self.is_packed and "float" not in self.kinds  # a word has 0.0 for -0.0
         self._table = None if self.is_packed else KeyTable(self.kinds)
 
     @property
@@ -51,7 +51,7 @@ class KeyWords:
         self._table = None if self.is_packed else KeyTable(self.kinds)
 
     def of(self, keys: Sequence[pa.Array], length: int) -> np.ndarray:
-        """The word of each row; no key of it is null."""
+        """The word of each row. The keys have no nulls."""
         if self._table is not None:
             return self._table.map([read_key(k) for k in keys], length).view(np.uint64)
         words = np.zeros(length, np.uint64)
@@ -63,7 +63,7 @@ class KeyWords:
         return words
 
     def columns(self, words: np.ndarray) -> list[Column]:
-        """The keys of packed words."""
+        """The key columns, unpacked from words."""
         found = []
         for kind, shift in zip(self.kinds, self._shifts, strict=True):
             dtype = np.dtype(views.DTYPES[kind])
@@ -91,25 +91,26 @@ class ByKey:
 
 
 class ByKeyAndPoint(ByKey):
-    """A row meets only rows at one point: it is part of the word. Among rows whose points fit, words that are equal
-    still mean that the keys are."""
+    """A row meets only rows at one point, so the point is mixed into the word. Among rows whose points fit, equal words
+    still mean equal keys."""
 
     by_key_alone = False
 
     def stored(self, words: np.ndarray, points: np.ndarray) -> np.ndarray:
         return words ^ _mix(points)
 
-    key = stored  # taken out as it was put in
+    key = stored  # XOR with the same value undoes itself
 
     def probing(self, words: np.ndarray, points: np.ndarray, reach: Reach) -> Iterator[tuple[Any, np.ndarray]]:
-        with np.errstate(over="ignore"):  # beyond the type it wraps around, and the table finds that points do not fit
+        with np.errstate(over="ignore"):  # a sum that wraps around is harmless: the table finds that points do not fit
             wanted = words ^ _mix(points + points.dtype.type(reach.low))
         yield None, wanted
 
 
 class ByPiece(ByKey):
-    """Rows are found by the piece of time that they stand in, and their key, if they have one; a band reaches over a
-    few pieces. For rows without keys, and for keys of which so many rows are held that most are out of reach."""
+    """Rows are found by the piece of time that they are in, and by their key, if there is one. A probe looks into the
+    few pieces that its band reaches. This serves joins without keys, and keys with so many held rows that most are out
+    of reach."""
 
     by_key_alone = False
 
@@ -117,7 +118,7 @@ class ByPiece(ByKey):
         self.verifies = keyed  # keys of different pieces may have the same word
         self.whole = isinstance(span, int)
         self.shift = max((int(span) // _PIECES).bit_length() - 1, 0)
-        self.length = max(span / _PIECES, 1e-300) if span else 1.0  # a quarter of the least span is nothing
+        self.length = max(span / _PIECES, 1e-300) if span else 1.0  # a quarter of the smallest float would be 0
 
     def stored(self, words: np.ndarray, points: np.ndarray) -> np.ndarray:
         return words ^ _mix(self._piece(points))
@@ -138,17 +139,17 @@ class ByPiece(ByKey):
 
 
 def way_of(band: Any, keyed: bool) -> ByKey:
-    """How rows are found: by key; by key and point where only one point fits; by time where there is no key."""
+    """How rows are found: by key and point if only one point fits, else by key, or by time if there is no key."""
     if band.is_equality:
         return ByKeyAndPoint()
     return ByKey() if keyed or math.isinf(band.span) else ByPiece(band.span, False)
 
 
 def _ends(points: np.ndarray, reach: Reach) -> tuple[np.ndarray, np.ndarray]:
-    """From where to where the points reach, not beyond what the type can hold."""
+    """The first and the last point that each row reaches, clipped to what the type can hold."""
     if points.dtype == np.float64:
         ends = points + reach.low, points + reach.high
-        # a pair's difference is rounded, and so are these: together by no more than the gaps between floats here
+        # Both a pair's difference and these ends are rounded, so widen them by the gaps between floats here.
         gaps = (np.spacing(np.abs(end)) + np.spacing(abs(by)) for end, by in zip(ends, reach[:2], strict=True))
         return ends[0] - next(gaps), ends[1] + next(gaps)
     limits = np.iinfo(np.int64)
@@ -159,7 +160,7 @@ def _ends(points: np.ndarray, reach: Reach) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _mix(points: np.ndarray) -> np.ndarray:
-    """Scattered, so that neighbouring points of neighbouring keys do not fall together."""
+    """Points as scattered words, so that neighbouring points of neighbouring keys do not coincide after an XOR."""
     if points.dtype == np.float64:
         points = points + 0.0  # -0.0 is 0.0
     return points.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -167,6 +168,6 @@ def _mix(points: np.ndarray) -> np.ndarray:
 
 def _bits(column: Column) -> np.ndarray:
     data = column.data
-    if column.kind == "float":  # equal keys are equal bits: one NaN, and no -0.0
+    if column.kind == "float":  # equal keys must have equal bits, so there is one NaN and no -0.0
         data = np.where(np.isnan(data), np.nan, data) + 0.0
     return np.ascontiguousarray(data).view(f"u{data.itemsize}")

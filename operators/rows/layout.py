@@ -1,5 +1,4 @@
-"""How rows are laid out while they are held, and how they are picked from there: columns in plain types, and back in
-their own when they leave."""
+"""The layout of rows while they are held: columns in plain types, which get their own types back when they leave."""
 
 from __future__ import annotations
 
@@ -11,8 +10,8 @@ from oop.kernels import dictionaries, dispatch, views
 
 
 def plain_type(type_: pa.DataType) -> pa.DataType:
-    """In which a column is held: not as a dictionary, for those of several batches cannot be joined, and text with
-    offsets that reach beyond 2 GB."""
+    """The type in which a column is held. Dictionaries are decoded, because those of several batches cannot be
+    concatenated, and text gets 64-bit offsets, which reach beyond 2 GB."""
     type_ = views.value_type(type_)
     if pa.types.is_string(type_):
         return pa.large_string()
@@ -20,12 +19,12 @@ def plain_type(type_: pa.DataType) -> pa.DataType:
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """The columns as they are held: see `plain_type`."""
+    """The columns in the types in which they are held: see `plain_type`."""
     return pa.schema([pa.field(f.name, plain_type(f.type)) for f in schema])
 
 
 def own_copy(column: pa.Array) -> pa.Array:
-    """Not a small piece of something large, which would live as long.
+    """A copy if the column is a small slice of a large buffer, which it would keep alive; else the column itself.
 
     >>> own_copy(pa.array(range(1_000)).slice(5, 1)).get_total_buffer_size() < 100
     True
@@ -36,18 +35,18 @@ def own_copy(column: pa.Array) -> pa.Array:
 
 
 def held_as(batch: pa.RecordBatch, plain: pa.Schema) -> pa.RecordBatch:
-    """Rows as they are held, in columns of a `plain_schema`."""
+    """Rows in the layout in which they are held, which is a `plain_schema`."""
     columns = [as_type(own_copy(batch.column(f.name)), f.type) for f in plain]
     return pa.RecordBatch.from_arrays(columns, schema=plain)
 
 
 def laid_out(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Rows in the types of a schema: what was held, or what came from another thread, where text is in dictionaries."""
+    """Rows in the types of a schema. They were held, or came from another thread, where text is in dictionaries."""
     return pa.RecordBatch.from_arrays([as_type(batch.column(f.name), f.type) for f in schema], schema=schema)
 
 
 def as_type(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """The same values in another layout: text that came as a dictionary, and back."""
+    """The values of the array in another type: dictionaries are decoded, or encoded if ``type_`` is a dictionary."""
     if array.type == type_:
         return array
     if pa.types.is_dictionary(array.type):
@@ -58,7 +57,7 @@ def as_type(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 def take_column(array: pa.Array, rows: np.ndarray, type_: pa.DataType) -> pa.Array:
-    """Rows of a column, in a type that it can be laid out in."""
+    """Rows of a column, as an array of ``type_``."""
     values = views.fixed_values(array) if array.type == type_ else None
     if values is None:
         return as_type(array.take(pa.array(rows)), type_)
@@ -67,7 +66,7 @@ def take_column(array: pa.Array, rows: np.ndarray, type_: pa.DataType) -> pa.Arr
 
 
 def check_takeable(field: pa.Field) -> None:
-    """Can Arrow take rows of such a column?"""
+    """Raise SchemaMismatch if Arrow cannot take rows of such a column."""
     try:
         pa.nulls(1, field.type).take(pa.array([0]))
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as wrong:

@@ -1,9 +1,9 @@
 """Number: the rank of each row, by time, so that row windows work behind a union.
 
 The sequence numbers that sources give end at a union. Behind it rows are ranked by time, then by source and their
-number there (`oop.plan.numbering` brings both as one column), else by their values. The rank is a hidden column, as the
-number that a source gives, and there only where someone counts. A rank is known once no earlier row can come, and it is
-one among all rows: one worker numbers them, and only promises about all rows release.
+number there (`oop.plan.numbering` brings both as one column), else by their values. The rank is a hidden column, like
+the number that a source gives, and it exists only if an operator counts rows. A rank is known once no earlier row can
+come. It counts all rows, so one worker numbers them, and only promises about all rows release rows.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _NUMBERED = "numbered"
 
 @dataclass(frozen=True, eq=False)
 class Number(Releasing):
-    """By the time ``on``, then by the columns ``ties``: if those tell all rows apart, as a source and its own number
-    do, or are all columns, the ranks do not depend on batches. A ``__seq`` that comes in does not leave; ``numbers``:
-    the rank does."""
+    """Rows are ranked by the time ``on``, then by the columns ``ties``. If the ties tell all rows apart (as a source
+    and its own number do) or are all columns, the ranks do not depend on how rows are batched. A ``__seq`` of the input
+    is dropped; with ``numbers`` the rank takes its place."""
 
     on: str
     ties: tuple[str, ...] = ()
@@ -67,8 +67,8 @@ class Number(Releasing):
 
 
 class Ranked(Counted):
-    """Ranks begin at 0: how far they have come is known only where rows are counted; that they grow, as soon as rows
-    are released by the time ``on``."""
+    """The crossing of a Number. It promises ``__seq < 0`` as soon as the time ``on`` releases rows: that ranks grow.
+    How far they have come is known only to the running operator, which counts."""
 
     def __init__(self, on: str) -> None:
         super().__init__(by_time(on), [Punctuation({SEQ: 0})])
@@ -92,7 +92,7 @@ class NumberOperator(ReleasingOperator):
 
     def released(self, new: Advance, port: int) -> Iterator[Element]:
         yield from super().released(new, port)
-        # all ranks so far have been given
+        # Later rows get higher ranks than all rows so far.
         counted = Punctuation({SEQ: self.numbered})
         if self.numbers and self.numbered and self.ports.out.advance(counted):
             yield counted

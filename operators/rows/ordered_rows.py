@@ -1,7 +1,7 @@
-"""Rows that wait in the order of an attribute in which they came: what in-order operators buffer.
+"""Rows that arrive in order of an attribute and wait in that order: the buffer of in-order operators.
 
-They are held as record batches, first in, first out; no search, no slices. Rows without a value there, or with NaN,
-are not held: in an order they have no place (`without_place`).
+They are held as record batches, first in, first out, without search or slices. Rows whose value is null or NaN are not
+held, because they have no place in an order (`without_place`).
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ class OrderedRows:
         self._saved = False
         self.nbytes = 0
         self.last: Bound = -math.inf
-        """The greatest value that has come: in order, so nothing below it follows."""
+        """The greatest value that has come. Rows come in order, so no lower one follows."""
 
     def __len__(self) -> int:
         return self._rows
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Rows that have a value, none below the last."""
+        """Hold rows. Each has a value, and none is below `last`."""
         if not batch.num_rows:
             return
         held = held_as(batch, self._plain)
@@ -51,7 +51,7 @@ class OrderedRows:
         self.nbytes += held.nbytes
 
     def clear(self) -> None:
-        """Forget all rows, and how far they came."""
+        """Forget all rows, and `last`."""
         self._batches.clear()
         self._rows, self.nbytes, self.last = 0, 0, -math.inf
 
@@ -64,7 +64,7 @@ class OrderedRows:
         return self._batches[0][0] if self._batches else None
 
     def batches(self) -> list[pa.RecordBatch]:
-        """All rows as they are held."""
+        """All rows, in the batches in which they are held."""
         return [batch for batch, _ in self._batches]
 
     def first(self) -> Bound | None:
@@ -103,7 +103,7 @@ class OrderedRows:
         return laid_out(rows, self.schema)
 
     def save(self, key: str) -> Iterator[Part]:
-        """All rows as one part: an in-order operator holds few, or all of them move."""
+        """All rows as one part: an in-order operator holds few rows, or all of them change between two saves."""
         rows = self.held()
         if rows is not None or self._saved:
             yield key, rows
@@ -118,12 +118,13 @@ class OrderedRows:
 
 
 def save_reached(bounds: Iterable[Bound]) -> Part:
-    """How far each input has come, by rows that have left as well: what order says is not in the rows that are held."""
+    """The greatest value that each input has reached. Rows that have left count too, so it cannot be computed from the
+    rows that are held."""
     return text_part(_REACHED, list(bounds))
 
 
 def load_reached(parts: Mapping[str, pa.RecordBatch | None], ports: int) -> list[Bound]:
-    """As `save_reached` says it; where nothing was saved, nowhere."""
+    """What `save_reached` has saved, or -inf for each input if nothing was saved."""
     said = parts.get(_REACHED)
     reached = [-math.inf] * ports if said is None else read_text(said)
     assert isinstance(reached, list)
@@ -143,7 +144,7 @@ def without_place(values: pa.Array) -> pa.BooleanArray | None:
 
 
 def check_ascending(values: np.ndarray, last: Bound, on: str) -> Bound:
-    """The last of values that are in order, and not below what came before them."""
+    """The last of these values, after a check that they ascend and that none is below ``last``."""
     if values[0] < last or (values[1:] < values[:-1]).any():
         raise PunctuationViolated(
             f"rows came out of order of {on!r} to an in-order operator",

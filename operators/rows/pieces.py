@@ -1,6 +1,6 @@
-"""Rows held in pieces, as they came: a short piece is joined with those before it that are not much longer.
+"""Rows held in pieces, as they came. A new piece is joined with the pieces before it that are not much longer.
 
-So there are never many, and no row is copied often.
+So there are never many pieces, and no row is copied often.
 
 >>> pieces = ["a" * 20, "bbb", "cc"]
 >>> take_short(pieces, 2), pieces == ["a" * 20]
@@ -22,7 +22,7 @@ Beside = TypeVar("Beside", bound=tuple[Any, ...])
 
 
 def take_short(pieces: list[Piece], rows: int, length: Callable[[Any], int] = len) -> list[Piece]:
-    """Remove and give, in their order, the last pieces: those that one of so many rows is to be joined with."""
+    """Remove and give, in their order, the last pieces, with which a new piece of so many rows is to be joined."""
     start = len(pieces)
     while start and length(pieces[start - 1]) <= 2 * rows:
         start -= 1
@@ -33,12 +33,12 @@ def take_short(pieces: list[Piece], rows: int, length: Callable[[Any], int] = le
 
 
 def append_beside(pieces: list[Beside], piece: Beside) -> None:
-    """Append rows that have arrays beside them, joined with short pieces before them."""
+    """Append a piece, joined with the short pieces before it."""
     pieces.append(one_piece([*take_short(pieces, _rows_of(piece), _rows_of), piece]))
 
 
 def one_piece(pieces: Sequence[Beside]) -> Beside:
-    """Pieces, at least one, as one.
+    """One or more pieces as a single piece.
 
     >>> import pyarrow as pa
     >>> batch = pa.record_batch({"ts": [5, 9]})

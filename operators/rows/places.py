@@ -1,7 +1,7 @@
-"""Rows in numbered places: columns as arrays by place, of which places become free again.
+"""Rows in numbered places, which are reused: a row's place is its index in the arrays of the columns.
 
-Columns of a fixed width are arrays. All others (text, lists, …) stand together in a log of batches, of which each row
-knows its line; when most of the log belongs to rows that are gone, it is written anew.
+Columns of a fixed width are arrays. All others (text, lists, …) are together in a log of batches, and each place has
+the number of its line there. When most of the log belongs to rows that are gone, it is compacted.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from oop.kernels.scratch import longer_array
 from oop.operators.rows.layout import as_type, own_copy, plain_schema, plain_type
 from oop.operators.rows.pieces import take_short
 
-_GONE = 4_096  # lines of rows that are gone which a log may have in any case
+_GONE = 4_096  # a log may always have this many lines of rows that are gone
 
 
 class Places:
-    """Numbers for rows, given back and used again, so that arrays by place stay as short as the rows are many.
+    """Gives out numbers for rows and reuses those given back, so that arrays by place are no longer than the greatest
+    number of rows at one time.
 
     >>> places = Places()
     >>> places.take(3).tolist(), places.give(np.array([1])), places.take(2).tolist(), places.room
@@ -29,7 +30,7 @@ class Places:
 
     def __init__(self) -> None:
         self.room = 0
-        self.nbytes = 0  # kept as a number: another thread may ask
+        self.nbytes = 0  # a plain number, because another thread may read it
         self._free: list[np.ndarray] = []
 
     def take(self, count: int) -> np.ndarray:
@@ -68,7 +69,7 @@ class PlacedRows:
         return sum(c.nbytes for c in self.fixed.values()) + (self.log.nbytes if self.log is not None else 0)
 
     def put(self, places: np.ndarray, columns: Sequence[pa.Array], rows: np.ndarray | None) -> None:
-        """Rows into places: all rows of these columns, or those with these numbers."""
+        """Put rows into places: all rows of these columns, or only the chosen ``rows``."""
         self._make_room(int(places.max(initial=-1)) + 1)
         logged = []
         for field, column in zip(self.schema, columns, strict=True):
@@ -92,11 +93,11 @@ class PlacedRows:
         return found
 
     def is_mostly_gone(self, count: int) -> bool:
-        """Is most of the log for rows that are gone, when there are so many?"""
+        """Does most of the log belong to rows that are gone, if ``count`` rows are held?"""
         return self.log is not None and self.log.lines > 2 * count + _GONE
 
     def rewrite(self, held: np.ndarray) -> None:
-        """The log anew, with the rows in these places alone."""
+        """Compact the log to the rows in these places."""
         assert self.log is not None
         self.log.rewrite(held)
 
@@ -116,7 +117,7 @@ class _Fixed:
     def __init__(self, type_: pa.DataType) -> None:
         self.type = type_
         self.data = np.empty(0, views.fixed_dtype(type_))
-        self.valid: np.ndarray | None = None  # by place, once there was a null
+        self.valid: np.ndarray | None = None  # by place; None until there was a null
 
     @property
     def nbytes(self) -> int:
@@ -144,14 +145,14 @@ class _Fixed:
 
 
 class _Log:
-    """Columns of any type, in the order in which rows came; a row is found by its line."""
+    """Columns of any type, in the order in which rows came. A row is found by the number of its line."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
         self.batches: list[pa.RecordBatch] = []
         self.lines = 0
         self.line = np.empty(0, np.int64)  # by place
-        self._size = 0  # of the batches
+        self._size = 0  # bytes of the batches
 
     @property
     def nbytes(self) -> int:
@@ -172,7 +173,8 @@ class _Log:
         self._size += batch.nbytes
 
     def take(self, names: Sequence[str], places: np.ndarray) -> list[pa.Array]:
-        """Batch by batch: Arrow would first make one of all, however little is taken."""
+        """These columns of the rows in these places. They are taken batch by batch, because Arrow would first
+        concatenate all batches, however few rows are taken."""
         lines, starts = self.line[places], np.cumsum([0, *(b.num_rows for b in self.batches)])
         of = np.searchsorted(starts, lines, "right") - 1
         order = np.argsort(of, kind="stable")
@@ -190,14 +192,14 @@ class _Log:
         return list(pa.concat_batches(parts).take(pa.array(back)).columns)
 
     def rewrite(self, held: np.ndarray) -> None:
-        """Only the lines of these rows."""
+        """Keep only the lines of the rows in these places."""
         columns = self.take(self.schema.names, held)
         self.batches, self.lines, self._size = [], 0, 0
         self.put(held, columns)
 
 
 def with_room(array: np.ndarray, room: int) -> np.ndarray:
-    """The array by place, longer by zeros if it has to be."""
+    """The array by place, extended with zeros if it is shorter than ``room``."""
     if room <= len(array):
         return array
     longer = np.zeros(max(room, len(array) + len(array) // 4), array.dtype)

@@ -1,7 +1,7 @@
-"""What operators have in common that hold every row until its time is promised: sort and number.
+"""The common base of sort and number, which hold every row until its time is promised.
 
-The order of what leaves is one of all rows, so only a promise about all rows may release: a group that is ahead waits
-for the others. Promises cross as far as that one reaches (the same, after the rows that it releases).
+They put all rows into one order, so only a promise about all rows may release rows: a group that is ahead waits for the
+others. Only that promise crosses. It is passed on unchanged, after the rows that it releases.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def by_time(on: str) -> Carried:
 
 
 class Releasing(Spec):
-    """The spec of such an operator: ``on`` is the time, ``ties`` the columns that decide among rows of one time."""
+    """The base of both specs: ``on`` is the time, ``ties`` are the columns that decide among rows of one time."""
 
     on: str
     ties: tuple[str, ...]
@@ -54,8 +54,8 @@ class Releasing(Spec):
 
 
 class ReleasingOperator(Operator, ABC):
-    """``late_unused`` counts admitted late rows: what they belong between has left. ``releases`` says which promises
-    let rows go, whether or not a consumer asks for them."""
+    """``late_unused`` counts admitted late rows, which cannot be used: the rows that they belong between have left.
+    ``releases`` says which promises release rows, whether or not a consumer asks for these promises."""
 
     def __init__(self, spec: Releasing, context: Context) -> None:
         super().__init__(spec, context)
@@ -86,10 +86,10 @@ class ReleasingOperator(Operator, ABC):
 
     @abstractmethod
     def leaving(self, rows: pa.RecordBatch) -> pa.RecordBatch:
-        """What becomes of rows that leave, in their order."""
+        """The output for rows that leave, which come in their order."""
 
     def _in_order(self, frontier: Frontier) -> Iterator[pa.RecordBatch]:
-        """The rows that are covered, by time. Slices come in that order, and no time is in two of them."""
+        """The rows that the frontier covers, in order of time. Slices come in that order, and no time is in two."""
         waiting: list[pa.RecordBatch] = []
         count = 0
         for rows in self.rows.take_covered(frontier):
@@ -130,7 +130,7 @@ class ReleasingOperator(Operator, ABC):
 
 
 def held_row(least: Bound | None, count: int, on: str, schema: pa.Schema) -> Held | None:
-    """The row with the least time, of so many that are held."""
+    """The row with the least time, and what would release it. ``count`` rows are held, also without a time."""
     if least is None:
         return Held("rows without a time", 0, END) if count else None
     return Held(f"the row with {on} = {show_time(least, schema.field(on).type)}", 0, Punctuation({on: above(least)}))

@@ -1,7 +1,7 @@
 """Sort: rows leave in order of time, once no earlier row can come.
 
-What an in-order system does at its input, here where somebody asks for it (OOP paper, section 2): a row is held until
-its time is below the bound. Released batches never go back in time.
+An in-order system sorts at its input; here a sort is used only where the user asks for it (OOP paper, section 2). A row
+is held until its time is below the promised bound. Released batches never go back in time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oop.operators.rows.releasing import Releasing, ReleasingOperator
 
 @dataclass(frozen=True, eq=False)
 class Sort(Releasing):
-    """By the time ``on``, then by the columns ``ties``, then in order of arrival."""
+    """Rows are sorted by the time ``on``, then by the columns ``ties``, then by arrival."""
 
     on: str
     ties: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
-"""Rows that wait for a promise, in slices of time: whole ones leave in bulk, only the one at the bound is looked into.
+"""Rows that wait for a promise, in slices of time. Slices below the bound leave whole; only the one at it is searched.
 
-Rows are held as record batches, all columns as they are. They stand by a whole or float attribute (a time, a sequence
-number); those without a value there wait in a slice of their own, for no ``<`` ever matches them.
+Rows are held as record batches. They are sliced by an attribute of whole numbers or floats (a time, a sequence number).
+Rows without a value there wait in a slice of their own, because no ``<`` ever matches them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from oop.operators.rows.pieces import take_short
 from oop.punctuation import Frontier
 from oop.punctuation.patterns import Bound
 
-_FINE = 2.0**-18  # how finely float times are told apart at first
+_FINE = 2.0**-18  # the first length of slices of float times
 Mask = Callable[[pa.RecordBatch], np.ndarray]
 
 
@@ -54,13 +54,13 @@ class WaitingRows:
         self._valueless: list[pa.RecordBatch] = []
         self._changed: set[int | None] = set()  # None: the rows without a value
         self._rows = 0
-        self.nbytes = 0  # kept as a number: another thread may ask
+        self.nbytes = 0  # a plain number, because another thread may read it
 
     def __len__(self) -> int:
         return self._rows
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Hold rows; those of one time stay in the order in which they came."""
+        """Hold rows. Rows of one time stay in the order in which they came."""
         batch = held_as(batch, self._plain)
         column = batch.column(self.on)
         there = column.is_valid() if self.whole else pc.fill_null(pc.invert(pc.is_nan(column)), False)
@@ -88,8 +88,8 @@ class WaitingRows:
         return views.times(batch.column(self.on))
 
     def _append(self, number: int | None, batch: pa.RecordBatch, view: bool = False) -> None:
-        """``view``: it is a piece of something larger, and gets memory of its own. If it stays, it must not keep alive
-        what has left."""
+        """Append rows to a slice. A ``view`` of a larger batch is copied, so that it does not keep alive rows of that
+        batch that have left."""
         pieces = self._valueless if number is None else self._slices.setdefault(number, [])
         self._changed.add(number)
         self._rows += batch.num_rows
@@ -100,7 +100,7 @@ class WaitingRows:
         self.nbytes += _size(batch)
 
     def _widen(self) -> None:
-        """Slices four times as long. Rows of one time were in one slice, so they stay in their order."""
+        """Make slices four times as long. Rows of one time were in one slice, so they stay in their order."""
         self.slicing.shift += 2
         self._changed |= self._slices.keys()
         wide: dict[int, list[pa.RecordBatch]] = {}
@@ -110,15 +110,15 @@ class WaitingRows:
         self._changed |= wide.keys()
 
     def take_below(self, bound: Bound) -> Iterator[pa.RecordBatch]:
-        """Remove and give the rows below a bound: a batch for each slice, slices in order of time, the rows of each as
-        they came."""
+        """Remove and give the rows below a bound: one batch for each slice, in order of time. Within a batch rows are
+        in the order in which they came."""
         for number, all_below in list(self.slicing.reached(self._slices, bound)):
             rows = self._joined(number)
             gone = None if all_below else self.times(rows) < bound
             yield from self._remove(number, rows, gone)
 
     def take_covered(self, frontier: Frontier) -> Iterator[pa.RecordBatch]:
-        """Remove and give the rows that match a promise; as `take_below`, rows without a value last."""
+        """Remove and give the rows that match a promise, in the order of `take_below`, rows without a value last."""
         linear = frontier.all.linear
         if frontier.ended:
             yield from self.take_all()
@@ -129,7 +129,8 @@ class WaitingRows:
             yield from self.take_where(highest, lambda rows: covered(frontier, rows))
 
     def take_where(self, highest: Bound, mask: Mask) -> Iterator[pa.RecordBatch]:
-        """Remove and give the rows that a mask names, of those that may be below ``highest`` or have no value."""
+        """Remove and give the rows that ``mask`` chooses. Only slices that begin below ``highest``, and rows without a
+        value, are looked at."""
         for number, _ in list(self.slicing.reached(self._slices, highest)):
             rows = self._joined(number)
             yield from self._remove(number, rows, mask(rows))
@@ -154,7 +155,7 @@ class WaitingRows:
         return pieces[0]
 
     def _remove(self, number: int | None, rows: pa.RecordBatch, gone: np.ndarray | None) -> Iterator[pa.RecordBatch]:
-        """Some rows of a slice leave (None: all)."""
+        """Remove and give the rows of a slice for which ``gone`` is true (None: all)."""
         if gone is not None and not gone.any():
             return
         whole = gone is None or bool(gone.all())
@@ -184,7 +185,8 @@ class WaitingRows:
     def released(
         self, rows: pa.RecordBatch, order: np.ndarray | None = None, most: int = BATCH_ROWS
     ) -> Iterator[pa.RecordBatch]:
-        """Rows that were taken, in another order if one is given, as they came in: in their own types."""
+        """Rows that were taken, in their own types again, in batches of at most ``most`` rows, and in ``order`` if one
+        is given."""
         for start in range(0, rows.num_rows, most):
             part = rows.slice(start, most) if order is None else _taken(rows, order[start : start + most])
             yield laid_out(part, self.schema)
@@ -209,11 +211,11 @@ class WaitingRows:
 
 
 def _size(batch: pa.RecordBatch) -> int:
-    """Of the memory that it keeps alive, which may be more than its rows need."""
+    """The bytes that a batch keeps alive, which may be more than its rows need."""
     return int(batch.get_total_buffer_size())
 
 
 def _taken(batch: pa.RecordBatch, rows: np.ndarray) -> pa.RecordBatch:
-    """Rows of a batch, as a copy of their own."""
+    """A copy of some rows of a batch."""
     columns = [take_column(c, rows, c.type) for c in batch.columns]
     return pa.RecordBatch.from_arrays(columns, schema=batch.schema)

@@ -1,6 +1,6 @@
-"""Where the sessions that went out ended, by key: an admitted late row must touch none of them.
+"""The ends of the sessions that went out, by key: an admitted late row must touch none of these sessions.
 
-Only where late rows are admitted; and only as long as one that is still taken could reach back that far.
+They are kept only if late rows are admitted, and only for as long as a late row could still reach back that far.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PART = "emitted"
 
 
 class EmittedEnds:
-    """Of each key of the table the greatest end."""
+    """The greatest end of a session that went out, for each key of the table."""
 
     def __init__(self, table: SessionTable) -> None:
         self.table = table
@@ -37,17 +37,17 @@ class EmittedEnds:
             self._ends = np.append(self._ends, np.full(more + len(self._ends) // 2, self._nothing, self._ends.dtype))
 
     def note(self, records: np.ndarray) -> None:
-        """These sessions go out."""
+        """Remember the ends of sessions that go out."""
         self._make_room()
         np.maximum.at(self._ends, records["key"], records["end"])
 
     def are_before(self, ids: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """Which rows, of these keys, are behind all that went out?"""
+        """Which rows, given by key and time, come after the end of every session of their key that went out?"""
         self._make_room()
         return self._ends[ids] < times
 
     def tidy(self, reach: int | float) -> None:
-        """No row that is still taken is below ``reach``; and of the keys only those that matter are kept."""
+        """Forget ends below ``reach``, which no later row touches, and keys that have neither an end nor a session."""
         self._make_room()
         self._ends[self._ends < reach] = self._nothing
         old = self.table.tidy(np.flatnonzero(self._ends > self._nothing))
@@ -55,7 +55,7 @@ class EmittedEnds:
             self._ends = self._ends[old]
 
     def release(self) -> None:
-        """No late row is taken any more."""
+        """Forget all ends, when no late row can come any more."""
         self._ends = self._ends[:0].copy()
 
     def save(self) -> Part:

@@ -1,8 +1,8 @@
-"""Open sessions by slices of the time at which they end: a promise looks into the slices below it alone.
+"""Open sessions in slices of the time at which they end, so that a promise looks only into the slices below it.
 
-That pays where promises are frequent, or sessions are saved in parts; else a promise looks at all sessions, which costs
-little for each (see `SessionTable`). A session is filed by the end that it had then; what has grown is filed anew when
-its slice is looked into. Slots of absorbed sessions are free once no slice names them.
+That pays if promises are frequent, or if sessions are saved in parts. Otherwise a promise looks at all sessions, which
+costs little for each (see `SessionTable`). A session is filed by the end that it has at that moment. If it grows, it is
+filed again when its slice is looked into. The slot of an absorbed session is free once no slice lists it.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from oop.operators.session.starts import Starts
 if TYPE_CHECKING:
     from oop.operators.session.table import Gone, SessionTable
 
-_FINE = 32  # slices are a good deal shorter than the gap: the one at the bound is looked into at every promise
-_SLACK = 4_096  # entries of absorbed sessions that there may be in any case
-_DENSE = 64  # slots for each of those that are put in order
+_FINE = 32  # slices in a gap: short ones, because every promise looks into the slice at its bound
+_SLACK = 4_096  # the slices may always have this many entries of absorbed sessions
+_DENSE = 64  # slots are put in order if they are at least one in so many
 
 
 class FiledSessions:
-    """All that are open in a table, as long as they are filed."""
+    """The open sessions of a table, filed by end and by start."""
 
     def __init__(self, table: SessionTable) -> None:
         self._table = table
         span = max(table.gap // _FINE, 1) if table.whole else table.gap / _FINE
         self.due = TimeSlices(span, table.whole)
         self._starts = Starts(span, table.whole)
-        self._absorbed = 0  # slots that are still in a slice
+        self._absorbed = 0  # absorbed sessions whose slot a slice still lists
         self.add(table.slots())
 
     @property
@@ -39,7 +39,7 @@ class FiledSessions:
         return self.due.nbytes + self._starts.nbytes
 
     def add(self, slots: np.ndarray) -> None:
-        """Sessions that are not filed yet, by their ends as they are now."""
+        """File sessions that are not filed yet, by their present ends and starts."""
         self._file_due(slots)
         self._starts.add(slots, self._table.sessions)
 
@@ -48,12 +48,12 @@ class FiledSessions:
             self.due.add(slots, self._table.sessions["end"][slots])
 
     def extend(self, found: Extended) -> np.ndarray:
-        """What rows did; the slots that are free again."""
+        """File the sessions that a batch made or lowered; give the slots that are free again."""
         sessions, made, lowered = self._table.sessions, found.made, found.lowered
         free = made[:0]
         if len(found.absorbed):
             open_ = sessions["state"][made] & OPEN > 0
-            free = made[~open_]  # made and absorbed by one batch: no slice names them
+            free = made[~open_]  # made and absorbed within one batch, so no slice lists them
             self._absorbed += len(found.absorbed) - len(free)
             made, lowered = made[open_], lowered[sessions["state"][lowered] & OPEN > 0]
         self._file_due(made)
@@ -64,7 +64,7 @@ class FiledSessions:
         return free
 
     def places(self, number: int) -> np.ndarray:
-        """The open sessions of a slice; the slots of absorbed ones are free from now on."""
+        """The open sessions of a slice. The slots of absorbed ones are given back."""
         slots = self.due.places(number)
         if not self._absorbed:
             return slots
@@ -77,7 +77,7 @@ class FiledSessions:
         return slots
 
     def take_due(self, last: int | float, gone: Gone | None) -> np.ndarray:
-        """See `SessionTable.take_due`. What has grown since it was filed is filed anew."""
+        """See `SessionTable.take_due`. Sessions that have grown since they were filed are filed again."""
         slices = [(number, self.due.places(number)) for number, _ in self.due.below(last)]
         slots = np.concatenate([np.zeros(0, np.int64), *(found for _, found in slices)])
         records = self._table.read(slots)
@@ -102,7 +102,7 @@ class FiledSessions:
         return self._in_order(slots[leave])
 
     def _in_order(self, slots: np.ndarray) -> np.ndarray:
-        """Many slots in ascending order: near one another in memory, now and when they are used again."""
+        """The slots, in ascending order if they are many: then neighbours are near in memory, also when reused."""
         if len(slots) * _DENSE < len(self._table.sessions):
             return slots
         there = np.zeros(len(self._table.sessions), np.bool_)
@@ -114,12 +114,12 @@ class FiledSessions:
         self._table.give(slots)
 
     def free_all_absorbed(self) -> None:
-        """Nothing will be filed any more."""
+        """Give back the slots of all absorbed sessions, before the files are dropped."""
         if self._absorbed:
             self._free_absorbed(np.flatnonzero(self._table.sessions["state"] & ABSORBED))
 
     def refresh(self) -> None:
-        """File what changed by its end as it is now."""
+        """File sessions that changed again, by their present ends."""
         for number in self.due.numbers():
             slots = self.places(number)
             if (self._table.sessions["state"][slots] & CHANGED).any():

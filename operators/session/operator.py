@@ -1,4 +1,4 @@
-"""What runs for a `Session`: rows go into open sessions, a promise closes those that nothing can reach any more."""
+"""The running `Session`: rows go into open sessions, a promise closes the sessions that no row can reach any more."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from oop.operators.session.session import Session
 
 Groups = tuple[tuple[str, ...], list[tuple[Value, ...]]]
-"""Columns, and groups of these."""
+"""Some key columns, and groups as values of these columns."""
 
 
 class SessionOperator(Operator):
-    """``late_unused`` counts admitted late rows that came too late, would have touched what had gone out, or would have
-    begun a session before what has been promised about ``window_start``."""
+    """``late_unused`` counts admitted late rows that came too late, would have touched a session that had gone out, or
+    would have begun a session before the promise about ``window_start``."""
 
     shows_open = True
 
@@ -50,7 +50,7 @@ class SessionOperator(Operator):
         self.table = SessionTable(Shape(schema, spec.keys, spec.aggregates), spec.gap, self.whole)
         self.parts = SessionParts(self.table)
         self.emitted = EmittedEnds(self.table) if spec.admits else None
-        self.saves = False  # is its state kept elsewhere, and may go on from there?
+        self.saves = False  # is the state saved, so that another instance may continue from it?
 
     @property
     def buffered_rows(self) -> int:
@@ -62,7 +62,7 @@ class SessionOperator(Operator):
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
         times = batch.column(self.spec.on)
-        if times.null_count:  # a row that a join put out alone: without a time it is in no session
+        if times.null_count:  # a row that an outer join padded may have no time: it is in no session
             batch = keep_late(batch.filter(times.is_valid()), batch)
         if is_late(batch):
             batch = self._usable(batch)
@@ -72,10 +72,10 @@ class SessionOperator(Operator):
         return ()
 
     def _usable(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Late rows whose session would still be open, and touches none that went out (``late="admit"``).
+        """The late rows whose session would still be open and touches none that went out (``late="admit"``).
 
-        And begins at no time of which it was promised that no session begins there any more: rows on time would be in
-        it, and whoever is behind us could not take them. So what is open keeps every promise, as without late rows.
+        The session must not begin below the promise about ``window_start`` either: later rows that are on time could
+        join it, and the consumers could not take it. So open sessions keep every promise, as without late rows.
         """
         times = views.times(batch.column(self.spec.on))
         keys = {k: batch.column(k) for k in self.spec.keys}
@@ -109,13 +109,13 @@ class SessionOperator(Operator):
             self.emitted.tidy(-math.inf if least is None else least - self.spec.gap)
 
     def _closed(self, frontier: Frontier, new: Sequence[Punctuation]) -> np.ndarray:
-        """The sessions that the promises cover; each group's as far as its own bound reaches (A.1.1)."""
+        """The sessions that the promises cover, those of each group as far as its own bound reaches (A.1.1)."""
         on, table = self.spec.on, self.table
         grouped = [c for c in group_columns(frontier) if c in self.spec.keys]
         if grouped:
-            most = max(p.below.get(on, math.inf) for p in new)  # what is newly covered is below their own bounds
+            most = max(p.below.get(on, math.inf) for p in new)  # newly covered sessions end below the new bounds
             groups = self._only_about(new)
-            named = None if groups is None else groups[1]  # and of the groups that they are about
+            named = None if groups is None else groups[1]  # and are of the groups that the promises name
         else:
             bound = frontier.bound(on)
             most = -math.inf if bound is None else bound
@@ -133,7 +133,7 @@ class SessionOperator(Operator):
         on: str | None = None,
         named: list[tuple[Value, ...]] | None = None,
     ) -> int | float | np.ndarray:
-        """The bound on the time, or another attribute, for each row or session; one number where all share it."""
+        """The bound on the time, or on another attribute, for each row or session; one number if all share it."""
         convert = as_int64 if self.whole else as_float
         found: int | float | np.ndarray = bounds_of_rows(frontier, on or self.spec.on, keys, convert, named)
         return found
@@ -153,14 +153,14 @@ class SessionOperator(Operator):
         return batch.take(pa.array(self._order(batch, edges))) if self.saves else batch
 
     def _order(self, batch: pa.RecordBatch, edges: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-        """An order that does not depend on slots: one that was loaded must say the same as the one that was saved."""
+        """An order that does not depend on slots, so that an operator puts out the same after its state was loaded."""
         keys = [views.key_column(batch.column(name)) for name in self.spec.keys]
         hashes = dispatch.kernels().hash_partition(keys, HASHES, batch.num_rows)
         found: np.ndarray = np.lexsort((hashes, *edges))
         return found
 
     def _promises(self, new: Sequence[Punctuation]) -> Iterator[Punctuation]:
-        """A promise about ``window_start`` goes no further than the earliest session that is open."""
+        """The new promises of the output. One about ``window_start`` goes no further than the earliest open session."""
         ports = self.ports
         groups = self._only_about(new)
         images = self._images_of(groups)
@@ -175,8 +175,8 @@ class SessionOperator(Operator):
                 yield image
 
     def _only_about(self, new: Sequence[Punctuation]) -> Groups | None:
-        """The groups that promises are about, if they are about single ones, and no promise tells others apart: then
-        only these groups' sessions have closed, or been held back."""
+        """The groups that the promises name, if each names a single one and all promises so far are by the same
+        columns. Then only sessions of these groups have closed or hold back promises."""
         kinds = self.ports.frontiers[0].kinds()
         if kinds is None or len(kinds) != 1:
             return None
@@ -190,8 +190,8 @@ class SessionOperator(Operator):
         return (columns, found) if set(columns) <= set(self.spec.keys) else None
 
     def _images_of(self, groups: Groups | None) -> list[Punctuation]:
-        """What the output may promise about all rows, and about these groups; None: about every group. What closes, or
-        gets a bound of its own, may have held back promises about many."""
+        """What the output may promise about all rows and about these groups (None: about every group, because a session
+        that closes may have held back promises about many)."""
         if groups is None:
             return list(self.ports.translated().promises())
         frontier, crossing = self.ports.frontiers[0], self.ports.crossing
@@ -202,12 +202,13 @@ class SessionOperator(Operator):
         return [image for promise in said for image in one_by_one(crossing.added(promise, [frontier]) or ())]
 
     def _least_starts(self, columns: set[str], named: list[tuple[Value, ...]] | None = None) -> Least:
-        """The least open start among the groups that a pattern matches; if some are named, of these."""
+        """A function that gives the least start of an open session in the groups that a pattern matches. If groups are
+        ``named``, only they are asked for."""
         if not columns:
             return lambda where: self.table.least_start()
         records = self.table.read(self.table.slots())
         keys = self.table.key_arrays(records, columns)
-        # in alphabetical order, in which the values of a named group stand
+        # The values of a named group are in alphabetical order of their columns.
         return least_by_group({c: keys[c] for c in sorted(columns)}, records["start"], named)
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
@@ -250,6 +251,6 @@ class SessionOperator(Operator):
 
 
 def _is_below(values: np.ndarray, bounds: int | float | np.ndarray, whole: bool) -> np.ndarray:
-    """The greatest int64 stands for the end, which everything is below."""
+    """Which values are below their bounds. Among whole numbers the greatest int64 stands for the end of all time."""
     below: np.ndarray = np.less(values, bounds)
     return below | np.equal(bounds, INT64_MAX) if whole else below

@@ -17,7 +17,7 @@ from oop.operators.session.table import SessionTable
 
 
 class SessionParts:
-    """What has been saved of a table, and what is to be said of it next."""
+    """Saves the open sessions of a table, each time only the slices that changed."""
 
     def __init__(self, table: SessionTable) -> None:
         self.table = table
@@ -50,7 +50,7 @@ class SessionParts:
         for _, part in found:
             self._load(part)
         if due.shift == shift:
-            due.take_changes()  # they are as they were saved
+            due.take_changes()  # the slices are as they were saved, so none counts as changed
 
     def _load(self, part: pa.RecordBatch) -> None:
         width = len(self.table.shape.keys)

@@ -1,8 +1,8 @@
 """Session: the aggregates of each group's sessions.
 
-Rows of a group whose times differ by at most the gap are in one session; a row that comes out of order may bridge two.
-A session goes out when ``last + gap < v`` is promised: no row to come is in reach of it. On every advance the output
-promises ``window_end < v`` and ``window_start < min(v, least open start)``.
+Rows of a group that follow one another within the gap are in one session. A row that comes out of order may bridge two
+sessions. A session goes out when ``time < v`` is promised with ``last + gap < v``, because no later row reaches it. On
+every advance the output promises ``window_end < v`` and ``window_start < min(v, least open start)``.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from oop.punctuation.translate import Image
 
 
 class PromisesAll(Carried):
-    """Which late rows are taken depends on what has been promised about ``window_start``: so that is promised even
-    where no consumer uses it."""
+    """A crossing that promises about ``window_start`` even if no consumer uses it, because that promise decides which
+    late rows are taken."""
 
     def asked(self, interests: Iterable[Interest]) -> Crossing:
         return self
@@ -38,8 +38,8 @@ class PromisesAll(Carried):
 
 @dataclass(frozen=True, eq=False)
 class Session(Spec):
-    """``gap`` is in units of ``on``, ``time`` the type of the edges, ``text`` the gap as the user wrote it.
-    ``admits``: late rows may come, so that it must be known where the sessions that went out ended."""
+    """``gap`` is in units of ``on``, ``time`` is the type of the edges, ``text`` the gap as the user wrote it.
+    ``admits`` says that late rows may come, so that the ends of sessions that went out must be remembered."""
 
     keys: tuple[str, ...]
     aggregates: tuple[tuple[str, Function], ...]

@@ -1,7 +1,8 @@
-"""Where the earliest open session begins: what lowers the promise about ``window_start``.
+"""The start of the earliest open session, which limits the promise about ``window_start``.
 
-Sessions are filed by slices of their start when they are made, and again when a row lowers it. One that has gone stays
-in its slice until that is the first; so looking costs a slice now and then, not all that is open at every promise.
+Sessions are filed by slices of their start when they are made, and again when a row lowers their start. A session that
+has gone stays in its slice until that slice is the first. So a look costs one slice now and then, instead of all open
+sessions at every promise.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 from oop.kernels.signatures.sessions import OPEN
 from oop.operators.core.time_slices import TimeSlices
 
-_SLACK = 4_096  # entries of sessions that are gone which there may be in any case
+_SLACK = 4_096  # the slices may always have this many entries of sessions that are gone
 
 
 class Starts:
@@ -20,14 +21,14 @@ class Starts:
     def __init__(self, span: int | float, whole: bool) -> None:
         self._span, self._whole = span, whole
         self._slices = TimeSlices(span, whole)
-        self._least: tuple[int, int | float] | None = None  # a session, and where it began
+        self._least: tuple[int, int | float] | None = None  # the slot of the earliest session, and its start
 
     @property
     def nbytes(self) -> int:
         return self._slices.nbytes
 
     def add(self, slots: np.ndarray, sessions: np.ndarray) -> None:
-        """Sessions that are new or begin earlier."""
+        """File sessions that are new, or begin earlier than before."""
         if not len(slots):
             return
         starts = sessions["start"][slots]
@@ -49,7 +50,7 @@ class Starts:
         for number in self._slices.numbers():
             slots = self._slices.places(number)
             starts = sessions["start"][slots]
-            # a slot may have been used again since: that session is filed where it belongs
+            # A slot may have been reused since; the session that has it now is filed under its own start.
             here = (sessions["state"][slots] & OPEN > 0) & (self._slices.numbers_of(starts) == number)
             slots, starts = slots[here], starts[here]
             self._slices.replace(number, slots)

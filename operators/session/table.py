@@ -1,8 +1,8 @@
 """The open sessions of all groups: their intervals, their partial aggregates, and which of them are due.
 
-A session has a *slot*, under which all arrays have something of it; slots are used again. A group's sessions are found
-by the dense id of its key (`KeyTable`, then the kernels' chains). What a promise closes is found in one pass over all
-sessions, as long as enough rows came between promises to pay for it; else sessions are filed by their ends.
+A session has a *slot*, its index in all arrays; slots are reused. A group's sessions are found by the dense id of its
+key (`KeyTable`, then the kernels' chains). The sessions that a promise closes are found in one pass over all, as long
+as enough rows came between promises to pay for it; else sessions are filed by their ends.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from oop.operators.functions.accumulators import Accumulator, Prepared
 from oop.operators.groups.store import Edges, Shape
 from oop.operators.session.filed import FiledSessions
 
-_SLACK = 4_096  # keys without a session, and slots, that there may be in any case
-_CROWDED = 4  # sessions that a row may look at in vain; then rows come sorted
-_PASSED = 8  # sessions that are passed over in the time of one row
+_SLACK = 4_096  # the table may always have this many keys without a session, and this many slots
+_CROWDED = 4  # batches are sorted once rows look at more than this many sessions each, on average
+_PASSED = 8  # a pass looks at this many sessions in the time that one row takes
 Gone = Callable[[np.ndarray], np.ndarray]
 
 
@@ -37,7 +37,7 @@ class SessionTable:
         self.begin()
 
     def begin(self) -> None:
-        """Nothing is open."""
+        """Start with no open session."""
         self.keys = KeyTable(self.shape.kinds)
         self.accumulators = self.shape.accumulators()
         self._heads = np.zeros(1, np.uint32)  # by key: its newest session
@@ -46,8 +46,8 @@ class SessionTable:
         self._frees = 0
         self.count = 0
         self._sorts = False
-        self._rows = self._credit = 0  # rows since the last promise; and those that no pass was made for yet
-        self._least: int | float | None = None  # where the first session began when a pass was made
+        self._rows = self._credit = 0  # rows since the last promise; rows that have not paid for a pass yet
+        self._least: int | float | None = None  # the start of the earliest session at the last pass
         self.filed = FiledSessions(self) if self._keeps_filed else None
 
     def __len__(self) -> int:
@@ -55,7 +55,7 @@ class SessionTable:
 
     @property
     def nbytes(self) -> int:
-        if not len(self.keys):  # as it began
+        if not len(self.keys):  # as after `begin`
             return 0
         arrays = self.sessions.nbytes + self._heads.nbytes + self._free.nbytes
         lists = 0 if self.filed is None else self.filed.nbytes
@@ -69,7 +69,7 @@ class SessionTable:
             accumulator.update(slots, value)
 
     def map(self, keys: Sequence[Key], length: int) -> np.ndarray:
-        """The ids of keys; new ones get the next."""
+        """The ids of keys. A new key gets the next id."""
         ids = self.keys.map(keys, length)
         if len(self.keys) > len(self._heads):
             used = len(self._heads)
@@ -79,7 +79,7 @@ class SessionTable:
 
     def _extend(self, ids: np.ndarray, times: np.ndarray) -> np.ndarray:
         self._make_room(len(times))
-        # newest first within a key, so that a row is found from the one before it: chains may be long
+        # Chains may be long: with the newest row of a key first, each row is found from the one before it.
         order = np.lexsort((times, ids))[::-1] if self._sorts else None
         if order is not None:
             ids, times = ids[order], times[order]
@@ -100,7 +100,7 @@ class SessionTable:
         return slots
 
     def _make_room(self, more: int) -> None:
-        """Free slots for so many."""
+        """Make sure that there are free slots for ``more`` sessions."""
         if self._frees >= more:
             return
         room = len(self.sessions)
@@ -113,21 +113,21 @@ class SessionTable:
             accumulator.grow(grown)
 
     def give(self, slots: np.ndarray) -> None:
-        """Slots that are free again."""
+        """Give back slots, which are free again."""
         self.sessions["state"][slots] = 0
         self._free[self._frees : self._frees + len(slots)] = slots
         self._frees += len(slots)
 
     def keep_filed(self) -> FiledSessions:
-        """File sessions by their ends from now on, as who saves them needs it."""
+        """File sessions by their ends from now on, because saved parts follow these slices."""
         self._keeps_filed = True
         if self.filed is None:
             self.filed = FiledSessions(self)
         return self.filed
 
     def take_due(self, bound: int | float, gone: Gone | None = None) -> np.ndarray:
-        """The sessions that end below a bound, and of which ``gone``, given their records, says so; those that are
-        filed are not any more."""
+        """The slots of sessions that end below a bound and that ``gone``, if given, chooses by their records. They are
+        taken out of their slices, if they were filed."""
         if bound == -math.inf:
             return np.zeros(0, np.int64)
         last = self._last(bound)
@@ -145,14 +145,15 @@ class SessionTable:
         return slots[leave]
 
     def _last(self, bound: int | float) -> int | float:
-        """The greatest end below a bound; the end of all time is above all."""
+        """The greatest end that is below a bound. The end of all time is above every end."""
         if not self.whole:
             return bound if bound == math.inf else math.nextafter(bound, -math.inf)
         whole = as_int64(bound)
         return whole if whole == INT64_MAX else max(whole - 1, INT64_MIN)  # where no session ends: a gap is above 0
 
     def _choose(self) -> None:
-        """Shall this promise look at all sessions, or are they to be filed? Either costs a row no more than so much."""
+        """Decide whether this promise passes over all sessions, or sessions are filed. The cost for each row is limited
+        either way."""
         rows, cost = self._rows, len(self.sessions) // _PASSED
         self._rows, self._credit = 0, min(self._credit + rows, len(self.sessions))
         if self.filed is None:
@@ -164,13 +165,13 @@ class SessionTable:
             self.filed = None
 
     def read(self, slots: np.ndarray) -> np.ndarray:
-        """The records of sessions. As rows of words: NumPy takes records themselves many times slower."""
+        """The records of sessions. They are taken as rows of words, because NumPy takes records many times slower."""
         words = self.sessions.dtype.itemsize // 8
         taken = self.sessions.view(np.int64).reshape(-1, words).take(slots, axis=0)
         return taken.reshape(-1).view(self.sessions.dtype)
 
     def drop(self, slots: np.ndarray) -> None:
-        """Sessions that have gone out, after they were taken out of their slices."""
+        """Remove sessions that have gone out and were taken out of their slices."""
         self.shape.kernels.drop_sessions(slots, self._heads, self.sessions)
         for accumulator in self.accumulators:
             accumulator.clear(slots)
@@ -178,8 +179,8 @@ class SessionTable:
         self.count -= len(slots)
 
     def tidy(self, keep: np.ndarray | None = None) -> np.ndarray | None:
-        """Begin anew when nothing is open, and number the keys anew when most have no session. ``keep`` are keys that
-        are to stay. The old ids of those that are left, if they have others now."""
+        """Start afresh if nothing is open, and renumber the keys if most have no session. ``keep`` are ids of keys that
+        must stay. If keys were renumbered, the old id of each key that is left; else None."""
         held = self.count + (0 if keep is None else len(keep))
         if not held and len(self.keys) + len(self.sessions) > _SLACK:
             self.release()
@@ -204,18 +205,18 @@ class SessionTable:
         return old
 
     def release(self) -> None:
-        """Nothing is open, and no memory is kept for what will be."""
+        """Start with no open session, and give back the memory."""
         before = self.filed
         self.begin()
         if before is not None and self.filed is not None:
             self.filed.due.follow(before.due)
 
     def slots(self) -> np.ndarray:
-        """All that are open."""
+        """The slots of all open sessions."""
         return np.flatnonzero(self.sessions["state"] & OPEN)
 
     def least_start(self) -> int | float | None:
-        """Where the first open session begins, right behind `take_due`."""
+        """The start of the earliest open session. It is valid only right after `take_due`."""
         return self._least if self.filed is None else self.filed.least_start()
 
     def key_arrays(self, records: np.ndarray, names: Iterable[str] | None = None) -> dict[str, pa.Array]:
@@ -235,7 +236,8 @@ class SessionTable:
     def restore(
         self, keys: Sequence[Key], starts: np.ndarray, ends: np.ndarray, partials: Sequence[Accumulator]
     ) -> None:
-        """Sessions as they were saved. Those of a key never touch: as a row where it begins each gets its own."""
+        """Load sessions as they were saved. Sessions of one key never touch, so one row at the start of each makes it
+        again."""
         ids = self.map(keys, len(starts))
         self._make_room(len(ids))
         free = self._free[: self._frees]
