@@ -12,9 +12,9 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -66,23 +66,31 @@ ENGINES: dict[str, dict[str, Any]] = {
 WAYS = ("table", "batches", "elements")
 
 
-def rows_of(batches: list[pa.RecordBatch]) -> Counter[Any]:
-    return bag([row for batch in batches for row in batch.to_pylist()])
+Found = pa.Table | pa.RecordBatch | oop.Punctuation
+"""What a run hands over."""
 
 
-def read_on(run: oop.Run, way: str, found: list[pa.RecordBatch]) -> None:
-    """Read to the end; what was read before something goes wrong is in ``found``."""
+def rows_of(found: Iterable[Found]) -> Counter[Any]:
+    return bag([row for rows in found if not isinstance(rows, oop.Punctuation) for row in rows.to_pylist()])
+
+
+def read_on(run: oop.Run, way: str, found: list[Found]) -> None:
+    """Read to the end; what was read before something goes wrong is in ``found``.
+
+    An interrupt in the code that reads a run is none of the run's: what the run has handed over, this must not lose.
+    So whatever it hands over is noted by the same call into C that takes it, or by the next, before the interpreter
+    looks for an interrupt.
+    """
     if way == "table":
-        found += run.to_table().to_batches()
+        found.append(run.to_table())
     else:
-        for element in run if way == "batches" else run.elements():
-            if isinstance(element, pa.RecordBatch):
-                found.append(element)
+        found.extend(run if way == "batches" else run.elements())
 
 
 @dataclass
 class Trial:
-    """One run, interrupted at its ``at``-th point: in the thread that reads it, or in the ``others`` that it has."""
+    """One run, interrupted at its ``at``-th point: in the thread that reads it, or in the ``others`` that it has; of
+    all points, or of those ``within`` the code of one function alone."""
 
     plan: str
     engine: str
@@ -90,12 +98,13 @@ class Trial:
     at: int
     others: bool = False
     kind: type[BaseException] = Interrupt
+    within: CodeType | None = None
 
     def __post_init__(self) -> None:
         self.points = 0
         self.where = ""
         self.outcome = "hangs"
-        self.found: list[pa.RecordBatch] = []
+        self.found: list[Found] = []
 
     def run(self) -> Trial:
         stream = PLANS[self.plan](ENGINES[self.engine].get("readers", False))
@@ -131,6 +140,8 @@ class Trial:
 
     def _look(self, frame: FrameType, event: str, function: Any) -> None:
         if event not in ("call", "c_return") or (self.others and not _is_ours(frame, event)):
+            return
+        if self.within is not None and frame.f_code is not self.within:
             return
         self.points += 1
         if self.points == self.at:

@@ -67,6 +67,18 @@ def test_the_law_of_interrupts(plan, engine, others):
             assert threads_left(others) == [], (trial, trial.where)  # while the run itself is still there
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_a_run_has_handed_over_is_not_lost_by_who_reads_it_here(engine, way):
+    """At every point of `read_on` itself. The run is whole, so rows that are missing are those which the test lost."""
+    expected = rows_of([PLANS["aggregate"](False).run().to_table()])
+    points = Trial("aggregate", engine, way, 0, within=read_on.__code__).run().points
+    assert points > 1
+    for at in range(1, points + 1):
+        trial = Trial("aggregate", engine, way, at, within=read_on.__code__).run()
+        assert (trial.outcome, rows_of(trial.found)) == ("whole", expected), (trial, trial.where)
+
+
 @swallowed
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_law_of_real_signals(engine):
