@@ -174,7 +174,9 @@ class Box:
                 if isinstance(arc.queue[0], pa.RecordBatch):
                     batch = arc.take()
                     taken += batch.num_rows
-                    self.process_batch(batch, arc.port)
+                    self.rows_in += batch.num_rows
+                    self.batches_in += 1
+                    self.emit(self.operator.process_batch, batch, arc.port, pausing=True)
                 else:
                     self.process_advance(arc.take_advance(), arc.port)
                 worked = waits = True
@@ -182,12 +184,6 @@ class Box:
         if self.operator.holds_state:
             self.measure()
         return worked
-
-    def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> None:
-        self.rows_in += batch.num_rows
-        self.batches_in += 1
-        self.pending = None
-        self.emit(self.operator.process_batch, batch, port, pausing=True)
 
     def process_advance(self, advance: Advance, port: int = 0) -> None:
         if self.operator.holds_state:
