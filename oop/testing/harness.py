@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from oop.clocks import Clock
 from oop.engines.embedded.boxes import Box
-from oop.engines.embedded.engine import Crank, Embedded, Run
+from oop.engines.embedded.crank import Crank
+from oop.engines.embedded.engine import Embedded, Run
 from oop.engines.late import Late
 from oop.operators.core.operator import Element
 from oop.operators.core.parts import Part

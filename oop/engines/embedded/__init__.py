@@ -4,10 +4,12 @@ Idea. Each operator is a box, and queues between boxes are arcs, as in Aurora. R
 rounds: sources are read, boxes that hold a promise have their turn, then the scheduler's boxes do. A queue that is full
 pushes back on whoever feeds it, and at last on the source.
 
-Way in. Read `engine.py` (`Embedded`, `Run`), then `boxes.py` and `arcs.py`. After that:
+Way in. Read `engine.py` (`Embedded`, the options), `run.py` (`Run`, what a user has in hand) and `rounds.py` (what
+happens in a round), then `boxes.py` and `arcs.py`. After that:
 
-- `feeds.py`, `polling.py`: where an input box gets its elements.
-- `schedulers.py`: which box runs next.
+- `network.py`: how boxes and arcs are built from a plan.
+- `source.py`, `feeds.py`, `polling.py`: where an input box gets its elements.
+- `schedulers.py`: which box runs next. `crank.py`: rounds that a test drives by hand.
 - `sharded.py`, `sharded_boxes.py`, `pool.py`: an operator with keys, spread over threads.
 - `reading.py`, `bell.py`, `starting.py`: one reader at a time, and what survives interrupts.
 - `tracing.py`, `stamps.py`: `Run.blame`. `health.py`, `pulses.py`: `Run.health`.

@@ -221,7 +221,7 @@ def test_boxes_nearest_to_the_result_come_first() -> None:
     for box in run._boxes[1:]:
         box.inputs[0].put(oop.Punctuation({"ts": 1}))
         box.run = lambda most, box=box: bool(order.append(box.node.spec.name)) or True  # type: ignore[method-assign]
-    run._serve_promises()
+    run._rounds.serve_promises()
     assert order[:2] == ["Project", "Filter"]
 
 

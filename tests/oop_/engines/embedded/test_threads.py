@@ -12,8 +12,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.engines.embedded import boxes, sharded_boxes
-from oop.engines.embedded import engine as embedded
+from oop.engines.embedded import boxes, network, sharded_boxes
 from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.sharded import Sharded
 from oop.operators.aggregate.aggregate import AggregateOperator
@@ -359,7 +358,7 @@ def test_state_of_another_number_of_threads_is_refused():
 def test_one_thread_unless_there_is_much_to_do(monkeypatch):
     stream = per_pair(packets())
     assert stream.run()._pool is None
-    monkeypatch.setattr(embedded, "_MANY_ROWS", 1_000)
+    monkeypatch.setattr(network, "_MANY_ROWS", 1_000)
     monkeypatch.setattr("os.cpu_count", lambda: 64)
     run = stream.run()
     assert run._pool is not None and run._pool.threads == 4

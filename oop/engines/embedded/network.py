@@ -1,0 +1,132 @@
+"""The network of a run: its boxes and the arcs between them (Aurora's words), built from a plan.
+
+One box is made for each node of the plan, with an operator that is started here, and one arc for each edge. Boxes are
+in the order of the plan: inputs come before those that read them, and the box of the result is the last one.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from oop.engines.embedded.arcs import Arc
+from oop.engines.embedded.bell import Bell
+from oop.engines.embedded.boxes import Box, Gauge
+from oop.engines.embedded.feeds import DirectFeed, RingFeed, ThreadFeed
+from oop.engines.embedded.pool import Pool
+from oop.engines.embedded.sharded import SLICES, Sharded
+from oop.engines.embedded.sharded_boxes import SHARDED_TRAIN_ROWS, ShardedBox
+from oop.engines.embedded.source import Source
+from oop.engines.embedded.stamps import Stamps
+from oop.errors import OopError
+from oop.operators.core.context import Context
+from oop.operators.source.operator import InputOperator
+from oop.operators.source.room import Room
+from oop.plan.graph import Node, interests, needed_columns, sources, walk
+
+if TYPE_CHECKING:
+    from oop.engines.embedded.engine import Embedded
+
+_MANY_ROWS = 1_000_000
+_MOST_THREADS = 4  # unless asked for: between kernels they wait for one interpreter
+_SOURCE_ROWS = 65_536  # rows that a source gives in one round, if it has them at hand
+
+
+class Network:
+    """The boxes of a plan, run with an engine's options. ``clocked`` are the boxes that look at the clock, ``result``
+    is the arc to whoever reads the result. ``arrived`` rings when something has come, from a reader or from the
+    ``pool``; ``pause`` is how long to wait for it at most, in seconds."""
+
+    def __init__(self, root: Node, engine: Embedded) -> None:
+        self.clock = engine.clock
+        self.gauge = Gauge()
+        self.arrived = Bell()
+        self.pause = 0.01
+        self.result: Arc[Box] = Arc(None, 0, None, engine.batch_rows)
+        threads = engine.threads or _threads_for(root)
+        self.pool = Pool(threads, self.arrived) if threads > 1 else None
+        if self.pool is not None:
+            # Arrow loads pandas, where there is one, at its first conversion. Not in a thread: an interrupt in the
+            # middle of it would leave the import locked for all.
+            pa.array([0])
+        self.boxes: list[Box] = []
+        self.clocked: list[Box] = []
+        timers = self._build(root, engine)
+        threaded = engine.readers or engine.silent_for is not None or (timers and self.clock.live)
+        train = min(getattr(engine.scheduler, "train", _SOURCE_ROWS), _SOURCE_ROWS)
+        inputs = [box for box in self.boxes if isinstance(box.operator, InputOperator)]
+        self.sources = [self._source(box, train, threaded) for box in inputs]
+
+    @property
+    def round_rows(self) -> int:
+        """How many rows a source gives in one round, if it has them at hand."""
+        return _SOURCE_ROWS if self.pool is None else SHARDED_TRAIN_ROWS
+
+    @property
+    def is_threaded(self) -> bool:
+        """Are there threads beside the one that reads the result?"""
+        return self.pool is not None or any(isinstance(s.feed, ThreadFeed) for s in self.sources)
+
+    def _build(self, root: Node, engine: Embedded) -> bool:
+        """Make boxes and arcs; True if something looks at the clock."""
+        asked, needed = interests(root), needed_columns(root)
+        boxes: dict[int, Box] = {}
+        timers = False
+        for node in walk(root):
+            context = Context(
+                node.input_schemas(), engine.batch_rows, needed[id(node)], asked[id(node)], self.clock.now
+            )
+            box = boxes[id(node)] = self._box(node, context, engine)
+            operator = box.operator
+            room = Room(engine.late_rows)
+            for ledger in operator.ledgers:
+                ledger.room = room
+            for port, edge in enumerate(node.inputs):
+                arc = Arc(box, port, edge.route, engine.batch_rows)
+                boxes[id(edge.node)].outputs.append(arc)
+                box.inputs.append(arc)
+            if isinstance(operator, InputOperator):
+                stamps = Stamps(box, self.clock, node.schema.field(operator.spec.time).type)
+                box.stamps, operator.made = stamps, stamps.note
+                for progress in operator.clocked:  # refuses a clock that cannot count in the column's unit
+                    self.clock.now(node.schema.field(progress.attribute).type)
+                    timers = True
+            if node.spec.clocked:
+                self.clocked.append(box)
+                timers = True
+        boxes[id(root)].outputs.append(self.result)
+        self.boxes = list(boxes.values())
+        return timers
+
+    def _box(self, node: Node, context: Context, engine: Embedded) -> Box:
+        columns = node.spec.shard_columns(node.input_schemas())
+        sizes: dict[str, Any] = {"batch_rows": engine.batch_rows, "queue_rows": engine.queue_rows}
+        if self.pool is None or columns is None:
+            # rows that cross to threads together must not be split by turns
+            turn_rows = max(SLICES * engine.batch_rows, 0 if self.pool is None else SHARDED_TRAIN_ROWS)
+            operator = node.spec.start(context)
+            return Box(node, operator, self.gauge, check=engine.check, turn_rows=turn_rows, **sizes)
+        sharded = Sharded(node.spec, context, columns, self.pool.threads, self.pool)
+        return ShardedBox(node, sharded, self.gauge, check=engine.check, **sizes)
+
+    def _source(self, box: Box, train: int, threaded: bool) -> Source:
+        """An input with its feed. ``train`` is how many rows are joined where they are at hand."""
+        data = box.node.data
+        assert data is not None
+        try:
+            trains = data.trains(train)
+        except OopError as wrong:
+            raise wrong.located(box.node.site) from None
+        if data.ring is not None:
+            self.pause = min(self.pause, data.ring.pause)
+            return Source(box, RingFeed(trains, data.ring))
+        live = (threaded or data.progress is not None) and data.kind == "live"
+        return Source(box, ThreadFeed(trains, self.arrived) if live else DirectFeed(trains, data.waiting))
+
+
+def _threads_for(root: Node) -> int:
+    """The number of threads that pays. Below a million rows, starting threads costs more than they save."""
+    rows = sum(node.data.count_rows() or 0 for node in sources(root) if node.data is not None)
+    return min(os.cpu_count() or 1, _MOST_THREADS) if rows >= _MANY_ROWS else 1

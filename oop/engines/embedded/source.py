@@ -1,0 +1,68 @@
+"""A source of a run: the box of an input, and the feed from which it gets its elements (`feeds.py`).
+
+A source takes what its feed gives, lets its timers look at the clock, and is asked how far it is while it has nothing
+to read (`polling.py`).
+"""
+
+from __future__ import annotations
+
+from oop.clocks import Clock
+from oop.engines.embedded.boxes import Box
+from oop.engines.embedded.feeds import Done, Feed, ThreadFeed, Train
+from oop.engines.embedded.polling import Poll
+from oop.errors import OopError
+from oop.operators.source.operator import InputOperator
+from oop.punctuation import END, Punctuation
+
+
+class Source:
+    """An input box with its feed, which opens when the run is first read."""
+
+    def __init__(self, box: Box, feed: Feed) -> None:
+        assert isinstance(box.operator, InputOperator)
+        self.box = box
+        self.operator = box.operator
+        self.feed = feed
+        self.done = False
+        data = box.node.data
+        self.is_live = data is not None and data.kind == "live"
+        self.asked = None if data is None or data.progress is None else Poll(box.node, data)
+
+    def tick(self, clock: Clock) -> None:
+        """Let timers look at the clock, but not while rows that have arrived still wait: the tick would make them
+        late."""
+        if self.operator.clocked and not self.done and not self.feed.waiting:
+            self.box.emit(self.operator.tick, clock.now)
+
+    def poll(self) -> None:
+        """Ask the source how far it is. Call it only when nothing of the source waits to be read."""
+        thread = self.feed.thread if isinstance(self.feed, ThreadFeed) else None
+        said = None if self.asked is None else self.asked.ask(None if thread is None else thread.ident)
+        if said is None or self.asked is None:
+            return
+        try:
+            promise = self.operator.answer(said)
+        except (OopError, TypeError, ValueError) as wrong:
+            raise self.asked.refused(said, wrong).located(self.box.node.site) from wrong
+        self.done = promise.is_end
+        self.box.emit(self.operator.take_promise, promise)
+
+    def take(self, train: Train | Done) -> int:
+        """Let the box take what the feed gave; returns the number of rows."""
+        if isinstance(train, Done):
+            self.done = True
+            train = [END]
+        elif self.is_live:
+            # rows of a finite input behind its END are late, not lost; a live input may never give anything more
+            for element in train:
+                if isinstance(element, Punctuation) and element.is_end:
+                    self.done = True
+        return self.box.process_train(train)
+
+    def located(self, error: BaseException) -> BaseException:
+        """What reading raised, with the user's line."""
+        node = self.box.node
+        if isinstance(error, OopError):
+            return error.located(node.site)
+        error.add_note(f"while reading {node.call}, written at {node.site}")
+        return error
