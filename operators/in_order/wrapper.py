@@ -66,9 +66,6 @@ class InOrder(Spec):
     def describe(self) -> str:
         return f"in order: {self.of.describe()}"
 
-    def promise_note(self) -> str:
-        return self.note
-
 
 class InOrderOperator(Around):
     """``left`` are the promises that have left it: rows that it puts in order leave after the operator within has
