@@ -25,7 +25,7 @@ from oop.operators.core.context import Context
 from oop.operators.core.coverage import is_promised, matching
 from oop.operators.core.lowering import Lowered
 from oop.operators.core.marks import is_late
-from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.operator import Element, Held, Keeping, Kept, Operator
 from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.core.spec import Spec
 from oop.operators.core.times import check_time_type, is_time_type, show_time
@@ -46,6 +46,7 @@ class EachWindow(Spec):
     on: str
     times: tuple[str, ...]
     name = "EachWindow"
+    note = "a promise for each window that closes"
     unblocked_by = "put .each_window() behind .window(…).agg(…)"
 
     @property
@@ -67,11 +68,8 @@ class EachWindow(Spec):
     def describe(self) -> str:
         return f"EachWindow by {self.on}"
 
-    def promise_note(self) -> str:
-        return "a promise for each window that closes"
 
-
-class EachWindowOperator(Operator):
+class EachWindowOperator(Keeping):
     """``held`` are rows that are not promised complete; ``pending`` is what of the input's promises some of them still
     match. It is part of its frontier, and no larger."""
 
@@ -85,13 +83,8 @@ class EachWindowOperator(Operator):
         self.pending = Frontier()
         self._saved = False  # is there a part of rows?
 
-    @property
-    def buffered_rows(self) -> int:
-        return sum(batch.num_rows for batch in self.held)
-
-    @property
-    def state_bytes(self) -> int:
-        return sum(batch.nbytes for batch in self.held)
+    def kept(self) -> Iterable[Kept]:
+        return self.held
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         if is_late(batch):

@@ -41,6 +41,7 @@ class GroupBy(Spec):
     flush: bool | None = None
     """False: its rows are not to be preaggregated on their way to another worker."""
     name = "GroupBy"
+    note = "emits a group when a promise covers it"
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return [self.keys] if self.keys else None
@@ -75,9 +76,6 @@ class GroupBy(Spec):
 
     def describe(self) -> str:
         return describe_groups("GroupBy", self.aggregates, self.keys)
-
-    def promise_note(self) -> str:
-        return "emits a group when a promise covers it"
 
 
 class GroupByOperator(Holding):

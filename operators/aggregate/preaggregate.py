@@ -40,6 +40,7 @@ class Preaggregate(Spec):
     flush: Flush
     in_order: bool = False
     name = "Preaggregate"
+    note = "wid < W becomes wid < min(W, least held); asked for"
     held_back = (WID_START,)
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
@@ -58,9 +59,6 @@ class Preaggregate(Spec):
     def _in_order(self) -> str:
         size = "sized as it runs" if self.flush.slots is None else f"{self.flush.slots:,} slots"
         return f"in-order slow-flush, {size}, at most 1 window late"
-
-    def promise_note(self) -> str:
-        return "wid < W becomes wid < min(W, least held); asked for"
 
 
 class PreaggregateOperator(Operator):

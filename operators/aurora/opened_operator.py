@@ -16,7 +16,7 @@ from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_float, as_int64, bounds_of_rows
 from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.marks import is_late
-from oop.operators.core.operator import Element, Operator
+from oop.operators.core.operator import Element, Keeping, Kept
 from oop.operators.core.parts import Part
 from oop.operators.core.times import from_physical, is_whole
 from oop.operators.expressions.program import Program
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 BEGINS, _ROWS = "__begins", "rows"
 
 
-class OpenedOperator(Operator):
+class OpenedOperator(Keeping):
     """``late_unused`` counts admitted late rows: a window that they belong to may be out."""
 
     def __init__(self, spec: Opened, context: Context) -> None:
@@ -48,13 +48,8 @@ class OpenedOperator(Operator):
         self.rows: list[pa.RecordBatch] = []
         self._unsaved = self._saved = False
 
-    @property
-    def buffered_rows(self) -> int:
-        return sum(rows.num_rows for rows in self.rows)
-
-    @property
-    def state_bytes(self) -> int:
-        return sum(rows.nbytes for rows in self.rows)
+    def kept(self) -> Iterable[Kept]:
+        return self.rows
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         if is_late(batch):

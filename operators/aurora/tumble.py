@@ -45,6 +45,7 @@ class Tumble(Spec):
     aggregates: tuple[tuple[str, Function], ...]
     timeout: int | None = None
     name = "Tumble"
+    note = "emits a window when a row with other values comes"
 
     @property
     def clocked(self) -> bool:  # type: ignore[override]
@@ -68,9 +69,6 @@ class Tumble(Spec):
     def describe(self) -> str:
         timeout = "" if self.timeout is None else f" timeout {self.timeout}us"
         return f"{describe_groups('Tumble', self.aggregates, self.keys)}{timeout}"
-
-    def promise_note(self) -> str:
-        return "emits a window when a row with other values comes"
 
 
 class TumbleOperator(Holding):

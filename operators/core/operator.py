@@ -129,6 +129,30 @@ class Operator:
         return found
 
 
+class Kept(Protocol):
+    """Anything that holds rows and knows their memory."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def nbytes(self) -> int: ...
+
+
+class Keeping(Operator):
+    """An operator that holds all its rows in what `kept` names: these are counted, and their memory is its state."""
+
+    def kept(self) -> Iterable[Kept]:
+        raise NotImplementedError
+
+    @property
+    def buffered_rows(self) -> int:
+        return sum(map(len, self.kept()))
+
+    @property
+    def state_bytes(self) -> int:
+        return sum(kept.nbytes for kept in self.kept())
+
+
 class Passing(Operator):
     """An operator whose only state is the promises it has seen: filter, map, split, union, bucket."""
 
@@ -170,4 +194,4 @@ class Around(Operator):
         return self.of.open_results()
 
 
-__all__ = ["Advance", "Around", "Element", "Held", "Operator", "Passing", "Promise"]
+__all__ = ["Advance", "Around", "Element", "Held", "Keeping", "Kept", "Operator", "Passing", "Promise"]

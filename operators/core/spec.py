@@ -25,6 +25,8 @@ class Spec:
     promises as they are."""
 
     name = "operator"
+    note: str = ""
+    """How promises cross it, for explain, where that is the same for every spec of the class (see `promise_note`)."""
     never = "can never emit"
     unblocked_by: str = (
         "put .window(…) before it, group by an attribute that is promised about, or punctuate=oop.at_end()"
@@ -104,5 +106,5 @@ class Spec:
         return self.name
 
     def promise_note(self) -> str:
-        """How promises cross it, for explain."""
-        return ""
+        """How promises cross it, for explain; a class whose specs differ in it says it here."""
+        return self.note

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +11,9 @@ import pyarrow as pa
 
 from oop.operators.core.context import Context
 from oop.operators.core.marks import is_late
-from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.operator import Element, Held, Keeping, Kept
 from oop.operators.core.parts import Part
+from oop.operators.dedup.keyed_times import KeyedTimes
 from oop.operators.dedup.oldest import oldest_kept
 from oop.operators.dedup.seen_keys import BestRows, SeenKeys
 from oop.operators.rows.layout import as_type, take_column
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from oop.operators.dedup.dedup import Dedup
 
 
-class DedupOperator(Operator, ABC):
+class DedupOperator(Keeping, ABC):
     """``late_unused`` counts admitted late rows: whether their key has been put out is no longer known."""
 
     def __init__(self, spec: Dedup, context: Context) -> None:
@@ -37,6 +38,10 @@ class DedupOperator(Operator, ABC):
     @abstractmethod
     def prepare(self) -> None:
         """Make what holds the state."""
+
+    @abstractmethod
+    def state(self) -> Mapping[str, SeenKeys | KeyedTimes]:
+        """What holds the state, by how the names of its saved parts begin."""
 
     @abstractmethod
     def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -78,18 +83,18 @@ class DedupOperator(Operator, ABC):
         ]
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
 
+    def kept(self) -> Iterable[Kept]:
+        return self.state().values()
+
     def save(self) -> Iterator[Part]:
         yield from self.save_common()
-        yield from self.save_state()
+        for prefix, held in self.state().items():
+            yield from held.save(prefix)
 
     def load(self, parts: Iterable[Part]) -> None:
-        self.load_state(self.load_common(parts))
-
-    @abstractmethod
-    def save_state(self) -> Iterator[Part]: ...
-
-    @abstractmethod
-    def load_state(self, parts: dict[str, pa.RecordBatch | None]) -> None: ...
+        found = self.load_common(parts)
+        for prefix, held in self.state().items():
+            held.load(found, prefix)
 
 
 class PassFirstComer(DedupOperator):
@@ -100,13 +105,8 @@ class PassFirstComer(DedupOperator):
     def prepare(self) -> None:
         self.seen = SeenKeys(self.schema, self.spec.keys, next(iter(self.spec.on), None))
 
-    @property
-    def buffered_rows(self) -> int:
-        return len(self.seen)
-
-    @property
-    def state_bytes(self) -> int:
-        return self.seen.nbytes
+    def state(self) -> Mapping[str, SeenKeys | KeyedTimes]:
+        return {"": self.seen}
 
     def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         new = self.seen.add(batch)
@@ -116,12 +116,6 @@ class PassFirstComer(DedupOperator):
     def free(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
         self.seen.drop_covered(self.covering(promises))
         yield from ()
-
-    def save_state(self) -> Iterator[Part]:
-        return self.seen.save()
-
-    def load_state(self, parts: dict[str, pa.RecordBatch | None]) -> None:
-        self.seen.load(parts)
 
 
 class KeepBest(PassFirstComer):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -21,12 +21,11 @@ from oop.operators.core.batches import cut
 from oop.operators.core.compute import compute as pc
 from oop.operators.core.oldest import oldest_of
 from oop.operators.core.operator import Held
-from oop.operators.core.parts import Part
 from oop.operators.core.times import is_whole
 from oop.operators.dedup.keyed_times import KeyedTimes
 from oop.operators.dedup.oldest import oldest_kept, oldest_span
 from oop.operators.dedup.operator import DedupOperator
-from oop.operators.dedup.seen_keys import BestRows
+from oop.operators.dedup.seen_keys import BestRows, SeenKeys
 from oop.operators.join.band import LEFT, Band
 from oop.operators.join.promises import Moved
 from oop.punctuation import Frontier, Punctuation
@@ -66,13 +65,8 @@ class Within(DedupOperator):
 class PassOneNear(Within):
     """keep="any": a row passes, or not, as it comes."""
 
-    @property
-    def buffered_rows(self) -> int:
-        return len(self.times)
-
-    @property
-    def state_bytes(self) -> int:
-        return self.times.nbytes
+    def state(self) -> Mapping[str, SeenKeys | KeyedTimes]:
+        return {"": self.times}
 
     def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         batch, timeless = self.part_timeless(batch)
@@ -113,12 +107,6 @@ class PassOneNear(Within):
             pass  # their rows have left long ago
         yield from ()
 
-    def save_state(self) -> Iterator[Part]:
-        return self.times.save()
-
-    def load_state(self, parts: dict[str, pa.RecordBatch | None]) -> None:
-        self.times.load(parts)
-
 
 class KeepInSpan(Within):
     """keep="first" and "last": of the rows that wait one for each key and time; of the spans that are open their start,
@@ -131,13 +119,8 @@ class KeepInSpan(Within):
         self.last = self.spec.keep == "last"
         self.waiting = BestRows(self.schema, (*keys, self.time), self.time, ties, self.last)
 
-    @property
-    def buffered_rows(self) -> int:
-        return len(self.waiting) + len(self.times)
-
-    @property
-    def state_bytes(self) -> int:
-        return self.waiting.nbytes + self.times.nbytes
+    def state(self) -> Mapping[str, SeenKeys | KeyedTimes]:
+        return {"waiting/": self.waiting, "spans/": self.times}
 
     def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         batch, timeless = self.part_timeless(batch)
@@ -189,14 +172,6 @@ class KeepInSpan(Within):
     def _oldest_span(self, frontier: Frontier) -> Held | None:
         complete = Moved(Band(0, self.within), LEFT)
         return oldest_span(self.times, frontier, complete)
-
-    def save_state(self) -> Iterator[Part]:
-        yield from self.waiting.save("waiting/")
-        yield from self.times.save("spans/")
-
-    def load_state(self, parts: dict[str, pa.RecordBatch | None]) -> None:
-        self.waiting.load(parts, "waiting/")
-        self.times.load(parts, "spans/")
 
 
 def _steps(ascending: np.ndarray) -> np.ndarray:

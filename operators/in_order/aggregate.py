@@ -20,7 +20,7 @@ from oop.operators.aggregate.window_tables import WindowTables
 from oop.operators.core.batches import coupled
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MIN, as_int64
-from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.operator import Element, Held, Keeping, Kept, Operator
 from oop.operators.core.partials import Partials
 from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.core.spec import Columns
@@ -59,7 +59,7 @@ class BufferedAggregate(Aggregate):
         return "holds the rows of windows that are open; a row behind a window, or a promise, completes it"
 
 
-class BufferedAggregateOperator(AggregateOperator):
+class BufferedAggregateOperator(Keeping, AggregateOperator):
     """``first_open`` is the least window that has not gone out."""
 
     def __init__(self, spec: BufferedAggregate, context: Context) -> None:
@@ -72,13 +72,8 @@ class BufferedAggregateOperator(AggregateOperator):
         self.reached = INT64_MIN  # the first window of the row that came last
         self.first_open = INT64_MIN
 
-    @property
-    def buffered_rows(self) -> int:
-        return len(self.rows)
-
-    @property
-    def state_bytes(self) -> int:
-        return self.rows.nbytes
+    def kept(self) -> Iterable[Kept]:
+        return (self.rows,)
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         if batch.num_rows:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from oop.kernels import dispatch, views
 from oop.operators.core.batches import cut
 from oop.operators.core.context import Context
-from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.operator import Element, Held, Keeping, Kept, Operator
 from oop.operators.core.parts import Part
 from oop.operators.core.spec import Columns
 from oop.operators.in_order.beside import Beside, InBuffer, held_note
@@ -53,13 +53,13 @@ class OrderedMerge(Union):
         return OrderedMergeOperator(self, context)
 
     def describe(self) -> str:
-        return f"OrderedMerge of {self.ports} on {self.on}"
+        return f"{super().describe()} on {self.on}"
 
     def promise_note(self) -> str:
         return f"holds the rows of inputs that are ahead of the slowest{held_note(self.beside)}"
 
 
-class OrderedMergeOperator(Operator):
+class OrderedMergeOperator(Keeping):
     shows_open = True
 
     def __init__(self, spec: OrderedMerge, context: Context) -> None:
@@ -70,13 +70,8 @@ class OrderedMergeOperator(Operator):
         self.output = schema if needed is None else pa.schema([f for f in schema if f.name in needed])
         self.rows = [OrderedRows(self.output, spec.on) for _ in context.inputs]
 
-    @property
-    def buffered_rows(self) -> int:
-        return sum(map(len, self.rows))
-
-    @property
-    def state_bytes(self) -> int:
-        return sum(rows.nbytes for rows in self.rows)
+    def kept(self) -> Iterable[Kept]:
+        return self.rows
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         batch = batch.select(self.output.names)

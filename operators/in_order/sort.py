@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from oop.operators.core.batches import cut
 from oop.operators.core.context import Context
-from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.operator import Element, Held, Keeping, Kept, Operator
 from oop.operators.core.parts import Part
 from oop.operators.core.spec import Columns
 from oop.operators.in_order.beside import Beside, InBuffer, held_note
@@ -47,14 +47,11 @@ class InputSort(Sort):
     def start(self, context: Context) -> Operator:
         return InputSortOperator(self, context)
 
-    def describe(self) -> str:
-        return f"InputSort by {self.on}"
-
     def promise_note(self) -> str:
         return f"holds a row until {self.on} < t is promised{held_note(self.beside)}"
 
 
-class InputSortOperator(Operator):
+class InputSortOperator(Keeping):
     shows_open = True
 
     def __init__(self, spec: InputSort, context: Context) -> None:
@@ -64,13 +61,8 @@ class InputSortOperator(Operator):
         (needed,) = spec.needs(context.wanted, context.inputs)
         self.rows = SortedRuns(context.held(needed), spec.on)
 
-    @property
-    def buffered_rows(self) -> int:
-        return len(self.rows)
-
-    @property
-    def state_bytes(self) -> int:
-        return self.rows.nbytes
+    def kept(self) -> Iterable[Kept]:
+        return (self.rows,)
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
         self.rows.add(batch)

@@ -65,9 +65,6 @@ class InOrder(Spec):
     def describe(self) -> str:
         return f"in order: {self.of.describe()}"
 
-    def promise_note(self) -> str:
-        return self.note
-
 
 class InOrderOperator(Around):
     """``left`` are the promises that have been sent. They lag behind the promises of the wrapped operator: rows that

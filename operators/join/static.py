@@ -42,6 +42,7 @@ class StaticJoin(Spec):
     where: Expr | None = None
     text: str = ""
     name = "StaticJoin"
+    note = "promises pass"
     passes = True
 
     def key_types(self, stream: pa.Schema) -> list[pa.DataType]:
@@ -74,9 +75,6 @@ class StaticJoin(Spec):
         kind = "" if self.how == "inner" else f" {self.how}"
         condition = "" if self.where is None else f" where {self.where!r}"
         return f"Join{kind} with a table of {self.table.num_rows} rows {self.text}{condition}".rstrip()
-
-    def promise_note(self) -> str:
-        return "promises pass"
 
 
 class StaticJoinOperator(Operator):

@@ -36,6 +36,7 @@ class Describe(Spec):
     asked: tuple[Interest, ...]
     every: str = ""
     name = "Describe"
+    note = "promises are rolled up to what helps"
     passes = True
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
@@ -54,9 +55,6 @@ class Describe(Spec):
         shown = " and ".join(dict.fromkeys(str(i) for i in self.asked if i.uses)) or "the end"
         shown = shown.replace(WID_START, "wid").replace(SEQ, SHOWN)  # as the notes of other operators call them
         return f"Describe {shown}" + (f" every {self.every}" if self.every else "")
-
-    def promise_note(self) -> str:
-        return "promises are rolled up to what helps"
 
 
 class DescribeOperator(Passing):

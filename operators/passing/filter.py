@@ -28,6 +28,7 @@ from oop.punctuation.crossing import Crossing, Restricted
 class Filter(Spec):
     predicate: Expr
     name = "Filter"
+    note = "promises pass"
     passes = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
@@ -45,9 +46,6 @@ class Filter(Spec):
 
     def describe(self) -> str:
         return f"Filter {self.predicate!r}"
-
-    def promise_note(self) -> str:
-        return "promises pass"
 
 
 class FilterOperator(Passing):

@@ -16,6 +16,7 @@ from oop.operators.core.spec import Columns, Spec
 @dataclass(frozen=True)
 class OnTime(Spec):
     name = "OnTime"
+    note = "promises pass"
     passes = True
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
@@ -26,9 +27,6 @@ class OnTime(Spec):
 
     def describe(self) -> str:
         return "OnTime without the rows that are only counted"
-
-    def promise_note(self) -> str:
-        return "promises pass"
 
 
 class OnTimeOperator(Passing):

@@ -33,6 +33,7 @@ class Project(Spec):
 
     columns: tuple[tuple[str, Expr], ...]
     name = "Project"
+    note = "bounds cross increasing functions"
     passes = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
@@ -68,9 +69,6 @@ class Project(Spec):
     def describe(self) -> str:
         shown = [n if isinstance(e, Col) and e.name == n else f"{n}={e!r}" for n, e in self.columns if n != SEQ]
         return f"Project {', '.join(shown)}"
-
-    def promise_note(self) -> str:
-        return "bounds cross increasing functions"
 
 
 class ProjectOperator(Passing):

@@ -38,6 +38,7 @@ class Enter(Spec):
     """Stamps rows with the time of their entry."""
 
     name = "Enter"
+    note = "promises pass"
     passes = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
@@ -50,12 +51,6 @@ class Enter(Spec):
 
     def start(self, context: Context) -> Operator:
         return EnterOperator(self, context)
-
-    def describe(self) -> str:
-        return "Enter"
-
-    def promise_note(self) -> str:
-        return "promises pass"
 
 
 class ReadsClock(Passing):
@@ -79,6 +74,7 @@ class Monitor(Spec):
     """Aurora's QoS monitor (Aurora paper, figure 3): how long ago what each row comes from entered."""
 
     name = "Monitor"
+    note = "promises pass"
     passes = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
@@ -86,12 +82,6 @@ class Monitor(Spec):
 
     def start(self, context: Context) -> Operator:
         return MonitorOperator(self, context)
-
-    def describe(self) -> str:
-        return "Monitor"
-
-    def promise_note(self) -> str:
-        return "promises pass"
 
 
 class MonitorOperator(ReadsClock):

@@ -25,6 +25,7 @@ from oop.operators.passing.filter import check_predicate
 class Split(Spec):
     predicates: tuple[Expr, ...]
     name = "Split"
+    note = "promises go to every output"
     passes = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
@@ -37,9 +38,6 @@ class Split(Spec):
 
     def describe(self) -> str:
         return f"Split {' | '.join(map(repr, self.predicates))} | else"
-
-    def promise_note(self) -> str:
-        return "promises go to every output"
 
 
 class SplitOperator(Passing):

@@ -22,6 +22,7 @@ from oop.punctuation.crossing import Crossing, Met
 class Union(Spec):
     ports: int
     name = "Union"
+    note = "promises the least of its inputs"
     passes = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
@@ -45,10 +46,7 @@ class Union(Spec):
         return UnionOperator(self, context)
 
     def describe(self) -> str:
-        return f"Union of {self.ports}"
-
-    def promise_note(self) -> str:
-        return "promises the least of its inputs"
+        return f"{self.name} of {self.ports}"
 
 
 class UnionOperator(Passing):

@@ -19,7 +19,7 @@ from oop.operators.core.compute import compute as pc
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, as_int64
 from oop.operators.core.marks import is_late
-from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.operator import Element, Held, Keeping, Kept
 from oop.operators.core.parts import Part
 from oop.operators.core.times import is_whole, show_time
 from oop.operators.join.band import LEFT, RIGHT
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _LEFT, _RIGHT = "left", "right"
 
 
-class ResampleOperator(Operator):
+class ResampleOperator(Keeping):
     """``late_unused`` counts admitted late rows: they are out of order, and ignored."""
 
     def __init__(self, spec: Resample, context: Context) -> None:
@@ -56,13 +56,8 @@ class ResampleOperator(Operator):
         self.passed = np.zeros(0, self.dtype)  # for each group the least left value that it has not passed
         self._changed, self._saved = {_LEFT: False, _RIGHT: False}, {_LEFT: False, _RIGHT: False}
 
-    @property
-    def buffered_rows(self) -> int:
-        return len(self.lefts) + len(self.rows)
-
-    @property
-    def state_bytes(self) -> int:
-        return self.lefts.nbytes + self.rows.nbytes
+    def kept(self) -> Iterable[Kept]:
+        return self.lefts, self.rows
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         if is_late(batch):

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from oop.operators.core.context import Context
 from oop.operators.core.marks import is_late
-from oop.operators.core.operator import Element, Held, Operator
+from oop.operators.core.operator import Element, Held, Keeping, Kept
 from oop.operators.core.ordering import order_by_time, order_rows
 from oop.operators.core.parts import Part
 from oop.operators.core.spec import Columns, Spec
@@ -53,7 +53,7 @@ class Releasing(Spec):
         return self.on if frontiers[0].bound(self.on) is None else None
 
 
-class ReleasingOperator(Operator, ABC):
+class ReleasingOperator(Keeping, ABC):
     """``late_unused`` counts admitted late rows, which cannot be used: the rows that they belong between have left.
     ``releases`` says which promises release rows, whether or not a consumer asks for these promises."""
 
@@ -64,13 +64,8 @@ class ReleasingOperator(Operator, ABC):
         (needed,) = spec.needs(context.wanted, context.inputs)
         self.rows = WaitingRows(context.held(needed), spec.on)
 
-    @property
-    def buffered_rows(self) -> int:
-        return len(self.rows)
-
-    @property
-    def state_bytes(self) -> int:
-        return self.rows.nbytes
+    def kept(self) -> Iterable[Kept]:
+        return (self.rows,)
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
         if is_late(batch):

@@ -34,7 +34,7 @@ class Sort(Releasing):
         return SortOperator(self, context)
 
     def describe(self) -> str:
-        return f"Sort by {', '.join((self.on, *self.ties))}"
+        return f"{self.name} by {', '.join((self.on, *self.ties))}"
 
     def promise_note(self) -> str:
         return f"emits a row when {self.on} < t is promised for all rows"

@@ -49,6 +49,7 @@ class Session(Spec):
     text: str
     admits: bool = False
     name = "Session"
+    note = "emits a session when a time after its end is promised"
     held_back = (WINDOW_START,)
 
     def with_late(self, mode: str) -> Spec:
@@ -81,6 +82,3 @@ class Session(Spec):
 
     def describe(self) -> str:
         return describe_groups(f"Session {self.text} on {self.on}:", self.aggregates, self.keys)
-
-    def promise_note(self) -> str:
-        return "emits a session when a time after its end is promised"
