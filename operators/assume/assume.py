@@ -7,7 +7,8 @@ does inside a plan what the guard of an input does at a source. Rows that are se
 promise that it broke. The input's promises hold for the rows that are left.
 
 With a policy, rows are judged as a source with that policy judges them, for example by slack in time (OOP paper,
-section 2, option 2: the bound on disorder is enforced inside the query, for example behind a union)."""
+section 2, option 2: the bound on disorder is enforced inside the query, for example behind a union).
+"""
 
 from __future__ import annotations
 

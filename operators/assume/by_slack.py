@@ -3,7 +3,8 @@
 
 A row is out of order by n if more than n rows of its group before it are greater, which means that it is below the
 (n+1)-th greatest value so far. So that value can be promised for the group once rows out of order are set aside. All
-rows count, also those that are set aside: they are below the (n+1)-th greatest value, and do not change it."""
+rows count, also those that are set aside: they are below the (n+1)-th greatest value, and do not change it.
+"""
 
 from __future__ import annotations
 

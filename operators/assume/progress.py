@@ -2,7 +2,8 @@
 
 There are three implementations. `by_slack.py` judges each group by its greatest rows, `by_number.py` by its number of
 rows, if the order is on `Tup#`. `by_policy.py` also promises about all groups together, as sources do. The first two
-share `ByGroup`."""
+share `ByGroup`.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Operators that only Aurora's algebra has: BSort, WSort, Tumble, windows that open at rows, and timeouts.
 
 Idea. Most of Aurora is made of operators that oop has anyway, behind an `Assume` (`oop/aurora` puts them together).
-Here is what is left: operators that go by the number of rows, by the clock, or by arrival.
+This package has the rest: operators that are driven by the number of rows, by the clock, or by arrival.
 
 Way in. Each operator is a file: `bsort.py` (with `sort_buffers.py`), `wsort.py` (with `stamped_rows.py`), `tumble.py`,
 `opened.py` and `opened_operator.py` (windows that begin at rows), `timed_aggregate.py` and `timed_opened.py`
@@ -12,10 +12,11 @@ Decisions about BSort:
 - Rows are released by count, never by promises. Otherwise it would not equal n passes of a bubble sort.
 - Rows are in places (`operators/rows/places.py`), and the kernel `SortBuffers` knows them by their number of arrival
   (`sort_buffers.py`).
-- What is held lowers bounds (`Spec.held_back`), and rows that leave raise them again, so promises also follow rows. On
-  threads such a promise is met over all shards; only a promise that names a shard's own group passes alone.
-- What is left goes out at the end by value and arrival, whatever its group. A loaded operator has the same order. Saved
-  state is one part of at most n rows a group.
+- Held rows lower the bounds that pass (`Spec.held_back`), and rows that leave raise them again, so promises also follow
+  rows. On several threads such a promise is the meet over all shards; only a promise that names a shard's own group
+  passes alone.
+- At the end the rows that are left go out by value and arrival, whatever their group. An operator that was loaded gives
+  the same order. Saved state is one part of at most n rows a group.
 
 Decisions about WSort:
 
@@ -23,25 +24,26 @@ Decisions about WSort:
   is therefore not put out at once, which would lose the rows just behind it.
 - At the end of a period all rows that have waited for a whole period leave, with all rows that sort before them. So at
   least one leaves, and each row is sorted about once (`stamped_rows.py`).
-- A row has arrived when the clock was last looked at before it; the first rows have arrived when the clock is first
-  looked at. The engine looks at it before a round of reading, and not while rows wait in front of the box. After
-  reading, a source that always has rows would starve the clock.
-- Promises release rows by the first column alone.
+- The arrival time of a row is the last tick of the clock before it; rows before the first tick get the first tick. The
+  engine ticks before each round of reading, and not while rows wait in front of the box. If it ticked after reading, a
+  source that always has rows would starve the clock.
+- Only promises about the first column release rows.
 
 Decisions about windows that open at rows (`opened.py`):
 
-- The Aurora paper says of Advance by a predicate no more than that it is possible. Here a window begins at each row in
-  order for which the predicate holds, one for each value and group, and covers `[a, a + size)` by value, whatever came
-  first. So slack and a sort before it say the same.
-- With a timeout (`timed_opened.py`) the row at which a window begins also keeps when it came, and how many rows the
-  window went out with early. It is held until the window is promised, so that rows which came too late can be counted.
+- The Aurora paper only says that Advance by a predicate is possible. Here a window begins at each row in order for
+  which the predicate holds, one for each value and group, and covers `[a, a + size)` by value, whatever the order of
+  arrival. So slack and a preceding sort give the same answer.
+- With a timeout (`timed_opened.py`) the row at which a window begins also stores when it came, and with how many rows
+  the window went out early. It is held until the end of the window is promised, so that rows which came too late can be
+  counted.
 
 Decisions about timeouts (`timed_aggregate.py`):
 
-- When a window began is one more aggregate, the least arrival of its rows, so it is moved, saved and loaded as the
-  others are. Stamps are what the clock showed last, and ticks come before every round of reading.
-- What times out at one tick leaves by when it began, then by window. Ignored rows are counted when their window is
-  promised. Spark refuses specs that are `clocked`.
+- The time at which a window began is one more aggregate, the least arrival of its rows, so it is moved, saved and
+  loaded like the others. A row's arrival is the last tick, and ticks come before every round of reading.
+- Windows that time out at one tick leave in the order in which they began, then by window. Ignored rows are counted
+  when the end of their window is promised. Spark refuses specs that are `clocked`.
 
 Decisions about functions that see rows in order (`arrival_aggregate.py`):
 
@@ -51,17 +53,17 @@ Decisions about functions that see rows in order (`arrival_aggregate.py`):
   the same as slack 0 behind a BSort of n, for every function F. Both hold if a row arrives for a function when the sort
   would release it. So a row waits for its turn (`rows_in_turn.py`) until a promise covers it, which is when no lesser
   row of its group can follow; about n rows of a group wait.
-- Functions with a merge, among them all built-in ones, do not depend on order and take rows at once. Without slack
-  nothing waits, and nothing waits on `Tup#`.
-- XSection, whose groups are each in order and together are not, gives rows in order of the attribute as well.
-- With a timeout each row waits once for each of its windows. A window that times out is given what has arrived for it,
-  in order; a sort before it would keep n rows from it.
-- The windows of a group leave in their order, though a slice of the store has them in the order in which they were
-  begun: streams are sequences in Aurora, and the identity with BSort is one of sequences. How the groups interleave is
-  not kept, since each batch gives one promise a group.
+- Functions with a merge, among them all built-in ones, do not depend on order and take rows at once. Without slack, and
+  on `Tup#`, no row waits.
+- XSection, whose groups are each in order but together are not, gives rows in order of the attribute as well.
+- With a timeout each row waits once for each of its windows. A window that times out is given the rows that have
+  arrived for it, in order; a preceding sort would still hold n of them back.
+- The windows of a group leave in their order, although a slice of the store has them in the order in which they began:
+  streams are sequences in Aurora, and the identity with BSort is one of sequences. The interleaving of groups is not
+  kept, because each batch gives one promise for each group.
 
 Decisions about Tumble (`tumble.py`):
 
-- What is open goes out at the end, and when a promise covers its values, since then no row can continue it.
-- Arrival order is one of all rows, so one worker takes them all.
+- The open window goes out at the end, and when a promise covers its values, because then no row can continue it.
+- The order of arrival is one of all rows, so one worker takes them all.
 """

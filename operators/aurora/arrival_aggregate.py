@@ -1,10 +1,12 @@
-"""Aggregate that gives each window its rows in the order of their arrival, as Aurora's user-defined functions see them
-(Aurora paper, footnote 6: "incr is called to update that state whenever a tuple arrives"), and puts out the windows of
-a group in their order, as one behind a sort would (the identity of section 5.2.2.2): a box behind it may go by arrival.
+"""An Aggregate that gives each window its rows in order of arrival, for Aurora's user-defined functions.
 
-Where rows come out of order, they have arrived in order for a function when a sort before it would have let them go: it
-is given them in that order (`rows_in_turn.py`). All of this matters to functions that cannot be merged; others do not
-depend on order, and take rows as they come.
+Aurora paper, footnote 6: "incr is called to update that state whenever a tuple arrives". The windows of a group go out
+in their order, as those of an Aggregate behind a sort would (the identity of section 5.2.2.2), because a box behind it
+may depend on arrival.
+
+If rows come out of order, a function is given them in the order in which a preceding sort would release them
+(`rows_in_turn.py`). This matters only to functions that cannot be merged. Others do not depend on order, and take rows
+as they come.
 """
 
 from __future__ import annotations
@@ -32,12 +34,12 @@ from oop.punctuation import Interest
 from oop.punctuation.crossing import Crossing
 from oop.punctuation.group_promises import Promise
 
-_REPEATED = 262_144  # rows, each as often as it has windows, at a time
+_REPEATED = 262_144  # rows that are made at a time when each row is repeated for its windows
 
 
 @dataclass(frozen=True, eq=False)
 class ArrivalAggregate(Aggregate):
-    """``sorts``: rows may come out of order of ``on``, and there is a function that depends on it."""
+    """``sorts`` says that rows may come out of order of ``on``, and that a function depends on their order."""
 
     sorts: bool = field(default=False, kw_only=True)
 
@@ -75,7 +77,7 @@ class ArrivalAggregateOperator(AggregateOperator):
         return super().state_bytes + (0 if self.waiting is None else self.waiting.nbytes)
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
-        if self.waiting is None or is_late(batch):  # what is late has missed its turn
+        if self.waiting is None or is_late(batch):  # a late row has missed its turn, so it does not wait
             yield from super().process_batch(batch, port)
         elif batch.num_rows:
             self.wait(self.waiting, batch)
@@ -123,8 +125,8 @@ class ArrivalAggregateOperator(AggregateOperator):
             self.take_in(begin[rows] + places, batch.slice(start, step).take(pa.array(rows)))
 
     def _take_ascending(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
-        """Rows whose windows never go back: into the last of them first, so that of a window's rows those that have it
-        as their last, which came before the others, are taken before."""
+        """Take rows whose windows never go back, each into its last window first. For the rows of a window that have it
+        as their last came before the others, and must be taken before them."""
         keys, values = [read_key(batch.column(k)) for k in self.keys], self.store.shape.prepare(batch)
         for place in range(int((last - first).max()), -1, -1):
             here = first + place <= last
@@ -135,7 +137,7 @@ class ArrivalAggregateOperator(AggregateOperator):
 
 
 def _ascending(table: Table) -> Table:
-    """The groups of a slice by window; those of one window stay as they came."""
+    """The groups of a slice in order of their windows. Those of one window keep their order."""
     if not table.slotted:  # one window
         return table
     slots = table.slots()

@@ -1,10 +1,10 @@
 """BSort: an approximate sort with a buffer of n rows, the same as n passes of a bubble sort (Aurora paper, section
 5.2.2.1).
 
-With each row that comes to a full buffer the one with the least value leaves, of equal ones the first that came; the
-paper's buffer of n + 1 counts the row that has just come (figure 8). So all rows that are given are put out, none is
-set aside. Promises release nothing: which row leaves next is for the rows that come to say. What is still held lowers
-the bounds that pass; the end, of all rows or of a group, lets the rest go in order.
+When a row comes to a full buffer, the row with the least value leaves, of equal ones the first that came. The paper's
+buffer of n + 1 rows includes the row that has just come (figure 8). So every row goes out, and none is set aside. Rows
+are released by count, never by promises. Held rows lower the bounds that pass. The end, of all rows or of a group,
+releases the rest in order.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _HELD = "held"
 
 @dataclass(frozen=True, eq=False)
 class BSort(Spec):
-    """By ``on``, with ``slack`` rows held of each group of ``keys``."""
+    """Sorts by ``on``, and holds ``slack`` rows of each group of ``keys``."""
 
     on: str
     slack: int
@@ -56,8 +56,8 @@ class BSort(Spec):
         return [self.keys] if self.keys else None
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
-        """The end of a group lets its rows go; and every bound helps: how far it will be lowered is not known before,
-        so steps of the consumers say nothing about it."""
+        """The end of a group releases its rows. Every bound is of interest: how far it will be lowered is not known
+        beforehand, so the steps of the consumers cannot be carried back."""
         return Carried({self.on: [(self.on, None)]}, {k: [k] for k in self.keys}, holds=True)
 
     def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
@@ -76,7 +76,7 @@ class BSort(Spec):
 
 
 class BSortOperator(Operator):
-    """Admitted late rows pass at once, marked as they came: what was held with them in mind has left."""
+    """Admitted late rows pass at once, still marked late, because the rows that they belong between have left."""
 
     shows_open = True
 
@@ -107,7 +107,7 @@ class BSortOperator(Operator):
             yield from self._promises()
 
     def _as_declared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """From another thread text comes as dictionaries."""
+        """The batch in its declared types: text that comes from another thread is in dictionaries."""
         return keep_late(laid_out(batch, self.rows.schema), batch)
 
     def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
@@ -120,7 +120,7 @@ class BSortOperator(Operator):
         yield from self._promises()
 
     def _let_go(self, ended: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
-        """Groups of which no row comes any more, in order."""
+        """Put out, in order, the rows of groups that have ended."""
         places = self.rows.held()
         if not all(p.is_end for p in ended):
             keys = pa.RecordBatch.from_pydict(self.rows.key_arrays(places, self.spec.keys))
@@ -130,7 +130,7 @@ class BSortOperator(Operator):
             yield from self.rows.take(places)
 
     def _promises(self) -> Iterator[Punctuation]:
-        """A promise goes no further than the least value that is held, of the groups that it is about."""
+        """The new promises. Each goes no further than the least value held in the groups that it is about."""
         on, ports = self.spec.on, self.ports
         images = list(ports.translated().promises())
         least = self._least({c for image in images for c in image.where})
@@ -159,7 +159,7 @@ class BSortOperator(Operator):
             yield self.rows.batch(places[self.rows.have_value(places)])
 
     def oldest(self) -> Held | None:
-        """The row that will leave next, of its group: more rows release it, or the end."""
+        """The held row with the least value. More rows of its group release it, or the end."""
         if not len(self.rows):
             return None
         least = self.rows.least(self.rows.held())

@@ -1,11 +1,11 @@
 """Windows that begin at rows: Aurora's Aggregate with a predicate in the place of Advance (Aurora paper, section
 5.2.2.2).
 
-"i is an integer or predicate that specifies how to advance the window when it slides", and no more is said of it. Here
+"i is an integer or predicate that specifies how to advance the window when it slides" is all that the paper says. Here
 a window begins at each row for which the predicate holds, and covers ``[a, a + size)`` of its group, where ``a`` is
-that row's value. Rows with the same value begin one window. Which rows are in it does not depend on their order, so
-rows are held as long as a window may cover them: from the first window that is open, or from the bound on.
-`opened_operator.py` has what runs.
+that row's value. Rows with the same value begin one window. Which rows are in a window does not depend on their order.
+So a row is held as long as a window may cover it, which is while it is not below the first open window or the bound.
+`opened_operator.py` has the running operator.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from oop.punctuation.patterns import Bound
 
 @dataclass(frozen=True, eq=False)
 class Opened(Spec):
-    """``size`` is in the units of the attribute ``on``; ``begins`` says of a row whether a window begins there."""
+    """``size`` is in the units of the attribute ``on``; ``begins`` is true for rows at which a window begins."""
 
     keys: tuple[str, ...]
     aggregates: tuple[tuple[str, Function], ...]

@@ -1,4 +1,4 @@
-"""What runs for an `Opened`: rows are held, and when a promise ends windows, each is aggregated as a whole."""
+"""The running `Opened`: rows are held, and when a promise ends windows, each window is aggregated as a whole."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BEGINS, _ROWS = "__begins", "rows"
 
 
 class OpenedOperator(Keeping):
-    """``late_unused`` counts admitted late rows: a window that they belong to may be out."""
+    """``late_unused`` counts admitted late rows, which are not used because one of their windows may have gone out."""
 
     def __init__(self, spec: Opened, context: Context) -> None:
         super().__init__(spec, context)
@@ -66,7 +66,7 @@ class OpenedOperator(Keeping):
         return pa.RecordBatch.from_arrays([*columns, begins], schema=self.held)
 
     def _check_ends(self, starts: np.ndarray) -> None:
-        """A window that ends beyond what a number can say, or where it begins, would be lost."""
+        """Raise TimeError if the end of a window overflows, or is rounded to its start: the window would be lost."""
         size = self.spec.size
         if self.whole:
             wrong = starts > INT64_MAX - int(size)
@@ -89,7 +89,7 @@ class OpenedOperator(Keeping):
         yield from self.ports.promises(new)
 
     def _close(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """The windows that have ended; rows that no window can cover any more are forgotten."""
+        """Put out the windows that have ended, and forget the rows that no window can cover any more."""
         times = views.times(rows.column(self.spec.on))
         keys = {k: rows.column(k) for k in self.spec.keys}
         convert = as_int64 if self.whole else as_float
@@ -99,12 +99,12 @@ class OpenedOperator(Keeping):
         begins = views.booleans(rows.column(BEGINS))
         if (begins & ended).any():
             begun = np.flatnonzero(begins & ended)
-            # the least value first, whatever came first: slack and a sort before it say the same
+            # By value, whatever the order of arrival, so that slack and a preceding sort give the same answer.
             yield from self._windows(rows, times, groups, begun[np.argsort(times[begun], kind="stable")])
         still = begins & ~ended
         first = np.full(int(groups.max()) + 1, INT64_MAX if self.whole else math.inf, times.dtype)
         np.minimum.at(first, groups[still], times[still])
-        # from the first window of its group that is open, or from where the next may begin
+        # Keep rows from the first open window of their group on, or from the bound, where the next one may begin.
         kept = times >= np.minimum(bounds, first[groups])
         self.rows = [rows.filter(pa.array(kept))] if kept.any() else []
         self._unsaved = True
@@ -119,8 +119,9 @@ class OpenedOperator(Keeping):
     def _rows_of_windows(
         self, times: np.ndarray, groups: np.ndarray, begun: np.ndarray
     ) -> tuple[np.ndarray, list[np.ndarray]]:
-        """One window for each group and value among these rows: where it begins, and its rows in order of the
-        attribute, those of one value as they arrived. So slack and a sort before it say the same to every function."""
+        """One window for each group and value among the rows ``begun``: its start, and its rows in order of the
+        attribute, those of one value in order of arrival. So slack and a preceding sort give the same answer for every
+        function."""
         size = int(self.spec.size) if self.whole else float(self.spec.size)
         order = np.lexsort((times, groups))
         edges = np.searchsorted(groups[order], np.arange(int(groups.max()) + 2))
@@ -159,7 +160,7 @@ class OpenedOperator(Keeping):
 
 
 def ended_below(bound: Bound, size: Bound) -> Bound:
-    """Windows that begin below this have ended when ``on < bound`` is promised.
+    """The value below which every window that begins there has ended, if ``on < bound`` is promised.
 
     >>> ended_below(10, size=4)  # [6, 10) has, [7, 11) has not
     7
@@ -169,14 +170,15 @@ def ended_below(bound: Bound, size: Bound) -> Bound:
     if isinstance(bound, int) and isinstance(size, int):
         return bound - size + 1
     last = bound - size
-    while last + size > bound:  # begin + size is rounded, too
+    while last + size > bound:  # a window's end, start + size, is rounded too
         last = math.nextafter(last, -math.inf)
     return math.nextafter(last, math.inf) if math.isfinite(last) else last
 
 
 def _have_ended(starts: np.ndarray, bounds: np.ndarray, size: Bound, whole: bool) -> np.ndarray:
-    """Which windows have ended, each by its own bound: a row is in one iff it is below ``start + size`` literally. Of
-    whole numbers the least int64 says that nothing is promised, and the greatest is the end."""
+    """Which windows have ended, each by its own bound. The end is ``start + size`` as the type rounds it, because that
+    decides which rows are in a window. Among whole bounds the least int64 means that nothing is promised, and the
+    greatest means the end of the stream."""
     if not whole:
         found: np.ndarray = starts + float(size) <= bounds
         return found

@@ -1,9 +1,9 @@
-"""Rows that wait for their turn: functions that depend on order are given a window's rows in order of the attribute
-that windows are on, rows of one value as they arrived.
+"""Rows that wait for their turn, because a function depends on their order.
 
-So the identity of the Aurora paper, section 5.2.2.2, holds for every function: an Aggregate with slack n gives what one
-without slack gives behind a BSort of slack n. A row's turn has come when a promise covers it, since no lesser one of
-its group follows; behind an order of slack n about n rows of each group wait.
+Such a function is given a window's rows in order of the attribute that windows are on, rows of one value in order of
+arrival. So the identity of the Aurora paper, section 5.2.2.2, holds for every function: an Aggregate with slack n gives
+what one without slack gives behind a BSort of slack n. A row's turn has come when a promise covers it, because then no
+lesser row of its group follows. Behind an order of slack n about n rows of each group wait.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from oop.punctuation import Frontier
 from oop.punctuation.patterns import Value
 
 _ROWS = "in turn"
-_FEW = 4_096  # rows that are left waiting rather than looked at for every promise
+_FEW = 4_096  # this few rows are left waiting, instead of being looked at for every promise
 
 
 class RowsInTurn:
-    """Rows as they arrived, with the numbers of their windows. `Bucket` sends a promise about ``on`` before what
-    follows from it for windows, and this relies on that. ``on`` decides whose turn it is, within the groups of
-    ``keys``; of other columns those in ``needed`` are kept."""
+    """Rows in order of arrival, with the numbers of their windows. ``on`` decides whose turn it is, within the groups
+    of ``keys``; of the other columns only those in ``needed`` are kept. This relies on `Bucket` to send a promise about
+    ``on`` before the promise about windows that follows from it."""
 
     def __init__(self, schema: pa.Schema, on: str, keys: Sequence[str], needed: frozenset[str]) -> None:
         self.on, self.keys = on, tuple(keys)
@@ -60,18 +60,19 @@ class RowsInTurn:
         self._changed = True
 
     def rows(self) -> pa.RecordBatch:
-        """All that wait, in the order of their arrival."""
+        """All rows that wait, in order of arrival."""
         if len(self._batches) != 1:
             whole = pa.concat_batches(self._batches) if self._batches else pa.RecordBatch.from_pylist([], self.schema)
             self._batches = [whole]
         return self._batches[0]
 
     def are_due(self, wid: int) -> bool:
-        """Must they be looked at, when windows below this are promised? Also so that no more wait than have to."""
+        """Must the rows be looked at, if windows below ``wid`` are promised? Yes if one waits for such a window, or if
+        very many wait, some of them perhaps needlessly."""
         return self._rows > 0 and (wid > self.first or self._rows >= self._enough)
 
     def take_covered(self, frontier: Frontier) -> pa.RecordBatch:
-        """Rows that no lesser one of their group can follow, in order."""
+        """Remove and give, in order, the rows whose turn has come: no lesser row of their group can follow."""
         rows = self.rows()
         if frontier.ended:
             return self.take(np.ones(rows.num_rows, np.bool_))
@@ -91,12 +92,12 @@ class RowsInTurn:
         return rows.take(pa.array(taken[np.argsort(times[taken], kind="stable")]))
 
     def with_column(self, name: str, values: np.ndarray) -> None:
-        """Other values in a column, for all that wait."""
+        """Replace the values of a column, for all rows that wait."""
         rows = self.rows()
         self._use([rows.set_column(rows.schema.get_field_index(name), self.schema.field(name), pa.array(values))])
 
     def oldest(self, frontier: Frontier) -> tuple[int, dict[str, Value]] | None:
-        """The first window that a row waits for, and its group as promises tell it."""
+        """The first window that a row waits for, and that row's group by the columns that promises name."""
         if not self._rows:
             return None
         rows = self.rows()
@@ -118,7 +119,7 @@ class RowsInTurn:
 
 
 def in_each_window(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """A row for each of its windows: each may take it at another time."""
+    """Repeat each row for each of its windows, because each window may take it at another time."""
     if WID_END not in batch.schema.names:
         return batch
     first, last = (views.column(batch.column(name)).data for name in (WID_START, WID_END))

@@ -1,9 +1,9 @@
-"""The buffers of `BSort`: for each group n rows, of which the least leaves when one more comes (Aurora paper, section
+"""The buffers of `BSort`: n rows for each group, of which the least leaves when one more comes (Aurora paper, section
 5.2.2.1).
 
-Rows stand in numbered places (`operators/rows/places.py`), so that a row costs the same however many are held. What
-decides is one word for each row (`operators/core/words.py`) and the order of arrival: that is the kernel's part
-(`kernels.SortBuffers`).
+Rows are in numbered places (`operators/rows/places.py`), so that a row costs the same however many are held. The kernel
+(`kernels.SortBuffers`) decides which row leaves, by one word for each row (`operators/core/words.py`) and the order of
+arrival.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.words import from_words, to_words
 from oop.operators.rows.places import PlacedRows, Places, with_room
 
-_GONE = 65_536  # rows that have left which may still have numbers
+_GONE = 65_536  # the kernel may always have numbers of this many rows that have left
 
 
 class SortBuffers:
@@ -59,7 +59,7 @@ class SortBuffers:
         return self.rows.nbytes + self.places.nbytes + self.groups.nbytes + self.buffers.nbytes + arrays
 
     def add(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
-        """Hold rows, one after the other; the rows that leave, in their order."""
+        """Hold rows, one after the other; give the rows that leave, in the order in which they leave."""
         count = batch.num_rows
         if not count:
             return []
@@ -68,7 +68,7 @@ class SortBuffers:
         self._words = with_room(self._words, self.places.room)
         self._words[places] = words = _words_of(batch.column(self.on))
         self._count += count
-        first = self.buffers.places  # the kernel's places are numbers of arrival: `_came` has ours by them
+        first = self.buffers.places  # the kernel's places are numbers of arrival, and `_came` maps them to ours
         self._came = with_room(self._came, first + count)
         self._came[first : first + count] = places
         ids = self.groups.map([read_key(batch.column(k)) for k in self.keys], count) if self.keys else None
@@ -76,7 +76,7 @@ class SortBuffers:
         return self._remove(self._came[leaving]) if len(leaving) else []
 
     def take(self, places: np.ndarray) -> list[pa.RecordBatch]:
-        """Remove and give all rows of some groups, in order; what stays is put into new buffers."""
+        """Remove and give all rows of some groups, in order. The other rows are put into new buffers."""
         order = np.lexsort((np.arange(len(places)), self._words[places]))
         held = self.held()
         staying = held[~np.isin(held, places)]
@@ -106,13 +106,13 @@ class SortBuffers:
         return self.rows.take(names, places)
 
     def times(self, places: np.ndarray) -> np.ndarray:
-        """What they are sorted by; a null stands with the greatest."""
+        """The values that rows are sorted by, in which a null is the greatest value."""
         kind = views.kind_of(self.type)
         values = from_words(self._words[places], kind)
         return values.astype(np.int64) if kind == "uint" else values
 
     def have_value(self, places: np.ndarray) -> np.ndarray:
-        """Which of them may be below a bound: null and NaN never are."""
+        """Which rows may be below a bound: those with null or NaN never are."""
         column = self.rows.take([self.on], places)[self.on]
         there = views.booleans(column.is_valid())
         if pa.types.is_floating(self.type):
@@ -130,7 +130,7 @@ class SortBuffers:
         self.places.give(places)
         self._count -= len(places)
         if not self._count:
-            self._start()  # of what was held at the peak nothing stays
+            self._start()  # gives back the memory of the peak
         elif self.buffers.places > 2 * self._count + _GONE or self.rows.is_mostly_gone(self._count):
             held = self.held()
             if self.rows.is_mostly_gone(self._count):
@@ -138,7 +138,7 @@ class SortBuffers:
         return out
 
     def load(self, rows: pa.RecordBatch) -> None:
-        """Rows as `held` gave them: fewer than would push one out."""
+        """Hold rows in the order that `held` gave. They are so few that none is pushed out."""
         self._start()
         self.add(rows)
 

@@ -1,6 +1,6 @@
-"""Rows that wait for the clock: each with the time at which it came, to leave in the order of some columns.
+"""Rows that wait for the clock, each with the time at which it came, and leave in the order of some columns.
 
-They are sorted when some leave, which is once a period: so a row is sorted about once.
+They are sorted when some leave, which is once a period, so a row is sorted about once.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from oop.punctuation import Punctuation
 from oop.punctuation.patterns import Bound
 
 _HELD, _STAMPS = "held", "stamps"
-_UNKNOWN = INT64_MAX  # came before the clock was first seen
+_UNKNOWN = INT64_MAX  # the stamp of rows that came before the first tick
 _Piece = tuple[pa.RecordBatch, np.ndarray]
 """Rows, and when each came."""
 
 
 class StampedRows:
-    """``now`` is what the clock last showed: when rows that come next have come.
+    """``now`` is the last tick of the clock, with which the next rows are stamped.
 
     >>> rows = StampedRows(pa.schema([("ts", pa.int64())]), ["ts"])
     >>> rows.see(10)
@@ -50,14 +50,14 @@ class StampedRows:
         self._pieces: list[_Piece] = []
         self._count = 0
         self._changed = True
-        self.nbytes = 0  # kept as a number: another thread may ask
+        self.nbytes = 0  # a plain number, because another thread may read it
 
     def __len__(self) -> int:
         return self._count
 
     def see(self, now: int) -> None:
-        """The clock shows this."""
-        if self.now is None:  # what came before it was first seen came now
+        """Take a tick of the clock."""
+        if self.now is None:  # rows that came before the first tick are stamped with it
             for _, stamps in self._pieces:
                 stamps[stamps == _UNKNOWN] = now
             self._changed = True
@@ -75,7 +75,7 @@ class StampedRows:
         append_beside(self._pieces, (batch, stamps))
 
     def oldest(self) -> int | None:
-        """When the first of them came; None if there is none."""
+        """The stamp of the row that came first; None if there are no rows."""
         return int(self._pieces[0][1][0]) if self._pieces else None
 
     def take_all(self) -> Iterator[pa.RecordBatch]:
@@ -84,7 +84,7 @@ class StampedRows:
         yield from self._take(self._order(rows), self._count)
 
     def take_stamped(self, until: int) -> Iterator[pa.RecordBatch]:
-        """Remove and give the rows that came up to a time, with those that sort before them, in order."""
+        """Remove and give, in order, the rows stamped up to ``until`` and all rows that sort before one of them."""
         rows, stamps = self._joined()
         order = self._order(rows)
         due = np.flatnonzero(stamps[order] <= until)
@@ -109,7 +109,7 @@ class StampedRows:
         return order_rows([rows.column(name) for name in self.columns])
 
     def _take(self, order: np.ndarray, count: int) -> Iterator[pa.RecordBatch]:
-        """The first so many leave, the others stay as they came."""
+        """Remove and give the first ``count`` rows of ``order``. The others stay in order of arrival."""
         if not count:
             return
         rows, stamps = self._joined()
@@ -121,7 +121,7 @@ class StampedRows:
             yield _taken(rows, order[start : min(start + BATCH_ROWS, count)], self.schema)
 
     def sort_before(self, batch: pa.RecordBatch, last: pa.RecordBatch) -> np.ndarray:
-        """Which rows sort before another one?"""
+        """Which rows of the batch sort before the row ``last``?"""
         types = {name: self._plain.field(name).type for name in self.columns}
         pairs = [[as_type(rows.column(n), t) for rows in (last, batch)] for n, t in types.items()]
         order = order_rows([pa.concat_arrays(pair) for pair in pairs])
@@ -130,7 +130,7 @@ class StampedRows:
         return before
 
     def value(self, column: pa.Array) -> Bound:
-        """The first value of a time column as a bound; infinity where there is none."""
+        """The first value of a time column as a bound; infinity if it is null or NaN."""
         if column.null_count:
             return math.inf
         value: Bound = views.times(column)[0].item()

@@ -1,15 +1,15 @@
-"""Aggregate with a timeout (Aurora paper, section 5.2.2.2): no window waits longer than so long for its rows.
+"""Aggregate with a timeout (Aurora paper, section 5.2.2.2): no window waits longer than that for its rows.
 
 "Each window's computation is timestamped with the local time when the computation begins. A window's computation then
 times out if a result tuple for that window has not been emitted by the time that the local time exceeds the window's
 initial time + t. As a result of a timeout, a result tuple for that window gets emitted early and all tuples that arrive
 afterwards and that would have contributed to the computation had it not timed out are ignored."
 
-The clock comes as a promise on the virtual arrival attribute (`operators/core/arrival.py`); a window begins at what it
-showed last, or if it has shown nothing yet, at what it shows first. A window that went out stays, marked, until it is
-promised: so that rows for it can be told and counted. Each window of each group has its own time, so there are no
-panes. Windows that are found to have timed out together go out as they would have one by one: that which began first is
-first, of those that began together the lesser.
+The clock comes as promises on the virtual arrival attribute (`operators/core/arrival.py`). A window begins at the last
+tick, or if there was none yet, at the first one. A window that went out early is kept, marked, until its end is
+promised, so that rows that come for it can be recognised and counted. Each window of each group has its own time, so
+there are no panes. Windows that time out at the same tick go out in the order in which they began, those that began
+together by window.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from oop.operators.windows.bucket import WID_START
 from oop.punctuation.group_promises import Advance
 
 EARLY = "__early"
-"""In the output: did the window time out?"""
+"""The output column that says whether the window timed out."""
 _OUT, _UNKNOWN = INT64_MIN, INT64_MAX
-"""In the place of when a window began: it is out; it began before the clock was first seen."""
+"""Special values for the time when a window began: it went out early; it began before the first tick."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +76,9 @@ class TimedAggregate(ArrivalAggregate):
 
 
 class TimedAggregateOperator(ArrivalAggregateOperator):
-    """Beside the aggregates it keeps of each window the least arrival of its rows, and how many they are.
+    """Beside the aggregates it keeps, for each window, the least arrival of its rows and their number.
 
-    ``late_unused`` also counts rows that were ignored, once for each window that they came too late for; when such a
+    ``late_unused`` also counts ignored rows, once for each window that they came too late for, when the end of that
     window is promised.
     """
 
@@ -89,7 +89,7 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
         super().__init__(spec, wide, (*spec.aggregates, (ARRIVAL, Min(col(ARRIVAL)))), panes=False)
         self.timeout = spec.timeout
         self.now = _UNKNOWN
-        self.due = INT64_MIN  # no window times out before
+        self.due = INT64_MIN  # no window times out before this time
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         arrived = pa.array(np.full(batch.num_rows, self.now))
@@ -106,8 +106,8 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
         waiting.add(in_each_window(batch))
 
     def _take_timed_out(self, waiting: RowsInTurn) -> None:
-        """Rows that wait have come: windows that time out are given theirs, in order; those that are out, too, so that
-        they are counted."""
+        """Give windows that time out their waiting rows, in order, for these rows have arrived. Windows that went out
+        early are given theirs too, so that these are counted."""
         rows, limit = waiting.rows(), self.now - self.timeout
         came = views.column(rows.column(ARRIVAL)).data.copy()
         came[came == _UNKNOWN] = self.now
@@ -130,7 +130,7 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
         self.due = INT64_MAX
         if self.waiting is not None and len(self.waiting):
             self._take_timed_out(self.waiting)
-        early: list[tuple[pa.RecordBatch, np.ndarray, np.ndarray]] = []  # windows, when they began, and their numbers
+        early: list[tuple[pa.RecordBatch, np.ndarray, np.ndarray]] = []  # windows, when they began, their numbers
         for number, table in list(self.store.tables.items()):
             began = _began(table)
             began.values[began.values == _UNKNOWN] = self.now
@@ -158,7 +158,7 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
         return (batch for batch in super()._batches(tables) if batch.num_rows)
 
     def _batch(self, table: Table | Piece) -> pa.RecordBatch:
-        """Windows whose time has come; without those that are out."""
+        """The windows of the table, without those that went out early."""
         began = _began(table)
         out = began.values == _OUT
         if out.any():

@@ -1,9 +1,10 @@
 """Windows that begin at rows, with a timeout (Aurora paper, section 5.2.2.2): the two arguments of Aurora's Aggregate,
 Advance by a predicate and Timeout, together.
 
-A window's computation begins when the row comes at which it begins: then it is "timestamped with the local time". When
-it has been open for longer than the timeout, it comes out with the rows that it has. It is remembered until it is
-promised that it has ended, with the number of its rows, so that those that came too late can be counted.
+The computation of a window begins when the row at which it begins arrives; then it is "timestamped with the local
+time". When the window has been open for longer than the timeout, it goes out with its rows. The window and the number
+of
+its rows are remembered until its end is promised, so that rows that came too late can be counted.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from oop.operators.groups.holding import unique_schema
 from oop.punctuation.group_promises import Advance
 
 _OUT = "__out"
-"""Of a row at which a window begins: how many rows it went out with early; -1 if it did not."""
+"""A held column: the number of rows with which the window that begins at this row went out early; -1 if it did not."""
 _UNKNOWN = INT64_MAX
-"""In the place of when a window began: before the clock was first seen."""
+"""The time of arrival of rows that came before the first tick."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +58,15 @@ class TimedOpened(Opened):
 
 
 class TimedOpenedOperator(OpenedOperator):
-    """``late_unused`` also counts rows that came too late for a window, once for each, when it is promised."""
+    """``late_unused`` also counts rows that came too late for a window, once for each window, when its end is
+    promised."""
 
     def __init__(self, spec: TimedOpened, context: Context) -> None:
         super().__init__(spec, context)
         self.timeout = spec.timeout
         self.held = self.held.append(pa.field(ARRIVAL, pa.int64())).append(pa.field(_OUT, pa.int64()))
         self.now = _UNKNOWN
-        self.due = INT64_MIN  # no window times out before
+        self.due = INT64_MIN  # no window times out before this time
 
     def _holding(self, columns: Sequence[pa.Array], begins: pa.Array) -> pa.RecordBatch:
         count = len(begins)
@@ -79,7 +81,7 @@ class TimedOpenedOperator(OpenedOperator):
             yield from self._time_out(concat_batches(self.rows))
 
     def _time_out(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Windows that have been open for too long; that which began first is first, then the lesser."""
+        """Put out the windows that have been open for too long, in the order in which they began, then by value."""
         times, came = views.times(rows.column(self.spec.on)), views.column(rows.column(ARRIVAL)).data.copy()
         came[came == _UNKNOWN] = self.now
         out = views.column(rows.column(_OUT)).data.copy()
@@ -106,10 +108,10 @@ class TimedOpenedOperator(OpenedOperator):
     def _windows(
         self, rows: pa.RecordBatch, times: np.ndarray, groups: np.ndarray, begun: np.ndarray
     ) -> Iterator[pa.RecordBatch]:
-        """Windows that have ended; without those that are out, whose late rows are counted."""
+        """The windows that have ended, without those that went out early, whose late rows are counted."""
         out = views.column(rows.column(_OUT)).data
         starts, found = self._rows_of_windows(times, groups, begun)
-        # rows of the same value begin one window; those that came when it was out do not know of it
+        # Rows of the same value begin one window. Those that came after it went out early do not have the mark.
         went = [int(out[members[times[members] == start]].max()) for start, members in zip(starts, found, strict=True)]
         self.late_unused += sum(len(members) - n for n, members in zip(went, found, strict=True) if n >= 0)
         here = [i for i, n in enumerate(went) if n < 0]
@@ -127,7 +129,7 @@ class TimedOpenedOperator(OpenedOperator):
 def _first_of_each(
     groups: np.ndarray, times: np.ndarray, came: np.ndarray, rows: np.ndarray
 ) -> list[tuple[int, np.ndarray]]:
-    """For each group and value among these rows the one that came first, and all of them."""
+    """For each group and value among these rows, the row that came first, and all rows."""
     order = rows[np.lexsort((came[rows], times[rows], groups[rows]))]
     if not len(order):
         return []

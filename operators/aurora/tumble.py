@@ -5,7 +5,7 @@ Rows count in the order of their arrival. "The first emitted tuple, (A = 1, Resu
 with A = 1 would be emitted upon the arrival of tuple #3: the first tuple to arrive with a value of A not equal to 1."
 A promise that no row with the values of the open window will come ends it as well, and so does the end of the stream.
 
-With a timeout (the second footnote there) a window that has waited so long goes out early; rows that would have
+With a timeout (the second footnote there) a window that has waited longer goes out early. Rows that would have
 contributed to it later are ignored, and counted.
 """
 
@@ -72,15 +72,16 @@ class Tumble(Spec):
 
 
 class TumbleOperator(Holding):
-    """Windows are numbered as they come; ``run`` is the one that is open. If it ``timed_out``, it is kept for its
-    values alone. ``began`` is when the clock was first seen after the open window's first row, if it was."""
+    """Windows are numbered as they come; ``run`` is the number of the open one. If it ``timed_out``, it is kept only to
+    recognise rows with its values. ``began`` is the last tick before the open window's first row, or if there was none,
+    the first tick after it; None until then."""
 
     shows_open = True
 
     def __init__(self, spec: Tumble, context: Context) -> None:
         super().__init__(spec, context, spec.keys, spec.aggregates)
         self.spec = spec
-        self.whole = spec.crossing(context.inputs)  # what ends a window is not only what consumers ask for
+        self.whole = spec.crossing(context.inputs)  # not only what consumers ask for ends a window
         self.run = 0
         self.now: int | None = None
         self.began: int | None = None
@@ -91,13 +92,13 @@ class TumbleOperator(Holding):
         return 0 if self.timed_out else len(self.store)
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
-        if is_late(batch):  # admitted: taken where nothing was promised of its values
+        if is_late(batch):  # an admitted late row is used unless a promise covers its values
             batch = self.keep_usable(batch, ~covered(self._own(), batch.select(list(self.keys))))
         if not batch.num_rows:
             return
         runs = self.windows_of(batch)
         last = int(runs[-1])
-        if self.timed_out:  # what would have contributed
+        if self.timed_out:  # ignore rows that would have contributed to it
             ignored = runs == self.run
             self.late_unused += int(ignored.sum())
             batch, runs = batch.filter(pa.array(~ignored)), runs[~ignored]
@@ -110,7 +111,7 @@ class TumbleOperator(Holding):
             self.run = last
 
     def windows_of(self, batch: pa.RecordBatch) -> np.ndarray:
-        """The number of each row's window: it grows where the values are others than those of the row before."""
+        """The number of each row's window, which grows when the values differ from those of the row before."""
         table = KeyTable(self.store.shape.kinds)
         before = -1
         for open_ in self.store.tables.values():  # one at most: that of the open window
@@ -121,10 +122,10 @@ class TumbleOperator(Holding):
         return self.run + np.cumsum(changes)
 
     def _leave(self, bound: int) -> Iterator[pa.RecordBatch]:
-        """The windows before this one, in their order."""
+        """Put out the windows below ``bound``, in their order."""
         for table in self.store.take_below(bound):
             shown = table
-            if self.timed_out:  # it is the first, and has left
+            if self.timed_out:  # the first window has gone out already
                 shown, self.timed_out = table.select(np.flatnonzero(table.slots() != self.run)), False
             if len(shown):
                 yield pa.RecordBatch.from_arrays(shown.results(), schema=self.output)
@@ -183,6 +184,7 @@ class TumbleOperator(Holding):
 
 
 def _keys(table: Table) -> pa.RecordBatch:
-    """The values of the group-by attributes; of none, as many rows of nothing: promises about all rows cover them."""
+    """The values of the group-by attributes. Without any, a batch of nulls with as many rows, which promises about all
+    rows cover."""
     arrays = table.key_arrays()
     return pa.RecordBatch.from_pydict(arrays) if arrays else pa.record_batch([pa.nulls(len(table))], names=["_"])

@@ -1,13 +1,14 @@
-"""WSort: a sort that waits for a timeout only, and loses what comes too late (Aurora* and Medusa paper, section 2.2,
-footnote).
+"""WSort: a sort that waits for a timeout only, and loses rows that come too late (Aurora* and Medusa paper, section
+2.2, footnote).
 
 "WSort buffers all incoming tuples and emits tuples in its buffer in ascending order of its sort attributes, with at
-least one tuple emitted per timeout period." Here: once a period has passed since rows last left, or since the oldest
-row came, all that have waited for a whole period leave, and with them those that sort before them, so that no row which
-is there gets lost. So no row waits for more than two periods, and only those that sort before one which is due for less
-than one. A row that comes after one that follows it has left is set aside. Promises about the first of the sort
-attributes let rows go sooner: no row can come before them.
-The clock comes in as promises on the virtual arrival attribute (`arrival.py`): a row has arrived when it last moved.
+least one tuple emitted per timeout period." Here a period ends when it has passed since rows last left, or since the
+oldest row came. Then all rows that have waited for a whole period leave, together with all rows that sort before one of
+them, so that no buffered row gets lost. So no row waits for more than two periods, and a row waits for less than one
+only if it sorts before a row that is due. A row is set aside if a row that sorts after it has left. Promises about the
+first sort attribute release rows sooner, because no row can come before them.
+
+The clock comes as promises on the virtual arrival attribute (`arrival.py`). The arrival time of a row is the last tick.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _LAST, _CLOCK = "last", "clock"
 
 @dataclass(frozen=True, eq=False)
 class WSort(Spec):
-    """By ``columns``; ``timeout`` in the clock's unit, ``text`` as the user wrote it."""
+    """Sorts by ``columns``. ``timeout`` is in the clock's unit, ``text`` is the timeout as the user wrote it."""
 
     columns: tuple[str, ...]
     timeout: int
@@ -63,8 +64,8 @@ class WSort(Spec):
         return inputs[0]
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
-        """The order is one of all rows, so what is promised about all rows crosses. How far the clock lets it go is
-        known only where rows are."""
+        """The order is one of all rows, so promises about all rows cross. How far the clock has released rows is known
+        only to the running operator."""
         passing = Carried({self.first: [(self.first, None)]}, {}, holds=True)
         timed = is_time_type(inputs[0].field(self.first).type)
         return Counted(passing, [Punctuation({self.first: -math.inf})] if timed else [])
@@ -80,7 +81,7 @@ class WSort(Spec):
 
 
 class WSortOperator(Operator):
-    """``ledger`` has the rows that came too late; ``late_unused`` counts those that sources had admitted as such."""
+    """``ledger`` has the rows that came too late; ``late_unused`` counts late rows that sources had admitted."""
 
     def __init__(self, spec: WSort, context: Context) -> None:
         super().__init__(spec, context)
@@ -108,7 +109,8 @@ class WSortOperator(Operator):
         yield from ()
 
     def _in_time(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Without the rows that sort before one which has left (Aurora* and Medusa paper, footnote of section 2.2)."""
+        """The rows of the batch without those that sort before a row that has left; these go to the ledger (Aurora* and
+        Medusa paper, footnote of section 2.2)."""
         if self.last is None or not batch.num_rows:
             return batch
         lost = self.rows.sort_before(batch, self.last)
@@ -133,7 +135,7 @@ class WSortOperator(Operator):
             yield from self.ports.promises(new)
 
     def _tick(self, now: int) -> Iterator[Element]:
-        """The clock shows this: if a period is over, what has waited for one leaves."""
+        """Take a tick of the clock. If a period is over, the rows that have waited for a whole one leave."""
         self.rows.see(now)
         oldest = self.rows.oldest()
         if oldest is None or now - max(oldest, self.left_at) < self.spec.timeout:
@@ -150,12 +152,12 @@ class WSortOperator(Operator):
             yield batch
 
     def _reached(self) -> int | float:
-        """Nothing that sorts before what has left leaves any more; behind NaN and null no value is left."""
+        """The bound that can be promised: the value of the row that left last, or infinity if that was NaN or null."""
         assert self.last is not None
         return self.rows.value(self.last.column(0))
 
     def oldest(self) -> Held | None:
-        """Any row: the clock releases it, or the end."""
+        """The rows as a whole, because the clock releases them, or the end."""
         return Held(f"the rows of the last {self.spec.text}", 0, END) if len(self.rows) else None
 
     def save(self) -> Iterator[Part]:

@@ -1,4 +1,4 @@
-"""Dedup: of the rows with equal keys one.
+"""Dedup: keeps one of the rows with equal keys.
 
 Idea. A dedup is a group-by that puts out a row of each group: any row at once, or the first or last by time when the
 group is complete. With `within=` only rows of a key that are at most that far apart are duplicates.
@@ -10,9 +10,9 @@ Decisions:
 
 - Ties of first and last are broken by the other columns in order, null greatest. Columns without an order are refused.
 - Promises about columns that are no keys do not cross first and last, because a row that still waits may match them.
-- The last row of an open span is at most `within` older than the bound. So `ts < v − within` is promised whatever is
-  held: it depends on no rows, and can be checked before a run.
-- Any row within a span is decided row by row in order of arrival, however batches are cut. In a batch, rows are
+- The last row of an open span is at most `within` older than the bound. So `ts < v − within` is promised whatever rows
+  are held; it can be checked before a run.
+- `keep="any"` within a span is decided row by row in order of arrival, however batches are cut. In a batch, rows are
   examined one by one only if rows of their key are out of order, and neither all near each other nor all far apart.
-- Rows without a time are duplicates of none within a span.
+- With `within=`, a row without a time is no duplicate of any row.
 """

@@ -1,8 +1,8 @@
-"""Dedup: of the rows with equal keys one. It is a group-by that puts out a row of each group.
+"""Dedup: keeps one of the rows with equal keys. It is a group-by that puts out a row of each group.
 
-``keep="any"`` lets the first that comes pass at once and remembers its key until a promise covers it. ``"first"`` and
-``"last"`` are known only then, so they hold the best row so far. Without a span the time, or another attribute that is
-promised about, must be a key: else no key could ever be forgotten. With a span see `dedup/within.py`.
+``keep="any"`` lets the first row that comes pass at once, and remembers its key until a promise covers it. ``"first"``
+and ``"last"`` are known only then, so they hold the best row so far. Without a span, the time or another attribute that
+is promised about must be a key, because otherwise no key could ever be forgotten. With a span see `dedup/within.py`.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ class Dedup(Spec):
         return [self.keys] if self.keys else None
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
-        """Of rows that pass at once the same; of others what is promised about what they wait for."""
+        """Promises pass unchanged if rows pass at once; else only promises about what the rows wait for cross."""
         waiting = self.covering(held=self.keep == "last")
         return Same(also=waiting.interests(())[0]) if self.keep == "any" else waiting
 
     def covering(self, held: bool = False) -> Carried:
-        """What promises say of rows that have not been decided; with ``held`` of spans that no later row is in.
+        """What promises say about rows that have not been decided; with ``held``, about spans that get no later row.
 
         A span that began at t is complete when ``bound - t > within``: its last row is at ``bound - within`` or later
         while it is not."""
@@ -83,7 +83,7 @@ class Dedup(Spec):
         return ", ".join(self.keys) if self.within is None else self.time
 
     def ties(self, schema: pa.Schema) -> list[str]:
-        """What first and last go by: the time, then the values of all other columns."""
+        """The columns that decide which row is first or last: the time, then all other columns."""
         time = [] if self.time is None or self.time in self.keys else [self.time]
         return [*time, *(n for n in schema.names if n not in self.keys and n != self.time)]
 

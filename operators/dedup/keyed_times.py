@@ -1,6 +1,6 @@
-"""Keys with times, of which those near a time are found: what dedup has put out, or the spans that are open.
+"""Keys with times, found by key and nearness in time: the rows that dedup has put out, or its open spans.
 
-A key has a number, under which a `JoinTable` has its times; numbers are given anew when most keys have no time left.
+Each key has a number, under which a `JoinTable` stores its times. Keys are renumbered when most have no time left.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from oop.operators.core.times import from_physical, is_whole
 from oop.operators.rows.places import PlacedRows, Places
 from oop.punctuation import Frontier
 
-_SLACK = 4_096  # keys without a time that there may be in any case
-_TIME = "$time"  # its column in a part: rows that are kept may have another time of the same name
+_SLACK = 4_096  # there may always be this many keys without a time
+_TIME = "$time"  # the time's column in a saved part, distinct from the time column of kept rows
 
 
 class KeyedTimes:
@@ -52,13 +52,13 @@ class KeyedTimes:
 
     @property
     def nbytes(self) -> int:
-        if not len(self):  # as it began
+        if not len(self):  # the arrays were replaced with empty ones
             return 0
         rows = 0 if self._rows is None else self._rows.nbytes
         return self._keys.nbytes + self._table.nbytes + self._slices.nbytes + self._places.nbytes + rows
 
     def numbers(self, batch: pa.RecordBatch) -> np.ndarray:
-        """The number of each row's key; they hold until the next rows are inserted or taken."""
+        """The number of each row's key. The numbers are valid until the next rows are inserted or taken."""
         return self._keys.map([read_key(batch.column(k)) for k in self.names], batch.num_rows)
 
     def near(self, numbers: np.ndarray, times: np.ndarray, reach: Reach) -> tuple[np.ndarray, np.ndarray]:
@@ -83,7 +83,7 @@ class KeyedTimes:
         return numbers.astype(np.int64), times
 
     def first(self) -> pa.RecordBatch | None:
-        """The key and the time of one with the least time, as a row of the key's columns and the time."""
+        """A key with the least time, as a row of the key columns and the time."""
         for number in self._slices.numbers()[:1]:
             places = self._slices.places(number)
             return self._named(places[[np.argmin(self.read(places)[1])]], self.time)
@@ -96,14 +96,14 @@ class KeyedTimes:
         return pa.RecordBatch.from_arrays([columns[n] for n in self.schema.names], schema=self.schema)
 
     def remove(self, places: np.ndarray) -> None:
-        """Times that leave before a promise covers them."""
+        """Remove times before a promise covers them."""
         slots = self._slices.slots(self.read(places)[1]) >> self._slices.shift
         for number in np.unique(slots).tolist():
             self._leave(number, np.isin(self._slices.places(number), places))
 
     def take_covered(self, frontier: Frontier, most: int) -> Iterator[pa.RecordBatch]:
-        """Remove the times that match a promise about keys and time; give the rows that were kept, if rows are, at most
-        so many at a time."""
+        """Remove the times that match a promise about keys and time. Give the rows that were kept with them, if rows
+        are kept, at most ``most`` at a time."""
         linear = frontier.all.linear
         simple = not frontier.ended and frontier.is_linear and set(linear) == {self.time}
         for number in self._slices.numbers():
@@ -148,7 +148,7 @@ class KeyedTimes:
         return pa.RecordBatch.from_pydict(columns)
 
     def _renumber(self) -> None:
-        """Numbers anew, of the keys that have a time."""
+        """Renumber the keys, without those that have no time."""
         held = self._held()
         named, times = self._named(held, _TIME), self.read(held)[1]
         self._keys = KeyTable(self._keys.kinds)
@@ -179,4 +179,4 @@ class KeyedTimes:
             rows = part.select(self.schema.names) if self.keeps_rows else None
             self.insert(self.numbers(part), views.times(part.column(_TIME)), rows)
         if self._slices.shift == shift:
-            self._slices.take_changes()  # they are as they were saved
+            self._slices.take_changes()  # the slices are as they were saved, so none counts as changed

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def oldest_kept(rows: SeenKeys, keys: Sequence[str], frontier: Frontier) -> Held | None:
-    """Of the rows that dedup keeps the one with the least of what they wait for, as far as its group needs."""
+    """The kept row with the least value of the attribute that it waits for, and the promise that releases it."""
     first = rows.least() if rows.on is not None else None
     times = [] if first is None else times_at(first.column(rows.on))
     at = min((i for i, t in enumerate(times) if t is not None), key=lambda i: times[i] or 0, default=None)
@@ -32,8 +32,8 @@ def oldest_kept(rows: SeenKeys, keys: Sequence[str], frontier: Frontier) -> Held
 
 
 def oldest_span(times: KeyedTimes, frontier: Frontier, complete: Callable[[Bound], Bound | None]) -> Held | None:
-    """Of the spans that are open the one that began first; ``complete`` says of a bound before which time a span began
-    that gets no row any more."""
+    """The open span that began first. ``complete`` gives, for a bound, the time before which spans began that get no
+    row any more."""
     first = times.first()
     if first is None:
         return None

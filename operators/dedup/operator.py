@@ -1,4 +1,4 @@
-"""What runs for a `Dedup` without a span: rows of new keys pass, or the best row of each key waits."""
+"""The running `Dedup` without a span: rows of new keys pass, or the best row of each key waits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class DedupOperator(Keeping, ABC):
-    """``late_unused`` counts admitted late rows: whether their key has been put out is no longer known."""
+    """``late_unused`` counts admitted late rows, because it is no longer known whether their key was put out."""
 
     def __init__(self, spec: Dedup, context: Context) -> None:
         super().__init__(spec, context)
@@ -37,7 +37,7 @@ class DedupOperator(Keeping, ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Make what holds the state."""
+        """Make the containers that hold the state."""
 
     @abstractmethod
     def state(self) -> Mapping[str, SeenKeys | KeyedTimes]:
@@ -45,11 +45,11 @@ class DedupOperator(Keeping, ABC):
 
     @abstractmethod
     def take(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Rows that came in time; what leaves at once."""
+        """Take rows that came on time; give the rows that leave at once."""
 
     @abstractmethod
     def free(self, promises: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
-        """What leaves, now that the input has promised these."""
+        """The rows that leave because the input has made these promises."""
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         if is_late(batch):
@@ -65,7 +65,8 @@ class DedupOperator(Keeping, ABC):
         yield from self.ports.promises(new)
 
     def covering(self, promises: Sequence[Punctuation], held: bool = False) -> Frontier:
-        """What is newly covered matches what the promises add; where a group column goes, the whole decides."""
+        """The frontier that newly covered rows match: what these promises add, or all that is promised if a group
+        column is dropped on the way."""
         crossing, found = self.complete if held else self.undecided, Frontier()
         for promise in promises:
             added = crossing.added(promise, self.ports.frontiers)
@@ -76,7 +77,7 @@ class DedupOperator(Keeping, ABC):
         return found
 
     def leaving(self, batch: pa.RecordBatch, rows: np.ndarray | None = None) -> pa.RecordBatch:
-        """Rows of a batch (None: all) in the columns of the output: from another thread text comes as dictionaries."""
+        """Rows of a batch (None: all) in the output's types: text that comes from another thread is in dictionaries."""
         columns = [
             as_type(batch.column(f.name), f.type) if rows is None else take_column(batch.column(f.name), rows, f.type)
             for f in self.schema

@@ -1,7 +1,7 @@
-"""Distinct keys in slices of one of them, so that a promise frees them in bulk; and the best row of each.
+"""Distinct keys, and the best row of each, in slices of one key column, so that a promise frees them in bulk.
 
-Slices are as in `groups`: of one value, until a batch spreads over many; then they get wider. The value is part of the
-key, so a table need not hold it twice.
+Slices are as in `groups`: of one value each, until a batch spreads over many; then they get wider. The value is part of
+the key, so a table need not store it twice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from oop.punctuation import Frontier
 
 @dataclass(eq=False)
 class _Slice:
-    """Keys by id; and by the same id a row of each, where rows are kept."""
+    """Keys by id, and under the same id a row of each key, if rows are kept."""
 
     keys: KeyTable
     rows: PlacedRows | None
@@ -66,13 +66,13 @@ class SeenKeys:
         self._held = 0
         self._newest = 0  # the number of the slice that was last made
         self._expected = 0  # keys in the slice that was last removed whole
-        self.nbytes = 0  # kept as a number: another thread may ask
+        self.nbytes = 0  # a plain number, because another thread may read it
 
     def __len__(self) -> int:
         return self._held
 
     def add(self, batch: pa.RecordBatch) -> np.ndarray:
-        """Take rows in; the numbers of those that are the first of a new key."""
+        """Take rows in; give the numbers of the rows that are the first of a new key."""
         keys = [read_key(batch.column(k)) for k in self.names]
         found: list[np.ndarray] = []
         for number, rows in self._spread(batch):
@@ -93,7 +93,8 @@ class SeenKeys:
         return np.flatnonzero(first)
 
     def _take(self, part: _Slice, batch: pa.RecordBatch, rows: np.ndarray | None, ids: np.ndarray, before: int) -> bool:
-        """What else is kept of the rows with these ids, of which those from ``before`` on are new; has it changed?"""
+        """Take in what else is kept of rows with these ids, of which those from ``before`` on are new; tell whether
+        that changed anything."""
         return False
 
     def _spread(self, batch: pa.RecordBatch) -> Iterator[tuple[int, np.ndarray | None]]:
@@ -102,7 +103,7 @@ class SeenKeys:
             return
         slots = np.zeros(batch.num_rows, np.int64) if self.on is None else slots_of(batch.column(self.on))
         numbers, order, starts = self._kernels.order_slots(slots, self._shift)
-        spread = max(time_slices.SPREAD // 4, 1)  # every slice is a table of its own, which should be worth it
+        spread = max(time_slices.SPREAD // 4, 1)  # fewer slices than elsewhere, because each has a table of its own
         while (len(numbers) > spread or len(self._slices) > MOST) and self._shift < WIDEST:
             self._widen()
             numbers, order, starts = self._kernels.order_slots(slots, self._shift)
@@ -113,7 +114,7 @@ class SeenKeys:
         found = self._slices.get(number)
         if found is None:
             found = self._slices[number] = self._new()
-            # neighbours are much alike: a table that is on its way to their size grows there in one go
+            # Neighbouring slices are about as large, so a table that begins to grow gets their size at once.
             last = self._slices.get(self._newest)
             found.keys.reserve(max(self._expected, 0 if last is None else len(last)))
             self._newest = number
@@ -130,7 +131,7 @@ class SeenKeys:
             self._changed.add(number)
 
     def _widen(self) -> None:
-        """Slices of four times as many values."""
+        """Make slices of four times as many values."""
         self._shift += 2
         narrow, self._slices, self._held, self.nbytes = self._slices, {}, 0, 0
         self._changed |= narrow.keys()
@@ -139,7 +140,7 @@ class SeenKeys:
             self._merge(number >> 2, self.batch(narrow[number]))
 
     def _merge(self, number: int, rows: pa.RecordBatch) -> None:
-        """Into a slice: what `batch` gave of another, whose keys it does not have."""
+        """Add to a slice what `batch` gave of another slice, which has no key in common with it."""
         part = self._slice(number)
         size, before = part.nbytes, len(part)
         ids = part.keys.map([read_key(rows.column(k)) for k in self.names], rows.num_rows)
@@ -148,7 +149,7 @@ class SeenKeys:
         self._account(number, len(part) - before, part.nbytes - size)
 
     def batch(self, part: _Slice, ids: np.ndarray | None = None) -> pa.RecordBatch:
-        """What a slice holds: its keys, or the rows that are kept; of some ids, or of all."""
+        """The keys of a slice, or the rows if rows are kept; those of some ids, or all."""
         if part.rows is None:
             keys = self._named(part)
             return keys if ids is None else keys.take(pa.array(ids))
@@ -156,18 +157,18 @@ class SeenKeys:
         return pa.RecordBatch.from_arrays([columns[n] for n in self.schema.names], schema=self.schema)
 
     def take_covered(self, frontier: Frontier, most: int) -> Iterator[pa.RecordBatch]:
-        """Remove and give what matches a promise, slices in order, at most so many rows at a time."""
+        """Remove and give the keys or rows that match a promise, slices in order, at most ``most`` at a time."""
         for part, gone in self._taken(frontier):
             for start in range(0, len(gone), most):
                 yield self.batch(part, gone[start : start + most])
 
     def drop_covered(self, frontier: Frontier) -> None:
-        """The same, given to nobody."""
+        """Remove the keys that match a promise, without giving them."""
         for _ in self._taken(frontier):
             pass
 
     def _taken(self, frontier: Frontier) -> Iterator[tuple[_Slice, np.ndarray]]:
-        """What leaves of each slice that promises reach: ids there. It has left when it is given."""
+        """Each slice that promises reach, with the ids in it that leave. They are removed before they are given."""
         for number, whole in list(self._reached(frontier)):
             part = self._slices[number]
             gone = np.ones(len(part), np.bool_) if whole else covered(frontier, self._named(part))
@@ -188,19 +189,19 @@ class SeenKeys:
         self._expected = len(part)
 
     def _reached(self, frontier: Frontier) -> Iterator[tuple[int, bool]]:
-        """The slices that promises may reach, and whether all in them is covered for certain."""
+        """The slices that promises may reach, and whether all their keys are certainly covered."""
         linear = frontier.all.linear
         if frontier.ended or not frontier.is_linear or set(linear) != {self.on}:
             yield from ((number, frontier.ended) for number in sorted(self._slices))
             return
         (bound,) = linear.values()  # not rounded: a slot of float times reaches up to the next whole number
         for number in sorted(self._slices):
-            # what is far from 0 or has no value stands in one slot, whatever it is
+            # All values very far from 0 share one slot, and so do rows without a value.
             if number << self._shift < max(bound, -FAR + 1):
                 yield number, (number + 1) << self._shift <= min(bound, FAR)
 
     def least(self) -> pa.RecordBatch | None:
-        """What the first slice holds, if there is one with values."""
+        """The keys or rows of the first slice; None if no slice has values."""
         number = min(self._slices, default=None)
         if number is None or number << self._shift >= NULL_SLOT:
             return None
@@ -225,7 +226,7 @@ class SeenKeys:
 
 
 class BestRows(SeenKeys):
-    """Of each key one row: the least (or, with ``last``, the greatest) by the columns ``by``, in this order."""
+    """Keeps one row of each key: the least (or, with ``last``, the greatest) by the columns ``by``, in this order."""
 
     def __init__(self, schema: pa.Schema, keys: Sequence[str], on: str | None, by: Sequence[str], last: bool) -> None:
         self.by, self.last = list(by), last
@@ -237,7 +238,7 @@ class BestRows(SeenKeys):
     def _take(self, part: _Slice, batch: pa.RecordBatch, rows: np.ndarray | None, ids: np.ndarray, before: int) -> bool:
         assert part.rows is not None
         rows = np.arange(batch.num_rows) if rows is None else rows
-        # a key that comes once, and was not there, needs no comparison
+        # A new key that comes only once needs no comparison.
         alone = (np.bincount(ids, minlength=len(part)) == 1)[ids] & (ids >= before)
         part.rows.put(ids[alone], batch.columns, rows[alone])
         rows, ids = rows[~alone], ids[~alone]
@@ -248,7 +249,7 @@ class BestRows(SeenKeys):
         return True
 
     def _compare(self, rows: PlacedRows, new: pa.RecordBatch, ids: np.ndarray, before: int) -> None:
-        """Rows against each other, and against those that are held of their keys."""
+        """Compare rows with each other, and with the held rows of their keys; keep the best."""
         known = np.unique(ids[ids < before])
         held = rows.take(self.by, known)
         columns = [_joined(held[name], new.column(name)) for name in self.by]
@@ -257,11 +258,11 @@ class BestRows(SeenKeys):
         ordered = every[order]
         differs = ordered[1:] != ordered[:-1]
         best = order[np.append(differs, True) if self.last else np.append(True, differs)]
-        best = best[best >= len(known)]  # the others are where they were
+        best = best[best >= len(known)]  # held rows that stay the best are in their places already
         rows.put(every[best], new.columns, best - len(known))
 
 
 def _joined(held: pa.Array, new: pa.Array) -> pa.Array:
-    """Two pieces of a column; dictionaries of several batches cannot be joined as such."""
+    """Two pieces of a column as one, in a plain type, because different dictionaries cannot be concatenated."""
     plain = plain_type(held.type)
     return pa.concat_arrays([as_type(held, plain), as_type(new, plain)])

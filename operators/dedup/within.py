@@ -1,8 +1,9 @@
 """Dedup within a span: rows of a key at most ``within`` apart are the same event.
 
 First and last are decided in order of time, whatever order rows come in: the first row of a key begins a span ``[t0, t0
-+ within]``, the rows in it are its duplicates, and the next row behind it begins the next one. For any, a row passes if
-none of its key that is so near has been put out: row by row, as they come, however they are cut into batches.
++ within]``, the rows in it are its duplicates, and the next row behind it begins the next span. With ``keep="any"`` a
+row passes if no row of its key that is near has been put out. That is decided row by row in order of arrival, however
+rows are cut into batches.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from oop.operators.join.band import LEFT, Band
 from oop.operators.join.promises import Moved
 from oop.punctuation import Frontier, Punctuation
 
-_MANY = 65_536  # rows that are put into spans together
+_MANY = 65_536  # this many rows are put into spans at a time
 _ANYWHERE = Reach(-math.inf, math.inf)
 
 
 class Within(DedupOperator):
-    """What both have: keys with times, held until ``bound - t > within``."""
+    """The common base: keys with times, held until ``bound - t > within``."""
 
     times: KeyedTimes
 
@@ -46,7 +47,7 @@ class Within(DedupOperator):
         self.times = KeyedTimes(self.schema, spec.keys, self.time, self.within, spec.keep == "last")
 
     def part_timeless(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-        """The rows with a time, and those without: they are near none, so they pass."""
+        """The rows with a time, and those without, which are near no other row, so they pass."""
         column = batch.column(self.time)
         there = column.is_valid() if is_whole(column.type) else pc.fill_null(pc.invert(pc.is_nan(column)), False)
         if views.booleans(there).all():
@@ -63,7 +64,7 @@ class Within(DedupOperator):
 
 
 class PassOneNear(Within):
-    """keep="any": a row passes, or not, as it comes."""
+    """keep="any": whether a row passes is decided when it comes."""
 
     def state(self) -> Mapping[str, SeenKeys | KeyedTimes]:
         return {"": self.times}
@@ -84,10 +85,11 @@ class PassOneNear(Within):
             yield self.leaving(batch, rows)
 
     def _first_comers(self, numbers: np.ndarray, times: np.ndarray) -> np.ndarray:
-        """Of rows in the order in which they came those that pass.
+        """The rows that pass, of rows given in order of arrival.
 
-        Rows of a key that are further apart than the span from all others know nothing of each other. Where they come
-        in order of time, they are spans; where all are near each other, the first passes. Only of others each is asked.
+        Clusters of rows of a key that are further apart than the span do not influence each other. If the rows of a
+        cluster come in order of time, those that begin a span pass. If all are near each other, the first passes. Only
+        in other clusters rows are examined one by one.
         """
         order, begins = self.begins(numbers, times)
         keys, moments = numbers[order], times[order]
@@ -109,8 +111,8 @@ class PassOneNear(Within):
 
 
 class KeepInSpan(Within):
-    """keep="first" and "last": of the rows that wait one for each key and time; of the spans that are open their start,
-    and for last the last row so far."""
+    """keep="first" and "last": holds one waiting row for each key and time, and for each open span its start, with
+    "last" also its last row so far."""
 
     def prepare(self) -> None:
         super().prepare()
@@ -140,20 +142,20 @@ class KeepInSpan(Within):
         yield from self.forget(promises)
 
     def _decide(self, together: list[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Rows that no earlier one can come before, into spans."""
+        """Put rows into spans. No earlier row can come any more."""
         rows = concat_batches(together)
         numbers, times = self.times.numbers(rows), views.times(rows.column(self.time))
-        open_ = np.unique(self.times.near(numbers, times, _ANYWHERE)[1])  # the spans of their keys, one at most of each
+        open_ = np.unique(self.times.near(numbers, times, _ANYWHERE)[1])  # the open span of each key, if any
         theirs, starts = self.times.read(open_)
         order, begins = self.begins(np.append(theirs, numbers), np.append(starts, times))
         every = np.append(theirs, numbers)[order]
-        firsts = np.flatnonzero(begins)  # of each span its first and its last row, and whether it is its key's last
+        firsts = np.flatnonzero(begins)  # each span's first and last row, and whether it is the last span of its key
         lasts = np.append(firsts[1:], len(order)) - 1
         newest = np.append(every[firsts[1:]] != every[firsts[:-1]], True)
         began = np.append(starts, times)[order[firsts]]
         chosen = order[lasts if self.last else firsts]
         kept = _rows(rows, chosen[newest] - len(open_)) if self.last else None
-        leaves = chosen[~newest] if self.last else chosen  # the last row of a span that another follows, or its first
+        leaves = chosen[~newest] if self.last else chosen  # last: the last rows of spans that another span follows
         from_rows = leaves[leaves >= len(open_)] - len(open_)
         if len(from_rows):
             yield from cut(_rows(rows, from_rows), self.batch_rows)
@@ -164,7 +166,7 @@ class KeepInSpan(Within):
             self.times.remove(open_)
 
     def oldest(self) -> Held | None:
-        """A row that waits, or for last that of a span that may get another."""
+        """The oldest waiting row, or with "last" that of a span that may still get a row."""
         frontier = self.ports.frontiers[0]
         row = oldest_kept(self.waiting, self.spec.keys, frontier)
         return row if row is not None and not self.last else oldest_of([row, self._oldest_span(frontier)])
@@ -175,12 +177,13 @@ class KeepInSpan(Within):
 
 
 def _steps(ascending: np.ndarray) -> np.ndarray:
-    """From each time to the next: never below 0, and as far as two whole numbers can be apart."""
+    """The differences of ascending times. They are unsigned, because two int64 may be further apart than int64
+    holds."""
     return np.diff(ascending.view(np.uint64) if ascending.dtype == np.int64 else ascending)
 
 
 def _pass_in_turn(turns: np.ndarray, times: np.ndarray, within: int | float) -> np.ndarray:
-    """Of rows by ascending time those that pass when each comes in its turn: none that has passed is near.
+    """The rows that pass if they come in the order ``turns``: a row passes if no row near it has. Times ascend.
 
     >>> _pass_in_turn(np.array([1, 0, 2]), np.array([1, 3, 5]), 2), _pass_in_turn(np.array([0, 2, 1]), np.arange(3), 1)
     (array([1]), array([0, 2]))

@@ -1,7 +1,8 @@
 """Promises that cross a buffer of an in-order plan about attributes other than the one that orders it.
 
 A row that waits may be below a bound that its input has promised on another attribute. So a promise about that
-attribute goes no further than the least value among the held rows, and grows when they leave."""
+attribute goes no further than the least value among the held rows, and grows when they leave.
+"""
 
 from __future__ import annotations
 

@@ -4,7 +4,8 @@ what it has to hold for that).
 The leading side is the one whose time orders the output: the left side, or in a right join the right side. Its rows
 wait until the other side has passed all rows that they could meet. Then they meet the rows that side holds, and leave
 with all their matches, in their order. The other side's rows are held until no row of the leading side, waiting or to
-come, can meet them."""
+come, can meet them.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Each input is in order of a time. A row leaves when no input can bring an earlier one, which is when every input has
 reached its time, by a row or by a promise (a heartbeat). So during skew and lulls the rows of an input that is ahead
-wait for the others. Promises about other attributes cross as far as these rows allow (`in_order/beside.py`)."""
+wait for the others. Promises about other attributes cross as far as these rows allow (`in_order/beside.py`).
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 can unblock sort", and the sort of figure 5a).
 
 Rows leave in order, each when the source promises that no earlier row follows. So the source's policy decides how long
-rows wait. Promises about other attributes cross as far as the waiting rows allow (`operators/in_order/beside.py`)."""
+rows wait. Promises about other attributes cross as far as the waiting rows allow (`operators/in_order/beside.py`).
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Rows that have come since the last release are sorted together when some of them are due. The rows that stay are a run.
 Runs of similar size are merged, so there are few, and a row is merged only a few times. A release takes the head of
-every run."""
+every run.
+"""
 
 from __future__ import annotations
 

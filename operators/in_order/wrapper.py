@@ -2,7 +2,8 @@
 
 In an ordered stream each row says that no earlier row follows (OOP paper, section 2, option 1: order is how in-order
 systems learn of progress). So little is open at a time: one window of a tumbling aggregate, one session of a key, the
-keys of one time in a dedup. The output is in order, too. Promises (heartbeats) still help in a lull."""
+keys of one time in a dedup. The output is in order, too. Promises (heartbeats) still help in a lull.
+"""
 
 from __future__ import annotations
 

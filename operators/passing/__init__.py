@@ -11,11 +11,12 @@ Decisions:
 
 - A predicate that is null drops the row, as in SQL.
 - A filter that fixes a group (`link == 'A'`) turns the bound of A into a bound for all rows that pass. A filter that
-  keeps a number within a range does this with what is promised about that range.
+  keeps a number within a range does the same with a promise about that range.
 - A `Describe` is put into a plan behind an operator that may promise by columns, or about attributes together, that no
-  consumer asked for (`oop/plan/describing.py`). Consumers of one node are asked together. One linear bound too many is
-  left alone: it costs less than another box. Sources have the same in their gate.
-- Written by hand with `every=`, what has passed a `Describe` depends on what came before; the laws hold it to the step.
+  consumer asked for (`oop/plan/describing.py`). It serves all consumers of a node together. A single superfluous linear
+  bound is not filtered, because it costs less than another box. Sources do the same in their gate.
+- With `every=` written by hand, which promises pass a `Describe` depends on the promises before; the laws check that
+  each step is promised as soon as it is reached.
 - `on_time.py` keeps dropped rows, which travel on only to be counted, from consumers that do not count them.
 - `qos.py` stamps rows for the latency of results; `oop/plan/latency.py` puts it into a plan on request.
 """

@@ -31,7 +31,7 @@ from oop.punctuation.translate import Image
 
 @dataclass(frozen=True, eq=False)
 class Describe(Spec):
-    """``asked`` is what helps its consumers; ``every`` is how the user wrote the step, if there is one by hand."""
+    """``asked`` are the interests of its consumers; ``every`` is the step as the user wrote it, if one was given."""
 
     asked: tuple[Interest, ...]
     every: str = ""
@@ -58,7 +58,7 @@ class Describe(Spec):
 
 
 class DescribeOperator(Passing):
-    """What it holds are promises: those that wait to be rolled up, and those that have left."""
+    """Its state is promises: those that wait to be rolled up, and those that have been sent."""
 
     def __init__(self, spec: Describe, context: Context) -> None:
         super().__init__(spec, context)
@@ -66,7 +66,7 @@ class DescribeOperator(Passing):
         self._share()
 
     def _share(self) -> None:
-        """What the gate holds is what is saved, and what the output has promised."""
+        """Let the gate use the frontiers of the ports, so that saving the ports saves the gate."""
         self.gate.restore(self.ports.out, self.ports.frontiers[0])
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
@@ -81,7 +81,7 @@ class DescribeOperator(Passing):
 
 
 def by_hand(attributes: Sequence[str], by: Sequence[str], every: Duration | None, schema: pa.Schema) -> Describe:
-    """As a user asks for it: bounds on these attributes, alone or together, each in steps of ``every``."""
+    """The Describe that a user asks for: bounds on these attributes, alone or together, each in steps of ``every``."""
     for name in (*attributes, *by):
         if name not in schema.names:
             raise UnknownColumn.of(name, schema.names)

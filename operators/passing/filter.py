@@ -1,8 +1,8 @@
 """Filter: the rows for which a predicate is true; promises pass (OOP paper, section 5.4).
 
 A predicate that is null drops the row, as in SQL. A filter that fixes a group (``link == 'A'``) turns that group's
-bound into one for all of its output; so does one that keeps an attribute within a range (``10 <= k < 20``) with what is
-promised about that range.
+bound into a bound for its whole output. A filter that keeps an attribute within a range (``10 <= k < 20``) does the
+same with a promise about that range.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FilterOperator(Passing):
     def __init__(self, spec: Filter, context: Context) -> None:
         super().__init__(spec, context)
         self.passes = Program(spec.predicate)
-        self.filter = pc.get_function("filter")  # what `batch.filter` calls, by way of several Python functions
+        self.filter = pc.get_function("filter")  # `batch.filter` calls it through several Python functions
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
         kept = self.filter.call([batch, self.passes.evaluate(batch)])

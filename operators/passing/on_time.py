@@ -1,4 +1,4 @@
-"""OnTime: keeps rows that were dropped, and travel on only to be counted, from whoever does not count them."""
+"""OnTime: stops dropped rows, which travel on only to be counted, in front of consumers that do not count them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Project (select) and map (with_columns): new columns from expressions (OOP paper, section 5.4).
 
-A bound crosses increasing functions only, and so does a range; ``=`` crosses columns that pass as they are. When a
-group column goes, what is left of its promises is the minimum over all groups and the rest. The greatest of several
-columns is below v as soon as a promise, joint or about one of them, has no bound under v; the least as soon as each is
-(section 7).
+Bounds and ranges cross increasing functions only; ``=`` crosses columns that pass unchanged. If a group column is
+dropped, what is left of its promises is the minimum over all groups and the rest. A bound ``v`` on the greatest of
+several columns follows from a promise, joint or about one of them, whose bounds are all at least v; a bound on the
+least follows once each column has one (section 7).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class ProjectOperator(Passing):
     def __init__(self, spec: Project, context: Context) -> None:
         super().__init__(spec, context)
         self.output = spec.schema(context.inputs)
-        # columns that pass as they are by name, others as they are computed
+        # Columns that pass unchanged are given by name, others by the program that computes them.
         sources = [expr.name if isinstance(expr, Col) else Program(expr) for _, expr in spec.columns]
         self.columns = list(zip(sources, self.output.types, strict=True))
 
@@ -95,19 +95,19 @@ def _field(name: str, expr: Expr, schema: pa.Schema) -> pa.Field:
 
 
 def _images(name: str, term: Sequence[Expr], schema: pa.Schema) -> dict[str, list[Image]]:
-    """Every argument's bound is one on the greatest of them."""
+    """The images of the arguments' bounds: each is a bound on the greatest of the arguments."""
     images: dict[str, list[Image]] = {}
     for expr in term:
         source = expr.increasing_in(schema)
         assert source is not None
-        # No range follows for the greatest of several: it may lie in a range in which one of them does not.
+        # No promise about a range follows for the greatest of several: it may be in a range that one of them is not in.
         function = (InRanges if len(term) == 1 else Increasing)(expr, schema)
         images.setdefault(source, []).append((name, function))
     return images
 
 
 class Increasing:
-    """An expression that increases in one column, as bounds cross it."""
+    """The function by which bounds cross an expression that increases in one column."""
 
     __slots__ = ("expr", "schema")
 
@@ -119,7 +119,7 @@ class Increasing:
 
 
 class InRanges(Increasing):
-    """The same, as ranges cross it too."""
+    """Like `Increasing`, but ranges cross too."""
 
     __slots__ = ()
 

@@ -1,8 +1,8 @@
 """Aurora's QoS timestamp: when a row entered the network (Aurora paper, section 5.1, footnote 3, and section 4.1).
 
-It is a hidden column, there only where someone asks (`oop.Embedded(latency=True)`): `Enter` gives it behind each
-source, `oop.plan.latency` lets every operator carry the oldest of the rows that an answer comes from, and `Monitor`
-takes it off in front of whoever reads the result, and keeps count.
+It is a hidden column, which exists only on request (`oop.Embedded(latency=True)`). `Enter` adds it behind each source,
+`oop.plan.latency` lets every operator carry the oldest timestamp of the rows that a result comes from, and `Monitor`
+removes it before the result is read, and counts the latencies.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from oop.punctuation.patterns import Bound
 
 ENTERED = "__entered"
 LEFT_ENTERED = f"{ENTERED}_left"
-"""That of the left row, where an operator gives both."""
-TYPE = pa.int64()  # in the clock's unit, as arrival is
+"""The timestamp of the left row, for operators that put out the timestamps of both sides."""
+TYPE = pa.int64()  # in the unit of the clock, like the arrival attribute
 
 
 def taken(at: str | None = None, name: str = ENTERED) -> SchemaMismatch:
-    """What to say of a user's column of that name."""
+    """The error for a user's column of that name."""
     return SchemaMismatch(f"a column may not be called {name} where latency is measured", at=at, hint="rename it")
 
 
@@ -54,8 +54,8 @@ class Enter(Spec):
 
 
 class ReadsClock(Passing):
-    """An operator that reads the run's clock when rows come. (A spec that is ``clocked`` is given promises instead:
-    when its rows leave depends on the clock, see `operators/core/arrival.py`.)"""
+    """An operator that reads the run's clock when rows come. (An operator whose rows leave by the clock has a spec that
+    is ``clocked``, and is given promises instead, see `operators/core/arrival.py`.)"""
 
     def __init__(self, spec: Spec, context: Context) -> None:
         super().__init__(spec, context)
@@ -71,7 +71,8 @@ class EnterOperator(ReadsClock):
 
 @dataclass(frozen=True)
 class Monitor(Spec):
-    """Aurora's QoS monitor (Aurora paper, figure 3): how long ago what each row comes from entered."""
+    """Aurora's QoS monitor (Aurora paper, figure 3): measures how long ago the rows that each result comes from
+    entered."""
 
     name = "Monitor"
     note = "promises pass"
@@ -85,7 +86,7 @@ class Monitor(Spec):
 
 
 class MonitorOperator(ReadsClock):
-    """``counts`` are rows by latency, in steps that grow with it: two for each power of two."""
+    """``counts`` are numbers of rows by latency, in steps that grow with the latency: two for each power of two."""
 
     def __init__(self, spec: Monitor, context: Context) -> None:
         super().__init__(spec, context)
@@ -103,7 +104,7 @@ class MonitorOperator(ReadsClock):
 
 
 def steps_of(waited: np.ndarray) -> np.ndarray:
-    """In which step a latency is: 0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15, …
+    """The step of each latency. The steps are 0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15, …
 
     >>> steps_of(np.array([0, 1, 2, 3, 5, 6, 11, 12])).tolist(), [least_in(s) for s in range(1, 8)]
     ([0, 1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 6, 8, 12])

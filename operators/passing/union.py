@@ -55,7 +55,7 @@ class UnionOperator(Passing):
     def __init__(self, spec: Union, context: Context) -> None:
         super().__init__(spec, context)
         self.output = spec.schema(context.inputs)
-        # columns in another order are the same columns
+        # Inputs may have the same columns in different orders.
         self.aligned = [s.names == self.output.names for s in context.inputs]
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:

@@ -12,6 +12,6 @@ Decisions:
   orders are an `Assume` before each input.
 - Pairs are laid out, at most a million at once, and aggregated as groups are. Any aggregate function works, also one of
   the left value.
-- The work is proportional to the right rows that are held, whenever a group passes a left value and for each batch of
-  left rows. Left rows go to all groups, so the operator stays on one thread.
+- Whenever a group passes a left value, and for each batch of left rows, the work is proportional to the held right
+  rows. Left rows go to all groups, so the operator stays on one thread.
 """

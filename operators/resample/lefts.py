@@ -1,6 +1,6 @@
 """The left rows that a `Resample` holds, ascending (Aurora paper, section 5.2.2.4).
 
-Of a left row only its value is in results; where latency is measured, when it entered counts as well (`qos.py`).
+Only the value of a left row is in results. If latency is measured, the time when it entered is kept as well (`qos.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oop.operators.passing.qos import ENTERED
 
 @dataclass(frozen=True, eq=False)
 class LeftRows:
-    """``stamps`` are when the rows entered; None where nobody asks.
+    """``stamps`` are the times when the rows entered; None if latency is not measured.
 
     >>> rows = LeftRows(np.array([10, 20, 30])).merged(LeftRows(np.array([15])))
     >>> rows.values.tolist(), rows.numbers_below(np.array([15, 40])).tolist(), rows.from_number(3).values.tolist()
@@ -54,18 +54,18 @@ class LeftRows:
         return LeftRows(self.values[order], self.stamps[order])
 
     def merged(self, others: LeftRows) -> LeftRows:
-        """These and others, of equal ones these first."""
+        """These rows and others, merged in order; of equal ones these come first."""
         values = np.concatenate([self.values, others.values])
         if self.stamps is None or others.stamps is None:
             return LeftRows(values)._sorted()
         return LeftRows(values, np.concatenate([self.stamps, others.stamps]))._sorted()
 
     def from_number(self, number: int) -> LeftRows:
-        """Those from this one on; of the others nothing stays in memory."""
+        """A copy of the rows from this number on, which keeps no memory of the others alive."""
         return LeftRows(self.values[number:].copy(), None if self.stamps is None else self.stamps[number:].copy())
 
     def numbers_below(self, bounds: np.ndarray) -> np.ndarray:
-        """How many values are below each bound; at the end, all."""
+        """How many values are below each bound; all of them if the bound is the end."""
         found = np.searchsorted(self.values, bounds, "left")
         ended = bounds == (math.inf if self.values.dtype == np.float64 else INT64_MAX)
         return np.where(ended, len(self.values), found)
@@ -75,7 +75,7 @@ class LeftRows:
 
     @classmethod
     def from_batch(cls, batch: pa.RecordBatch, stamped: bool) -> LeftRows:
-        """As `to_batch` gave them."""
+        """The rows from a batch that `to_batch` made."""
         return cls(_numbers(batch.column(0)).copy(), _numbers(batch.column(1)).copy() if stamped else None)
 
 

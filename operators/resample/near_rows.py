@@ -8,16 +8,16 @@ import numpy as np
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN
 from oop.operators.core.stretches import numbers_in
 
-_MOST_PAIRS = 1_000_000  # that are laid out at once
-_SLOP = 2.0**-50  # relative: more than a sum of two floats is rounded by
+_MOST_PAIRS = 1_000_000  # pairs that are laid out at once
+_SLOP = 2.0**-50  # a relative error above that of a rounded sum of two floats
 
 
 def near_rows(
     lefts: np.ndarray, first: np.ndarray, last: np.ndarray, times: np.ndarray, size: int | float
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """All pairs of a left value (by its number in ``lefts``, ascending) and a right row with
-    ``|left - right| <= size``; for each right row only lefts with a number from ``first`` up to ``last``. By left, then
-    as right rows stand.
+    ``|left - right| <= size``. For each right row only lefts with a number from ``first`` up to ``last`` count. Pairs
+    are in order of the left values, then of the right rows.
 
     >>> ends = np.zeros(3, int), np.full(3, 2)
     >>> [(a.tolist(), b.tolist()) for a, b in near_rows(np.array([10, 20]), *ends, np.array([12, 15, 40]), 5)]
@@ -36,7 +36,7 @@ def near_rows(
         return lower + [(left + middle, row) for left, row in upper]
     rows = np.repeat(np.arange(len(times)), counts)
     numbers = numbers_in(begins, counts)
-    if times.dtype == np.float64:  # near is what the rounded difference says
+    if times.dtype == np.float64:  # the rounded difference decides
         near = np.abs(lefts[numbers] - times[rows]) <= size
         rows, numbers = rows[near], numbers[near]
     order = np.argsort(numbers, kind="stable")
@@ -44,7 +44,7 @@ def near_rows(
 
 
 def _reach(times: np.ndarray, size: int | float) -> tuple[np.ndarray, np.ndarray]:
-    """Between which left values a right row counts; of floats somewhat more."""
+    """The least and greatest left value that a right row is near to; for floats somewhat wider."""
     if times.dtype == np.float64:
         wide = size + (np.abs(times) + size) * _SLOP
         return times - wide, times + wide
@@ -53,9 +53,9 @@ def _reach(times: np.ndarray, size: int | float) -> tuple[np.ndarray, np.ndarray
 
 
 def is_near_or_above(times: np.ndarray, least: np.ndarray, size: int | float) -> np.ndarray:
-    """Which right rows may count for a left value that is at least this?"""
+    """Which right rows may be near a left value that is at least ``least``?"""
     above = times >= least
     if times.dtype == np.float64:
         return above | (least - times <= size)
-    # what lies between two whole numbers may be more than one of them can hold
+    # The difference of two int64 may be more than int64 holds, so it is taken as unsigned.
     return above | ((least - times).view(np.uint64) <= np.uint64(size))

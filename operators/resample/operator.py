@@ -1,8 +1,9 @@
-"""What runs for a `Resample` (Aurora paper, section 5.2.2.4 and figure 11).
+"""The running `Resample` (Aurora paper, section 5.2.2.4 and figure 11).
 
-A left row is met by the right rows of each group once the group has passed it: at once, or when the promise comes. It
-stays until all groups have, also those of which no row came yet. A right row stays while a left row may come that it is
-near to, or one is here for which its group has not concluded. Rows without a value of time are near to none.
+A left row is matched with the right rows of a group once the group has passed it, which is at once, or when a promise
+comes. It is held until all groups have passed it, also those of which no row came yet. A right row is held while a left
+row near it may still come, or is held and the right row's group has not passed it. Rows without a time are near no
+other row.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _LEFT, _RIGHT = "left", "right"
 
 
 class ResampleOperator(Keeping):
-    """``late_unused`` counts admitted late rows: they are out of order, and ignored."""
+    """``late_unused`` counts admitted late rows, which are ignored because they are out of order."""
 
     def __init__(self, spec: Resample, context: Context) -> None:
         super().__init__(spec, context)
@@ -94,7 +95,7 @@ class ResampleOperator(Keeping):
         self._changed[_RIGHT] = True
 
     def _look_up_groups(self) -> None:
-        """What groups that are new have passed."""
+        """Find how far new groups have passed."""
         new = self.rows.cells[len(self.passed) :]
         if new:
             bounds = [self._least_open(self._bound_of(cell)) for cell in new]
@@ -105,7 +106,7 @@ class ResampleOperator(Keeping):
         return self.ports.frontiers[RIGHT].bound(self.spec.times[RIGHT], where)
 
     def _least_open(self, bound: Bound | None) -> int | float:
-        """The least left value that a right row at this bound, or above it, is near to."""
+        """The least left value that a right row at or above this bound may be near to."""
         least = self.spec.band.least_held(LEFT, bound)
         return as_int64(least) if self.whole else float(least)
 
@@ -138,7 +139,7 @@ class ResampleOperator(Keeping):
             self._changed[_LEFT] = True
 
     def _touched(self, new: Sequence[Punctuation]) -> Iterable[int]:
-        """The groups that promises are about; with many of them most promises name one."""
+        """The groups that promises are about. If there are many groups, most promises name a single one."""
         found = set()
         for punct in new:
             values = [punct.where.get(k) for k in self.spec.keys]
@@ -150,7 +151,7 @@ class ResampleOperator(Keeping):
         return found
 
     def _free(self) -> None:
-        """Right rows that no left row needs, or will."""
+        """Free the right rows that no left row needs, now or later."""
         if not len(self.rows):
             return
         _, times, ids = self.rows.all()
@@ -166,7 +167,8 @@ class ResampleOperator(Keeping):
                 self._look_up_groups()
 
     def _needed(self, times: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        """Is a left row still to come near to it, or is one here that its group has not passed?"""
+        """Which right rows may be near a left row that is still to come, or that is held and not passed by their
+        group?"""
         bound = self.ports.frontiers[LEFT].bound(self.spec.left)
         least = -math.inf if bound is None else bound
         to_come = np.array(as_int64(least) if self.whole else float(least), self.dtype)
@@ -178,7 +180,7 @@ class ResampleOperator(Keeping):
         return needed & (each[ids] != none)
 
     def oldest(self) -> Held | None:
-        """The first left row, which some group may still bring a row to; else the first right row."""
+        """The first left row, for which a group may still bring a row; if there is none, the first right row."""
         spec, size = self.spec, self.spec.size
         if len(self.lefts):
             at = self.lefts.values[0].item()

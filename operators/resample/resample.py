@@ -1,13 +1,14 @@
 """Resample: for each row of the left stream and each group of the right an aggregate of the right rows near it
 (Aurora paper, section 5.2.2.4): ``(groups, A: t.A) ++ F({u in S2: |t.A - u.B| <= s})``.
 
-"For every tuple in S1, an interpolated value is generated": without groups also of a row that none is near to, F of no
-rows. With groups there is a result for each that has a row near it: of another nobody could say which there are.
+"For every tuple in S1, an interpolated value is generated": without groups, a left row that no right row is near to has
+a result too, F of no rows. With groups there is a result only for each group that has a row near the left row, because
+the other groups are not known.
 
-The description; `resample/operator.py` has what runs. A result leaves when its computation concludes: when no right row
-of its group can come that is near ``t``, which is once ``t.A + s`` is below the group's bound. So a later result has a
-left row that comes later, at ``L`` or above, or one for which its group has not concluded: ``A < min(L, R - s)`` is
-promised, by group where the right is. Both inputs bring their promises; for those of an order see `assume.py`.
+This file has the spec; `resample/operator.py` has the running operator. A result leaves when no further right row of
+its group can be near ``t``, which is once ``t.A + s`` is below the group's bound. So a later result has a left row that
+comes later, at ``L`` or above, or one that its group has not passed yet. Therefore ``A < min(L, R - s)`` is promised,
+by group if the right input promises by group. Both inputs bring their promises; for those of an order see `assume.py`.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ from oop.punctuation.crossing import Carried, Crossing
 
 @dataclass(frozen=True, eq=False)
 class Resample(Spec):
-    """``times`` are A of the left and B of the right, ``keys`` the groups of the right, ``size`` is in their unit and
-    ``text`` as the user wrote it. ``stays`` says what can never be freed, for explain."""
+    """``times`` are A of the left and B of the right, ``keys`` are the group columns of the right. ``size`` is in the
+    unit of the times, ``text`` is the size as the user wrote it. ``stays`` says for `explain` what can never be
+    freed."""
 
     keys: tuple[str, ...]
     aggregates: Named
@@ -55,12 +57,12 @@ class Resample(Spec):
         return self.times[LEFT]
 
     def seen_as(self, right: pa.Schema) -> str:
-        """What the left row's value is called among the columns that aggregates are of."""
+        """The name of the left row's value among the columns that aggregates read."""
         return f"{self.left}_left" if self.left in right.names else self.left
 
     def pair_schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
-        """What aggregates are of: a right row, and of the left row that it is near to the value; also when it entered,
-        where that is known."""
+        """The columns that aggregates read: a right row, the value of the left row that it is near to, and the time
+        when that row entered, if it is known."""
         left, right = inputs
         entered = [left.field(ENTERED).with_name(LEFT_ENTERED)] if ENTERED in left.names else []
         return unique_schema([*right, pa.field(self.seen_as(right), left.field(self.left).type), *entered])
@@ -76,7 +78,8 @@ class Resample(Spec):
         return unique_schema([*keys, left.field(self.left).remove_metadata(), *shape.fields()])
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
-        """A bound on the left frees right rows, one on the right concludes results; beyond that what helps others."""
+        """A bound on the left frees right rows, and one on the right completes results. Other promises are of interest
+        only if they help the consumers."""
         left, right = self.times
         frees, concludes = Interest(left, by=()), Interest(right, by=self.keys)
         moved = {right: [(left, Moved(self.band, LEFT))]}
@@ -96,7 +99,7 @@ class Resample(Spec):
         ]
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
-        """Something must be promised on the right, if only for groups."""
+        """The right input must promise about its time, at least for groups."""
         on = self.times[RIGHT]
         return None if is_promised(frontiers[RIGHT], on, self.keys) else on
 

@@ -1,6 +1,7 @@
 """The results of a `Resample`: F over the right rows near a left row, by group (Aurora paper, section 5.2.2.4).
 
-Pairs of left and right rows are laid out and aggregated as groups are, so any aggregate does, also of the left value.
+Pairs of left and right rows are laid out and aggregated like groups, so any aggregate works, also one of the left
+value.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class NearResults:
-    """``stamped`` says whether aggregates look at when left rows entered."""
+    """``stamped`` says whether aggregates read the time when left rows entered."""
 
     def __init__(self, spec: Resample, inputs: Sequence[pa.Schema]) -> None:
         self.keys, self.size = spec.keys, spec.size
@@ -41,7 +42,7 @@ class NearResults:
         self.stamped = LEFT_ENTERED in self.pairs.names
 
     def of(self, lefts: LeftRows, rows: RightRows, first: np.ndarray, last: np.ndarray) -> Iterator[pa.RecordBatch]:
-        """The results of left rows, for each group those from number ``first`` up to ``last``."""
+        """The results of each group for the left rows from number ``first`` up to ``last``, which differ by group."""
         if not (last > first).any():
             return
         _, times, ids = rows.all()
@@ -50,8 +51,8 @@ class NearResults:
             yield self._batch(lefts, numbers, rows, open_[near])
 
     def of_each(self, lefts: LeftRows, rows: RightRows, last: int) -> Iterator[pa.RecordBatch]:
-        """Where the right has no groups, "for every tuple, t, from S1" a result: of those up to ``last`` that no right
-        row is near to as well."""
+        """The results if the right has no groups: one "for every tuple, t, from S1" up to ``last``, also for those that
+        no right row is near to."""
         done = 0
         if len(rows):
             _, times, _ = rows.all()
@@ -71,21 +72,21 @@ class NearResults:
         return found.take(pa.array(np.argsort(views.times(found.column(0)), kind="stable")))
 
     def _of_none(self, lefts: LeftRows, numbers: np.ndarray) -> pa.RecordBatch:
-        """F of no rows."""
+        """The results of left rows that no right row is near to: F of no rows."""
         accumulators = self.shape.accumulators()
         for accumulator in accumulators:
             accumulator.grow(len(numbers))
         at = from_physical(lefts.values[numbers], self.type)
         columns = [at, *self.shape.results(accumulators)]
-        if lefts.stamps is not None:  # as old as the left row alone
+        if lefts.stamps is not None:  # the result comes from the left row alone
             entered = pa.array(lefts.stamps[numbers])
             names = enumerate(self.output.names)
             columns = [entered if name in (ENTERED, LEFT_ENTERED) else columns[i] for i, name in names]
         return pa.RecordBatch.from_arrays(columns, schema=self.output)
 
     def _batch(self, lefts: LeftRows, numbers: np.ndarray, rows: RightRows, places: np.ndarray) -> pa.RecordBatch:
-        """Of pairs, by the numbers of left rows and the places of right ones, the aggregates by left row and group, in
-        the order of the pairs."""
+        """The aggregates of pairs by left row and group, in the order of the pairs, which are given by the numbers of
+        left rows and the places of right rows."""
         groups = rows.all()[2][places]
         results = KeyTable(["int", "int"])
         ids = results.map([views.column(pa.array(numbers)), views.column(pa.array(groups))], len(places))
@@ -100,7 +101,7 @@ class NearResults:
         return pa.RecordBatch.from_arrays([*keys, at, *self.shape.results(accumulators)], schema=self.output)
 
     def _pairs(self, lefts: LeftRows, numbers: np.ndarray, rows: RightRows, places: np.ndarray) -> pa.RecordBatch:
-        """What aggregates look at; where that is no column, as many rows of nothing."""
+        """The columns of pairs that aggregates read; if they read none, nulls for as many rows."""
         if not len(self.pairs):
             return pa.RecordBatch.from_arrays([pa.nulls(len(places))], names=[""])
         names = [name for name in self.pairs.names if name not in (self.seen_as, LEFT_ENTERED)]

@@ -19,7 +19,7 @@ Piece = tuple[pa.RecordBatch, np.ndarray, np.ndarray]
 
 
 class RightRows:
-    """Groups are numbered as they come: ``cells`` are their values by number, ``numbers`` the way back."""
+    """Groups are numbered as they come: ``cells`` has their values by number, ``numbers`` maps values to numbers."""
 
     def __init__(self, schema: pa.Schema, on: str, keys: Sequence[str]) -> None:
         self.schema, self.on, self.keys = schema, on, tuple(keys)
@@ -33,13 +33,13 @@ class RightRows:
         self.numbers: dict[tuple[Value, ...], int] = {}
         self._pieces: list[Piece] = []
         self._count = 0
-        self.nbytes = 0  # kept as a number: another thread may ask
+        self.nbytes = 0  # a plain number, because another thread may read it
 
     def __len__(self) -> int:
         return self._count
 
     def enter(self, batch: pa.RecordBatch) -> np.ndarray:
-        """The groups of rows, by number; new ones are entered."""
+        """The number of each row's group. New groups get the next numbers."""
         known = len(self.cells)
         if self.keys:
             ids = self.groups.map([read_key(batch.column(k)) for k in self.keys], batch.num_rows)
@@ -70,7 +70,7 @@ class RightRows:
         return self._pieces[0]
 
     def keep(self, needed: np.ndarray) -> None:
-        """Free the other rows. Groups without rows are forgotten when they are most."""
+        """Keep the needed rows and free the others. When most groups have no row, these groups are forgotten."""
         batch, times, ids = self.all()
         self._pieces, self._count, self.nbytes = [], 0, 0
         if needed.any():
@@ -82,7 +82,7 @@ class RightRows:
         return len(self.cells) > 2 * self._count + 1_024
 
     def regroup(self) -> None:
-        """The groups anew: those that have rows."""
+        """Renumber the groups, without those that have no rows."""
         batch, _, _ = self.all()
         self.clear()
         self.add(batch, self.enter(batch))

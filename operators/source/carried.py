@@ -1,4 +1,4 @@
-"""Promises that the data carries, or that a source gives when it is asked: as users write them, with the column's own
+"""Reads promises that the data carries, or that a source gives when asked. Users write them with the column's own
 values."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Small entries of the ledger put together: one of a single row costs a hundred times what the row does."""
+"""Joins small entries of the ledger, because an entry of a single row costs a hundred times as much as the row."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def coupled(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def _together(entries: Sequence[Entry], rows: pa.RecordBatch) -> Entry:
-    """One entry that says of each row what its own said, as one that was saved and loaded does."""
+    """One entry for the rows of several, which says of each row what its own entry said. It has the same form as an
+    entry that was saved and loaded."""
     said = [entry.say() for entry in entries]
     measures = dict.fromkeys(measure for entry in entries for measure in entry.booked)
     booked = {

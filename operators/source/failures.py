@@ -1,4 +1,4 @@
-"""Rows at which a source may fail: those without a time, and late ones where that is an error."""
+"""Rows at which a source may fail: those without a time, and late rows if they are errors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def with_time(
 
 
 def is_everywhere(times: pa.Array) -> bool:
-    """Has every row a time?"""
+    """Does every row have a time?"""
     if times.null_count:
         return False
     return not pa.types.is_floating(times.type) or bool(np.isfinite(views.times(times)).all())

@@ -41,7 +41,7 @@ class Guard:
         self.kernels = dispatch.kernels()
 
     def resume(self, rows: int) -> None:
-        """The policies are where they were after so many rows."""
+        """Tell the judges that the policies were restored to their state after ``rows`` rows."""
         for judge in self.judges:
             judge.resume(rows)
 
@@ -50,8 +50,8 @@ class Guard:
     ) -> tuple[np.ndarray | None, list[Broken], list[Cut]]:
         """Late rows (None: none), what they broke, and promises that come due on the way.
 
-        ``given`` is what the data itself has promised. ``ends`` are those of the batches that were coupled into this
-        one: at each a promise may come due, too.
+        ``given`` is what the data itself has promised. ``ends`` are the ends of the batches that were joined into this
+        one; at each of them a promise may come due, too.
         """
         if given.is_empty and (not self.judges or self._scan(batch, helps, ends)):
             return None, [], []
@@ -76,7 +76,8 @@ class Guard:
         return late, entries, cuts
 
     def _scan(self, batch: pa.RecordBatch, helps: Helps, ends: Sequence[int]) -> bool:
-        """One look at the times, which is enough for most batches: no row is late, no promise on the way helps."""
+        """Does one look at the times tell that no row is late and no promise on the way helps? It does for most
+        batches."""
         return (
             self.alone is not None
             and self.alone.looks
@@ -86,8 +87,8 @@ class Guard:
     def _bounds(
         self, judge: Judge, batch: pa.RecordBatch, cuts: list[Cut]
     ) -> tuple[np.ndarray, np.ndarray, Greater | None]:
-        """Row by row: is it below the bound that the rows before it imply, and that bound; of those that are, under
-        slack by rows, at least and at most how many greater ones came before."""
+        """For each row whether it is below the bound that the rows before it imply, and that bound. Under slack by rows
+        also, for each late row, at least and at most how many greater rows came before it."""
         counts = _countable(batch.column(judge.attribute))
         rows = batch if counts is None else batch.filter(pa.array(counts))
         times = views.times(rows.column(judge.attribute))
@@ -102,7 +103,7 @@ class Guard:
 
 
 def _countable(column: pa.Array) -> np.ndarray | None:
-    """Rows whose value can be judged and moves a bound; None if all do.
+    """The rows whose value can be judged and moves a bound; None if that holds for all.
 
     A second attribute may be null, NaN or infinite: null and NaN break no promise, and infinity must not make one that
     covers everything.
@@ -118,7 +119,8 @@ def _countable(column: pa.Array) -> np.ndarray | None:
 
 
 def _due(progress: Progress, bounds: np.ndarray) -> list[Cut]:
-    """Rows before which the bound reaches a new step of ``every``: bounds never retreat, so bisection finds them."""
+    """The rows before which the bound reaches a new step of ``every``. Bounds never retreat, so bisection finds
+    them."""
     found: list[Cut] = []
     every = progress.every
     assert every is not None
@@ -131,12 +133,12 @@ def _due(progress: Progress, bounds: np.ndarray) -> list[Cut]:
         promised = progress.promised
         assert promised is not None
         following = int(np.searchsorted(bounds, (promised // every + 1) * every, side="left"))
-        row = max(row + 1, following)  # in floats the next step may round to where we are
+        row = max(row + 1, following)  # with floats the next step may be rounded to the present one
     return found
 
 
 def _due_at_ends(progress: Progress, bounds: np.ndarray, ends: Sequence[int], helps: Helps) -> list[Cut]:
-    """Promises at the ends of the batches that were coupled, as if they had come one by one."""
+    """Promises at the ends of the batches that were joined, as if the batches had come one by one."""
     inside = [e for e in ends if e < len(bounds) and bounds[e] > _least(bounds.dtype)]
     return list(helping(progress.attribute, inside, bounds[inside].tolist() if inside else [], helps))
 
@@ -151,7 +153,7 @@ def _breach(promise: Promise, rows: np.ndarray, batch: pa.RecordBatch) -> Breach
 
 
 def _breach_of_groups(promises: GroupPromises, rows: np.ndarray, batch: pa.RecordBatch) -> Breach:
-    """Of each row the bound that its group had, and that as text."""
+    """The breach of promises about groups: for each row its group's bound, also as text."""
     of, groups = groups_of(promises.columns, batch.filter(pa.array(rows)))
     said = dict(zip(promises.bounds, map(str, promises), strict=True))
     numbers = np.array([promises.bounds.get(group, 0) for group in groups])  # a dictionary may have more than occurs

@@ -1,7 +1,8 @@
 """Input: the description of a source as a plan holds it; `operator.py` runs it (OOP paper, sections 3.2, 5.1 and 5.4).
 
-A row is late iff it is under the bound implied by the rows before it, so lateness does not depend on batches; the
-promise itself may follow later. A promise ends the batch in progress (A.1.1); one that helps no consumer is swallowed.
+A row is late iff it is below the bound implied by the rows before it, so lateness does not depend on batches; the
+promise itself may follow later. A promise ends the batch in progress (A.1.1). A promise that helps no consumer is held
+back.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ NULL_MODES = ("raise", "aside")
 class Input(Spec):
     """``policies`` have their durations in the attributes' units; ``text`` is what the user wrote.
 
-    ``numbers``: each row's number goes with it, and is promised about.
+    ``numbers`` says that each row gets its number as a column, and that there are promises about it.
     """
 
     source: str
@@ -41,10 +42,10 @@ class Input(Spec):
     nulls: str = "raise"
     text: str = ""
     account: bool = False
-    """Do late rows travel on to be counted where their windows are?"""
+    """Do late rows travel on, to be counted by the operators that have their windows?"""
     numbers: bool = False
     polled: bool = False
-    """Is it asked how far it is, while it has nothing to read?"""
+    """Is the source asked for a promise while it has nothing to read?"""
     name = "Source"
     numbers_rows = True
 
@@ -71,10 +72,10 @@ class Input(Spec):
         return replace(self, numbers=True)
 
     def could_promise(self, groups: Mapping[str, Iterable[Value]], bound: int, ahead: int = 1) -> Frontier:
-        """What it may come to promise, for what is asked of a plan before it runs; ``bound`` stands for any.
+        """What the source may come to promise, for the checks of a plan before it runs. ``bound`` stands for any bound.
 
-        ``groups`` are values that the plan's filters fix; any group may come, these are the ones it would ask about.
-        Groups, and several attributes together, may be ``ahead`` of all rows.
+        ``groups`` are values that the plan's filters fix. Any group may come, but the checks ask only about these.
+        Bounds of groups, and of several attributes together, may be ``ahead`` of the bound of all rows.
         """
         frontier = Frontier.of(promised(bound)) if self.numbers else Frontier()  # whatever the policies
         if self.polled:

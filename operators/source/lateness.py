@@ -1,7 +1,7 @@
-"""How late rows were, by buckets that grow with the lateness: what is left of rows that the ledger has given away.
+"""Histograms of lateness, in buckets that grow with it. They remain of rows that the ledger has given away.
 
-Sixteen buckets to a power of two: a lateness is known to a sixteenth of itself, whatever its unit, in a few hundred
-numbers at most.
+There are sixteen buckets for each power of two, so a lateness is known to a sixteenth of itself, whatever its unit, in
+a few hundred numbers at most.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Buckets = Counter[int]
 
 
 def count_buckets(late_by: np.ndarray) -> Buckets:
-    """How many of these are in each bucket; all are above 0.
+    """How many of these latenesses, which are all above 0, are in each bucket.
 
     >>> found = count_buckets(np.array([1.0, 1.0, 1000.0]))
     >>> [(*edges(i), n) for i, n in sorted(found.items())]
@@ -30,12 +30,12 @@ def count_buckets(late_by: np.ndarray) -> Buckets:
 
 
 def edges(number: int) -> tuple[float, float]:
-    """Where a bucket begins, and where the next does."""
+    """The start of a bucket, and the start of the next one."""
     return _start(number), _start(number + 1)
 
 
 def octaves(buckets: Buckets) -> Iterator[tuple[int, int]]:
-    """The powers of two from which on there are rows, up to twice as much, and how many."""
+    """The exponents n for which there are rows with a lateness from 2**n up to 2**(n + 1), and how many."""
     found: Counter[int] = Counter()
     for number, count in buckets.items():
         found[number // PARTS - 1] += count

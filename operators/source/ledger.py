@@ -1,9 +1,9 @@
 """The ledger of rows set aside, at an input or in the middle of a plan: late ones with the promise that each broke, and
 rows without a time.
 
-Nothing is dropped in silence. Entries keep the rows as they came; the table with promises as text is made on demand.
-Rows that are drained, and those beyond the most that are kept, leave their lateness in buckets (`late_buckets`): counts
-and histograms stay.
+No row is dropped silently. Entries keep the rows as they came; the table with promises as text is made on demand. Of
+rows that are drained, or for which there is no room, the lateness is kept in buckets (`lateness.py`), so counts and
+histograms stay.
 """
 
 from __future__ import annotations
@@ -26,18 +26,20 @@ WITHOUT_TIME = "a row without a time"
 _ATTRIBUTE, _BOOKED = b"oop.attribute", b"oop.booked"
 TIME, AT_LEAST, AT_MOST = "time", "rows at least", "rows at most"
 Measure = tuple[str | None, str]
-"""How late, on an attribute: in its unit, or in rows of slack. An attribute of None: on no single bound."""
+"""What lateness is measured by: an attribute, and whether in its unit or in rows of slack. None as the attribute stands
+for a promise that is not about a single bound."""
 _UNKNOWN: Measure = (None, TIME)
 _ENTRY_BYTES = 1_024  # about what an entry takes beside its rows
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Rows that broke a promise on one attribute: ``bounds`` are theirs, one for each row. ``text`` is the promise that
-    all of them broke, or that each did, where it says more than a bound.
+    """Rows that broke a promise on one attribute; ``bounds`` has the bound that each row broke. ``text`` is the promise
+    that all rows broke, or that each row broke, if it says more than a bound.
 
-    ``booked`` is how late they were by other measures: on further attributes whose promises they broke, and in rows;
-    NaN for a row that was not. One that was saved and loaded, or is made of several, has its columns ``said`` already.
+    ``booked`` is how late the rows were by other measures: on further attributes whose promises they broke, and in rows
+    of slack; NaN for a row that was not late by that measure. An entry that was saved and loaded, or was made of
+    several, has the columns of `say` in ``said``.
     """
 
     rows: pa.RecordBatch
@@ -56,11 +58,11 @@ class Entry:
 
     @property
     def has_no_time(self) -> bool:
-        """Was there no time to judge the rows by?"""
+        """Were these rows set aside because they have no time?"""
         return isinstance(self.text, str) and self.text == WITHOUT_TIME
 
     def part(self, start: int, stop: int) -> Entry:
-        """Some of its rows, one after the other."""
+        """The entry of the rows from ``start`` to ``stop``."""
         said = None if self.said is None else (self.said[0][start:stop], self.said[1][start:stop])
         bounds = None if self.bounds is None else self.bounds[start:stop]
         text = self.text[start:stop] if isinstance(self.text, pa.DictionaryArray) else self.text
@@ -94,8 +96,8 @@ class Entry:
         return _late_by(self.rows.column(self.attribute), self.bounds)
 
     def measured(self) -> Iterator[tuple[Measure, np.ndarray]]:
-        """How late rows were by each measure that they were late by. One that also broke a promise which is not about
-        one bound has no other measure: no slack is known to keep it."""
+        """How late the rows were, by each measure. A row that also broke a promise which is not about a single bound
+        counts under no other measure, because it is not known which slack would have kept it."""
         unknown = np.full(self.rows.num_rows, self.attribute is None)
         if _UNKNOWN in self.booked:
             unknown |= ~np.isnan(self.booked[_UNKNOWN])
@@ -115,9 +117,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Breach:
-    """Which rows of a batch broke a promise, on what attribute, and below what bound each was; ``text`` is what was
-    promised, where it says more. ``greater`` is under slack by rows for each of these rows at least, and at most, how
-    many greater ones came before it."""
+    """Which rows of a batch broke a promise, on which attribute, and the bound that each broke. ``text`` is the
+    promise, if it says more than that. ``greater`` is, under slack by rows, at least and at most how many greater rows
+    came before each of these rows."""
 
     rows: np.ndarray
     attribute: str | None
@@ -126,7 +128,7 @@ class Breach:
     greater: tuple[np.ndarray, np.ndarray] | None = None
 
     def entry(self, batch: pa.RecordBatch, new: np.ndarray, others: Iterable[Breach]) -> Entry:
-        """The entry of some of its rows, ``new`` ones, with what else they broke."""
+        """The entry of the ``new`` rows of this breach, with the other promises that they broke."""
         kept = batch.filter(pa.array(new))
         booked: dict[Measure, np.ndarray] = {}
         for breach in (self, *others):
@@ -155,11 +157,11 @@ class Breach:
 
 def _late_by(column: pa.Array, bounds: np.ndarray) -> np.ndarray:
     values = numbers_of(column)[1]
-    if values.dtype == np.uint64:  # keys beyond all times, more than a float can tell apart
+    if values.dtype == np.uint64:  # may be beyond int64, and too large for the differences of floats
         return np.array([float(b - v) for b, v in zip(bounds.tolist(), values.tolist(), strict=True)])
     if values.dtype != np.int64 or bounds.dtype != np.int64:
         return bounds.astype(np.float64) - values.astype(np.float64)
-    # nanoseconds of today are more than a float can tell apart, what lies between two of them is not
+    # Today's nanoseconds are too large for floats to tell apart, but their differences are not.
     return (bounds - values).view(np.uint64).astype(np.float64)
 
 
@@ -177,8 +179,8 @@ class Ledger:
     """Rows set aside, in the order in which they came.
 
     ``late`` counts rows that broke a promise (whether dropped or admitted), ``without_time`` those that have no time.
-    Rows are kept while there is ``room``, the first that come (None: all of them); ``not_kept`` counts the others, of
-    which only how late they were is known.
+    The first rows that come are kept while there is ``room`` (None: all of them). ``not_kept`` counts the others, of
+    which only the lateness is known.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -188,9 +190,9 @@ class Ledger:
         self.late = 0
         self.without_time = 0
         self.not_kept = 0
-        self._rows = 0  # that are kept
-        self._loose = 0  # small entries that have not been put together
-        self.nbytes = 0  # kept as a total: it is asked for after every round
+        self._rows = 0  # rows that are kept
+        self._loose = 0  # small entries that have not been joined yet
+        self.nbytes = 0  # a running total, because it is read after every round
         self.drained: dict[Measure, Buckets] = {}
         self._saved = 0  # entries that are saved, the next number, and numbers of saved ones that are drained
         self._next = 0
@@ -209,7 +211,7 @@ class Ledger:
             self._keep(entry)
             self._loose += rows < SMALL
         if self._loose >= LOOSE:
-            first = max(self._saved, len(self.entries) - LOOSE)  # parts that are saved stay as they are
+            first = max(self._saved, len(self.entries) - LOOSE)  # entries that are saved stay as they are
             loose = self.entries[first:]
             self.entries[first:] = together = list(coupled(loose))
             self.nbytes += sum(e.nbytes for e in together) - sum(e.nbytes for e in loose)
@@ -233,8 +235,8 @@ class Ledger:
         return pa.concat_tables([t.cast(schema) for t in tables]) if tables else schema.empty_table()
 
     def late_by(self, attribute: str, unit: str = TIME) -> tuple[np.ndarray, int]:
-        """How late the rows are that broke a promise on an attribute and are still here; and how many others broke a
-        promise that was not about one bound."""
+        """The lateness of the kept rows that broke a promise on an attribute, and the number of rows that broke a
+        promise which was not about a single bound."""
         found, unknown = [np.zeros(0)], self.drained.get(_UNKNOWN, Buckets()).total()
         for measure, late in _measured(self.entries):
             if measure == (attribute, unit):
@@ -244,7 +246,7 @@ class Ledger:
         return np.concatenate(found), unknown
 
     def _count(self, entries: Iterable[Entry]) -> None:
-        """What is left of entries that are not kept: how late their rows were."""
+        """Count the lateness of the rows of entries that are not kept."""
         for measure, late in _measured(entries):
             self.drained[measure] = self.drained.get(measure, Buckets()) + count_buckets(late)
 

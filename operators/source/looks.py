@@ -1,8 +1,8 @@
 """One look at a batch: all times are there, in 64 bits and finite, and no row is late.
 
-Nearly all batches are like that, so this is the way of every batch through a source: a kernel says whether any row is
-late, and everything else about late rows is the guard's. It looks at what decides alone, which is either one policy on
-the time, or a bound on the time that the data has promised.
+Nearly all batches are like that, so every batch is first checked this way: a kernel says whether any row is late. If
+one is, the guard does the rest. The check is possible if a single thing decides: one policy on the time, or a bound on
+the time that the data has promised.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from oop.punctuation.patterns import Bound
 
 
 class Look(Protocol):
-    """What decides about a batch at one look."""
+    """A quick check of a batch by the one thing that decides."""
 
     def passes(self, times: np.ndarray) -> bool:
-        """Is no row late? Then the policy has seen them; else nothing has changed."""
+        """Is no row late? If so, the policy has taken the rows in; if not, nothing has changed."""
         ...
 
     def rise(self) -> Bound | None:
@@ -49,8 +49,7 @@ class ByBound(ByNothing):
 
 
 def find_look(guard: Guard, given: Frontier) -> Look | None:
-    """How one look tells whether a row of a batch is late; None if it takes more. ``given`` is what the data has
-    promised."""
+    """The quick check for this guard; None if one look is not enough. ``given`` is what the data has promised."""
     if guard.judges:
         judge = guard.alone  # it looks itself
         if judge is None or not judge.looks or judge.progress.every is not None or not given.is_empty:

@@ -1,8 +1,8 @@
 """Row numbers: the sequence number that the input gave a row, in a hidden column (OOP paper, section 5.2).
 
-Rows are numbered from 0 as they come in, before guard, filters and null handling, so that what a row window counts does
-not depend on the plan. After n rows nothing with a number below n will come: the promise ``__seq < n``, which filters
-and maps pass on. The column is there only where someone asks for it (`oop.plan.numbering`).
+Rows are numbered from 0 as they come in, before guard, filters and null handling, so that the rows that a row window
+counts do not depend on the plan. After n rows no number below n will come, so ``__seq < n`` is promised, and filters
+and maps pass that on. The column exists only if an operator needs it (`oop.plan.numbering`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from oop.punctuation import Punctuation
 
 SEQ = "__seq"
 SHOWN = "row number"
-"""What users read of the column, in explain."""
+"""The name of the column in `explain`."""
 Numbers: TypeAlias = range | np.ndarray
 
 _counted = np.arange(65_536)
@@ -34,9 +34,10 @@ _counted = np.arange(65_536)
 
 @dataclass(frozen=True)
 class Numbered(Spec):
-    """A mark in a plan that is being written: here rows have their numbers. `oop.plan.numbering.resolved` takes it out.
+    """A mark in a plan that is being written: at this place rows must have numbers. `oop.plan.numbering.resolved`
+    replaces it.
 
-    ``sources``: behind a union too, where the number says also which of the sources a row is from (`of_source`).
+    ``sources`` allows this behind a union too, where the number also tells from which source a row is (`of_source`).
     """
 
     sources: bool = False
@@ -47,11 +48,11 @@ class Numbered(Spec):
 
 
 _SOURCE = 2**44
-"""Rows that a source may have, where numbers of several sources stand beside each other."""
+"""The number of rows that each source may have if the numbers of several sources are combined."""
 
 
 def of_source(number: Expr, source: int) -> Expr:
-    """A row's number with that of its source: first by source, then by row."""
+    """A row's number combined with the number of its source, in order of source, then of row."""
     return number + source * _SOURCE
 
 
@@ -70,7 +71,7 @@ def append_numbers(batch: pa.RecordBatch, numbers: Numbers) -> pa.RecordBatch:
     """
     if isinstance(numbers, range):
         out = new_array(len(numbers), np.int64)
-        for at in range(0, len(out), len(_counted)):  # adding is faster than counting anew, and needs no fresh memory
+        for at in range(0, len(out), len(_counted)):  # adding to a counted array is faster than counting again
             piece = out[at : at + len(_counted)]
             np.add(_counted[: len(piece)], numbers.start + at, out=piece)
     else:
@@ -80,14 +81,15 @@ def append_numbers(batch: pa.RecordBatch, numbers: Numbers) -> pa.RecordBatch:
 
 
 def promised(rows: int) -> Punctuation:
-    """What can be said once so many rows have come."""
+    """The promise that can be made once so many rows have come."""
     return Punctuation({SEQ: rows})
 
 
 def with_number_cuts(
     cuts: Iterable[Cut], ends: Sequence[int], first_row: int, rows: int, helps: Helps
 ) -> Iterator[Cut]:
-    """Where promises cut a train of so many rows: also at the ends of its batches, where one about numbers helps.
+    """The places where promises cut a train of ``rows`` rows: the given cuts, and the ends of batches at which a
+    promise about numbers helps.
 
     >>> list(with_number_cuts([], [2, 5, 9], 10, 9, lambda promise: promise.below[SEQ] > 12))
     [(5, Punctuation(__seq < 15))]

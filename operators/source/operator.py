@@ -33,15 +33,15 @@ _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 
 
 class InputOperator(Operator):
-    """``made`` is told of each promise when it is made, whether it helps somebody or not, and how many rows before;
-    the engine puts it there."""
+    """``made``, which the engine sets, is called for each promise that is made, whether it helps a consumer or not,
+    with the number of rows before it."""
 
     def __init__(self, spec: Input, context: Context) -> None:
         super().__init__(spec, context)
         self.spec = spec
         self.made: Callable[[Promise, int], None] | None = None
         spec.schema(context.inputs)
-        # without the number: what is guarded, and kept of late rows
+        # The columns that are guarded, and kept of late rows; the number is not among them.
         self.output = with_arrival(context.inputs[0], spec.policies)
         self.progress = [policy.start(attribute) for attribute, policy in spec.policies]
         self.guard = Guard(self.progress, spec.time)
@@ -54,7 +54,7 @@ class InputOperator(Operator):
         self.ledger = Ledger(self.output)
         self.rows_seen = 0
         self._look: Look | None = None
-        self._knows_look = False  # is that how a batch can be judged now? What the data promises changes it
+        self._knows_look = False  # is `_look` up to date? A promise of the data may change it
 
     @property
     def promised(self) -> Frontier:
@@ -65,7 +65,8 @@ class InputOperator(Operator):
         return self.ledger.nbytes
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
-        """Most batches have no late row, and one look says so: they leave as they came, with what they imply."""
+        """Most batches have no late row, which one look tells: they leave unchanged, with the promise that they
+        imply."""
         look = self._look if self._knows_look else self._find_look()
         if look is not None:
             times = views.fixed_values(batch.column(self.spec.time))
@@ -85,7 +86,8 @@ class InputOperator(Operator):
         yield from self._process(stamped(batch, self.arrivals, self.now), ())
 
     def _find_look(self) -> Look | None:
-        """How a batch is judged at one look, as long as the data promises nothing new; None: it cannot be."""
+        """How a batch is judged at one look, which holds until the data promises something new; None if it cannot
+        be."""
         self._knows_look = True
         self._look = None
         if not self.spec.numbers and not self.arrivals and len(self.progress) <= 1:
@@ -93,14 +95,14 @@ class InputOperator(Operator):
         return self._look
 
     def _helpful(self, attribute: str, bound: Bound) -> Punctuation | None:
-        """Rows imply a new bound on an attribute, for all rows: the promise, if it helps somebody."""
+        """The promise of a new bound that rows imply, if it helps a consumer."""
         promise = Punctuation({attribute: bound})
         if self.made is not None:
             self.made(promise, 0)
         return promise if self.gate.rises(attribute, bound) else None
 
     def _process(self, batch: pa.RecordBatch, ends: Sequence[int]) -> Iterator[Element]:
-        """``ends`` are those of the batches that were coupled into this one."""
+        """Judge a batch in full. ``ends`` are the ends of the batches that were joined into this one."""
         first_row = self.rows_seen
         failure: OopError | None
         said = [progress.promised for progress in self.progress]
@@ -109,10 +111,10 @@ class InputOperator(Operator):
         given = self.ports.frontiers[0]
         marks = [p.mark() for p in self.progress] if self.spec.late == "raise" else []
         if len(numbers) < self.rows_seen - first_row:
-            ends = ()  # rows are gone: the promise follows at the end of what is left
+            ends = ()  # rows were set aside, so the ends are not valid; the promise follows at the end of the rest
         late, entries, cuts = self.guard.judge(batch, given, self.gate.helps, ends)
         if late is not None and self.spec.late == "raise":
-            # what came before the late row is not lost, nor what it promises: judge again up to there
+            # The rows before the late one, and the promises that they imply, are not lost: judge again up to there.
             failing, failure = late_row(self.spec.source, batch, late, entries, numbers)
             for progress, mark in zip(self.progress, marks, strict=True):
                 progress.rewind(mark)
@@ -127,19 +129,19 @@ class InputOperator(Operator):
             if self.gate.passes(promise):  # only now: what has passed is what has been promised
                 yield promise
         yield from self._rows(batch, late, numbers, start, batch.num_rows)
-        if failure is not None:  # of the rows behind the one that fails nothing has left
+        if failure is not None:  # no row behind the failing one has left
             self.rows_seen = int(numbers[batch.num_rows])
         yield from self.promises()
-        for progress, was in zip(self.progress, said, strict=True):  # also of what the guard found to help nobody
+        for progress, was in zip(self.progress, said, strict=True):  # also promises that helped no consumer
             if progress.promised is not None and progress.promised != was:
                 self._note(Punctuation({progress.attribute: progress.promised}))
         if failure is not None:
             raise failure
 
     def process_train(self, elements: Sequence[Element]) -> Iterator[Element]:
-        """Elements that stand in a row, with their rows taken together: a batch costs more than a row.
+        """Process several elements at once, with their rows as one batch, because a batch costs more than a row.
 
-        The same rows are late as one by one, and the same promises leave, if some a little later.
+        The same rows are late as one by one, and the same promises leave, some of them a little later.
         """
         if len(elements) == 1 and isinstance(elements[0], pa.RecordBatch):
             return self.process_batch(elements[0])
@@ -161,7 +163,7 @@ class InputOperator(Operator):
             yield from self._linear_train(train)
 
     def _is_plain(self, train: Train) -> bool:
-        """Are its promises all that there is to judge by: about the time, and rows that all have one?"""
+        """Are rows judged only by the train's own promises, which are about the time, and do all rows have a time?"""
         given = self.ports.frontiers[0]
         return (
             self.punctuated
@@ -227,7 +229,7 @@ class InputOperator(Operator):
             yield mark_dropped(piece.filter(mask))
 
     def promises(self) -> Iterator[Element]:
-        """What the rows so far imply, as far as it is new and helps."""
+        """The promises that the rows so far imply, if they are new and help a consumer."""
         for progress in self.progress:
             if progress.rises:  # one bound, about all rows
                 bound = progress.rise()
@@ -249,7 +251,7 @@ class InputOperator(Operator):
             self.made(promise, behind)
 
     def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
-        """Promises that the data carries, and the end."""
+        """Take promises that the data carries, and the end."""
         for promise in one_by_one(advance):
             if not promise.is_end:
                 if not self.punctuated:
@@ -261,13 +263,14 @@ class InputOperator(Operator):
             yield from self.take_promise(promise)
 
     def answer(self, said: Any) -> Punctuation:
-        """What a source said of itself when it was asked, as a promise: a bound on the time, or a promise."""
+        """The answer of a source that was asked for a promise, which is a promise or a bound on the time, as a
+        promise."""
         punct = said if isinstance(said, Punctuation) else Punctuation({self.spec.time: said})
         return punct if punct.is_end else normalise(punct, self.output)
 
     def take_promise(self, punct: Punctuation) -> Iterator[Element]:
-        """A promise of the data, or of a source that was asked (OOP paper, section 3.2); one that goes back says
-        nothing."""
+        """Take a promise of the data, or of a source that was asked (OOP paper, section 3.2). A promise that goes back
+        is ignored."""
         new = self.ports.advance((punct,), 0)
         if new:
             self._knows_look = False

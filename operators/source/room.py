@@ -28,6 +28,6 @@ class Room:
         return found
 
     def give_back(self, rows: int) -> None:
-        """So many are no longer kept; a negative number is of rows that are, whether there was room or not."""
+        """Free the room of rows that are no longer kept. A negative number takes room, even if there is none left."""
         with self._lock:
             self.left += rows

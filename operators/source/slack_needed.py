@@ -1,8 +1,8 @@
 """How many greater values came before a late one: the slack by rows that would have kept it.
 
 Slack by rows keeps a row iff at most n greater ones came before it (Aurora paper, section 5.2.2).
-All of these came after the stream first passed its value, so of most late rows the last few thousand arrivals tell the
-number. Of older ones it is known how far the stream was at some points of the past, and so a number that is enough.
+All of these came after the stream first passed its value, so for most late rows the last few thousand arrivals give the
+number. For older ones, marks of how far the stream had come at some points of the past give an upper bound.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import numpy as np
 from oop.punctuation.patterns import Bound
 
 SPAN = 4_096
-"""Arrivals that are looked at, at the least."""
+"""The least number of arrivals that are kept."""
 _PIECES, _MARKS = 64, 128
 _NARROW, _BUDGET = 16, 2**20
-"""How far back every late row is looked at, and how much in all for those of a batch: many late rows must not cost more
-than the rest of the run."""
+"""How far back every late row may look, and how many arrivals the late rows of a batch may look at in all: many late
+rows must not cost more than the rest of the run."""
 
 
 class Arrivals:
     """The last values of a stream under slack by ``n`` rows, and marks of how far it was before.
 
-    ``rows`` have come before the first that it is told of, the greatest of which was ``greatest``.
+    ``rows`` is the number of rows that came before the first one it is given, ``greatest`` the greatest of them.
 
     >>> seen = Arrivals(n=1)
     >>> times = np.array([5, 9, 7, 8, 6])
@@ -43,7 +43,7 @@ class Arrivals:
         """For rows of the batch that comes next: at least, and at most, how many greater ones came before each."""
         values, places = np.concatenate([*self.pieces, times]), late + self.kept
         of = values[places]
-        # no greater one is before the place where the stream passed the value
+        # No greater value is before the place where the stream first passed the value.
         passed = np.searchsorted(np.maximum.accumulate(values), of, side="right")
         older = np.zeros(len(late), np.int64)
         if self.before is not None:
@@ -62,7 +62,7 @@ class Arrivals:
         if len(times) > self.span:
             self._forget(self.pieces, times[: -self.span])
             self.pieces, self.kept = [], 0
-        piece = times[-self.span :].copy()  # a batch's memory is used again
+        piece = times[-self.span :].copy()  # the memory of the batch is reused
         self.pieces.append(piece)
         self.kept += len(piece)
         self.rows += len(times)
@@ -75,7 +75,7 @@ class Arrivals:
             self.marks.append((greatest, self.rows))
         else:
             self.marks[-1] = (self.marks[-1][0], self.rows)
-        if len(self.marks) > _MARKS:  # the older, the further apart
+        if len(self.marks) > _MARKS:  # thin out the older half, so that old marks are further apart
             self.marks[: _MARKS // 2] = self.marks[1 : _MARKS // 2 : 2]
 
     def _forget(self, pieces: list[np.ndarray], *more: np.ndarray) -> None:
@@ -86,7 +86,7 @@ class Arrivals:
 
 
 def _look_back(values: np.ndarray, places: np.ndarray, wanted: np.ndarray, span: int) -> tuple[np.ndarray, np.ndarray]:
-    """How far back each place was looked at, at most as far as wanted, and how many greater values are there."""
+    """How far each place looked back, at most as far as wanted, and how many greater values it found there."""
     looked, inside = np.zeros((2, len(places)), np.int64)
     widths, todo, left = [_NARROW], np.arange(len(places)), _BUDGET
     while widths[-1] < span:

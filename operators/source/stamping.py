@@ -1,8 +1,8 @@
 """Rows that are stamped with the engine's clock as they come in (OOP paper, section 4.2: windows on arrival time).
 
 A policy that stamps is declared for a column that the data lacks. Rows are stamped where they are guarded, not where a
-thread reads them, so that a clock that a test moves gives the same stamps every time. All rows of a train have one
-stamp. Stamps are the greatest of what the clock has shown, so they never retreat.
+thread reads them, so that a clock moved by a test gives the same stamps every time. All rows of a train have one stamp.
+A stamp is the greatest time that the clock has shown so far, so stamps never retreat.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def with_arrival(schema: pa.Schema, policies: Iterable[tuple[str, Policy]]) -> p
 
 
 def stamped(batch: pa.RecordBatch, arrivals: Iterable[Progress], now: Now | None) -> pa.RecordBatch:
-    """With when it came in, in every column that is for that."""
+    """The batch with the time of its arrival in every column that a policy stamps."""
     for progress in arrivals:
         assert now is not None, "rows are stamped by the clock of an engine"
         at = pa.scalar(progress.stamp(now(CLOCK)), CLOCK)

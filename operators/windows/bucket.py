@@ -1,8 +1,7 @@
 """Bucket: tags each row with the range of window ids that it belongs to (OOP paper, A.2.2 and figure A-2).
 
-Window ``w`` covers ``[offset + w·slide, offset + w·slide + range)``. A row in a gap between windows (slide > range)
-belongs to none and goes no further; no more does one whose time is null. The promise ``ts < v`` becomes
-``wid_start < wids(v)``.
+Window ``w`` covers ``[offset + w·slide, offset + w·slide + range)``. A row in a gap between windows (slide > range), or
+whose time is null, belongs to no window and is dropped. The promise ``ts < v`` becomes ``wid_start < wids(v)``.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Grid:
 
     def wid_bound(self, bound: Bound) -> int:
         if type(bound) is int and type(self.slide) is int and type(self.range) is int and type(self.offset) is int:
-            return (bound - self.offset - self.range) // self.slide + 1  # as below: most times are whole numbers
+            return (bound - self.offset - self.range) // self.slide + 1  # `wid_bound` inlined: most times are whole
         return wid_bound(bound, self.range, self.slide, self.offset)
 
     @property
@@ -66,7 +65,7 @@ class Grid:
         return self.finder()(times)
 
     def finder(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-        """What does the same as `wids`, for many batches: the kernel is looked up once."""
+        """A function that does the same as `wids`, but looks the kernel up only once, for use on many batches."""
         return partial(dispatch.kernels().wid_ranges, range=self.range, slide=self.slide, offset=self.offset)
 
     def start(self, wid: Bound) -> Bound:
@@ -76,7 +75,7 @@ class Grid:
         return window_end(int(wid), self.range, self.slide, self.offset)
 
     def edges(self, wids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Start and end of many windows, in the very arithmetic of `start` and `end`."""
+        """Start and end of many windows, computed with the same arithmetic as `start` and `end`."""
         slide = self.slide
         if isinstance(slide, float):
             wids = wids.astype(np.float64)
@@ -134,7 +133,7 @@ class BucketOperator(Passing):
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
         times = batch.column(self.on)
-        if times.null_count:  # a row that a join put out alone: without a time it is in no window
+        if times.null_count:  # a row that an outer join padded may have no time: it is in no window
             batch = keep_late(batch.filter(times.is_valid()), batch)
             times = batch.column(self.on)
         first, last = self.wids(views.times(times))

@@ -49,12 +49,13 @@ class Calendar:
 
     @property
     def limit(self) -> int:
-        """Times whose windows, and the next, fit 64 bits are nearer to 1970 than this."""
+        """The distance from 1970 within which a time's window and the next one fit into 64 bits."""
         margin = (2 * UNITS[self.unit] * self.every + 400) * self.per_day
         return min(2**63 - margin, _FAR * self.per_day)
 
     def wids(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Windows tile time, so where there are fewer windows than rows, rows are looked up among their starts."""
+        """The window of each time. Windows tile time, so if there are fewer windows than rows, rows are looked up among
+        the starts of the windows."""
         if not len(times):
             return times, times
         ends = np.array([times.min(), times.max()])
@@ -74,7 +75,7 @@ class Calendar:
 
     def wid_bound(self, bound: Bound) -> int:
         """The window that contains the bound: every one below it has ended."""
-        # no time lies beyond the limit; a bound there says as much as one at it
+        # No time lies beyond the limit, so a bound beyond it says no more than one at it.
         at = max(-self.limit, min(self.limit, math.ceil(bound)))
         return int(self._numbers(np.array([at]))[0])
 

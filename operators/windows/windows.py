@@ -18,7 +18,7 @@ class Windows(Protocol):
 
     @property
     def overlaps(self) -> bool:
-        """May a time be in several windows that have to be put together of panes?"""
+        """May a time be in several windows, which are composed of panes?"""
         ...
 
     @property
@@ -28,7 +28,7 @@ class Windows(Protocol):
 
     @property
     def gaps(self) -> bool:
-        """May a time be in none?"""
+        """May a time be in no window?"""
         ...
 
     def wids(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

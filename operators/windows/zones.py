@@ -27,7 +27,7 @@ class Clock(NamedTuple):
     since: np.ndarray  # in UTC
     offset: np.ndarray  # local time less UTC
     before: np.ndarray  # all local times shown before the piece are below this
-    after: np.ndarray  # the same, with the piece
+    after: np.ndarray  # all local times shown up to the end of the piece are below this
 
     def local(self, times: np.ndarray) -> np.ndarray:
         """The greatest local time that was shown up to each time."""
@@ -86,7 +86,7 @@ def _new_year(year: int) -> int:
 def _year(name: str, year: int) -> list[tuple[int, int, int, int]]:
     """The rows of a `Clock` for one year, in seconds."""
     known = year
-    if not _FIRST <= year <= _LAST:  # before any rule, or by the last one for ever
+    if not _FIRST <= year <= _LAST:  # before the first rule of the zone, or under its last one, which holds forever
         known = _FIRST + (year - _FIRST) % _CYCLE if year < _FIRST else _LAST - (_LAST - year) % _CYCLE
     moved = _new_year(year) - _new_year(known)
     begin, end = _new_year(known), _new_year(known + 1)
@@ -105,8 +105,8 @@ def _year(name: str, year: int) -> list[tuple[int, int, int, int]]:
 def _changes(zone: tzinfo, begin: int, end: int) -> list[tuple[int, int]]:
     """When the zone's offset changes from ``begin`` on, and to what.
 
-    It is looked at once a day, and where it differs the second is found: no zone has ever changed twice within three
-    days (a test asks all of them).
+    The offset is sampled once a day, and where it differs the second of the change is found by bisection. That is
+    enough, because no zone has ever changed twice within three days (a test checks all of them).
     """
     found = [(begin, _offset(zone, begin))]
     for day in range(begin, end, _DAY):

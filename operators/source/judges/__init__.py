@@ -1,9 +1,9 @@
 """Judges: which rows of a batch are late, as their policy has it.
 
-A policy names by what a row is judged (`oop.punctuation.policy.Judgement`) and runs as an executable specification, a
-row at a time. A judge is the same for whole batches. Where there is a kernel it works on the state of the running
-policy, so that both can take turns: the greatest value so far (`by_greatest.py`), the n + 1 greatest (`by_rank.py`),
-either of them for each group (`by_group.py`). `row_by_row.py` asks the specification, and serves every policy.
+A policy names its criterion (`oop.punctuation.policy.Judgement`) and runs as an executable specification, a row at a
+time. A judge applies it to whole batches. A judge with a kernel works on the state of the running policy, so that both
+can take turns: the greatest value so far (`by_greatest.py`), the n + 1 greatest (`by_rank.py`), or either of them for
+each group (`by_group.py`). `row_by_row.py` asks the specification, and serves every policy.
 
 How to add a judgement for which there is a new kernel: a value of `Judgement`, a judge here that derives from `Judge`,
 and its line in the table below. A policy that needs no kernel needs nothing here.
@@ -27,7 +27,7 @@ _ALONE_AND_BY_GROUP: dict[Judgement, tuple[type[Judge], type[Judge]]] = {
 
 
 def judge_of(progress: Progress) -> Judge:
-    """The judge of a running policy by which rows are late.
+    """The judge for a running policy, which says which rows are late.
 
     >>> import numpy as np, oop
     >>> judge = judge_of(oop.slack(3).start("ts"))

@@ -1,4 +1,4 @@
-"""Slack by time: a row is late iff it is below the greatest before it, less slack."""
+"""Slack by time: a row is late iff it is below the greatest time before it minus the slack."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ByGreatest(Judge):
             if helps is None or helps(Punctuation({self.attribute: bound})):
                 tracker.greatest = before
                 return False
-            progress.promised = bound  # it reached a step, and those before it, to nobody's use
+            progress.promised = bound  # the steps up to this one help no consumer, so they count as promised
         return True
 
     def rise(self) -> Bound | None:

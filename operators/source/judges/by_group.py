@@ -1,8 +1,9 @@
-"""Policies by group over whole batches: what the rows before each one imply for it.
+"""Judges policies by group for whole batches.
 
-Rows of groups that are active throughout are judged by those of their own group alone, and kernels do that. A group
-that begins, or comes back, goes on from where the rest is at that row: a batch with such a one goes row by row through
-the executable specification (`oop.punctuation.progress_groups`), which has the state of both.
+Rows of groups that are active throughout a batch are judged only by rows of their own group, and kernels do that. A
+group that begins, or comes back, starts from where the other groups are at that row. A batch with such a group goes row
+by row through the executable specification (`oop.punctuation.progress_groups`). Kernels and specification work on the
+same state.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from oop.punctuation.progress import Progress
 from oop.punctuation.progress_groups import Grouped
 from oop.punctuation.trackers import Greatest, NthGreatest, Tracker
 
-_MOST_KEPT = 8  # values of slack by rows that are handed over for each row of a batch: more cost more than they save
+_MOST_KEPT = 8  # kept values of slack by rows for each row of a batch: handing more to a kernel does not pay
 
 
 class ByGroup(Judge):
@@ -48,7 +49,8 @@ class ByGroup(Judge):
         return observed(self.groups, times, *columns) if found is None else found
 
     def _together(self, times: np.ndarray, columns: Sequence[pa.Array]) -> np.ndarray | None:
-        """None if rows of one group decide about another, or if it does not pay."""
+        """The bound before each row, by a kernel; None if rows of one group decide about another, or if it does not
+        pay."""
         progress = self.groups
         codes, groups = _occurring(*encode(columns[0]))
         if len(columns) > 1:
@@ -61,8 +63,8 @@ class ByGroup(Judge):
             return None
         progress.saw(groups, times.max().item())
         if progress.floors:
-            # rows below a floor are late, and no tracker sees them; kernels do, which is the same: what they have seen
-            # of such rows is below the floor
+            # Rows below a floor are late, and a tracker does not take them in. Kernels do, which gives the same bounds,
+            # because the values of such rows are below the floor.
             floors = [progress.floors.get(group) for group in groups]
             known = as_bounds(floors, times)
             np.maximum(bounds, known[codes], out=bounds)
@@ -70,7 +72,7 @@ class ByGroup(Judge):
 
     @abstractmethod
     def _by_kernel(self, trackers: Sequence[Any], times: np.ndarray, codes: np.ndarray) -> np.ndarray | None:
-        """The bound before each row, of the group that ``codes`` says; None if a kernel does not pay."""
+        """The bound before each row, by the group in ``codes``; None if a kernel does not pay."""
 
 
 class ByGreatestOfGroup(ByGroup):
@@ -81,7 +83,7 @@ class ByGreatestOfGroup(ByGroup):
         greatest = np.array([t.greatest or 0 for t in trackers], times.dtype)
         bounds: np.ndarray = self.kernels.prefix_bounds_by(times, codes, greatest, seen, trackers[0].slack)
         for tracker, value in zip(trackers, greatest.tolist(), strict=True):
-            tracker.greatest = value  # each has a row here
+            tracker.greatest = value  # each group has a row in the batch, so it has a value
         return bounds
 
 
@@ -105,8 +107,8 @@ class ByRankOfGroup(ByGroup):
 
 
 def _occurring(codes: np.ndarray, groups: list[Value]) -> tuple[np.ndarray, list[Value]]:
-    """Without the values of a dictionary that no row has, and one code for each group: -0.0 and 0.0 are one, and a
-    dictionary may have a value twice."""
+    """The codes without those of dictionary values that no row has, and with one code for each group: -0.0 and 0.0 are
+    one group, and a dictionary may have a value twice."""
     occur = np.flatnonzero(np.bincount(codes, minlength=len(groups))).tolist()
     numbers: dict[Value, int] = {}
     places = np.zeros(len(groups), np.int64)
@@ -123,7 +125,7 @@ def _combined(encoded: Sequence[tuple[np.ndarray, list[Value]]]) -> tuple[np.nda
     """
     codes, groups = encoded[0][0], [(value,) for value in encoded[0][1]]
     for more, values in encoded[1:]:
-        # groups and values all occur, so there are no more of them than rows, and the product is far from 2 ** 63
+        # All groups and values occur, so neither are more than the rows, and the product is far below 2 ** 63.
         pairs, codes = np.unique(codes.astype(np.int64) * len(values) + more, return_inverse=True)
         firsts, seconds = np.divmod(pairs, len(values))
         groups = [(*groups[i], values[j]) for i, j in zip(firsts.tolist(), seconds.tolist(), strict=True)]
@@ -131,10 +133,10 @@ def _combined(encoded: Sequence[tuple[np.ndarray, list[Value]]]) -> tuple[np.nda
 
 
 def _retires(progress: Grouped, trackers: Sequence[Tracker], times: np.ndarray, codes: np.ndarray) -> bool:
-    """Has a group, when a row of it comes, been silent for so long that it had retired?"""
+    """Has a group been silent so long when its next row comes that it had retired?"""
     kernels = dispatch.kernels()
     greatest = np.array([t.greatest for t in trackers], times.dtype)
     of_group = kernels.prefix_bounds_by(times, codes, greatest, np.ones(len(greatest), bool), 0)
-    assert progress.idle is not None  # else no group retires, and nobody asks
+    assert progress.idle is not None  # else no group retires, and this is not called
     active_from, _ = kernels.prefix_bounds(times, progress.greatest, progress.idle)
     return bool((of_group < active_from).any())

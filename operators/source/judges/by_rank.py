@@ -1,5 +1,5 @@
 """Slack by rows: a row is late iff more than n greater ones came before it (Aurora's "out of order by n", Aurora paper,
-section 5.2.2). Of a late row it is measured how many came (`slack_needed.py`)."""
+section 5.2.2). How many greater rows came before a late row is measured (`slack_needed.py`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ByRank(Judge):
         assert isinstance(progress, Linear) and isinstance(progress.tracker, NthGreatest)
         self.tracker = progress.tracker
         self.arrivals: Arrivals | None = None
-        self.first_row = 0  # the rows that came before it was started
+        self.first_row = 0  # the number of rows that came before this judge was started
 
     def resume(self, rows: int) -> None:
         self.arrivals, self.first_row = None, rows

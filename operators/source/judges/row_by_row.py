@@ -1,4 +1,4 @@
-"""A row at a time: what the running policy, which is the executable specification, says itself."""
+"""Judges a row at a time, by asking the running policy, which is the executable specification."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from oop.punctuation.progress import Progress
 
 
 class RowByRow(Judge):
-    """Any policy: timers, those by group whose groups decide about each other, and those that have no kernel."""
+    """Serves any policy: timers, policies by group whose groups influence each other, and policies without a kernel."""
 
     def bounds(self, times: np.ndarray, rows: pa.RecordBatch) -> np.ndarray:
         return observed(self.progress, times, *map(rows.column, self.progress.columns))
@@ -30,6 +30,7 @@ def observed(progress: Progress, times: np.ndarray, *columns: pa.Array) -> np.nd
 
 
 def as_bounds(bounds: Iterable[Bound | None], times: np.ndarray) -> np.ndarray:
-    """As numbers of the times' type: its least one where nothing is known, or less than any row may have."""
+    """Bounds as numbers of the times' type. An unknown bound, or one below all numbers of the type, is its least
+    one."""
     least = least_of(times)
     return np.array([least if bound is None else max(bound, least) for bound in bounds], times.dtype)
