@@ -158,7 +158,8 @@ def test_greatest_and_least_are_promised_about_as_far_as_the_rows_that_may_come_
     names = {c: [c] for c in columns}
     greatest = carry(frontier, TWO, names)
     least = carry_least(frontier, [{"ts": [("earlier", None)]}, {"ts_right": [("earlier", None)]}], names)
-    left = [row for i, row in enumerate(model.ROWS) if not model.late(said) >> i & 1]
+    gone = model.late(said)
+    left = [row for i, row in enumerate(model.ROWS) if not gone >> i & 1]
     for where in itertools.product(*(model.GROUPS for _ in columns)):
         group = dict(zip(columns, where, strict=True))
         here = [r for r in left if all(model.same(r[c], v) for c, v in group.items())]
