@@ -37,7 +37,8 @@ from oop.operators.functions.function import Function
 from oop.operators.groups.holding import Holding, Named, can_merge, describe_groups, unique_schema
 from oop.operators.groups.pieces import Piece, sliced
 from oop.operators.groups.reach import GroupReach, Reach
-from oop.operators.groups.store import Edges, Shape, Table
+from oop.operators.groups.shape import Edges, Shape
+from oop.operators.groups.table import Table
 from oop.operators.windows.bucket import WID_END, WID_START
 from oop.operators.windows.windows import Windows
 from oop.punctuation import Frontier, GroupPromises

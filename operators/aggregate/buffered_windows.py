@@ -15,7 +15,8 @@ from oop.operators.aggregate.window_tables import WindowTables, wids
 from oop.operators.core.coverage import INT64_MAX
 from oop.operators.core.parts import Part
 from oop.operators.core.stretches import order_by
-from oop.operators.groups.store import Shape, Table
+from oop.operators.groups.shape import Shape
+from oop.operators.groups.table import Table
 from oop.operators.rows.ordered_rows import OrderedRows
 from oop.operators.rows.waiting import WaitingRows
 from oop.operators.windows.bucket import WID_END, WID_START

@@ -24,7 +24,8 @@ from oop.operators.core.times import FAR, slots_of
 from oop.operators.functions.function import Function
 from oop.operators.groups.holding import Holding, can_merge, describe_groups, unique_schema
 from oop.operators.groups.pieces import sliced
-from oop.operators.groups.store import Shape, Table
+from oop.operators.groups.shape import Shape
+from oop.operators.groups.table import Table
 from oop.punctuation import Frontier
 from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.group_promises import Advance, one_by_one

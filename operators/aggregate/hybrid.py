@@ -37,7 +37,7 @@ from oop.operators.core.oldest import oldest_of
 from oop.operators.core.operator import Element, Held
 from oop.operators.core.parts import FRONTIERS, Part, read_text, text_part
 from oop.operators.functions.function import any_keeps_account
-from oop.operators.groups.store import Table
+from oop.operators.groups.table import Table
 from oop.operators.windows.bucket import WID_END, WID_START
 from oop.punctuation import Punctuation
 from oop.punctuation.group_promises import Advance, Promise

@@ -21,7 +21,7 @@ from oop.operators.core.operator import Operator
 from oop.operators.core.spec import Columns
 from oop.operators.core.times import from_physical
 from oop.operators.groups.pieces import Piece
-from oop.operators.groups.store import Table
+from oop.operators.groups.table import Table
 from oop.operators.windows.bucket import WID_END, WID_START, Grid
 from oop.punctuation import Frontier
 from oop.punctuation.crossing import Carried, Crossing

@@ -17,7 +17,8 @@ from oop.operators.aggregate.panes import PaneCode
 from oop.operators.core.keys import KeyTable
 from oop.operators.core.stretches import numbers_in, order_by
 from oop.operators.functions.accumulators import Accumulator
-from oop.operators.groups.store import Shape, Table
+from oop.operators.groups.shape import Shape
+from oop.operators.groups.table import Table
 
 _AT_ONCE = 65_536  # windows of groups that are put together in one go
 _MOST = 2**22  # that are looked up in one go

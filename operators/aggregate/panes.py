@@ -17,7 +17,8 @@ import numpy as np
 
 from oop.errors import TimeError
 from oop.operators.core.coverage import INT64_MIN
-from oop.operators.groups.store import Store, Table
+from oop.operators.groups.store import Store
+from oop.operators.groups.table import Table
 from oop.operators.windows.bucket import Grid
 from oop.operators.windows.windows import Windows
 

@@ -24,7 +24,7 @@ from oop.operators.core.partials import Partials
 from oop.operators.core.parts import Part
 from oop.operators.core.spec import Columns
 from oop.operators.groups.holding import describe_groups
-from oop.operators.groups.store import Table
+from oop.operators.groups.table import Table
 from oop.operators.rows.waiting import WaitingRows
 from oop.operators.source.numbers import SEQ, SHOWN
 from oop.operators.windows.bucket import Grid

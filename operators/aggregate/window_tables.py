@@ -16,7 +16,8 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.operators.core.keys import read_key
 from oop.operators.core.stretches import numbers_in
-from oop.operators.groups.store import Shape, Table
+from oop.operators.groups.shape import Shape
+from oop.operators.groups.table import Table
 from oop.operators.windows.bucket import WID_START
 
 AT_ONCE = 16_384

@@ -28,7 +28,7 @@ from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part
 from oop.operators.core.spec import Columns
 from oop.operators.groups.holding import Named
-from oop.operators.groups.store import Table
+from oop.operators.groups.table import Table
 from oop.operators.windows.bucket import WID_END, WID_START
 from oop.punctuation import Interest
 from oop.punctuation.crossing import Crossing

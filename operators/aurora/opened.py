@@ -24,7 +24,7 @@ from oop.operators.core.spec import Columns, Spec
 from oop.operators.expressions.expr import Expr
 from oop.operators.functions.function import Function
 from oop.operators.groups.holding import describe_groups, unique_schema
-from oop.operators.groups.store import Shape
+from oop.operators.groups.shape import Shape
 from oop.operators.passing.filter import check_predicate
 from oop.punctuation import Frontier
 from oop.punctuation.crossing import Carried, Crossing

@@ -20,7 +20,8 @@ from oop.operators.core.operator import Element, Keeping, Kept
 from oop.operators.core.parts import Part
 from oop.operators.core.times import from_physical, is_whole
 from oop.operators.expressions.program import Program
-from oop.operators.groups.store import Shape, Table
+from oop.operators.groups.shape import Shape
+from oop.operators.groups.table import Table
 from oop.operators.rows.layout import laid_out
 from oop.punctuation.group_promises import Advance
 from oop.punctuation.patterns import Bound

@@ -38,7 +38,7 @@ from oop.operators.expressions.expr import col
 from oop.operators.functions.extremes import Min, Minima
 from oop.operators.groups.holding import unique_schema
 from oop.operators.groups.pieces import Piece
-from oop.operators.groups.store import Table
+from oop.operators.groups.table import Table
 from oop.operators.windows.bucket import WID_START
 from oop.punctuation.group_promises import Advance
 

@@ -28,7 +28,8 @@ from oop.operators.core.shown import show_row
 from oop.operators.core.spec import Columns, Spec
 from oop.operators.functions.function import Function
 from oop.operators.groups.holding import Holding, describe_groups, unique_schema
-from oop.operators.groups.store import Shape, Table
+from oop.operators.groups.shape import Shape
+from oop.operators.groups.table import Table
 from oop.punctuation import END, Frontier
 from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.group_promises import Advance

@@ -15,7 +15,8 @@ from oop.operators.core.operator import Operator
 from oop.operators.core.parts import Part
 from oop.operators.core.spec import Spec
 from oop.operators.functions.function import Function
-from oop.operators.groups.store import Shape, Store
+from oop.operators.groups.shape import Shape
+from oop.operators.groups.store import Store
 
 Named = tuple[tuple[str, Function], ...]
 

@@ -19,7 +19,7 @@ from oop.operators.core.keys import CODE, TEXT, Key, KeyTable, read_key
 from oop.operators.core.marks import mark_partial
 from oop.operators.core.partials import Partials
 from oop.operators.functions.accumulators import Accumulator
-from oop.operators.groups.store import NOTHING
+from oop.operators.groups.shape import NOTHING
 
 ROOM = 65_536  # places beyond the slots: rows that are taken in, and partials that leave, together at most
 _LEAST_ROOM, _ROOM_FOR_A_SLOT = 1_024, 4  # a small table has fewer: nearly all of its state would be room

@@ -15,7 +15,8 @@ import pyarrow as pa
 from oop.kernels.once import once
 from oop.operators.core.batches import together
 from oop.operators.functions.accumulators import Accumulator
-from oop.operators.groups.store import Edges, Shape, Table
+from oop.operators.groups.shape import Edges, Shape
+from oop.operators.groups.table import Table
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,8 @@ from oop.operators.core.coverage import INT64_MIN, as_int64, int_bounds
 from oop.operators.core.growing import with_room
 from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.groups.slices import GroupSlices
-from oop.operators.groups.store import Store, Table
+from oop.operators.groups.store import Store
+from oop.operators.groups.table import Table
 from oop.punctuation import Frontier, GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, Value

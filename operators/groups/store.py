@@ -1,296 +1,28 @@
-"""Groups and their partial aggregates, held in slices of time so that a promise frees them in bulk.
+"""`Store`: groups and their partial aggregates, held in slices of time so that a promise frees them in bulk.
 
-A *slot* is where a group stands in time: a pane of a window, or a progressing attribute's value. A `Table` holds the
-groups of one slice of slots; the `Store` is the slices by number. A slice spans one slot (then the slot need not be
-part of the key) until batches turn out to spread thinly over many; then they get wider by powers of two. Of panes,
-whose windows cost less if each has a table, they are narrow again when they have filled up.
+A *slot* is where a group stands in time: a pane of a window, or a progressing attribute's value. The store has one
+`Table` (`table.py`) for each slice of slots, by its number. A slice spans one slot (then the slot need not be part of
+the key) until batches turn out to spread thinly over many slots; then slices get wider by powers of two. Panes cost
+less if each has a table of its own, so slices of panes become narrow again when they have filled up.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import dispatch, views
-from oop.kernels.once import once
-from oop.kernels.views import Column
-from oop.operators.core.keys import Key, KeyTable, read_key
-from oop.operators.core.marks import is_dropped
+from oop.operators.core.keys import Key
 from oop.operators.core.parts import Part
 from oop.operators.core.slice_parts import SliceParts
-from oop.operators.functions.accumulators import Accumulator, Prepared, take
-from oop.operators.functions.function import Evaluate, Function
-from oop.operators.functions.summary import Summary, can_share
+from oop.operators.functions.accumulators import Accumulator, Prepared
+from oop.operators.groups.shape import Shape
+from oop.operators.groups.table import Table
 
 SPREAD = 64  # slices that one batch may touch; and rows that a batch should bring to each further slice it touches
-NOTHING = np.zeros(0, bool)  # in place of prepared values: the rows are of no account for this aggregate
-Edges = tuple[np.ndarray, np.ndarray]
 _WIDEST = 60  # then there are at most three: before 0, after it, and without a time
-
-
-@dataclass(frozen=True)
-class Shape:
-    """What all tables of an operator have in common: keys and aggregates over rows of one schema."""
-
-    schema: pa.Schema
-    keys: tuple[str, ...]
-    aggregates: tuple[tuple[str, Function], ...]
-
-    @once
-    def key_types(self) -> list[pa.DataType]:
-        return [self.schema.field(k).type for k in self.keys]
-
-    @once
-    def kernels(self) -> dispatch.Kernels:
-        return dispatch.kernels()
-
-    @once
-    def kinds(self) -> list[str]:
-        return [views.key_kind(t) for t in self.key_types]
-
-    @once
-    def _prototypes(self) -> list[Accumulator]:
-        return [f.start(self.schema) for _, f in self.aggregates]
-
-    @once
-    def _shared(self) -> tuple[list[tuple[str, Function, Accumulator]], list[int]]:
-        """What is kept, and for each aggregate which of it it reads: functions of one column share what they can."""
-        named = [
-            (f.values_name(self.schema), f, p) for (_, f), p in zip(self.aggregates, self._prototypes, strict=True)
-        ]
-        # worth it for two that would keep arrays of their own, not for sum and mean, which keep the same
-        together = Counter(name for name, _ in {(n, p.kept) for n, _, p in named if can_share(p)})
-        kept: list[tuple[str, Function, Accumulator]] = []
-        found: dict[tuple[object, ...], int] = {}
-        places = []
-        for name, function, prototype in named:
-            summed = can_share(prototype) and together[name] > 1
-            key = (name, Summary) if summed else (name, *prototype.kept)
-            if key not in found:
-                found[key] = len(kept)
-                kept.append((name, function, Summary() if summed else prototype))
-            places.append(found[key])
-        return kept, places
-
-    @once
-    def _kept(self) -> list[Accumulator]:
-        return [accumulator for _, _, accumulator in self._shared[0]]
-
-    @once
-    def varies(self) -> bool:
-        """Does the size of a table change while its groups stay the same?"""
-        return any(accumulator.varies for accumulator in self._kept)
-
-    def accumulators(self) -> list[Accumulator]:
-        """New ones, empty; finding out their types again for each table would cost more than they do."""
-        return [accumulator.empty() for accumulator in self._kept]
-
-    @once
-    def _evaluated(self) -> list[tuple[str, Evaluate | None, Accumulator]]:
-        """What is kept, each with what evaluates the values that it is given, and a name for these values."""
-        return [(name, function.evaluator(), accumulator) for name, function, accumulator in self._shared[0]]
-
-    def prepare(self, batch: pa.RecordBatch) -> list[Prepared]:
-        """For each accumulator the values of a batch, each expression evaluated once."""
-        values: dict[str, Any] = {}
-        prepared: list[Prepared] = []
-        dropped = batch.schema.metadata is not None and is_dropped(batch)
-        for name, evaluate, accumulator in self._evaluated:
-            if dropped and not accumulator.keeps_account:
-                prepared.append(NOTHING)
-                continue
-            if name not in values:
-                values[name] = None if evaluate is None else evaluate(batch)
-            prepared.append(accumulator.prepare(values[name]))
-        return prepared
-
-    def results(self, accumulators: Sequence[Accumulator], edges: Edges | None = None) -> list[pa.Array]:
-        """The aggregates' columns; ``edges`` are the start and end of each group's window."""
-        found = []
-        for prototype, place, in_window in self._readers:
-            reader = accumulators[place] if prototype is None else prototype.over(accumulators[place])
-            found.append(reader.result_in(*edges) if in_window and edges is not None else reader.result())
-        return found
-
-    @once
-    def _readers(self) -> list[tuple[Accumulator | None, int, bool]]:
-        """For each aggregate what reads its result (None: what keeps it is its own), where it is kept, and whether it
-        looks at the window."""
-        kept, places = self._kept, self._shared[1]
-        return [
-            (None if kept[place] is reader else reader, place, type(reader).result_in is not Accumulator.result_in)
-            for reader, place in zip(self._prototypes, places, strict=True)
-        ]
-
-    @once
-    def _answering(self) -> list[int]:
-        """The places of what can tell which groups have rows in the results."""
-        return [i for i, kept in enumerate(self._kept) if type(kept).answers is not Accumulator.answers]
-
-    def answers(self, accumulators: Sequence[Accumulator]) -> np.ndarray | None:
-        """Which groups have rows in the results, and not only rows that were set aside? None: all of them."""
-        for place in self._answering:
-            found = accumulators[place].answers
-            if found is not None:
-                return None if found.all() else found
-        return None
-
-    def to_batch(
-        self,
-        slots: np.ndarray,
-        keys: Sequence[pa.Array],
-        accumulators: Sequence[Accumulator],
-        slot_name: str | None = None,
-    ) -> pa.RecordBatch:
-        """Partial aggregates of groups as a batch: their slots, keys, and what each accumulator holds."""
-        columns = [pa.array(slots), *keys]
-        for accumulator in accumulators:
-            columns += accumulator.to_arrow()
-        # keys under their names, so that a batch can be parted by them
-        names = [f"{'_' * (1 + max(map(len, self.keys), default=0))}{i}" for i in range(len(columns))]  # no key so long
-        names[1 : 1 + len(keys)] = self.keys
-        names[0] = slot_name or names[0]
-        return pa.record_batch(columns, names=names)
-
-    def read_groups(self, batch: pa.RecordBatch) -> tuple[np.ndarray, list[Key]]:
-        """The slots and keys of a batch that `to_batch` made."""
-        keys = batch.columns[1 : 1 + len(self.keys)]
-        return views.column(batch.column(0)).data, [read_key(key) for key in keys]
-
-    def read_partials(self, batch: pa.RecordBatch) -> list[Accumulator]:
-        """What such a batch holds of each group, in its order."""
-        at = 1 + len(self.keys)
-        found = self.accumulators()
-        for accumulator in found:
-            width = accumulator.saved_columns
-            accumulator.load_arrow(batch.columns[at : at + width])
-            at += width
-        return found
-
-    def fields(self) -> list[pa.Field]:
-        """Of the results: keys as they are, then the aggregates."""
-        keys = [self.schema.field(k).remove_metadata() for k in self.keys]
-        return keys + [pa.field(n, p.type) for (n, _), p in zip(self.aggregates, self._prototypes, strict=True)]
-
-
-class Table:
-    """The groups of one slice: keys to dense ids, and accumulators by id."""
-
-    def __init__(self, shape: Shape, slotted: bool, slot: int, expected: int = 0) -> None:
-        self.shape = shape
-        self.slotted = slotted
-        self.slot = slot
-        self.expected = expected
-        self.keys = KeyTable([*shape.kinds, "int"] if slotted else shape.kinds, shape.kernels)
-        self.keys.reserve(expected)
-        self.accumulators = shape.accumulators()
-        self._numbers: tuple[KeyTable, np.ndarray] | None = None  # see `numbers_in`
-
-    def __len__(self) -> int:
-        return len(self.keys.ids)
-
-    @property
-    def nbytes(self) -> int:
-        found = self.keys.nbytes + (0 if self._numbers is None else self._numbers[1].nbytes)
-        for accumulator in self.accumulators:
-            found += accumulator.nbytes
-        return found
-
-    def numbers_in(self, others: KeyTable, places: Sequence[int]) -> np.ndarray:
-        """The numbers that the groups have in another table, which has some of the key columns. They are kept: what is
-        asked for again is only what has come."""
-        known = self._numbers[1] if self._numbers is not None and self._numbers[0] is others else np.zeros(0, np.int64)
-        if len(known) < len(self):
-            new = np.arange(len(known), len(self))
-            columns = self.keys.take(new) if len(known) else self.keys.columns()
-            known = np.concatenate([known, others.map([columns[i] for i in places], len(new))])
-            self._numbers = others, known
-        return known
-
-    def numbered_in(self, others: KeyTable) -> int:
-        """Of how many groups, the first that came, `numbers_in` has told the numbers in this other table."""
-        return len(self._numbers[1]) if self._numbers is not None and self._numbers[0] is others else 0
-
-    def update(
-        self, slots: np.ndarray, keys: Sequence[Key], values: Sequence[Prepared], rows: np.ndarray | None = None
-    ) -> None:
-        """Take rows in: all of them, or those with these numbers."""
-        ids = self._map(slots, keys, rows)
-        for accumulator, value in zip(self.accumulators, values, strict=True):
-            if value is not NOTHING:
-                accumulator.update(ids, value if rows is None else take(self.shape.kernels, value, rows))
-
-    def absorb(self, *others: Table) -> None:
-        """Merge other tables' partials into this one: all in one go, for a call costs more than a group."""
-        columns = [
-            views.concat_columns(kind, [o.key_columns()[i] for o in others]) for i, kind in enumerate(self.shape.kinds)
-        ]
-        ids = self._map(np.concatenate([o.slots() for o in others]), columns)
-        for i, ours in enumerate(self.accumulators):
-            ours.merge(ids, type(ours).concat([o.accumulators[i] for o in others]))
-
-    def merge(
-        self, slots: np.ndarray, keys: Sequence[Key], partials: Sequence[Accumulator], rows: np.ndarray | None = None
-    ) -> None:
-        """Take partials in: all of them, or those with these numbers."""
-        ids = self._map(slots, keys, rows)
-        for ours, theirs in zip(self.accumulators, partials, strict=True):
-            ours.merge(ids, theirs if rows is None else theirs.take(rows))
-
-    def _map(self, slots: np.ndarray, keys: Sequence[Key], rows: np.ndarray | None = None) -> np.ndarray:
-        columns = [*keys, Column("int", slots)] if self.slotted else keys
-        known = self.keys.ids
-        before = len(known)
-        ids = self.keys.map(columns, len(slots), rows)
-        now = len(known)
-        if now > before:
-            for accumulator in self.accumulators:
-                accumulator.grow(now, self.expected)
-        return ids
-
-    def slots(self) -> np.ndarray:
-        if self.slotted:
-            return self.keys.codes.columns()[-1].data
-        return np.full(len(self), self.slot, np.int64)
-
-    def key_columns(self) -> list[Column]:
-        return self.keys.columns()[: len(self.shape.keys)]
-
-    def key_arrays(self, start: int = 0, stop: int | None = None) -> dict[str, pa.Array]:
-        """The keys of all groups, or of some in a row."""
-        return dict(zip(self.shape.keys, self.keys.arrays(self.shape.key_types, start, stop), strict=False))
-
-    def select(self, indices: np.ndarray) -> Table:
-        """Some of the groups, as a table of their own."""
-        out = Table(self.shape, self.slotted, self.slot)
-        out._map(self.slots()[indices], [views.take_rows(c, indices) for c in self.key_columns()])
-        out.accumulators = [a.take(indices) for a in self.accumulators]
-        if self._numbers is not None and len(self._numbers[1]) == len(self):
-            out._numbers = self._numbers[0], self._numbers[1][indices]
-        return out
-
-    def copy(self) -> Table:
-        """The same groups with aggregates of their own; what is kept of a key stays as it is, and is shared."""
-        out = Table(self.shape, self.slotted, self.slot)
-        out.keys, out.accumulators = self.keys, [a.copy() for a in self.accumulators]
-        return out
-
-    def results(self, edges: Edges | None = None) -> list[pa.Array]:
-        return [*self.key_arrays().values(), *self.shape.results(self.accumulators, edges)]
-
-    def to_batch(self) -> pa.RecordBatch:
-        """Everything it holds, as a part to save."""
-        return self.shape.to_batch(self.slots(), list(self.key_arrays().values()), self.accumulators)
-
-    def load_batch(self, batch: pa.RecordBatch) -> None:
-        """Into an empty table: each group gets the place that it had."""
-        self._map(*self.shape.read_groups(batch))
-        self.accumulators = self.shape.read_partials(batch)
 
 
 class Store:
@@ -343,7 +75,7 @@ class Store:
         """Keep the totals: they are asked for at every promise."""
         table = self.tables.get(number)
         before_rows, before_size = self._sizes.get(number, (0, 0))
-        rows = 0 if table is None else len(table.keys.ids)
+        rows = 0 if table is None else table.groups
         if table is not None and rows == before_rows and not self.shape.varies:
             return  # no group came or went
         self._sizes.pop(number, None)
@@ -397,7 +129,7 @@ class Store:
         if table is None:
             # neighbours are much alike: a table that is on its way to their size grows there in one go
             last = self.tables.get(self._newest)
-            expected = max(self._expected, 0 if last is None else len(last.keys.ids))
+            expected = max(self._expected, 0 if last is None else last.groups)
             table = self.tables[number] = Table(self.shape, self.shift > 0, number << self.shift, expected)
             self._newest = number
         return table
@@ -496,7 +228,7 @@ class Store:
         if self._touched is not None:
             self._touched.discard(number)
         table = self.tables.pop(number)
-        groups = len(table.keys.ids)
+        groups = table.groups
         self._expected = groups + groups // 16  # the next one may have a few more: that should not double it
         self._account(number)
         return table

@@ -26,7 +26,7 @@ from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.core.spec import Columns
 from oop.operators.groups.holding import describe_groups
 from oop.operators.groups.pieces import Piece
-from oop.operators.groups.store import Table
+from oop.operators.groups.table import Table
 from oop.operators.rows.ordered_rows import OrderedRows, load_reached, save_reached
 from oop.operators.windows.bucket import WID_END, WID_START
 from oop.punctuation.group_promises import Advance

@@ -24,7 +24,7 @@ from oop.operators.core.operator import Operator
 from oop.operators.core.spec import Columns, Spec
 from oop.operators.core.times import check_time_type
 from oop.operators.groups.holding import Named, describe_groups, unique_schema
-from oop.operators.groups.store import Shape
+from oop.operators.groups.shape import Shape
 from oop.operators.join.band import LEFT, RIGHT, Band
 from oop.operators.join.promises import CarriedAndMet, Moved
 from oop.operators.passing.qos import ENTERED, LEFT_ENTERED

@@ -17,7 +17,7 @@ from oop.kernels.dictionaries import concat_batches
 from oop.operators.core.context import BATCH_ROWS
 from oop.operators.core.keys import KeyTable
 from oop.operators.core.times import from_physical
-from oop.operators.groups.store import Shape
+from oop.operators.groups.shape import Shape
 from oop.operators.join.band import LEFT, RIGHT
 from oop.operators.passing.qos import ENTERED, LEFT_ENTERED
 from oop.operators.resample.lefts import LeftRows

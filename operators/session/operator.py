@@ -21,7 +21,7 @@ from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part
 from oop.operators.core.row_groups import cells_of
 from oop.operators.core.times import from_physical, is_whole
-from oop.operators.groups.store import Shape
+from oop.operators.groups.shape import Shape
 from oop.operators.session.emitted_ends import EmittedEnds
 from oop.operators.session.parts import SessionParts
 from oop.operators.session.table import SessionTable

@@ -20,7 +20,7 @@ from oop.operators.core.spec import Columns, Spec
 from oop.operators.core.times import check_time_type
 from oop.operators.functions.function import Function
 from oop.operators.groups.holding import describe_groups, unique_schema
-from oop.operators.groups.store import Shape
+from oop.operators.groups.shape import Shape
 from oop.operators.session.operator import SessionOperator
 from oop.punctuation import Frontier, Interest
 from oop.punctuation.crossing import Carried, Crossing

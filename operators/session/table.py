@@ -19,7 +19,7 @@ from oop.kernels.signatures.sessions import OPEN, session_dtype
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64
 from oop.operators.core.keys import Key, KeyTable
 from oop.operators.functions.accumulators import Accumulator, Prepared
-from oop.operators.groups.store import Edges, Shape
+from oop.operators.groups.shape import Edges, Shape
 from oop.operators.session.filed import FiledSessions
 
 _SLACK = 4_096  # the table may always have this many keys without a session, and this many slots
