@@ -5,8 +5,9 @@ which promises help whom, which columns are used, and whether every operator cou
 by step, into the plan that an engine runs.
 
 Way in. Read `graph.py`: nodes, `check_emits`, `interests`, `needed_columns`, `explain`. `flow.py` is a plan while it is
-being composed, `final.py` makes the plan that an engine is given, `source_data.py` says what a plan knows of its data,
-`early.py` whether it shows early results. Each other file is one rewriting:
+being composed. `final.py` has `lower`, which makes the plan that an engine is given, with all steps in one order.
+`source_data.py` says what a plan knows of its data, `early.py` whether it shows early results. Each other file is one
+rewriting:
 
 - `numbering.py` lets operators carry row numbers to whoever counts rows.
 - `accounting.py` lets dropped rows travel on to windows that count them.

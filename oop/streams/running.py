@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
-from oop.plan.final import final_plan
+from oop.plan.final import lower
 from oop.plan.flow import Flow
 from oop.plan.graph import Node, explain
 from oop.punctuation import Punctuation
@@ -20,11 +20,11 @@ class Engine(Protocol[ResultT_co]):
     """What runs a plan: `oop.Embedded`, `oop.Spark`. One that runs in-order plans says so by ``runs_in_order``."""
 
     def run(self, root: Node, *, to: Any = None) -> ResultT_co:
-        """Run a plan, or begin to; ``to`` names a sink."""
+        """Run a plan that `lower` has made for it, or begin to; ``to`` names a sink."""
         ...
 
     def plan(self, root: Node) -> Node:
-        """The plan as it runs there."""
+        """The engine's own steps of `lower`: the plan as it runs there."""
         ...
 
     def notes(self, root: Node) -> dict[int, str]:
@@ -70,16 +70,16 @@ def run(flow: Flow, engine: Any, order: str, to: Any) -> Any:
         raise TypeError(f"an engine is an object such as oop.Embedded(), not {engine!r}")
     if order != "oop" and not getattr(engine, "runs_in_order", False):
         raise ValueError("in-order plans run embedded: engine=oop.Embedded(…)")
-    return engine.run(final_plan(flow, order), to=to)
+    return engine.run(lower(flow, engine, order), to=to)
 
 
 def to_spark(flow: Flow, session: Any, batch: bool | None, options: dict[str, Any]) -> Any:
-    return _spark[0](session, **options).frame(final_plan(flow), batch=batch)
+    engine = _spark[0](session, **options)
+    return engine.frame(lower(flow, engine), batch=batch)
 
 
 def explained(flow: Flow, order: str, engine: Engine[Any] | None) -> str:
-    root = final_plan(flow, order)
     if engine is None:
-        return explain(_default[0]().plan(root))
-    planned = engine.plan(root)
+        return explain(lower(flow, _default[0](), order, check=False))
+    planned = lower(flow, engine, order, check=False)
     return explain(planned, engine.notes(planned))

@@ -18,9 +18,7 @@ from oop.operators.core.parts import Part
 from oop.operators.source.carried import normalise
 from oop.operators.source.input import Input
 from oop.operators.source.numbers import SEQ, promised
-from oop.plan.final import final_plan
-from oop.plan.graph import check_emits
-from oop.plan.preaggregating import preaggregated
+from oop.plan.final import lower
 from oop.punctuation import END, Frontier, Policy, Punctuation, punctuated
 from oop.streams.sources import source
 from oop.streams.stream import Stream
@@ -63,8 +61,7 @@ class Harness:
         # by their data, as a plan may have made other nodes of them
         self._inputs = {id(s.flow.node.data): i for i, s in enumerate(streams)}
         self.stream = pipeline(*streams)
-        self.root = preaggregated(final_plan(self.stream.flow, order))
-        check_emits(self.root)
+        self.root = lower(self.stream.flow, Embedded(), order)
         self._start(threads)
 
     def _start(self, threads: int) -> None:

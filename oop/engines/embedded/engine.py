@@ -11,7 +11,7 @@ from oop.engines.embedded.run import Run
 from oop.engines.embedded.schedulers import MinCost, Scheduler
 from oop.io.sinks import open_sink
 from oop.operators.core.context import BATCH_ROWS
-from oop.plan.graph import Node, check_emits
+from oop.plan.graph import Node
 from oop.plan.preaggregating import notes, preaggregated
 from oop.punctuation.durations import Duration
 
@@ -96,15 +96,13 @@ class Embedded:
         self.late_rows = late_rows
 
     def run(self, root: Node, *, to: Any = None) -> Run:
-        """What `Stream.run` calls, with the plan.
+        """What `Stream.run` calls, with the plan that `oop.plan.final.lower` has made for this engine.
 
         >>> import oop, pyarrow as pa
         >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
         >>> s.run(oop.Embedded(threads=1)).to_table().num_rows
         2
         """
-        check_emits(root)
-        root = self.plan(root)
         sink = None if to is None else open_sink(to, root.schema)
         try:
             run = Run(root, self)

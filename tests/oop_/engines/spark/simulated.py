@@ -24,8 +24,8 @@ from oop.engines.spark.runner import StageRunner
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.spool import Spool, Spooled
 from oop.engines.spark.stages import Stages, without_data
-from oop.plan.final import final_plan
-from oop.plan.graph import check_emits, sources
+from oop.plan.final import lower
+from oop.plan.graph import sources
 
 Store = dict[str, bytes]
 
@@ -44,8 +44,7 @@ class Simulated:
         shards: int = 2,
         keep_late: bool = True,
     ) -> None:
-        root = final_plan(stream.flow)
-        check_emits(root)
+        root = lower(stream.flow, oop.Spark())
         # cloudpickle, which Spark uses, takes what pickle cannot; what pickle can is shipped alike
         self.stages = _shipped(Stages(without_data(root), shards))
         self.rng = rng
