@@ -1,26 +1,20 @@
-"""`Embedded`: what a user may say about a run in this process, and how a plan becomes a `Run` (`run.py`)."""
+"""`Embedded`: the engine in this process. It makes a `Run` (`run.py`) of a plan, by its options (`options.py`)."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Any
 
-from oop.clocks import Clock, WallClock
-from oop.engines.embedded.health import OnSilent, silent_span
+from oop.engines.embedded.options import Options
 from oop.engines.embedded.run import Run
-from oop.engines.embedded.schedulers import MinCost, Scheduler
 from oop.io.sinks import open_sink
-from oop.operators.core.context import BATCH_ROWS
 from oop.plan.graph import Node
 from oop.plan.preaggregating import notes, preaggregated
-from oop.punctuation.durations import Duration
 
 __all__ = ["Embedded", "Run"]
 
-_LATE_ROWS = 1_000_000  # late rows that are kept of each source
 
-
-class Embedded:
+class Embedded(Options):
     """Run in this process. ``check=True`` watches that every operator keeps its own promises (for tests).
 
     ``threads=n`` spreads the groups of each operator that has keys over n threads; the order of the results is then
@@ -57,43 +51,6 @@ class Embedded:
     """
 
     runs_in_order = True
-
-    def __init__(
-        self,
-        *,
-        threads: int | None = None,
-        scheduler: Scheduler | None = None,
-        clock: Clock | None = None,
-        readers: bool = False,
-        check: bool = False,
-        latency: bool = False,
-        batch_rows: int = BATCH_ROWS,
-        queue_rows: int | None = None,
-        silent_for: Duration | None = None,
-        on_silent: OnSilent | None = None,
-        late_rows: int = _LATE_ROWS,
-    ) -> None:
-        if threads is not None:
-            _check_count("threads", threads)
-        _check_count("batch_rows", batch_rows)
-        if queue_rows is not None:
-            _check_count("queue_rows", queue_rows)
-        _check_count("late_rows", late_rows, least=0)
-        if scheduler is not None and not callable(getattr(scheduler, "turn", None)):
-            raise ValueError(f"a scheduler has a method turn, as oop.RoundRobin() does; not {scheduler!r}")
-        if on_silent is not None and (silent_for is None or not callable(on_silent)):
-            raise ValueError(f"on_silent= is a callable, and goes with silent_for=; not {on_silent!r}")
-        self.silent_for = None if silent_for is None else silent_span(silent_for)
-        self.on_silent = on_silent
-        self.threads = threads
-        self.scheduler = scheduler or MinCost()
-        self.clock = clock or WallClock()
-        self.readers = readers
-        self.check = check
-        self.latency = latency
-        self.batch_rows = batch_rows
-        self.queue_rows = queue_rows
-        self.late_rows = late_rows
 
     def run(self, root: Node, *, to: Any = None) -> Run:
         """What `Stream.run` calls, with the plan that `oop.plan.final.lower` has made for this engine.
@@ -139,8 +96,3 @@ class Embedded:
         not preaggregated: in one process it costs what it saves
         """
         return notes(root, shuffles=False)
-
-
-def _check_count(name: str, given: object, least: int = 1) -> None:
-    if not isinstance(given, int) or isinstance(given, bool) or given < least:
-        raise ValueError(f"{name} is a number of at least {least}, not {given!r}")

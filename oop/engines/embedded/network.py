@@ -27,7 +27,7 @@ from oop.operators.source.room import Room
 from oop.plan.graph import Node, interests, needed_columns, sources, walk
 
 if TYPE_CHECKING:
-    from oop.engines.embedded.engine import Embedded
+    from oop.engines.embedded.options import Options
 
 _MANY_ROWS = 1_000_000
 _MOST_THREADS = 4  # unless asked for: between kernels they wait for one interpreter
@@ -35,17 +35,17 @@ _SOURCE_ROWS = 65_536  # rows that a source gives in one round, if it has them a
 
 
 class Network:
-    """The boxes of a plan, run with an engine's options. ``clocked`` are the boxes that look at the clock, ``result``
+    """The boxes of a plan, run with these options. ``clocked`` are the boxes that look at the clock, ``result``
     is the arc to whoever reads the result. ``arrived`` rings when something has come, from a reader or from the
     ``pool``; ``pause`` is how long to wait for it at most, in seconds."""
 
-    def __init__(self, root: Node, engine: Embedded) -> None:
-        self.clock = engine.clock
+    def __init__(self, root: Node, options: Options) -> None:
+        self.clock = options.clock
         self.gauge = Gauge()
         self.arrived = Bell()
         self.pause = 0.01
-        self.result: Arc[Box] = Arc(None, 0, None, engine.batch_rows)
-        threads = engine.threads or _threads_for(root)
+        self.result: Arc[Box] = Arc(None, 0, None, options.batch_rows)
+        threads = options.threads or _threads_for(root)
         self.pool = Pool(threads, self.arrived) if threads > 1 else None
         if self.pool is not None:
             # Arrow loads pandas, where there is one, at its first conversion. Not in a thread: an interrupt in the
@@ -53,9 +53,9 @@ class Network:
             pa.array([0])
         self.boxes: list[Box] = []
         self.clocked: list[Box] = []
-        timers = self._build(root, engine)
-        threaded = engine.readers or engine.silent_for is not None or (timers and self.clock.live)
-        train = min(getattr(engine.scheduler, "train", _SOURCE_ROWS), _SOURCE_ROWS)
+        timers = self._build(root, options)
+        threaded = options.readers or options.silent_for is not None or (timers and self.clock.live)
+        train = min(getattr(options.scheduler, "train", _SOURCE_ROWS), _SOURCE_ROWS)
         inputs = [box for box in self.boxes if isinstance(box.operator, InputOperator)]
         self.sources = [self._source(box, train, threaded) for box in inputs]
 
@@ -69,22 +69,22 @@ class Network:
         """Are there threads beside the one that reads the result?"""
         return self.pool is not None or any(isinstance(s.feed, ThreadFeed) for s in self.sources)
 
-    def _build(self, root: Node, engine: Embedded) -> bool:
+    def _build(self, root: Node, options: Options) -> bool:
         """Make boxes and arcs; True if something looks at the clock."""
         asked, needed = interests(root), needed_columns(root)
         boxes: dict[int, Box] = {}
         timers = False
         for node in walk(root):
             context = Context(
-                node.input_schemas(), engine.batch_rows, needed[id(node)], asked[id(node)], self.clock.now
+                node.input_schemas(), options.batch_rows, needed[id(node)], asked[id(node)], self.clock.now
             )
-            box = boxes[id(node)] = self._box(node, context, engine)
+            box = boxes[id(node)] = self._box(node, context, options)
             operator = box.operator
-            room = Room(engine.late_rows)
+            room = Room(options.late_rows)
             for ledger in operator.ledgers:
                 ledger.room = room
             for port, edge in enumerate(node.inputs):
-                arc = Arc(box, port, edge.route, engine.batch_rows)
+                arc = Arc(box, port, edge.route, options.batch_rows)
                 boxes[id(edge.node)].outputs.append(arc)
                 box.inputs.append(arc)
             if isinstance(operator, InputOperator):
@@ -100,16 +100,16 @@ class Network:
         self.boxes = list(boxes.values())
         return timers
 
-    def _box(self, node: Node, context: Context, engine: Embedded) -> Box:
+    def _box(self, node: Node, context: Context, options: Options) -> Box:
         columns = node.spec.shard_columns(node.input_schemas())
-        sizes: dict[str, Any] = {"batch_rows": engine.batch_rows, "queue_rows": engine.queue_rows}
+        sizes: dict[str, Any] = {"batch_rows": options.batch_rows, "queue_rows": options.queue_rows}
         if self.pool is None or columns is None:
             # rows that cross to threads together must not be split by turns
-            turn_rows = max(SLICES * engine.batch_rows, 0 if self.pool is None else SHARDED_TRAIN_ROWS)
+            turn_rows = max(SLICES * options.batch_rows, 0 if self.pool is None else SHARDED_TRAIN_ROWS)
             operator = node.spec.start(context)
-            return Box(node, operator, self.gauge, check=engine.check, turn_rows=turn_rows, **sizes)
+            return Box(node, operator, self.gauge, check=options.check, turn_rows=turn_rows, **sizes)
         sharded = Sharded(node.spec, context, columns, self.pool.threads, self.pool)
-        return ShardedBox(node, sharded, self.gauge, check=engine.check, **sizes)
+        return ShardedBox(node, sharded, self.gauge, check=options.check, **sizes)
 
     def _source(self, box: Box, train: int, threaded: bool) -> Source:
         """An input with its feed. ``train`` is how many rows are joined where they are at hand."""

@@ -19,7 +19,7 @@ from oop.engines.embedded.network import Network
 from oop.operators.core.arrival import CLOCK, arrives_at
 
 if TYPE_CHECKING:
-    from oop.engines.embedded.engine import Embedded
+    from oop.engines.embedded.options import Options
 
 _ELEMENT_ROWS = 1_024  # each waiting element counts as this many rows more, because many small elements are work too
 
@@ -27,14 +27,14 @@ _ELEMENT_ROWS = 1_024  # each waiting element counts as this many rows more, bec
 class Rounds:
     """Rounds over a network, with an engine's scheduler and its monitor, if it has one."""
 
-    def __init__(self, network: Network, engine: Embedded) -> None:
+    def __init__(self, network: Network, options: Options) -> None:
         self.boxes, self.sources, self.clocked = network.boxes, network.sources, network.clocked
         self.clock, self.pool = network.clock, network.pool
-        self.scheduler = copy(engine.scheduler)  # a copy, because a scheduler may count the turns of one run
+        self.scheduler = copy(options.scheduler)  # a copy, because a scheduler may count the turns of one run
         self.failure: BaseException | None = None
         self.telling: int | None = None  # the thread that is calling on_silent now; no operator is at work meanwhile
-        silent_for = engine.silent_for
-        self.monitor = None if silent_for is None else Monitor(self.boxes, self.clock, silent_for, engine.on_silent)
+        silent_for = options.silent_for
+        self.monitor = None if silent_for is None else Monitor(self.boxes, self.clock, silent_for, options.on_silent)
         self._round_rows = network.round_rows
         self._there_and_back = self.boxes[::-1] + self.boxes
         self._train: int | None = getattr(self.scheduler, "train", None)

@@ -36,7 +36,7 @@ from oop.punctuation import GroupPromises, Punctuation
 from oop.site import user_line
 
 if TYPE_CHECKING:
-    from oop.engines.embedded.engine import Embedded
+    from oop.engines.embedded.options import Options
 
 
 class Run:
@@ -48,14 +48,14 @@ class Run:
     [{'ts': [1, 2]}]
     """
 
-    def __init__(self, root: Node, engine: Embedded) -> None:
+    def __init__(self, root: Node, options: Options) -> None:
         self._root = root
-        self._hidden = ENTERED if engine.latency else None
-        network = Network(root, engine)
+        self._hidden = ENTERED if options.latency else None
+        network = Network(root, options)
         self._boxes, self._sources, self._result = network.boxes, network.sources, network.result
         self._pool, self._gauge = network.pool, network.gauge
         self._arrived, self._pause = network.arrived, network.pause
-        self._rounds = Rounds(network, engine)
+        self._rounds = Rounds(network, options)
         self._stopped = False
         self._has_read = self._has_run = True  # in the last round: was there anything to read, and to do?
         self._left: Iterator[Punctuation] = iter(())  # the promises of a `GroupPromises` that are still to be read
