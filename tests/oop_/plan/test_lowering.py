@@ -18,7 +18,7 @@ ROOT = Path(oop.__file__).parent
 STEPS = {"accounted", "check_emits", "described", "final_plan", "in_order", "measured", "preaggregated", "resolved"}
 OWN = {
     "engines/embedded/engine.py": {"measured", "preaggregated"},  # the steps of `Embedded.plan`
-    "streams/keys.py": {"resolved"},  # asks whether keys are known to be unique; nothing that it makes runs
+    "streams/keys.py": {"resolved"},  # asks which keys may be promised about; nothing that it makes runs
 }
 
 
