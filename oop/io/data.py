@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
@@ -16,10 +15,9 @@ from oop.io.ipc import Element
 from oop.io.lulls import Lull
 from oop.io.ring import Ring
 from oop.io.sound import reading
+from oop.operators.core.train import TRAIN_ELEMENTS, closing_if_possible, trains
 from oop.plan.source_data import Kind
 from oop.punctuation import Punctuation
-
-_TRAIN_ELEMENTS = 65_536  # in one train, however few rows they have
 
 
 @dataclass(eq=False)
@@ -82,7 +80,7 @@ class Data:
             return ([element] for element in elements)
         lengths = None if self.plain is None else self._lengths(self.plain)
         if self.plain is None or lengths is None:
-            return _coupled(elements, rows)
+            return trains(elements, rows)
         return _cut(list(self.plain), lengths, rows)
 
     def _lengths(self, elements: Sequence[Element]) -> list[int] | None:
@@ -131,49 +129,14 @@ def _fits_together(batch: pa.RecordBatch) -> bool:
 
 
 def _cut(elements: list[Element], lengths: list[int], rows: int) -> Iterator[list[Element]]:
-    """The same as `_coupled`, for a list whose elements have so many rows each: where they are small, steps count."""
+    """What `trains` gives, for a list whose elements have so many rows each: where they are small, steps count."""
     ends = np.cumsum(lengths)
     start = before = 0
     while start < len(elements):
         enough = int(np.searchsorted(ends, before + rows)) + 1
-        end = min(enough, len(elements), start + _TRAIN_ELEMENTS)
+        end = min(enough, len(elements), start + TRAIN_ELEMENTS)
         yield elements[start:end]
         start, before = end, int(ends[end - 1])
-
-
-def _coupled(elements: Iterator[Element], rows: int) -> Iterator[list[Element]]:
-    """Elements in lists of about so many rows."""
-    train: list[Element] = []
-    held = 0
-    with closing_if_possible(elements):
-        while True:
-            try:
-                element = next(elements)
-            except StopIteration:
-                break
-            except Exception:
-                if train:  # what was read before it went wrong is not lost
-                    yield train
-                raise
-            train.append(element)
-            if not isinstance(element, Punctuation):
-                held += element.num_rows
-            if held >= rows or len(train) >= _TRAIN_ELEMENTS:
-                yield train
-                train, held = [], 0
-    if train:
-        yield train
-
-
-@contextmanager
-def closing_if_possible(iterator: Iterator[Any]) -> Iterator[None]:
-    """A generator that is not read to its end is closed, so that its ``finally`` runs now, not some time later."""
-    try:
-        yield
-    finally:
-        close = getattr(iterator, "close", None)
-        if close is not None:
-            close()
 
 
 def _count_rows(elements: Iterable[Any]) -> int | None:

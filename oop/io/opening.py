@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, SourceError
-from oop.io.data import Data, closing_if_possible, consumed
+from oop.io.data import Data, consumed
 from oop.io.files import expand, open_file
 from oop.io.fitting import agreed, difference, settled, text_types
 from oop.io.frames import frame_schema, is_frame
@@ -28,6 +28,7 @@ from oop.io.ipc import Element, ipc_elements
 from oop.io.lulls import Lull
 from oop.io.ring import SCHEMA as RING_SCHEMA
 from oop.io.ring import Ring
+from oop.operators.core.train import closing_if_possible
 from oop.plan.source_data import Kind
 from oop.punctuation import Punctuation
 

@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
+from oop.kernels.dictionaries import concat_batches
 from oop.kernels.scratch import lasting_array
 from oop.operators.aggregate.flush import Flush
 from oop.operators.aggregate.oldest import oldest_window
 from oop.operators.aggregate.pane_windows import Due, windows_of
 from oop.operators.aggregate.panes import PaneCode, PaneTree, has_panes
-from oop.operators.core.batches import couple
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64, int_bounds, is_promised
 from oop.operators.core.keys import read_key
@@ -333,7 +333,7 @@ class AggregateOperator(Holding):
 
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
         for pieces in sliced(tables, self.batch_rows):
-            yield self._batch(pieces[0]) if len(pieces) == 1 else couple(list(map(self._batch, pieces)))
+            yield self._batch(pieces[0]) if len(pieces) == 1 else concat_batches(list(map(self._batch, pieces)))
 
     def edges_of(self, table: Table | Piece) -> Edges:
         """Start and end of each group's window."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from oop.kernels.dictionaries import concat_batches
 from oop.operators.aggregate.oldest import oldest_group
-from oop.operators.core.batches import couple
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, as_int64, covered
 from oop.operators.core.marks import is_late, is_partial
@@ -121,7 +121,7 @@ class GroupByOperator(Holding):
 
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
         for pieces in sliced(tables, self.batch_rows):
-            yield couple([pa.RecordBatch.from_arrays(piece.results(), schema=self.output) for piece in pieces])
+            yield concat_batches([pa.RecordBatch.from_arrays(piece.results(), schema=self.output) for piece in pieces])
 
     def oldest(self) -> Held | None:
         return oldest_group(self)

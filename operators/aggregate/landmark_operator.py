@@ -18,7 +18,7 @@ import pyarrow as pa
 from oop.errors import OopError
 from oop.kernels import views
 from oop.operators.aggregate.aggregate import WINDOW_END, Aggregate, AggregateOperator, _at, reached_wid
-from oop.operators.core.batches import coupled
+from oop.operators.core.batches import resized
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64, int_bounds
 from oop.operators.core.keys import KeyTable
@@ -82,7 +82,7 @@ class LandmarkOperator(AggregateOperator):
         most = max(map(reached_wid, new))
         if most > INT64_MIN:  # bounds on other attributes complete nothing
             steps = self._changed if self.changes else self._steps
-            yield from coupled(steps(before, frontier, most), self.batch_rows)
+            yield from resized(steps(before, frontier, most), self.batch_rows)
         if as_int64(frontier.bound(WID_START)) == INT64_MAX:
             self._run_on(self._table())
         yield from self.ports.promises(new)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from oop.kernels.signatures.flush import Discipline
 from oop.operators.aggregate.flush import Flush
-from oop.operators.core.context import BATCH_ROWS
+from oop.operators.core.batches import BATCH_ROWS
 from oop.operators.core.marks import is_late
 from oop.operators.core.partials import Partials
 from oop.operators.groups.partial_table import PartialTable

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
-from oop.operators.core.context import BATCH_ROWS
+from oop.operators.core.batches import BATCH_ROWS
 from oop.operators.core.coverage import INT64_MAX
 from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.words import from_words, to_words

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.operators.core.context import BATCH_ROWS
+from oop.operators.core.batches import BATCH_ROWS
 from oop.operators.core.coverage import INT64_MAX, matching
 from oop.operators.core.ordering import order_rows
 from oop.operators.core.parts import Part

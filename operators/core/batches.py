@@ -1,13 +1,26 @@
-"""Batches of a size that suits whoever takes them: a large one costs a pause, a small one costs more than its rows."""
+"""Batches of a size that suits whoever takes them: a large one costs a pause, a small one costs more than its rows.
+
+Whoever joins small batches or cuts large ones, in operators and in both engines, does it with these functions and by
+these sizes. What joins elements, which may be promises, is in `train.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import TypeVar
 
 import pyarrow as pa
 
 from oop.kernels.dictionaries import concat_batches
+
+BATCH_ROWS = 65_536
+"""The most rows of an output batch, where nobody says otherwise."""
+TRAIN_ROWS = 8_192
+"""Batches smaller than this are joined before a box takes them: with so many rows, what a batch costs beside its rows
+is small."""
+CROSSING_ROWS = 262_144
+"""Rows that cross to other threads, to other processes or into a file together, because each crossing has a fixed
+cost."""
 
 
 def cut(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
@@ -23,14 +36,14 @@ def cut(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
         yield batch.slice(start, most)
 
 
-def coupled(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
-    """Small ones together, large ones cut.
+def resized(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
+    """The rows in batches of at most so many: small batches are joined, large ones are cut.
 
     >>> small, large = pa.record_batch({"ts": [1, 2]}), pa.record_batch({"ts": [3, 4, 5, 6, 7, 8]})
-    >>> [batch.num_rows for batch in coupled([small, small, large, small], 5)]
+    >>> [batch.num_rows for batch in resized([small, small, large, small], 5)]
     [4, 5, 3]
     """
-    return map(couple, together((part for batch in batches for part in cut(batch, most)), most))
+    return map(concat_batches, together((part for batch in batches for part in cut(batch, most)), most))
 
 
 T = TypeVar("T", bound=Sized)
@@ -55,6 +68,41 @@ def together(parts: Iterable[T], most: int) -> Iterator[list[T]]:
         yield waiting
 
 
-def couple(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    """Some as one."""
-    return concat_batches(batches)
+def alike(a: pa.RecordBatch, b: pa.RecordBatch) -> bool:
+    """Have two batches the same columns and the same marks? Only such batches may be joined."""
+    return bool(a.schema.equals(b.schema, check_metadata=True))
+
+
+def in_runs(batches: Iterable[pa.RecordBatch], enough: float = float("inf")) -> Iterator[list[pa.RecordBatch]]:
+    """Batches that stand in a row and are alike; a run ends when it has enough rows.
+
+    >>> one, other = pa.record_batch({"ts": [1, 2]}), pa.record_batch({"at": [1, 2]})
+    >>> [len(run) for run in in_runs([one, one, one, other, one], 3)]
+    [2, 1, 1, 1]
+    """
+    run: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        if run and (rows >= enough or not alike(run[0], batch)):
+            yield run
+            run, rows = [], 0
+        run.append(batch)
+        rows += batch.num_rows
+    if run:
+        yield run
+
+
+def concat(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch | None:
+    """The batches as one, or None where Arrow cannot: dictionaries together may have more values than indices reach."""
+    if len(batches) == 1:
+        return batches[0]
+    try:
+        return concat_batches(batches)
+    except pa.ArrowInvalid:
+        return None
+
+
+def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    """The batches as one, or as they are where Arrow cannot join them."""
+    whole = concat(batches)
+    return batches if whole is None else [whole]

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from oop.operators.core.batches import BATCH_ROWS
 from oop.punctuation import Interest
 from oop.punctuation.patterns import Bound
-
-BATCH_ROWS = 65_536
-"""The most rows of an output batch, where nobody says otherwise."""
 
 
 @dataclass(frozen=True)

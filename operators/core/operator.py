@@ -14,7 +14,8 @@ from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
-from oop.operators.core.context import BATCH_ROWS, Context
+from oop.operators.core.batches import BATCH_ROWS
+from oop.operators.core.context import Context
 from oop.operators.core.parts import FRONTIERS, LATE_UNUSED, Part, check_shards, read_text, text_part
 from oop.operators.core.ports import Ports
 from oop.punctuation import Frontier, GroupPromises, Punctuation

@@ -1,33 +1,39 @@
-"""Trains: elements of one input that stand in a row, with their rows as one batch.
+"""Trains: elements of one input that stand in a row and are taken together (Scheduling paper, section 4.2).
 
-A promise between two batches stays where it stood, as the number of rows before it: rows after it that it covers are
-late, as they would be one by one. Only linear promises on one attribute can ride in a train.
+`trains` makes them of what an input gives. `join` makes the rows of a train one batch. A promise between two batches
+then stays where it stood, as the number of rows before it: rows after it that it covers are late, as they would be one
+by one. Only linear promises on one attribute can ride in a joined train.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels.dictionaries import concat_batches
+from oop.operators.core.batches import concat
 from oop.operators.core.operator import Element
 from oop.operators.core.times import is_whole
 from oop.punctuation import GroupPromises, Punctuation
 from oop.punctuation.patterns import Bound
 
+Train: TypeAlias = list[Element]
+"""Elements that are taken together."""
+TRAIN_ELEMENTS = 65_536
+"""The most elements of a train, however few rows they have."""
 Helps: TypeAlias = Callable[[Punctuation], bool]
 """Would a promise change something for someone?"""
 
 
 @dataclass(frozen=True, eq=False)
-class Train:
-    """``ends`` are the numbers of rows up to the end of each batch; ``places[i]`` rows come before the promise
-    ``attribute < bounds[i]``."""
+class JoinedTrain:
+    """A train whose rows are one batch. ``ends`` are the numbers of rows up to the end of each batch; ``places[i]``
+    rows come before the promise ``attribute < bounds[i]``."""
 
     rows: pa.RecordBatch
     ends: list[int]
@@ -75,11 +81,51 @@ def helping(
         at += 1
 
 
-def couple(elements: Sequence[Element], schema: pa.Schema) -> Train | None:
-    """The elements as a train, or None where they must go one by one.
+def trains(elements: Iterator[Element], rows: int) -> Iterator[Train]:
+    """Elements in trains of about so many rows. If the input fails, the elements before are given first.
 
     >>> batch = pa.record_batch({"ts": [1, 2]})
-    >>> train = couple([batch, Punctuation({"ts": 2}), batch], batch.schema)
+    >>> [len(train) for train in trains(iter([batch, Punctuation({"ts": 2}), batch, batch]), 3)]
+    [3, 1]
+    """
+    train: Train = []
+    held = 0
+    with closing_if_possible(elements):
+        while True:
+            try:
+                element = next(elements)
+            except StopIteration:
+                break
+            except Exception:
+                if train:  # what was read before it went wrong is not lost
+                    yield train
+                raise
+            train.append(element)
+            if isinstance(element, pa.RecordBatch):
+                held += element.num_rows
+            if held >= rows or len(train) >= TRAIN_ELEMENTS:
+                yield train
+                train, held = [], 0
+    if train:
+        yield train
+
+
+@contextmanager
+def closing_if_possible(iterator: Iterator[Any]) -> Iterator[None]:
+    """A generator that is not read to its end is closed, so that its ``finally`` runs now, not some time later."""
+    try:
+        yield
+    finally:
+        close = getattr(iterator, "close", None)
+        if close is not None:
+            close()
+
+
+def join(train: Sequence[Element], schema: pa.Schema) -> JoinedTrain | None:
+    """The train with its rows as one batch, or None where its elements must go one by one.
+
+    >>> batch = pa.record_batch({"ts": [1, 2]})
+    >>> train = join([batch, Punctuation({"ts": 2}), batch], batch.schema)
     >>> train.rows.num_rows, train.attribute, train.places, train.bounds
     (4, 'ts', [2], [2])
     """
@@ -89,7 +135,7 @@ def couple(elements: Sequence[Element], schema: pa.Schema) -> Train | None:
     bounds: list[Bound] = []
     attribute: str | None = None
     rows = 0
-    for element in elements:  # there may be very many, and small
+    for element in train:  # there may be very many, and small
         if isinstance(element, GroupPromises):
             return None
         if not isinstance(element, Punctuation):
@@ -115,14 +161,4 @@ def couple(elements: Sequence[Element], schema: pa.Schema) -> Train | None:
     if not batches:
         return None
     rows_together = concat(batches)
-    return None if rows_together is None else Train(rows_together, ends, attribute, places, bounds)
-
-
-def concat(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch | None:
-    """The batches as one, or None where Arrow cannot: dictionaries together may have more values than indices reach."""
-    if len(batches) == 1:
-        return batches[0]
-    try:
-        return concat_batches(batches)
-    except pa.ArrowInvalid:
-        return None
+    return None if rows_together is None else JoinedTrain(rows_together, ends, attribute, places, bounds)

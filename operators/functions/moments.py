@@ -110,6 +110,9 @@ class Var(ColumnFunction):
             return (Moments if self.ddof else PopulationMoments)(source, pa.float64())
         return None
 
+    def arguments(self) -> str:
+        return f"{super().arguments()}, ddof={self.ddof}"
+
     @classmethod
     def examples(cls) -> tuple[Function, ...]:
         return cls(col("x")), cls(col("x"), ddof=0)

@@ -17,7 +17,7 @@ from oop.kernels import views
 from oop.operators.aggregate.aggregate import Aggregate, AggregateOperator
 from oop.operators.aggregate.oldest import held_window
 from oop.operators.aggregate.window_tables import WindowTables
-from oop.operators.core.batches import coupled
+from oop.operators.core.batches import resized
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MIN, as_int64
 from oop.operators.core.operator import Element, Held, Keeping, Kept, Operator
@@ -98,7 +98,7 @@ class BufferedAggregateOperator(Keeping, AggregateOperator):
             self.first_open = bound
 
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
-        return coupled(map(self._batch, tables), self.batch_rows)  # `_batch` puts a table of several windows in order
+        return resized(map(self._batch, tables), self.batch_rows)  # `_batch` puts a table of several windows in order
 
     def _batch(self, table: Table | Piece) -> pa.RecordBatch:
         batch = super()._batch(table)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from oop.kernels import views
-from oop.operators.core.batches import couple
+from oop.kernels.dictionaries import concat_batches
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Around, Element, Operator
 from oop.operators.core.parts import Part
@@ -118,7 +118,7 @@ class InOrderOperator(Around):
         if all((t[1:] >= t[:-1]).all() for t in times) and all(b[0] >= a[-1] for b, a in joins):
             yield from rows
             return
-        whole, order = couple(rows), np.argsort(np.concatenate(times), kind="stable")
+        whole, order = concat_batches(rows), np.argsort(np.concatenate(times), kind="stable")
         for start in range(0, len(order), self.batch_rows):
             yield whole.take(pa.array(order[start : start + self.batch_rows]))
 

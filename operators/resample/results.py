@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
-from oop.operators.core.context import BATCH_ROWS
+from oop.operators.core.batches import BATCH_ROWS
 from oop.operators.core.keys import KeyTable
 from oop.operators.core.times import from_physical
 from oop.operators.groups.shape import Shape

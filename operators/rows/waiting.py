@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.operators.core import time_slices
+from oop.operators.core.batches import BATCH_ROWS
 from oop.operators.core.compute import compute as pc
-from oop.operators.core.context import BATCH_ROWS
 from oop.operators.core.coverage import covered
 from oop.operators.core.parts import Part
 from oop.operators.core.slice_parts import SliceParts, check_columns

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.core.train import concat
+from oop.operators.core.batches import concat
 
 if TYPE_CHECKING:
     from oop.operators.source.ledger import Entry

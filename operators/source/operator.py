@@ -14,7 +14,7 @@ from oop.operators.core.context import Context
 from oop.operators.core.marks import mark_dropped, mark_late
 from oop.operators.core.operator import Element, Operator
 from oop.operators.core.parts import FRONTIERS, Part, read_text, text_part
-from oop.operators.core.train import Train, couple
+from oop.operators.core.train import JoinedTrain, join
 from oop.operators.source.carried import normalise
 from oop.operators.source.failures import is_everywhere, late_row, with_time
 from oop.operators.source.guard import Cut, Guard
@@ -150,7 +150,7 @@ class InputOperator(Operator):
     def _process_train(self, elements: Sequence[Element]) -> Iterator[Element]:
         if self.arrivals:
             elements = [stamped(e, self.arrivals, self.now) if isinstance(e, pa.RecordBatch) else e for e in elements]
-        train = couple(elements, self.output) if len(elements) > 1 else None
+        train = join(elements, self.output) if len(elements) > 1 else None
         if train is None or not (self._is_plain(train) if train.promises else self.joins_batches):
             for element in elements:
                 if isinstance(element, pa.RecordBatch):
@@ -162,7 +162,7 @@ class InputOperator(Operator):
         else:
             yield from self._linear_train(train)
 
-    def _is_plain(self, train: Train) -> bool:
+    def _is_plain(self, train: JoinedTrain) -> bool:
         """Are rows judged only by the train's own promises, which are about the time, and do all rows have a time?"""
         given = self.ports.frontiers[0]
         return (
@@ -177,7 +177,7 @@ class InputOperator(Operator):
             and is_everywhere(train.rows.column(self.spec.time))
         )
 
-    def _linear_train(self, train: Train) -> Iterator[Element]:
+    def _linear_train(self, train: JoinedTrain) -> Iterator[Element]:
         batch, attribute, first_row = train.rows, self.spec.time, self.rows_seen
         self.rows_seen += batch.num_rows
         numbers = range(first_row, self.rows_seen)

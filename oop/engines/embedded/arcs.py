@@ -10,21 +10,19 @@ from typing import Generic, TypeGuard, TypeVar
 
 import pyarrow as pa
 
-from oop.operators.core.context import BATCH_ROWS
+from oop.operators.core.batches import BATCH_ROWS, TRAIN_ROWS, alike, concat
 from oop.operators.core.marks import route_of, without_route
 from oop.operators.core.operator import Element
-from oop.operators.core.train import concat
 from oop.punctuation import GroupPromises, Punctuation
 from oop.punctuation.group_promises import Advance, Promise
 
 BoxT = TypeVar("BoxT")
 """What an arc leads to: a `Box`, which is built on this module."""
-TRAIN_ROWS = 8_192  # batches smaller than this are coupled before a box takes them
-OVERTAKING_ROWS = 65_536  # rows that cross to other threads from behind a promise, at most
+OVERTAKING_ROWS = BATCH_ROWS  # rows that cross to other threads from behind a promise, at most
 
 
 class Arc(Generic[BoxT]):
-    """A queue from a box to one port of another, or to whoever reads the result (``target`` None). What is coupled in
+    """A queue from a box to one port of another, or to whoever reads the result (``target`` None). What is joined in
     it has at most ``batch_rows``."""
 
     def __init__(self, target: BoxT | None, port: int, route: int | None, batch_rows: int = BATCH_ROWS) -> None:
@@ -82,10 +80,10 @@ class Arc(Generic[BoxT]):
         return element
 
     def take(self) -> pa.RecordBatch:
-        """The next rows; small batches in a row come coupled into a train, and nothing overtakes a promise."""
+        """The next rows; small batches in a row come joined, and nothing overtakes a promise."""
         first = self.queue[0]
         assert isinstance(first, pa.RecordBatch)
-        if len(self.queue) == 1 or first.num_rows >= TRAIN_ROWS:  # most batches have nothing to be coupled with
+        if len(self.queue) == 1 or first.num_rows >= TRAIN_ROWS:  # most batches have nothing to be joined with
             self.queued_rows -= first.num_rows
             self.queue.popleft()
             return first
@@ -103,7 +101,7 @@ class Arc(Generic[BoxT]):
         rows = 0
         while self.queue and rows < enough:
             following = self.queue[0]
-            if not isinstance(following, pa.RecordBatch) or (train and not _couple(train[0], following)):
+            if not isinstance(following, pa.RecordBatch) or (train and not alike(train[0], following)):
                 break
             if train and rows + following.num_rows > self.batch_rows:
                 break
@@ -123,7 +121,7 @@ class Arc(Generic[BoxT]):
         while self.queue and rows < enough:
             following = self.queue[0]
             if isinstance(following, pa.RecordBatch):
-                if train and not _couple(train[0], following):
+                if train and not alike(train[0], following):
                     break
                 train.append(following)
                 rows += following.num_rows
@@ -144,8 +142,3 @@ def _is_promise(element: Element) -> TypeGuard[Promise]:
 
 def count_promises(promise: Promise) -> int:
     return len(promise) if isinstance(promise, GroupPromises) else 1
-
-
-def _couple(a: pa.RecordBatch, b: pa.RecordBatch) -> bool:
-    """Only batches with the same marks go into one train."""
-    return bool(a.schema.equals(b.schema, check_metadata=True))

@@ -16,9 +16,8 @@ import pyarrow as pa
 from oop.engines.embedded.arcs import Arc, count_promises
 from oop.engines.embedded.sharded import SLICES
 from oop.errors import OopError, PunctuationViolated
-from oop.operators.core.batches import cut
+from oop.operators.core.batches import BATCH_ROWS, cut
 from oop.operators.core.breaches import broken_promises
-from oop.operators.core.context import BATCH_ROWS
 from oop.operators.core.coverage import matching
 from oop.operators.core.marks import is_late, is_partial
 from oop.operators.core.operator import Element, Operator

@@ -14,7 +14,7 @@ from queue import Empty, SimpleQueue
 from oop.engines.embedded.bell import Bell
 from oop.engines.embedded.starting import start_threads
 from oop.io.ring import Ring
-from oop.operators.core.operator import Element
+from oop.operators.core.train import Train
 
 _ROOM = 16  # trains that a reader may be ahead
 _PATIENCE = 0.1  # seconds after which a reader without room checks whether the run still wants anything
@@ -31,7 +31,6 @@ class Done:
     """The input has ended."""
 
 
-Train = list[Element]
 Next = Train | Failed | Done | None  # None: nothing yet
 
 

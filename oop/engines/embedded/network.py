@@ -17,10 +17,11 @@ from oop.engines.embedded.boxes import Box, Gauge
 from oop.engines.embedded.feeds import DirectFeed, RingFeed, ThreadFeed
 from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.sharded import SLICES, Sharded
-from oop.engines.embedded.sharded_boxes import SHARDED_TRAIN_ROWS, ShardedBox
+from oop.engines.embedded.sharded_boxes import ShardedBox
 from oop.engines.embedded.source import Source
 from oop.engines.embedded.stamps import Stamps
 from oop.errors import OopError
+from oop.operators.core.batches import BATCH_ROWS, CROSSING_ROWS
 from oop.operators.core.context import Context
 from oop.operators.source.operator import InputOperator
 from oop.operators.source.room import Room
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 _MANY_ROWS = 1_000_000
 _MOST_THREADS = 4  # unless asked for: between kernels they wait for one interpreter
-_SOURCE_ROWS = 65_536  # rows that a source gives in one round, if it has them at hand
+_SOURCE_ROWS = BATCH_ROWS  # rows that a source gives in one round, if it has them at hand
 
 
 class Network:
@@ -62,7 +63,7 @@ class Network:
     @property
     def round_rows(self) -> int:
         """How many rows a source gives in one round, if it has them at hand."""
-        return _SOURCE_ROWS if self.pool is None else SHARDED_TRAIN_ROWS
+        return _SOURCE_ROWS if self.pool is None else CROSSING_ROWS
 
     @property
     def is_threaded(self) -> bool:
@@ -105,7 +106,7 @@ class Network:
         sizes: dict[str, Any] = {"batch_rows": options.batch_rows, "queue_rows": options.queue_rows}
         if self.pool is None or columns is None:
             # rows that cross to threads together must not be split by turns
-            turn_rows = max(SLICES * options.batch_rows, 0 if self.pool is None else SHARDED_TRAIN_ROWS)
+            turn_rows = max(SLICES * options.batch_rows, 0 if self.pool is None else CROSSING_ROWS)
             operator = node.spec.start(context)
             return Box(node, operator, self.gauge, check=options.check, turn_rows=turn_rows, **sizes)
         sharded = Sharded(node.spec, context, columns, self.pool.threads, self.pool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from oop.clocks import Clock, WallClock
 from oop.engines.embedded.health import OnSilent, silent_span
 from oop.engines.embedded.schedulers import MinCost, Scheduler
-from oop.operators.core.context import BATCH_ROWS
+from oop.operators.core.batches import BATCH_ROWS
 from oop.punctuation.durations import Duration
 
 _LATE_ROWS = 1_000_000  # late rows that are kept of each source

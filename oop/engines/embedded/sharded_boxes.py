@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterable
 
 import pyarrow as pa
 
-from oop.engines.embedded.arcs import TRAIN_ROWS
 from oop.engines.embedded.boxes import Box
 from oop.engines.embedded.sharded import Sharded
+from oop.operators.core.batches import CROSSING_ROWS, TRAIN_ROWS, joined
 from oop.operators.core.operator import Element
-from oop.operators.core.train import concat
-
-SHARDED_TRAIN_ROWS = 262_144  # rows that cross to other threads together, because each crossing has a fixed cost
 
 
 class ShardedBox(Box):
@@ -50,7 +47,7 @@ class ShardedBox(Box):
                 if advance:
                     self.process_advance(advance, arc.port)
                     continue
-                train, promises = arc.take_past_promises(min(SHARDED_TRAIN_ROWS, self.capacity))
+                train, promises = arc.take_past_promises(min(CROSSING_ROWS, self.capacity))
                 taken += self._process_batches(train, arc.port)
                 for promise in promises:
                     self.process_advance((promise,), arc.port)
@@ -78,8 +75,7 @@ class ShardedBox(Box):
         self.rows_in += rows
         self.batches_in += len(train)
         if rows < len(train) * TRAIN_ROWS:  # small batches cost more one by one than copied into one
-            whole = concat(train)
-            train = train if whole is None else [whole]
+            train = joined(train)
         self._go_on(self.sharded.process_batches, train, port)
         return rows
 

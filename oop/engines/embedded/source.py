@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from oop.clocks import Clock
 from oop.engines.embedded.boxes import Box
-from oop.engines.embedded.feeds import Done, Feed, ThreadFeed, Train
+from oop.engines.embedded.feeds import Done, Feed, ThreadFeed
 from oop.engines.embedded.polling import Poll
 from oop.errors import OopError
+from oop.operators.core.train import Train
 from oop.operators.source.operator import InputOperator
 from oop.punctuation import END, Punctuation
 

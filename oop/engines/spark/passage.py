@@ -13,14 +13,11 @@ from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.stages import Stages
 from oop.operators.aggregate.flush import Flush
 from oop.operators.aggregate.reducing import Reducing
+from oop.operators.core.batches import BATCH_ROWS, CROSSING_ROWS, cut, in_runs, joined
 from oop.operators.core.exchange import part_batches
 from oop.operators.core.marks import route_of, without_route
-from oop.operators.core.train import concat
 from oop.plan.graph import Node
 from oop.punctuation import Punctuation
-
-_ENOUGH_ROWS = 262_144  # rows or partials, to be parted together
-_RESULT_ROWS = 65_536  # in a cell of the result
 
 
 class Passage:
@@ -125,7 +122,7 @@ class _Lane:
 
     @property
     def is_full(self) -> bool:
-        return self.rows >= _ENOUGH_ROWS
+        return self.rows >= CROSSING_ROWS
 
     def take(self, batch: pa.RecordBatch) -> None:
         if self.columns is not None:
@@ -145,22 +142,11 @@ class _Lane:
     def drain(self) -> Iterator[list[pa.RecordBatch]]:
         """Batches that can be parted together: of one schema and with the same marks."""
         batches, self.waiting, self.rows = self.waiting, [], 0
-        alike: list[pa.RecordBatch] = []
-        for batch in batches:
-            if alike and not batch.schema.equals(alike[0].schema, check_metadata=True):
-                yield self._coupled(alike)
-                alike = []
-            alike.append(batch)
-        if alike:
-            yield self._coupled(alike)
-
-    def _coupled(self, batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-        whole = concat(batches)
-        if whole is None:
-            return batches
-        if self.columns is not None:
-            return [whole]
-        return [whole.slice(at, _RESULT_ROWS) for at in range(0, whole.num_rows, _RESULT_ROWS)]
+        for run in map(joined, in_runs(batches)):
+            if self.columns is not None or len(run) > 1:
+                yield run
+            else:  # on its way to the result, where nobody cuts it any more
+                yield list(cut(run[0], BATCH_ROWS))
 
     def part(self, batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
         assert self.by is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Any
 
 import pyarrow as pa
@@ -26,13 +26,12 @@ from oop.engines.spark.scout import Scout, restore
 from oop.engines.spark.spool import Spooled
 from oop.engines.spark.stages import Stages
 from oop.errors import SourceError
+from oop.operators.core.batches import BATCH_ROWS
 from oop.operators.core.context import Context
-from oop.operators.core.operator import Element
+from oop.operators.core.train import trains
 from oop.operators.source.input import Input
 from oop.operators.source.operator import InputOperator
 from oop.punctuation import END, Punctuation
-
-_TRAIN_ROWS = 65_536
 
 
 @dataclass(frozen=True)
@@ -199,7 +198,8 @@ def read_split(reading: Reading, split: Split) -> Iterator[Cell]:
         schema = stages.source_schema(reading.number, whole=reading.late_to is not None)
         operator = InputOperator(node.spec, Context([schema], interests=[]))  # the planner makes the promises
         restore(operator, split.state)
-        for train in _trains(split.blocks, node.input_schemas()[0], schema.names):
+        blocks = (read_block(block, node.input_schemas()[0], schema.names) for block in split.blocks)
+        for train in trains(chain.from_iterable(blocks), BATCH_ROWS):
             for element in operator.process_train(train):
                 if isinstance(element, pa.RecordBatch):
                     yield from passage.push(element)
@@ -214,17 +214,3 @@ def read_split(reading: Reading, split: Split) -> Iterator[Cell]:
         yield passage.metric(WITHOUT_TIME, ledger.without_time)
     if split.bound is not None:
         yield passage.metric(FRONTIER, split.bound)
-
-
-def _trains(blocks: tuple[Block, ...], schema: pa.Schema, columns: list[str]) -> Iterator[list[Element]]:
-    train: list[Element] = []
-    rows = 0
-    for block in blocks:
-        for element in read_block(block, schema, columns):
-            train.append(element)
-            rows += element.num_rows if isinstance(element, pa.RecordBatch) else 0
-            if rows >= _TRAIN_ROWS:
-                yield train
-                train, rows = [], 0
-    if train:
-        yield train

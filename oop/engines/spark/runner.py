@@ -28,15 +28,14 @@ from oop.engines.spark.failures import located
 from oop.engines.spark.late_files import write_late
 from oop.engines.spark.passage import Passage
 from oop.engines.spark.stages import Stages
+from oop.operators.core.batches import BATCH_ROWS, in_runs, joined
 from oop.operators.core.operator import Element
 from oop.operators.core.parts import Part, read_text, text_part
-from oop.operators.core.train import concat
 from oop.operators.source.ledger import Ledger
 from oop.operators.source.numbers import SEQ
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.group_promises import one_by_one
 
-_TRAIN_ROWS = 65_536  # cells with fewer rows are coupled
 GIVEN = "given"
 
 
@@ -127,22 +126,9 @@ class StageRunner:
 
 
 def trains(cells: Iterable[Cell]) -> Iterator[pa.RecordBatch]:
-    """The batches of cells, small ones with the same schema and marks coupled."""
-    waiting: list[pa.RecordBatch] = []
-    rows = 0
-    for cell in cells:
-        batch = decode(cell.body)
-        if waiting and (rows >= _TRAIN_ROWS or not batch.schema.equals(waiting[0].schema, check_metadata=True)):
-            yield from _coupled(waiting)
-            waiting, rows = [], 0
-        waiting.append(batch)
-        rows += batch.num_rows
-    yield from _coupled(waiting)
-
-
-def _coupled(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
-    whole = concat(batches) if batches else None
-    return batches if whole is None else [whole]
+    """The batches of cells, small ones with the same schema and marks joined."""
+    for run in in_runs((decode(cell.body) for cell in cells), BATCH_ROWS):
+        yield from joined(run)
 
 
 def main_bound(frontier: Frontier) -> int | None:

@@ -23,12 +23,12 @@ from oop.engines.spark.blocks import Listing
 from oop.errors import OopError, SourceError
 from oop.io.fitting import fit, text_types
 from oop.io.ipc import PROMISE_KEY, Element, ipc_rows
+from oop.operators.core.batches import CROSSING_ROWS
 from oop.plan.source_data import SourceData
 from oop.punctuation import Punctuation
 from oop.punctuation.encoding import dumps, loads
 
-_ENOUGH_ROWS = 262_144  # in a file
-_ENOUGH_ELEMENTS = 16_384
+_FILE_ELEMENTS = 16_384
 _PATIENCE = 0.05  # seconds that an element of a live input may wait for more
 _ROOM = 64  # elements that may wait to be written
 _CLOSED = "closed.json"
@@ -186,7 +186,7 @@ class Spool:
         found: list[Element] = []
         rows = 0
         deadline = float("inf")
-        while rows < _ENOUGH_ROWS and len(found) < _ENOUGH_ELEMENTS:
+        while rows < CROSSING_ROWS and len(found) < _FILE_ELEMENTS:
             if time.monotonic() >= deadline or (self.stopped.is_set() and self.queue.empty()):
                 break
             try:

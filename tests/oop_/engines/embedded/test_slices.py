@@ -12,7 +12,8 @@ import pytest
 import oop
 from oop.engines.embedded import arcs, boxes, sharded_boxes
 from oop.operators.aggregate.aggregate import AggregateOperator
-from oop.operators.core.context import BATCH_ROWS, Context
+from oop.operators.core.batches import BATCH_ROWS
+from oop.operators.core.context import Context
 from oop.testing import Harness
 
 GROUPS = 500_000
@@ -232,7 +233,7 @@ def test_few_rows_overtake_a_promise_on_their_way_to_threads() -> None:
         arc.put(batch)
         if number == 10:
             arc.put(oop.Punctuation({"ts": 1}))
-    train, promises = arc.take_past_promises(sharded_boxes.SHARDED_TRAIN_ROWS)
+    train, promises = arc.take_past_promises(sharded_boxes.CROSSING_ROWS)
     assert promises == [oop.Punctuation({"ts": 1})]
     assert sum(b.num_rows for b in train) <= 11_000 + arcs.OVERTAKING_ROWS + 1_000
     assert arc.queued_promises == 0

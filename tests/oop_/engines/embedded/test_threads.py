@@ -242,7 +242,7 @@ def test_what_came_before_an_error_leaves_first(monkeypatch):
         yield from right(self, batch, port)
 
     monkeypatch.setattr(AggregateOperator, "process_batch", failing)
-    monkeypatch.setattr(sharded_boxes, "SHARDED_TRAIN_ROWS", 1_000)
+    monkeypatch.setattr(sharded_boxes, "CROSSING_ROWS", 1_000)
     seen = []
     for threads in (1, 3):
         found = []
@@ -260,7 +260,7 @@ def test_of_two_errors_the_first_in_the_stream_is_raised(monkeypatch):
         yield
 
     monkeypatch.setattr(AggregateOperator, "process_batch", failing)
-    monkeypatch.setattr(sharded_boxes, "SHARDED_TRAIN_ROWS", 1_000)
+    monkeypatch.setattr(sharded_boxes, "CROSSING_ROWS", 1_000)
     with pytest.raises(RuntimeError, match="at 0"):
         per_pair(packets()).run(oop.Embedded(threads=3, scheduler=oop.RoundRobin(train=1_000))).to_table()
 
@@ -283,7 +283,7 @@ def test_stop_ends_them_too():
 
 def test_what_is_on_its_way_is_bounded(monkeypatch):
     monkeypatch.setattr(boxes, "CAPACITY_ROWS", 8_000)
-    monkeypatch.setattr(sharded_boxes, "SHARDED_TRAIN_ROWS", 2_000)
+    monkeypatch.setattr(sharded_boxes, "CROSSING_ROWS", 2_000)
     run = per_pair(packets()).run(oop.Embedded(threads=2, scheduler=oop.RoundRobin(train=1_000)))
     sharded = next(box.sharded for box in run._boxes if isinstance(box, sharded_boxes.ShardedBox))
     most = 0

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators.core.train import couple
+from oop.operators.core.train import join
 from oop.operators.source.operator import InputOperator
 from oop.testing.laws import bag
 
@@ -99,11 +99,11 @@ def test_rows_of_a_train_pass_together():
 def test_only_linear_promises_on_one_attribute_ride():
     one = batch(1)
     schema = one.schema.append(pa.field("k", pa.int64()))
-    assert couple([one, below(2, k=1)], schema) is None
-    assert couple([one, oop.Punctuation({"ts": 2, "k": 3})], schema) is None
-    assert couple([one, below(2), oop.Punctuation({"k": 3})], schema) is None
-    assert couple([one, oop.END], schema) is None
-    assert couple([one, below(2)], schema) is not None
+    assert join([one, below(2, k=1)], schema) is None
+    assert join([one, oop.Punctuation({"ts": 2, "k": 3})], schema) is None
+    assert join([one, below(2), oop.Punctuation({"k": 3})], schema) is None
+    assert join([one, oop.END], schema) is None
+    assert join([one, below(2)], schema) is not None
 
 
 def test_a_source_that_is_read_elsewhere_is_coupled_too(monkeypatch):

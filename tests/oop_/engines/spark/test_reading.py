@@ -267,7 +267,7 @@ def wait(spool: Spool) -> list[Any]:
 
 
 def test_a_spool_that_was_interrupted_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oop.engines.spark.spool._ENOUGH_ROWS", 3)
+    monkeypatch.setattr("oop.engines.spark.spool.CROSSING_ROWS", 3)
     data = [e for i in range(9) for e in (pa.record_batch({"ts": [i, i]}), oop.Punctuation({"ts": i}))]
     spool = Spool(open_data(data), tmp_path)
     whole = wait(spool)
