@@ -1,5 +1,6 @@
 """How frontiers cross operators: nothing that may still come is promised away, and what can be kept is."""
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -150,6 +151,17 @@ def test_roll_up_keeps_what_holds_whatever_the_group_of_a_column_that_goes(said,
 TWO = {"ts": [("later", None)], "ts_right": [("later", None)]}
 
 
+@functools.cache
+def groups_of(columns):
+    """Each group of these columns, with the number and both times of every row of the universe that is in it."""
+    found = []
+    for where in itertools.product(*(model.GROUPS for _ in columns)):
+        group = dict(zip(columns, where, strict=True))
+        rows = ((i, r) for i, r in enumerate(model.ROWS) if all(model.same(r[c], v) for c, v in group.items()))
+        found.append((group, [(i, (r["ts"], r["ts_right"])) for i, r in rows]))
+    return found
+
+
 @MANY
 @given(model.lists(model.promises(time=(), ranges=False)), st.sampled_from([("link", "proto"), ("link",), ()]))
 def test_greatest_and_least_are_promised_about_as_far_as_the_rows_that_may_come_allow(said, columns):
@@ -159,11 +171,8 @@ def test_greatest_and_least_are_promised_about_as_far_as_the_rows_that_may_come_
     greatest = carry(frontier, TWO, names)
     least = carry_least(frontier, [{"ts": [("earlier", None)]}, {"ts_right": [("earlier", None)]}], names)
     gone = model.late(said)
-    left = [row for i, row in enumerate(model.ROWS) if not gone >> i & 1]
-    for where in itertools.product(*(model.GROUPS for _ in columns)):
-        group = dict(zip(columns, where, strict=True))
-        here = [r for r in left if all(model.same(r[c], v) for c, v in group.items())]
-        pairs = [(r["ts"], r["ts_right"]) for r in here]
+    for group, members in groups_of(columns):
+        pairs = [pair for i, pair in members if not gone >> i & 1]
         known = [p for p in pairs if not any(v is None or model.is_nan(v) for v in p)]
         for name, found, extreme in (("later", greatest, max), ("earlier", least, min)):
             bound = found.bound(name, group)
