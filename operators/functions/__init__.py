@@ -17,7 +17,7 @@ integer column side by side). `user_defined` and `user_accumulator` are the func
 
 How to add an aggregate function, say ``mode``:
 
-1. Write a module here, such as ``mode.py``. Nothing else need be touched but tests.
+1. Write a module here, such as ``mode.py``. No other module need be touched.
 2. Write its accumulator, if none of those that there are will do. One with a fixed size declares ``fields`` and has
    `prepare`, `update`, `merge` and `result`; zeros must be its zero, so a group that has taken nothing is all zeros.
    One without a fixed size is a `rows_by_group.HoldsRows`: its `settle` says which rows the result may need. Saving,

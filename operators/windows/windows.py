@@ -1,7 +1,7 @@
 """What `Bucket` and `Aggregate` need to know of windows, whatever decides where they begin and end.
 
-A grid (`bucket.py`) has windows of one length, a calendar (`calendar.py`) days or months, a landmark (`landmark.py`)
-windows that all begin at one time.
+A grid (`bucket.py`) has windows of one length, a calendar (`calendar.py`) days or months, a landmark
+(`oop.operators.aggregate.landmark`) windows that all begin at one time.
 """
 
 from __future__ import annotations

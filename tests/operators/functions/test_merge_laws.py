@@ -43,6 +43,13 @@ def test_every_function_can_be_written_and_shows_itself(name: str) -> None:
     assert all(str(example).startswith(f"{name}(") for example in made.examples())
 
 
+def test_texts_tell_functions_apart() -> None:
+    """A checkpoint knows its plan by these texts, so one that leaves out a parameter would let it go on as another."""
+    texts = [str(example) for example in EXAMPLES]
+    assert len(set(texts)) == len(set(EXAMPLES)) == len(EXAMPLES)
+    assert str(oop.var("x")) != str(oop.var("x", ddof=0))
+
+
 def test_functions_of_anything_take_every_type() -> None:
     for function in (example for name in OF_ANYTHING for example in functions()[name].examples()):
         assert all(takes(function, type_) for type_, _ in TYPES.values()), function
