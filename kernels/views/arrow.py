@@ -10,10 +10,21 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from oop.errors import SchemaMismatch, TimeError
-from oop.kernels.checks import INT64_MAX, Array, Bools
+from oop.kernels.checks import FLOAT64, INT64, INT64_MAX, Array, Bools
 from oop.kernels.views.columns import DTYPES, NARROW, WIDE, Column, wide_kind
 
-_WIDE_TIMES = (np.dtype(np.int64), np.dtype(np.float64))
+_INTEGERS = [make() for sign in ("int", "uint") for bits in (8, 16, 32, 64) for make in [getattr(pa, f"{sign}{bits}")]]
+_FLOATS = [pa.float16(), pa.float32(), pa.float64()]
+_DATES = [pa.date32(), pa.date64(), pa.timestamp("s")]
+_OTHER_TIMES = [pa.time32("s"), pa.time64("us"), pa.duration("s")]
+# How numbers and times lie in memory. The number of a type says it, whatever its unit and time zone: to look a type up
+# by itself would take longer, and every column of every batch is looked up.
+_FIXED_DTYPES: dict[int, np.dtype[Any]] = {
+    **{type.id: np.dtype(type.to_pandas_dtype()) for type in (*_INTEGERS, *_FLOATS)},
+    **{type.id: np.dtype(f"int{type.bit_width}") for type in (*_DATES, *_OTHER_TIMES)},
+}
+_TIME_TYPES = frozenset(type.id for type in (*_INTEGERS, *_FLOATS, *_DATES))
+_DICTIONARY: int = pa.dictionary(pa.int32(), pa.int32()).id
 
 
 @functools.cache
@@ -120,17 +131,15 @@ def times(array: pa.Array | pa.ChunkedArray) -> Array:
     >>> times(pa.array([0, 86_400], pa.timestamp("s")))
     array([    0, 86400])
     """
-    type = array.type
-    if _is_dictionary(type):
+    if array.type.id == _DICTIONARY:
         array = _flatten(array)
-        type = array.type
-    if not _may_be_time(type):
+    if array.type.id not in _TIME_TYPES:
         raise SchemaMismatch(
-            f"a column of type {type} cannot be a time column",
+            f"a column of type {array.type} cannot be a time column",
             hint="a time column is an integer, float, date32, date64 or timestamp; cast it first",
         )
     values = fixed_values(array)
-    if values is not None and values.dtype in _WIDE_TIMES:  # nearly always, and every batch comes by here
+    if values is not None and (values.dtype == INT64 or values.dtype == FLOAT64):  # nearly always
         return values
     view = column(array)
     if view.valid is not None:
@@ -140,16 +149,6 @@ def times(array: pa.Array | pa.ChunkedArray) -> Array:
             raise TimeError(f"time {int(view.data.max())} does not fit a 64-bit signed integer")
         return view.data.astype(np.int64)
     return view.data
-
-
-@functools.cache
-def _is_dictionary(type: pa.DataType) -> bool:
-    return bool(pt.is_dictionary(type))
-
-
-@functools.cache
-def _may_be_time(type: pa.DataType) -> bool:
-    return bool(pt.is_integer(type) or pt.is_floating(type) or pt.is_date(type) or pt.is_timestamp(type))
 
 
 def booleans(array: pa.BooleanArray) -> Bools:
@@ -173,15 +172,14 @@ def fixed_values(array: pa.Array | pa.ChunkedArray) -> Array | None:
     >>> fixed_values(pa.array([1, 2], pa.int16())), fixed_values(pa.array(["a"]))
     (array([1, 2], dtype=int16), None)
     """
-    dtype = fixed_dtype(array.type)
+    dtype = _FIXED_DTYPES.get(array.type.id)
     if dtype is None or array.null_count or not isinstance(array, pa.Array):
         return None
     buffer, count = array.buffers()[1], len(array)
     if buffer is None or not count:
         return np.zeros(count, dtype)
-    items = np.frombuffer(
-        buffer, dtype, count, array.offset * dtype.itemsize
-    )  # as `_view_buffer`, on every batch's way
+    # as `_view_buffer` does it, without a call: every batch comes by here
+    items = np.frombuffer(buffer, dtype, count, array.offset * dtype.itemsize)
     return items if items.flags.aligned else items.copy()
 
 
@@ -283,14 +281,9 @@ def _view_fixed(array: pa.Array) -> Array:
     return _view_buffer(array.buffers()[1], dtype, array.offset, len(array))
 
 
-@functools.cache
 def fixed_dtype(type: pa.DataType) -> np.dtype[Any] | None:
     """How numbers and times lie in memory; None for every other type."""
-    if isinstance(type, pa.BaseExtensionType) or pt.is_interval(type):
-        return None
-    if pt.is_integer(type) or pt.is_floating(type):
-        return np.dtype(type.to_pandas_dtype())
-    return np.dtype(np.int32 if type.bit_width == 32 else np.int64) if pt.is_temporal(type) else None
+    return _FIXED_DTYPES.get(type.id)
 
 
 def _view_variable(array: pa.Array, dtype: Any, valid: Bools | None) -> Column:

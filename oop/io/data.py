@@ -106,17 +106,21 @@ class Data:
                 if isinstance(element, Punctuation):
                     yield element
                     continue
-                where = f"batch {number} (from 0) of {self.label}"
+                batch = element
                 if self.kind != "file" and not _fits_together(element):
-                    with reading(where, "its buffers are too short for its rows: build it anew"):
+                    with reading(self._place(number), "its buffers are too short for its rows: build it anew"):
                         element.validate()
-                batch = fit(element, self.schema, where)
+                if not element.schema.equals(self.schema, check_metadata=True):
+                    batch = fit(element, self.schema, self._place(number))
                 number += 1
                 if batch.num_rows <= self.batch_rows:
                     yield batch
                 else:
                     for at in range(0, batch.num_rows, self.batch_rows):
                         yield batch.slice(at, self.batch_rows)
+
+    def _place(self, number: int) -> str:
+        return f"batch {number} (from 0) of {self.label}"
 
 
 def _fits_together(batch: pa.RecordBatch) -> bool:

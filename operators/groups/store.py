@@ -22,6 +22,7 @@ from oop.operators.groups.shape import Shape
 from oop.operators.groups.table import Table
 
 SPREAD = 64  # slices that one batch may touch; and rows that a batch should bring to each further slice it touches
+_ALL = np.zeros(0, np.int64)  # where slices start, if there is one and all rows are of it
 _WIDEST = 60  # then there are at most three: before 0, after it, and without a time
 
 
@@ -104,13 +105,16 @@ class Store:
         """``take_in`` is one of the table's methods, and ``of`` what it takes in."""
         if self._further > SPREAD and self._rows < self._further * self._enough:
             self._widen()
-        order_slots = self.shape.kernels.order_slots
-        numbers, order, starts = order_slots(slots, self.shift)
-        while len(numbers) > SPREAD and self._is_adaptive and self._is_thin(len(slots), len(numbers)):
-            self._widen()
+        if len(slots) == 1:  # live batches may be single rows, and a kernel costs more than a shift
+            found, order, starts = [int(slots[0]) >> self.shift], None, _ALL
+        else:
+            order_slots = self.shape.kernels.order_slots
             numbers, order, starts = order_slots(slots, self.shift)
+            while len(numbers) > SPREAD and self._is_adaptive and self._is_thin(len(slots), len(numbers)):
+                self._widen()
+                numbers, order, starts = order_slots(slots, self.shift)
+            found = numbers.tolist()
         self._rows += len(slots)
-        found: list[int] = numbers.tolist()
         if self._touched_slots is not None:
             self._touched_slots.update(np.unique(slots).tolist())
         alone = self.thin is not None and not self.shift

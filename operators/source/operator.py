@@ -96,7 +96,7 @@ class InputOperator(Operator):
 
     def _helpful(self, attribute: str, bound: Bound) -> Punctuation | None:
         """The promise of a new bound that rows imply, if it helps a consumer."""
-        promise = Punctuation({attribute: bound})
+        promise = Punctuation._rise(attribute, bound)
         if self.made is not None:
             self.made(promise, 0)
         return promise if self.gate.rises(attribute, bound) else None

@@ -1,4 +1,5 @@
-"""Counts the Python calls of one batch of 65,536 rows through ``source → filter → window → group_by → agg``.
+"""Counts the Python calls of one batch through ``source → filter → window → group_by → agg``: of 65,536 rows, and of
+one row, as a live source may give it.
 
 ``python -m tests.calls.measure --store`` stores the counts as those to compare with. They hold for one version of
 Python and of pyarrow, whose own Python code is counted too.
@@ -24,16 +25,16 @@ ROWS = 65_536
 POLICIES = {"ordered": oop.ordered(), "slack": oop.slack(5)}
 
 
-def batch(number: int) -> pa.RecordBatch:
+def batch(number: int, rows: int) -> pa.RecordBatch:
     """Every second batch closes a window of 1,000."""
-    times = np.linspace(number * 500, number * 500 + 499, ROWS).astype(np.int64)
-    return pa.record_batch({"ts": times, "k": np.arange(ROWS) % 10, "v": np.arange(ROWS)})
+    times = np.linspace(number * 500, number * 500 + 499, rows).astype(np.int64)
+    return pa.record_batch({"ts": times, "k": np.arange(rows) % 10, "v": np.arange(rows)})
 
 
-def calls(policy: Any) -> list[int]:
+def calls(policy: Any, rows: int) -> list[int]:
     """The calls of each of some batches, once a run is under way."""
     counts: list[int] = []
-    made = [batch(number) for number in range(10)]
+    made = [batch(number, rows) for number in range(10)]
 
     def count(frame: FrameType, event: str, _: Any) -> None:
         if event == "call":
@@ -47,7 +48,7 @@ def calls(policy: Any) -> list[int]:
             yield each
         sys.setprofile(None)
 
-    stream = oop.source(batches(), schema=batch(0).schema, time="ts", punctuate=policy)
+    stream = oop.source(batches(), schema=made[0].schema, time="ts", punctuate=policy)
     counted = stream.filter(oop.col("v") >= 0).window(oop.tumbling(1_000)).group_by("k").agg(n=oop.count())
     try:
         counted.run(engine=oop.Embedded(threads=1)).to_table()
@@ -60,9 +61,10 @@ def measure() -> dict[str, int]:
     """The least of several batches of each kind, by name: whether a batch closes a window, and the policy."""
     found = {}
     for name, policy in POLICIES.items():
-        counts = calls(policy)
+        counts = calls(policy, ROWS)
         found[f"{name}, closes a window"] = min(counts[0::2])
         found[f"{name}, closes nothing"] = min(counts[1::2])
+        found[f"{name}, one row that closes nothing"] = min(calls(policy, 1))
     return found
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -27,8 +27,7 @@ from oop.punctuation.ranges import is_ranged
 _GROUPS = 1_024  # stamps by group; beyond this, stamps of groups that no promise names any more are dropped
 
 
-@dataclass(frozen=True)
-class Stamp:
+class Stamp(NamedTuple):
     """``time`` is what the clock showed, or None if it cannot be read for this source. ``rows`` is how many rows had
     been put out. The promise reached to ``bound``."""
 
