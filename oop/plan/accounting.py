@@ -13,7 +13,6 @@ from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.emit import Emit
 from oop.operators.functions.function import any_keeps_account
 from oop.operators.passing.on_time import OnTime
-from oop.operators.source.input import Input
 from oop.plan.graph import Edge, Node, rebuilt, walk
 
 
@@ -37,7 +36,7 @@ def accounted(root: Node) -> Node:
 
     def make(node: Node, inputs: tuple[Edge, ...]) -> Node:
         if id(node) in carrying:
-            spec = replace(node.spec, account=True) if isinstance(node.spec, Input) else node.spec
+            spec = replace(node.source, account=True) if node.is_source else node.spec
         else:
             spec = node.spec
             if not _counts(node):

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from oop.errors import TimeError
 from oop.operators.passing.describe import Describe
-from oop.operators.source.input import Input
 from oop.plan.graph import PROBES, Edge, Node, consumers, could_promise, interests, walk
 from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.interest import asked_of
@@ -47,7 +46,7 @@ def _promise_too_finely(root: Node, wanted: dict[int, list[Interest]], ahead: in
         possible = given[id(node)] if id(node) in given else _translated(node, promised)
         promised[id(node)] = asked_of(possible, asked)
         by_hand = all(isinstance(reader.spec, Describe) for reader, _ in readers.get(id(node), ()))
-        if not isinstance(node.spec, Input) and not by_hand and any(_too_fine(p, asked) for p in possible.promises()):
+        if not node.is_source and not by_hand and any(_too_fine(p, asked) for p in possible.promises()):
             found.append(id(node))
     return found
 

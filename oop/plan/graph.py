@@ -41,6 +41,16 @@ class Node:
     schema: pa.Schema
     data: SourceData | None = None
 
+    @property
+    def is_source(self) -> bool:
+        return isinstance(self.spec, Input)
+
+    @property
+    def source(self) -> Input:
+        """The spec of a node that is a source, and so says which policies it has and what it does with late rows."""
+        assert isinstance(self.spec, Input)
+        return self.spec
+
     def input_schemas(self) -> list[pa.Schema]:
         if self.data is not None:
             return [self.data.schema]
@@ -92,7 +102,7 @@ def rebuilt(root: Node, make: Callable[[Node, tuple[Edge, ...]], Node]) -> Node:
 
 
 def sources(root: Node) -> list[Node]:
-    return [n for n in walk(root) if isinstance(n.spec, Input)]
+    return [n for n in walk(root) if n.is_source]
 
 
 def consumers(root: Node) -> dict[int, list[tuple[Node, int]]]:
@@ -159,7 +169,7 @@ def could_promise(root: Node, bound: int = PROBES[0], ahead: int = 1) -> dict[in
         if isinstance(node.spec, Filter):
             for column, value in node.spec.predicate.fixed().items():
                 groups.setdefault(column, []).append(value)
-    return {id(n): n.spec.could_promise(groups, bound, ahead) for n in sources(root) if isinstance(n.spec, Input)}
+    return {id(n): n.source.could_promise(groups, bound, ahead) for n in sources(root)}
 
 
 def check_emits(root: Node) -> None:
@@ -190,8 +200,7 @@ def _blocking(node: Node, possible: dict[int, Frontier]) -> str | None:
 
 
 def _never_emits(node: Node, source: Node, attribute: str) -> NeverEmits:
-    spec = source.spec
-    assert isinstance(spec, Input)
+    spec = source.source
     grouped = [p for _, p in spec.policies if p.columns and not p.promises_rest]
     if grouped:
         columns = ", ".join(map(repr, grouped[0].columns))

@@ -20,7 +20,6 @@ from oop.operators.in_order.wrapper import InOrder
 from oop.operators.join.join import Join
 from oop.operators.passing.union import Union
 from oop.operators.rows.releasing import Releasing
-from oop.operators.source.input import Input
 from oop.operators.source.numbers import SEQ
 from oop.operators.windows.bucket import Bucket
 from oop.plan.early import is_early
@@ -122,8 +121,8 @@ class _Plan:
     def _step(self, node: Node, given: Sequence[Step]) -> Step:
         """What a node needs, as far as that does not depend on its readers."""
         spec = node.spec
-        if isinstance(spec, Input):
-            return input_step(spec, node)
+        if node.is_source:
+            return input_step(node.source, node)
         if isinstance(spec, Union):  # in the orders that all inputs have without a sort
             times = {above.time for above in given}
             time = times.pop() if len(times) == 1 else None

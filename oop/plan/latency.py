@@ -17,7 +17,6 @@ from oop.operators.join.join import SUFFIX, Join
 from oop.operators.passing.project import Project
 from oop.operators.passing.qos import ENTERED, LEFT_ENTERED, Enter, Monitor, taken
 from oop.operators.resample.resample import Resample
-from oop.operators.source.input import Input
 from oop.plan.graph import Edge, Node, make_node, rebuilt
 
 
@@ -28,7 +27,7 @@ def measured(root: Node) -> Node:
 
 
 def _stamped(node: Node, inputs: tuple[Edge, ...]) -> Node:
-    if isinstance(node.spec, Input):
+    if node.is_source:
         return make_node(Enter(), [Edge(node)], node.site, node.call)
     if isinstance(node.spec, Join):
         if ENTERED + SUFFIX in node.schema.names:

@@ -19,7 +19,6 @@ from oop.operators.aggregate.preaggregate import Preaggregate
 from oop.operators.core.spec import Spec
 from oop.operators.functions.function import any_keeps_account
 from oop.operators.in_order.wrapper import InOrder
-from oop.operators.source.input import Input
 from oop.plan.graph import Edge, Node, make_node, rebuilt, sources, walk
 
 BY_ITSELF = Flush()
@@ -86,7 +85,7 @@ def _check(node: Node, of: Aggregate, flush: Flush) -> None:
     """Late rows are recognised by what has been promised. Behind a delayed promise they would not be recognised."""
     if not flush.m or isinstance(node.spec, InOrder):
         return
-    admits = any(isinstance(s.spec, Input) and s.spec.late == "admit" for s in sources(node))
+    admits = any(s.source.late == "admit" for s in sources(node))
     if admits or any_keeps_account(of.aggregates):
         raise SchemaMismatch(
             f"{node.call} takes or counts late rows, and its preaggregate lets promises wait for {flush.m} windows",

@@ -99,6 +99,12 @@ class Box:
         """The capacity, in rows, of the queues behind it."""
 
     @property
+    def input_operator(self) -> InputOperator:
+        """The operator of a box whose node is a source."""
+        assert isinstance(self.operator, InputOperator)
+        return self.operator
+
+    @property
     def frontier(self) -> Frontier:
         """All that it has promised."""
         return self.operator.promised
@@ -194,7 +200,7 @@ class Box:
 
     def process_train(self, elements: list[Element]) -> int:
         """Process what an input box takes in one go; returns the number of rows."""
-        assert isinstance(self.operator, InputOperator)
+        assert isinstance(self.operator, InputOperator)  # without a call, since every batch comes by here
         rows = batches = 0
         for element in elements:
             if isinstance(element, pa.RecordBatch):

@@ -191,9 +191,9 @@ class Monitor:
         box = pulse.box
         if box.frontier.ended:
             return False
-        if isinstance(box.node.spec, Input):
+        if box.node.is_source:
             # an input that never promises before its end is not expected to
-            return now - pulse.since >= self.silent_for and _may_promise(box.node.spec)
+            return now - pulse.since >= self.silent_for and _may_promise(box.node.source)
         return pulse.waiting is not None and now - pulse.waiting >= self.silent_for
 
     def _silence(self, pulse: Pulse, now: Bound) -> Silence:
@@ -205,11 +205,11 @@ class Monitor:
     def _held_by(self, box: Box) -> str | None:
         """The oldest thing that waits for this input. It is not asked while an operator is in the middle of its
         output."""
-        spec = box.node.spec
-        if not isinstance(spec, Input) or any(b.pending is not None for b in self.boxes):
+        node = box.node
+        if not node.is_source or any(b.pending is not None for b in self.boxes):
             return None
         blame = find_blame(self.boxes)
-        if blame is None or all(s.source != spec.source or s.site != box.node.site for s in blame.sources):
+        if blame is None or all(s.source != node.source.source or s.site != node.site for s in blame.sources):
             return None
         return f"{blame.what} of {blame.operator}"
 
@@ -259,8 +259,9 @@ def _may_promise(spec: Input) -> bool:
 
 
 def _named(box: Box) -> tuple[str, str, bool]:
-    spec, site = box.node.spec, box.node.site
-    return (f"source {spec.source!r}", site, True) if isinstance(spec, Input) else (spec.describe(), site, False)
+    node = box.node
+    name = f"source {node.source.source!r}" if node.is_source else node.spec.describe()
+    return name, node.site, node.is_source
 
 
 def _shown(span: Bound) -> str:

@@ -23,7 +23,6 @@ from oop.engines.embedded.stamps import Stamps
 from oop.errors import OopError
 from oop.operators.core.batches import BATCH_ROWS, CROSSING_ROWS
 from oop.operators.core.context import Context
-from oop.operators.source.operator import InputOperator
 from oop.operators.source.room import Room
 from oop.plan.graph import Node, interests, needed_columns, sources, walk
 
@@ -57,7 +56,7 @@ class Network:
         timers = self._build(root, options)
         threaded = options.readers or options.silent_for is not None or (timers and self.clock.live)
         train = min(getattr(options.scheduler, "train", _SOURCE_ROWS), _SOURCE_ROWS)
-        inputs = [box for box in self.boxes if isinstance(box.operator, InputOperator)]
+        inputs = [box for box in self.boxes if box.node.is_source]
         self.sources = [self._source(box, train, threaded) for box in inputs]
 
     @property
@@ -88,7 +87,8 @@ class Network:
                 arc = Arc(box, port, edge.route, options.batch_rows)
                 boxes[id(edge.node)].outputs.append(arc)
                 box.inputs.append(arc)
-            if isinstance(operator, InputOperator):
+            if node.is_source:
+                operator = box.input_operator
                 stamps = Stamps(box, self.clock, node.schema.field(operator.spec.time).type)
                 box.stamps, operator.made = stamps, stamps.note
                 for progress in operator.clocked:  # refuses a clock that cannot count in the column's unit

@@ -11,7 +11,6 @@ from time import monotonic
 from typing import Any
 
 from oop.errors import OopError, SourceError
-from oop.operators.source.input import Input
 from oop.plan.graph import Node
 from oop.plan.source_data import SourceData
 
@@ -22,9 +21,9 @@ class Poll:
     """Asks one source. It is called while nothing of that source waits to be processed."""
 
     def __init__(self, node: Node, data: SourceData) -> None:
-        assert data.progress is not None and isinstance(node.spec, Input)
+        assert data.progress is not None
         self.node, self.progress, self.lull = node, data.progress, data.lull
-        self.source = node.spec.source
+        self.source = node.source.source
         self._asked = -1.0  # when it was last asked it was last asked
         self._answer: Any = None
         self._call: int | None = None  # the call of the iterator during which the answer was given

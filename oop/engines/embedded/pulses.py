@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from oop.engines.embedded.boxes import Box
-from oop.operators.source.operator import InputOperator
 from oop.punctuation import END, GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound
@@ -55,9 +54,9 @@ class Pulse:
             self._spoke(now)
 
     def _how_far(self) -> Any:
-        operator = self.box.operator
-        if not isinstance(operator, InputOperator):
+        if not self.box.node.is_source:
             return None
+        operator = self.box.input_operator
         given = operator.ports.frontiers[0].bound(operator.spec.time)
         # within a batch, a policy without groups also makes promises that its gate never sees
         return self.box.promises_in, given, operator.gate.offered, *(p.promised for p in operator.progress)

@@ -176,7 +176,7 @@ class Run:
         operators: dict[str, list[Ledger]] = {}
         for box in self._boxes:
             ledgers = list(box.operator.ledgers)
-            if ledgers and not isinstance(box.operator, InputOperator):
+            if ledgers and not box.node.is_source:
                 operators[_free_name(box.node.spec.name, {**inputs, **operators})] = ledgers
         return Late(inputs, operators, self._hidden)
 

@@ -12,7 +12,6 @@ from oop.engines.embedded.feeds import Done, Feed, ThreadFeed
 from oop.engines.embedded.polling import Poll
 from oop.errors import OopError
 from oop.operators.core.train import Train
-from oop.operators.source.operator import InputOperator
 from oop.punctuation import END, Punctuation
 
 
@@ -20,9 +19,8 @@ class Source:
     """An input box with its feed, which opens when the run is first read."""
 
     def __init__(self, box: Box, feed: Feed) -> None:
-        assert isinstance(box.operator, InputOperator)
         self.box = box
-        self.operator = box.operator
+        self.operator = box.input_operator
         self.feed = feed
         self.done = False
         data = box.node.data

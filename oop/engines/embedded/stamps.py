@@ -18,7 +18,6 @@ from oop.engines.embedded.boxes import Box
 from oop.errors import OopError
 from oop.operators.core.times import show_duration
 from oop.operators.source.numbers import SEQ
-from oop.operators.source.operator import InputOperator
 from oop.punctuation import Equal, GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, GroupPattern, Value
@@ -114,8 +113,7 @@ class Stamps:
         frontier = self.box.frontier
         bounds = frontier.across.cells.get(columns)
         named: set[object] = set(frontier.named(columns[0]) if len(columns) == 1 else bounds.groups() if bounds else ())
-        operator = self.box.operator
-        for progress in operator.progress if isinstance(operator, InputOperator) else ():
+        for progress in self.box.input_operator.progress:
             if progress.columns == columns:
                 named.update(progress.told_groups())
         return named

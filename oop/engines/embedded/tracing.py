@@ -17,7 +17,6 @@ from oop.operators.core.operator import Held
 from oop.operators.core.times import is_time_type, is_whole, show_time, unit_of
 from oop.operators.source.input import Input
 from oop.operators.source.numbers import SEQ
-from oop.operators.source.operator import InputOperator
 from oop.plan.graph import Node, frontiers, sources, walk
 from oop.punctuation import END, Equal, Frontier, NotIn, Punctuation
 from oop.punctuation.group_promises import where as group_patterns
@@ -81,8 +80,7 @@ class _Trace:
         return least_bound(enough, near) if enough(math.inf) else None
 
     def holder(self, source: Node) -> Holder:
-        box, known, spec = self.boxes[id(source)], self.known[id(source)], source.spec
-        assert isinstance(spec, Input)
+        box, known, spec = self.boxes[id(source)], self.known[id(source)], source.source
         where = self.group(source, known)
         own = _only(known, where)
         attribute, bound = spec.time, None
@@ -116,7 +114,7 @@ class _Trace:
         for column, grouping in known.by.items():
             asked = [p for p in self.held.release.where.values() if isinstance(p, Equal)]
             rest: GroupPattern = NotIn(grouping.groups)
-            attributes = _attributes(source.spec)
+            attributes = _attributes(source.source)
             each: list[Where] = [{column: pattern} for pattern in (rest, *map(Equal, grouping.groups))]
             named = sorted(each, key=lambda where: _progress(known, where, attributes))
             for where in (*({column: pattern} for pattern in asked), *named[:_TRIED]):
@@ -140,7 +138,7 @@ class _Trace:
             groups = [asked]
         elif not self.released({id(source): _rest_only(known, groups)}):
             return {}
-        attributes = _attributes(source.spec)
+        attributes = _attributes(source.source)
         for where in sorted(groups, key=lambda where: _progress(known, where, attributes))[:_TRIED]:
             if not self.released({id(source): _only(known, where)}):
                 return where
@@ -149,7 +147,7 @@ class _Trace:
     def links(self, source: Node) -> Iterator[Link]:
         """The operators on the way that hold something themselves, or have several inputs."""
         for node in _path(self.at, source):
-            if isinstance(node.spec, Input) or (node.spec.passes and len(node.inputs) < 2):
+            if node.is_source or (node.spec.passes and len(node.inputs) < 2):
                 continue
             frontier = self.boxes[id(node)].frontier
             for attribute in [f.name for f in node.schema if is_time_type(f.type) and not f.name.startswith("__")]:
@@ -185,8 +183,7 @@ def _path(node: Node, source: Node) -> list[Node]:
 
 def _known(box: Box) -> Frontier:
     """Everything that a source has promised, also what helped nobody and so did not leave it."""
-    operator = box.operator
-    assert isinstance(operator, InputOperator)
+    operator = box.input_operator
     known = box.frontier.copy()
     for promise in (*operator.ports.frontiers[0].promises(), *(p for g in operator.progress for p in g.so_far())):
         known.advance(promise)
@@ -233,9 +230,8 @@ def _progress(known: Frontier, where: Mapping[str, GroupPattern], attributes: Se
     return min((-math.inf if b is None else float(b) for b in bounds), default=-math.inf)
 
 
-def _attributes(spec: object) -> list[str]:
+def _attributes(spec: Input) -> list[str]:
     """The attributes that a source promises about; none if it promises nothing before its end."""
-    assert isinstance(spec, Input)
     policies = [(a, p) for a, p in spec.policies if p.promises_before_end]
     counted = [*([SEQ] if spec.numbers else []), *([spec.time] if spec.polled else [])]
     return list(dict.fromkeys([*(n for a, p in policies for n in p.attributes or (a,)), *counted]))
@@ -246,8 +242,7 @@ def _show_group(box: Box, attribute: str, where: Mapping[str, GroupPattern]) -> 
     them."""
     if where and all(isinstance(pattern, Equal) for pattern in where.values()):
         return f"group {_show(where)}"
-    operator = box.operator
-    assert isinstance(operator, InputOperator)
+    operator = box.input_operator
     for progress in operator.progress:
         if progress.attribute == attribute and not progress.is_independent:
             slowest = progress.slowest()

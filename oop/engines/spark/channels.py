@@ -27,7 +27,6 @@ from oop.kernels import dictionaries, views
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Element
 from oop.operators.core.parts import Part, read_text, text_part
-from oop.operators.source.input import Input
 from oop.operators.source.ledger import Ledger
 from oop.operators.source.operator import InputOperator
 from oop.punctuation import END, Frontier
@@ -60,8 +59,7 @@ class InputRunner:
             self._open(channel)
 
     def _open(self, channel: str) -> InputOperator:
-        spec = self.node.spec
-        assert isinstance(spec, Input)
+        spec = self.node.source
         operator = self.channels[channel] = InputOperator(
             spec, Context([self.schema], interests=self.stages.interests(self.number))
         )

@@ -41,7 +41,6 @@ from oop.engines.spark.stages import Stages, without_data
 from oop.engines.spark.types import as_spark, can_finish, spark_schema
 from oop.errors import OopError
 from oop.io.formats import format_of
-from oop.operators.source.input import Input
 from oop.plan.graph import Node, walk
 from oop.plan.graph import sources as sources_of
 
@@ -240,13 +239,13 @@ def check_clocks(root: Node) -> None:
                 at=node.site,
                 hint="leave the timeout out, or run it embedded",
             )
-        if isinstance(node.spec, Input) and any(policy.stamps for _, policy in node.spec.policies):
+        if node.is_source and any(policy.stamps for _, policy in node.source.policies):
             raise OopError(
                 f"{node.call} stamps rows as they come in; on Spark a task that is tried again would stamp them anew",
                 at=node.site,
                 hint="let Spark stamp them (current_timestamp(), before its rows are stored), or run it embedded",
             )
-        if isinstance(node.spec, Input) and node.spec.polled:
+        if node.is_source and node.source.polled:
             raise OopError(
                 f"{node.call} is asked for its progress, and on Spark nobody waits for a source that could be asked",
                 at=node.site,

@@ -10,7 +10,6 @@ from typing import Any
 
 from oop.engines.spark.stages import Stages
 from oop.errors import OopError
-from oop.operators.source.input import Input
 
 FORMAT = 3
 """The version of the format of offsets, cells and state. Raise it when they change."""
@@ -23,9 +22,9 @@ def identity(stages: Stages) -> dict[str, Any]:
         inputs = ", ".join(str(stages.nodes.index(e.node)) for e in node.inputs)
         columns = ", ".join(f"{f.name} {f.type}" for f in node.schema)
         said = node.spec.describe()
-        if isinstance(node.spec, Input):  # files may be added, and its label with them; the rest of it may not change
-            policies = "; ".join(f"{attribute}: {policy}" for attribute, policy in node.spec.policies)
-            said = f"Source {policies}   late: {node.spec.late}   nulls: {node.spec.nulls}"
+        if node.is_source:  # files may be added, and its label with them; the rest of it may not change
+            policies = "; ".join(f"{attribute}: {policy}" for attribute, policy in node.source.policies)
+            said = f"Source {policies}   late: {node.source.late}   nulls: {node.source.nulls}"
         lines.append(f"{said} <- ({inputs}): {columns}")
     return {"format": FORMAT, "shards": stages.shards, "plan": lines}
 

@@ -29,7 +29,6 @@ from oop.errors import SourceError
 from oop.operators.core.batches import BATCH_ROWS
 from oop.operators.core.context import Context
 from oop.operators.core.train import trains
-from oop.operators.source.input import Input
 from oop.operators.source.operator import InputOperator
 from oop.punctuation import END, Punctuation
 
@@ -66,8 +65,7 @@ class Planner:
     def __init__(self, reading: Reading) -> None:
         self.reading = reading
         self.node = reading.stages.producers[reading.number]
-        assert isinstance(self.node.spec, Input)
-        self.time = self.node.spec.time
+        self.time = self.node.source.time
         self.most: Listing | None = None
 
     def initial(self) -> dict[str, Any]:
@@ -192,11 +190,10 @@ def read_split(reading: Reading, split: Split) -> Iterator[Cell]:
     The guard begins with what the rows before this split imply: the scout has put that into the offset.
     """
     stages, node = reading.stages, reading.stages.producers[reading.number]
-    assert isinstance(node.spec, Input)
     passage = Passage(stages, reading.number, split.split)
     with located(node):
         schema = stages.source_schema(reading.number, whole=reading.late_to is not None)
-        operator = InputOperator(node.spec, Context([schema], interests=[]))  # the planner makes the promises
+        operator = InputOperator(node.source, Context([schema], interests=[]))  # the planner makes the promises
         restore(operator, split.state)
         blocks = (read_block(block, node.input_schemas()[0], schema.names) for block in split.blocks)
         for train in trains(chain.from_iterable(blocks), BATCH_ROWS):

@@ -18,7 +18,6 @@ from oop.engines.spark.stages import Stages, policy_columns
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Element
 from oop.operators.core.parts import FRONTIERS
-from oop.operators.source.input import Input
 from oop.operators.source.ledger import Ledger
 from oop.operators.source.operator import InputOperator
 from oop.punctuation import Frontier
@@ -31,8 +30,7 @@ class Scout:
 
     def __init__(self, stages: Stages, number: int) -> None:
         node = stages.producers[number]
-        assert isinstance(node.spec, Input)
-        spec = replace(node.spec, late="drop", nulls="aside")
+        spec = replace(node.source, late="drop", nulls="aside")
         (self.schema,) = node.input_schemas()
         self.columns = policy_columns(spec, self.schema)
         narrow = pa.schema([self.schema.field(c) for c in self.columns])

@@ -54,12 +54,12 @@ class Stages:
 
     @cached_property
     def sources(self) -> list[int]:
-        return [i for i, n in enumerate(self.producers) if isinstance(n.spec, Input)]
+        return [i for i, n in enumerate(self.producers) if n.is_source]
 
     @cached_property
     def stages(self) -> list[int]:
         """The stages that hold state between micro-batches, in the order in which rows pass them."""
-        return [i for i, n in enumerate(self.producers) if not isinstance(n.spec, Input) or i in self.foreign]
+        return [i for i, n in enumerate(self.producers) if not n.is_source or i in self.foreign]
 
     @cached_property
     def _numbers(self) -> dict[int, int]:
@@ -95,12 +95,11 @@ class Stages:
         ``whole``: all of them, since late rows are shown or kept as they came. A row's number is not read.
         """
         node = self.producers[number]
-        assert isinstance(node.spec, Input)
         (schema,) = node.input_schemas()
         used = self.wanted(node)
-        if whole or used is None or node.spec.late == "raise":
+        if whole or used is None or node.source.late == "raise":
             return schema
-        used |= set(policy_columns(node.spec, schema))
+        used |= set(policy_columns(node.source, schema))
         return pa.schema([field for field in schema if field.name in used])
 
     def columns(self, number: int, port: int) -> list[str]:
@@ -121,7 +120,7 @@ class Stages:
     def promised(self, number: int, workers: Sequence[Frontier]) -> Frontier:
         """What a producer has promised when its workers have promised this. If one worker takes all rows, it speaks for
         all."""
-        if not isinstance(self.producers[number].spec, Input) and self.shard_columns(number, 0) is None:
+        if not self.producers[number].is_source and self.shard_columns(number, 0) is None:
             return workers[0]
         return Frontier.meet(workers)
 
@@ -162,7 +161,7 @@ class Stages:
     def _names(self) -> list[str]:
         found: list[str] = []
         for node in self.producers:
-            name = node.spec.source if isinstance(node.spec, Input) else node.spec.name
+            name = node.source.source if node.is_source else node.spec.name
             unique, n = name, 2
             while unique in found:
                 unique, n = f"{name} ({n})", n + 1
@@ -175,7 +174,7 @@ class Stages:
 
     def workers(self, number: int) -> int:
         """From how many workers a producer's promises come: a source's from one, a stage's from each shard."""
-        return 1 if isinstance(self.producers[number].spec, Input) else self.shards
+        return 1 if self.producers[number].is_source else self.shards
 
 
 def _translate(node: Node, given: Mapping[int, Frontier]) -> Frontier:

@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from oop.clocks import Clock
 from oop.engines.spark.cells import TICK, Cell
-from oop.operators.source.input import Input
 from oop.plan.graph import Node
 from oop.punctuation.encoding import dumps
 from oop.punctuation.patterns import Bound
@@ -31,8 +30,7 @@ class Timers:
 
     @classmethod
     def of(cls, node: Node, number: int, key: int, clock: Clock) -> Timers | None:
-        assert isinstance(node.spec, Input)
-        found = [(node.schema.field(a).type, p.every or 0) for a, p in node.spec.policies if isinstance(p, Timer)]
+        found = [(node.schema.field(a).type, p.every or 0) for a, p in node.source.policies if isinstance(p, Timer)]
         if not found:
             return None
         types, every = zip(*found, strict=True)
