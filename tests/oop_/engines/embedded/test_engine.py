@@ -220,6 +220,7 @@ def test_a_slow_reader_does_not_make_rows_late_under_a_timer():
         for _ in range(10):
             yield pa.record_batch({"ts": pa.array([time.time_ns() // 1_000_000], pa.timestamp("ms"))})
 
+    next(data())  # Arrow loads pandas at its first conversion, and a row on its way for so long would be late
     schema = pa.schema({"ts": pa.timestamp("ms")})
     stream = oop.source(data, time="ts", punctuate=oop.timer("1ms", lull="20ms"), schema=schema)
     run = stream.run()
