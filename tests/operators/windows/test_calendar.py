@@ -243,8 +243,10 @@ def test_no_change_of_any_zone_is_missed():
 
 def zone_file(name: str) -> bytes:
     """Where `zoneinfo` finds it: in the first of its folders, else in the package tzdata."""
-    found = (path for folder in zoneinfo.TZPATH if (path := Path(folder) / name).is_file())
-    return next(found, resources.files("tzdata") / "zoneinfo" / name).read_bytes()
+    for folder in zoneinfo.TZPATH:
+        if (path := Path(folder) / name).is_file():
+            return path.read_bytes()
+    return (resources.files("tzdata") / "zoneinfo" / name).read_bytes()
 
 
 def transitions(file: bytes) -> list[tuple[int, int]]:
