@@ -21,10 +21,17 @@ Partial = tuple[int, int, int]  # and a count
 
 KEYS = st.integers(0, 20)
 SIZES = st.sampled_from([1, 2, 7])
-IN_ORDER = st.lists(st.tuples(KEYS, st.sampled_from([0, 0, 0, 0, 0, 1, 3])), max_size=80).map(
+
+
+def _lists(rows: st.SearchStrategy[Row]) -> st.SearchStrategy[list[Row]]:
+    """Short ones, and as many that are long enough for every slot to be taken."""
+    return st.lists(rows, max_size=80) | st.lists(rows, min_size=20, max_size=80)
+
+
+IN_ORDER = _lists(st.tuples(KEYS, st.sampled_from([0, 0, 0, 0, 0, 1, 3]))).map(
     lambda rows: list(zip((key for key, _ in rows), accumulate(step for _, step in rows), strict=True))
 )
-ROWS = st.lists(st.tuples(KEYS, st.integers(-2, 3)), max_size=80)
+ROWS = _lists(st.tuples(KEYS, st.integers(-2, 3)))
 
 
 class Counts:

@@ -139,14 +139,13 @@ def test_bytes_grow_with_keys() -> None:
     assert table.nbytes > empty + 8 * 1000
 
 
-@pytest.mark.parametrize("label", sorted(key_columns()))
+@pytest.mark.parametrize("label", sorted(label for label, columns in key_columns().items() if columns))
 def test_splitting_a_batch_changes_nothing(label: str) -> None:
     columns = key_columns()[label]
-    if not columns or len(columns[0]) > 1000:
-        return
+    step = max(7, len(columns[0]) // 100)  # many pieces, but not thousands
     arrays = [
         to_arrow(c, pa.large_binary() if c.kind == "bytes" else pa.from_numpy_dtype(DTYPES[c.kind])) for c in columns
     ]
     whole, parts = k.GroupTable([c.kind for c in columns]), k.GroupTable([c.kind for c in columns])
-    ids = [parts.map([key_column(a.slice(row, 7)) for a in arrays]) for row in range(0, len(arrays[0]), 7)]
+    ids = [parts.map([key_column(a.slice(row, step)) for a in arrays]) for row in range(0, len(arrays[0]), step)]
     assert np.concatenate([*ids, np.zeros(0, np.int64)]).tolist() == whole.map(columns).tolist()

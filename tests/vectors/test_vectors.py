@@ -53,7 +53,7 @@ def test_skips_are_counted_by_name() -> None:
         "session_gap:exclusive": 2,
         "session_join": 1,
     }
-    assert len(copied) - skipped.total() == 55
+    assert len(copied) - skipped.total() == 56
 
 
 def wrong_ones(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -63,10 +63,10 @@ def wrong_ones(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
             wrong = copy.deepcopy(case)
             wrong["steps"][i] = change
             yield wrong
-    for name in ("expect_dropped", "expect_final"):
+    for name in ("expect_dropped", "expect_final", "expect_late"):
         if name in case:
             wrong = copy.deepcopy(case)
-            wrong[name] = wrong[name] + 1 if name == "expect_dropped" else wrong[name][1:]
+            wrong[name] = wrong[name] + 1 if isinstance(wrong[name], int) else wrong[name][1:]
             yield wrong
 
 

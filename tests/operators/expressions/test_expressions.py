@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import assume, event, example, given, settings
 from hypothesis import strategies as st
 
 from oop.errors import OopError, SchemaMismatch, UnknownColumn
@@ -54,6 +54,8 @@ class TestArithmetic:
         assert "overflow" in str(error.value) and repr(expr) in str(error.value)
 
     @given(ints, ints)
+    @example(I64[0], -1)
+    @example(I64[1], -1)
     def test_integer_floor_division_is_pythons(self, a: int, b: int) -> None:
         quotient, rest = col("a") // col("b"), col("a") % col("b")
         if b == 0:
