@@ -21,7 +21,7 @@ FLOAT64, BOOL = np.dtype(np.float64), np.dtype(np.bool_)
 # Beyond this many slides from zero, neighbouring window starts are no longer distinct float64 numbers.
 FLOAT_WID_LIMIT = 2.0**50
 
-Number = int | float
+Real = int | float
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -98,7 +98,7 @@ def check_valid(valid: Bools | None, length: int) -> Bools | None:
     return valid
 
 
-def check_window(range: Number, slide: Number, offset: Number, floats: bool) -> None:
+def check_window(range: Real, slide: Real, offset: Real, floats: bool) -> None:
     """A window has a positive range and slide, in integers for integer times."""
     for name, value in (("range", range), ("slide", slide), ("offset", offset)):
         if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
@@ -145,7 +145,7 @@ def float_time_limit(range: float, slide: float, offset: float) -> float:
     return limit
 
 
-def time_error(time: Number, range: Number, slide: Number, offset: Number) -> TimeError:
+def time_error(time: Real, range: Real, slide: Real, offset: Real) -> TimeError:
     """The error for a time that is outside the limits above, or not finite."""
     if isinstance(time, int):
         return TimeError(
@@ -161,7 +161,7 @@ def time_error(time: Number, range: Number, slide: Number, offset: Number) -> Ti
     )
 
 
-def check_slack(slack: Number, floats: bool) -> Number:
+def check_slack(slack: Real, floats: bool) -> Real:
     """Slack is a finite number that is not negative, an integer for integer times."""
     if not floats and not isinstance(slack, (int, np.integer)):
         raise KernelError(f"slack must be an integer for integer times, not {slack!r}")
@@ -170,7 +170,7 @@ def check_slack(slack: Number, floats: bool) -> Number:
     return float(slack) if floats else int(slack)
 
 
-def check_greatest(greatest: Number | None, floats: bool) -> Number | None:
+def check_greatest(greatest: Real | None, floats: bool) -> Real | None:
     """The greatest time seen: None, or a number that its time column could hold."""
     if greatest is None:
         return None
@@ -181,7 +181,7 @@ def check_greatest(greatest: Number | None, floats: bool) -> Number | None:
     return int(greatest)
 
 
-def strict_bound(bound: Number, floats: bool) -> tuple[Number, bool]:
+def strict_bound(bound: Real, floats: bool) -> tuple[Real, bool]:
     """`(b, closed)` such that `t < bound` is exactly `t < b` (or `t <= b` if closed) in the times' own type.
 
     NumPy and C would compare an integer with a float after rounding one of them.

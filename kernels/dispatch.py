@@ -17,47 +17,47 @@ from types import SimpleNamespace
 from typing import Any
 
 from oop.kernels.checks import KernelError
-from oop.kernels.signatures.aggregates import Aggregates
-from oop.kernels.signatures.buffers import Buffers
-from oop.kernels.signatures.first import First
-from oop.kernels.signatures.flush import Flush
-from oop.kernels.signatures.groups import Groups
-from oop.kernels.signatures.joins import Joins
-from oop.kernels.signatures.late import Late
-from oop.kernels.signatures.moments import Moments
-from oop.kernels.signatures.objects import Objects
-from oop.kernels.signatures.partition import Partition
-from oop.kernels.signatures.repeats import Repeats
-from oop.kernels.signatures.runs import Runs
-from oop.kernels.signatures.sessions import Sessions
+from oop.kernels.signatures.aggregates import AggregateKernels
+from oop.kernels.signatures.buffers import BufferKernels
+from oop.kernels.signatures.first import FirstKernels
+from oop.kernels.signatures.flush import FlushKernels
+from oop.kernels.signatures.groups import GroupKernels
+from oop.kernels.signatures.joins import JoinKernels
+from oop.kernels.signatures.late import LateKernels
+from oop.kernels.signatures.moments import MomentKernels
+from oop.kernels.signatures.objects import ObjectKernels
+from oop.kernels.signatures.partition import PartitionKernels
+from oop.kernels.signatures.repeats import RepeatKernels
+from oop.kernels.signatures.runs import RunKernels
+from oop.kernels.signatures.sessions import SessionKernels
 from oop.kernels.signatures.stem import Declared, declared_in
-from oop.kernels.signatures.summary import Summary
-from oop.kernels.signatures.sums import Sums
-from oop.kernels.signatures.windows import Windows
-from oop.kernels.signatures.words import KeyWords
+from oop.kernels.signatures.summary import SummaryKernels
+from oop.kernels.signatures.sums import SumKernels
+from oop.kernels.signatures.windows import WindowKernels
+from oop.kernels.signatures.words import KeyWordKernels
 
 NAMES = ("reference", "jit", "native")
 INSTALL_HINT = "install a C compiler and run `pip install --force-reinstall --no-cache-dir oop`"
 
 
 class Kernels(
-    Aggregates,
-    Buffers,
-    First,
-    Flush,
-    Groups,
-    Joins,
-    KeyWords,
-    Late,
-    Moments,
-    Objects,
-    Partition,
-    Repeats,
-    Runs,
-    Sessions,
-    Summary,
-    Sums,
-    Windows,
+    AggregateKernels,
+    BufferKernels,
+    FirstKernels,
+    FlushKernels,
+    GroupKernels,
+    JoinKernels,
+    KeyWordKernels,
+    LateKernels,
+    MomentKernels,
+    ObjectKernels,
+    PartitionKernels,
+    RepeatKernels,
+    RunKernels,
+    SessionKernels,
+    SummaryKernels,
+    SumKernels,
+    WindowKernels,
 ):
     """All kernels, with the bodies of one implementation, whose name it has."""
 

@@ -26,10 +26,10 @@ UNTIL_STOPPED = 2**63 - 1
 _ROW_BYTES = 20
 _GOLDEN = 0x9E3779B97F4A7C15
 
-Columns = tuple[Array, Array, Array, Array]
+PacketColumns = tuple[Array, Array, Array, Array]
 
 
-def make_packets(first: int, rows: int, *, rate: int, groups: int, seed: int) -> Columns:
+def make_packets(first: int, rows: int, *, rate: int, groups: int, seed: int) -> PacketColumns:
     """Rows by their numbers: times in microseconds, src, dst, len."""
     numbers = np.arange(first, first + rows)
     ts = numbers // rate * 1_000_000 + numbers % rate * 1_000_000 // rate
@@ -53,13 +53,13 @@ class Drained(NamedTuple):
     rows: int
     room: int
 
-    def columns(self) -> Columns:
+    def columns(self) -> PacketColumns:
         """ts, src, dst, len, without a copy."""
         narrow = self.block[8 * self.room :].view(np.int32).reshape(3, self.room)[:, : self.rows]
         return self.block[: 8 * self.rows].view(np.int64), narrow[0], narrow[1], narrow[2]
 
 
-class Counts(NamedTuple):
+class PacketRingCounts(NamedTuple):
     """Numbers of rows, nanoseconds, and times of rows in microseconds: see `oop_ring_counts`."""
 
     written: int
@@ -133,12 +133,14 @@ class PacketRing:
         """Count pauses anew. For the thread that drains."""
         self._lib.oop_forget_pauses(self._ring)
 
-    def counts(self) -> Counts:
+    def counts(self) -> PacketRingCounts:
         """What has been counted so far; rows that are written and not drained are in the ring."""
         found = self._ffi.new("oop_ring_counts *")
         self._lib.oop_count_ring(self._ring, found)
-        *numbers, _, _ = Counts._fields
-        return Counts._make([*(getattr(found, name) for name in numbers), tuple(found.pauses), tuple(found.parts)])
+        *numbers, _, _ = PacketRingCounts._fields
+        return PacketRingCounts._make(
+            [*(getattr(found, name) for name in numbers), tuple(found.pauses), tuple(found.parts)]
+        )
 
     def _check(self, code: int) -> None:
         if code != self._lib.OOP_OK:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Ints, Number, Words
+from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Ints, Real, Words
 from oop.kernels.jit.compiler import as_input, compile_loop
 from oop.kernels.jit.tables import SECRETS, Secrets
 from oop.kernels.signatures.joins import JoinTableBase, Reach, empty, taken, whole_reach
@@ -23,7 +23,7 @@ NO_ROW = np.uint32(2**32 - 1)
 HALF = np.uint64(32)
 
 
-class Rows(NamedTuple):
+class ChainedRows(NamedTuple):
     """What is known of the row in each place."""
 
     words: Words
@@ -35,8 +35,8 @@ class Rows(NamedTuple):
 class Span(NamedTuple):
     """A reach with both ends closed. Whole times may be further apart than 64 bits can say: are they met then?"""
 
-    low: Number
-    high: Number
+    low: Real
+    high: Real
     far_below: bool
     far_above: bool
 
@@ -106,10 +106,10 @@ class JoinTable(JoinTableBase):
             self._heads = heads
 
 
-def new_rows(size: int, dtype: Any) -> Rows:
+def new_rows(size: int, dtype: Any) -> ChainedRows:
     """Places without rows."""
     links = np.zeros(size, np.uint32), np.full(size, NO_ROW)
-    return Rows(np.zeros(size, np.uint64), np.zeros(size, dtype), *links)
+    return ChainedRows(np.zeros(size, np.uint64), np.zeros(size, dtype), *links)
 
 
 def close_reach(reach: Reach, dtype: Any) -> Span:
@@ -128,7 +128,7 @@ def close_reach(reach: Reach, dtype: Any) -> Span:
 
 
 @compile_loop
-def insert_rows(heads: Links, rows: Rows, places: Ints, words: Words, times: Array, secrets: Secrets) -> int:
+def insert_rows(heads: Links, rows: ChainedRows, places: Ints, words: Words, times: Array, secrets: Secrets) -> int:
     """Rows into their places, up to the first that has one: how many went in."""
     shift = _find_shift(heads)
     for i in range(len(places)):
@@ -142,7 +142,7 @@ def insert_rows(heads: Links, rows: Rows, places: Ints, words: Words, times: Arr
 
 
 @compile_loop
-def remove_rows(heads: Links, rows: Rows, places: Ints, secrets: Secrets) -> int:
+def remove_rows(heads: Links, rows: ChainedRows, places: Ints, secrets: Secrets) -> int:
     """Rows out of their places, up to the first that has none: how many came out."""
     shift = _find_shift(heads)
     for i in range(len(places)):
@@ -161,7 +161,7 @@ def remove_rows(heads: Links, rows: Rows, places: Ints, secrets: Secrets) -> int
 
 
 @compile_loop
-def link_again(heads: Links, rows: Rows, old: Links, secrets: Secrets) -> None:
+def link_again(heads: Links, rows: ChainedRows, old: Links, secrets: Secrets) -> None:
     """Chains from the old heads to new ones, that are zero."""
     shift = _find_shift(heads)
     for chain in range(len(old)):
@@ -179,7 +179,7 @@ def link_again(heads: Links, rows: Rows, old: Links, secrets: Secrets) -> None:
 @compile_loop
 def probe_rows(
     heads: Links,
-    rows: Rows,
+    rows: ChainedRows,
     secrets: Secrets,
     words: Words,
     times: Array,
@@ -209,7 +209,7 @@ def probe_rows(
 
 
 @compile_loop
-def _meets(t: Number, s: Number, span: Span) -> bool:
+def _meets(t: Real, s: Real, span: Span) -> bool:
     apart = s - t
     # Of whole times it may have wrapped; of real ones, only that of equal infinities, no number, comes here.
     if (apart >= 0) != (s >= t):
@@ -218,7 +218,7 @@ def _meets(t: Number, s: Number, span: Span) -> bool:
 
 
 @compile_loop
-def _push_row(heads: Links, rows: Rows, head: np.uint64, place: int) -> None:
+def _push_row(heads: Links, rows: ChainedRows, head: np.uint64, place: int) -> None:
     older = heads[head]
     rows.older[place] = older
     rows.newer[place] = 0

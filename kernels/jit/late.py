@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Bools, Ints, Number
+from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Bools, Ints, Real
 from oop.kernels.jit.compiler import as_input, compile_loop
 from oop.kernels.signatures.late import least_of
 
 
-def prefix_bounds(times: Array, greatest: Number | None, slack: Number) -> tuple[Array, Number | None]:
+def prefix_bounds(times: Array, greatest: Real | None, slack: Real) -> tuple[Array, Real | None]:
     bounds, least = np.empty(len(times), times.dtype), least_of(times)
     highest = least if greatest is None else greatest
     limits = *_split_slack(slack, times.dtype == np.float64), least
@@ -21,7 +21,7 @@ def prefix_bounds(times: Array, greatest: Number | None, slack: Number) -> tuple
     return bounds, highest if seen else None
 
 
-def scan_times(times: Array, greatest: Number | None, slack: Number) -> tuple[bool, Number | None]:
+def scan_times(times: Array, greatest: Real | None, slack: Real) -> tuple[bool, Real | None]:
     least = least_of(times)
     highest = least if greatest is None else greatest
     limits = *_split_slack(slack, times.dtype == np.float64), least
@@ -39,14 +39,14 @@ def prefix_bounds_rows(times: Array, greatest: Array, n: int) -> tuple[Array, Ar
     return bounds, np.sort(heap[:size])
 
 
-def prefix_bounds_by(times: Array, codes: Ints, greatest: Array, seen: Bools, slack: Number) -> Array:
+def prefix_bounds_by(times: Array, codes: Ints, greatest: Array, seen: Bools, slack: Real) -> Array:
     bounds = np.empty(len(times), times.dtype)
     limits = *_split_slack(slack, times.dtype == np.float64), least_of(times)
     _fill_bounds_by(as_input(times), as_input(codes), greatest, seen, *limits, bounds)
     return bounds
 
 
-def mark_late(times: Array, bounds: Array | Number, closed: bool) -> Bools:
+def mark_late(times: Array, bounds: Array | Real, closed: bool) -> Bools:
     late = np.empty(len(times), np.bool_)
     if isinstance(bounds, np.ndarray):
         _compare_rows(as_input(times), as_input(bounds), late)
@@ -55,7 +55,7 @@ def mark_late(times: Array, bounds: Array | Number, closed: bool) -> Bools:
     return late
 
 
-def _split_slack(slack: Number, floats: bool) -> tuple[Number, Number]:
+def _split_slack(slack: Real, floats: bool) -> tuple[Real, Real]:
     """Slack and `floor`; slack beyond int64 wraps, and from the floor on the difference wraps back."""
     if floats:
         return slack, -np.inf
@@ -65,8 +65,8 @@ def _split_slack(slack: Number, floats: bool) -> tuple[Number, Number]:
 
 @compile_loop
 def _fill_bounds(
-    times: Array, seen: bool, highest: Number, slack: Number, floor: Number, least: Number, bounds: Array
-) -> tuple[Number, bool]:
+    times: Array, seen: bool, highest: Real, slack: Real, floor: Real, least: Real, bounds: Array
+) -> tuple[Real, bool]:
     for i in range(len(times)):
         bounds[i] = least if highest < floor else highest - slack
         if times[i] > highest:
@@ -76,9 +76,7 @@ def _fill_bounds(
 
 
 @compile_loop
-def _scan(
-    times: Array, seen: bool, highest: Number, slack: Number, floor: Number, least: Number
-) -> tuple[bool, Number, bool]:
+def _scan(times: Array, seen: bool, highest: Real, slack: Real, floor: Real, least: Real) -> tuple[bool, Real, bool]:
     late = False
     for i in range(len(times)):
         late |= times[i] < (least if highest < floor else highest - slack)
@@ -89,7 +87,7 @@ def _scan(
 
 
 @compile_loop
-def _fill_bounds_rows(times: Array, n: int, heap: Array, size: int, least: Number, bounds: Array) -> int:
+def _fill_bounds_rows(times: Array, n: int, heap: Array, size: int, least: Real, bounds: Array) -> int:
     for i in range(len(times)):
         t = times[i]
         full = size > n
@@ -122,9 +120,9 @@ def _fill_bounds_by(
     codes: Ints,
     greatest: Array,
     seen: Bools,
-    slack: Number,
-    floor: Number,
-    least: Number,
+    slack: Real,
+    floor: Real,
+    least: Real,
     bounds: Array,
 ) -> None:
     for i in range(len(times)):
@@ -142,6 +140,6 @@ def _compare_rows(times: Array, bounds: Array, late: Bools) -> None:
 
 
 @compile_loop
-def _compare_all(times: Array, bound: Number, closed: bool, late: Bools) -> None:
+def _compare_all(times: Array, bound: Real, closed: bool, late: Bools) -> None:
     for i in range(len(times)):
         late[i] = times[i] < bound or (closed and times[i] == bound)

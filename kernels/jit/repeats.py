@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oop.kernels.checks import Array, Bools, Ints, Number
+from oop.kernels.checks import Array, Bools, Ints, Real
 from oop.kernels.jit.compiler import as_input, compile_loop
 
 
@@ -13,7 +13,7 @@ def select_new(ids: Ints, known: int) -> Ints:
     return rows[: _select_new(as_input(ids), known, rows)]
 
 
-def begin_spans(ids: Ints, times: Array, span: Number) -> Bools:
+def begin_spans(ids: Ints, times: Array, span: Real) -> Bools:
     begins = np.empty(len(ids), np.bool_)
     if times.dtype == np.float64:
         _begin_spans_float(as_input(ids), as_input(times), float(span), begins)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from oop.kernels.checks import Array, Ints, Number
+from oop.kernels.checks import Array, Ints, Real
 from oop.kernels.jit.compiler import as_input, compile_loop
 from oop.kernels.signatures.sessions import ABSORBED, CHANGED, OPEN, Extended, Slots
 
 
-def extend_sessions(keys: Ints, times: Array, gap: Number, heads: Slots, sessions: Array, free: Slots) -> Extended:
+def extend_sessions(keys: Ints, times: Array, gap: Real, heads: Slots, sessions: Array, free: Slots) -> Extended:
     slots, lowered, absorbed, survivors = (np.empty(len(times), np.int64) for _ in range(4))
     rows = as_input(keys), as_input(times), times.dtype.type(gap)
     outs = slots, lowered, absorbed, survivors
@@ -23,14 +23,14 @@ def drop_sessions(slots: Ints, heads: Slots, sessions: Array) -> bool:
     return dropped == len(slots)
 
 
-def sessions_until(sessions: Array, last: Number) -> tuple[Ints, Number | None]:
+def sessions_until(sessions: Array, last: Real) -> tuple[Ints, Real | None]:
     slots, time = np.empty(len(sessions), np.int64), sessions["end"].dtype.type
     due, left, least = find_until(sessions, time(last), slots, time(0))
     return slots[:due], least if left else None
 
 
 @compile_loop
-def find_until(sessions: Array, last: Number, slots: Ints, least: Number) -> tuple[int, int, Number]:
+def find_until(sessions: Array, last: Real, slots: Ints, least: Real) -> tuple[int, int, Real]:
     """How many are due, how many are left, and the least start of those."""
     due, left = 0, 0
     for i in range(1, len(sessions)):
@@ -49,7 +49,7 @@ def find_until(sessions: Array, last: Number, slots: Ints, least: Number) -> tup
 def place_rows(
     keys: Ints,
     times: Array,
-    gap: Number,
+    gap: Real,
     heads: Slots,
     sessions: Array,
     free: Slots,

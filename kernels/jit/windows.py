@@ -6,15 +6,13 @@ import math
 
 import numpy as np
 
-from oop.kernels.checks import Array, Floats, Ints, Number
+from oop.kernels.checks import Array, Floats, Ints, Real
 from oop.kernels.jit.compiler import as_input, compile_loop
 
 DIGIT_BITS = 8
 
 
-def wid_ranges(
-    times: Array, range: Number, slide: Number, offset: Number, low: Number, high: Number
-) -> tuple[Ints, Ints, int]:
+def wid_ranges(times: Array, range: Real, slide: Real, offset: Real, low: Real, high: Real) -> tuple[Ints, Ints, int]:
     times = as_input(times)
     first, last = np.empty(len(times), np.int64), np.empty(len(times), np.int64)
     if times.dtype == np.float64:

@@ -48,7 +48,7 @@ class GroupTable(GroupTableBase):
     def run_init(self) -> None:
         kinds, entries = self.kinds, np.zeros(SMALLEST * _ENTRY, np.uint8)
         widths = [WIDTHS[kind] for kind in kinds]
-        self._columns = [_Kept(kind) for kind in kinds]
+        self._columns = [_KeyColumn(kind) for kind in kinds]
         self._expected = 0
         self._kept = ffi.new("oop_kept[]", max(len(kinds), 1))
         self._table = ffi.new("oop_table *")
@@ -155,7 +155,7 @@ class GroupTable(GroupTableBase):
             c.bytes = kept.data.nbytes
 
 
-class _Kept:
+class _KeyColumn:
     """One key column by id, with room to grow."""
 
     def __init__(self, kind: str) -> None:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from oop.kernels.checks import BOOL, FLOAT64, INT64_MAX, Array, Bools, Ints, Number
+from oop.kernels.checks import BOOL, FLOAT64, INT64_MAX, Array, Bools, Ints, Real
 from oop.kernels.native.library import FLOAT64S, INT64S, OK, check_code, contiguous, ffi, from_buffer, lib, point
 from oop.kernels.reference import late as reference
 
 
-def prefix_bounds(times: Array, greatest: Number | None, slack: Number) -> tuple[Array, Number | None]:
+def prefix_bounds(times: Array, greatest: Real | None, slack: Real) -> tuple[Array, Real | None]:
     floats = times.dtype == FLOAT64
     if not floats and slack > INT64_MAX:
         return reference.prefix_bounds(times, greatest, slack)
@@ -24,7 +24,7 @@ def prefix_bounds(times: Array, greatest: Number | None, slack: Number) -> tuple
     return bounds, highest[0] if seen[0] else None
 
 
-def scan_times(times: Array, greatest: Number | None, slack: Number) -> tuple[bool, Number | None]:
+def scan_times(times: Array, greatest: Real | None, slack: Real) -> tuple[bool, Real | None]:
     floats = times.dtype == FLOAT64
     if not floats and slack > INT64_MAX:
         return reference.scan_times(times, greatest, slack)
@@ -48,7 +48,7 @@ def prefix_bounds_rows(times: Array, greatest: Array, n: int) -> tuple[Array, Ar
     return bounds, heap[: held[0]]
 
 
-def prefix_bounds_by(times: Array, codes: Ints, greatest: Array, seen: Bools, slack: Number) -> Array:
+def prefix_bounds_by(times: Array, codes: Ints, greatest: Array, seen: Bools, slack: Real) -> Array:
     floats = times.dtype == FLOAT64
     if not floats and slack > INT64_MAX:
         return reference.prefix_bounds_by(times, codes, greatest, seen, slack)
@@ -59,7 +59,7 @@ def prefix_bounds_by(times: Array, codes: Ints, greatest: Array, seen: Bools, sl
     return bounds
 
 
-def mark_late(times: Array, bounds: Array | Number, closed: bool) -> Bools:
+def mark_late(times: Array, bounds: Array | Real, closed: bool) -> Bools:
     floats = times.dtype == FLOAT64
     late = np.empty(len(times), BOOL)
     if isinstance(bounds, np.ndarray):

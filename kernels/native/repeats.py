@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oop.kernels.checks import FLOAT64, Array, Bools, Ints, Number
+from oop.kernels.checks import FLOAT64, Array, Bools, Ints, Real
 from oop.kernels.native.library import check_code, contiguous, ffi, lib, point
 
 
@@ -15,7 +15,7 @@ def select_new(ids: Ints, known: int) -> Ints:
     return rows[: found[0]]
 
 
-def begin_spans(ids: Ints, times: Array, span: Number) -> Bools:
+def begin_spans(ids: Ints, times: Array, span: Real) -> Bools:
     begins = np.empty(len(ids), np.bool_)
     walk = lib.oop_begin_spans_float if times.dtype == FLOAT64 else lib.oop_begin_spans_int
     check_code(walk(point(contiguous(ids)), point(times), len(ids), span, point(begins)))

@@ -6,13 +6,13 @@ import math
 
 import numpy as np
 
-from oop.kernels.checks import FLOAT64, INT64_MAX, Array, Ints, Number
+from oop.kernels.checks import FLOAT64, INT64_MAX, Array, Ints, Real
 from oop.kernels.native.library import check_code, contiguous, ffi, lib, point
 from oop.kernels.scratch import new_array
 from oop.kernels.signatures.sessions import Extended, Slots
 
 
-def extend_sessions(keys: Ints, times: Array, gap: Number, heads: Slots, sessions: Array, free: Slots) -> Extended:
+def extend_sessions(keys: Ints, times: Array, gap: Real, heads: Slots, sessions: Array, free: Slots) -> Extended:
     keys, free, n = contiguous(keys), contiguous(free), len(times)
     slots, lowered, absorbed, survivors = (new_array(n, np.int64) for _ in range(4))
     out = ffi.new("oop_extended *", [point(slots), point(lowered), point(absorbed), point(survivors)])
@@ -34,7 +34,7 @@ def drop_sessions(slots: Ints, heads: Slots, sessions: Array) -> bool:
     return True
 
 
-def sessions_until(sessions: Array, last: Number) -> tuple[Ints, Number | None]:
+def sessions_until(sessions: Array, last: Real) -> tuple[Ints, Real | None]:
     slots = new_array(len(sessions), np.int64)
     due, left = ffi.new("int64_t *"), ffi.new("int64_t *")
     if sessions["end"].dtype == np.float64:

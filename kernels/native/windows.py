@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oop.kernels.checks import FLOAT64, INT64, Array, Ints, Number
+from oop.kernels.checks import FLOAT64, INT64, Array, Ints, Real
 from oop.kernels.native.library import FLOAT64S, INT64S, OK, check_code, contiguous, ffi, from_buffer, lib, point
 from oop.kernels.scratch import new_array
 
@@ -12,9 +12,7 @@ from oop.kernels.scratch import new_array
 COUNTED_SPAN = 65_536
 
 
-def wid_ranges(
-    times: Array, range: Number, slide: Number, offset: Number, low: Number, high: Number
-) -> tuple[Ints, Ints, int]:
+def wid_ranges(times: Array, range: Real, slide: Real, offset: Real, low: Real, high: Real) -> tuple[Ints, Ints, int]:
     last = new_array(len(times), INT64)
     first = last if range == slide else new_array(len(times), INT64)  # a row of a tumbling window has just one
     bad = ffi.new("int64_t *")

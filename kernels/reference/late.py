@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Bools, Ints, Number
+from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Bools, Ints, Real
 from oop.kernels.signatures.late import least_of
 
 
-def prefix_bounds(times: Array, greatest: Number | None, slack: Number) -> tuple[Array, Number | None]:
+def prefix_bounds(times: Array, greatest: Real | None, slack: Real) -> tuple[Array, Real | None]:
     floats = times.dtype == np.float64
     least = least_of(times)
     known = _without_nan(times)
@@ -23,7 +23,7 @@ def prefix_bounds(times: Array, greatest: Number | None, slack: Number) -> tuple
     return _subtract_slack(highest[:-1], slack), highest[-1].item() if seen_any else None
 
 
-def scan_times(times: Array, greatest: Number | None, slack: Number) -> tuple[bool, Number | None]:
+def scan_times(times: Array, greatest: Real | None, slack: Real) -> tuple[bool, Real | None]:
     bounds, greatest = prefix_bounds(times, greatest, slack)
     return bool((times < bounds).any()), greatest
 
@@ -44,7 +44,7 @@ def prefix_bounds_rows(times: Array, greatest: Array, n: int) -> tuple[Array, Ar
     return bounds, np.array(sorted(heap), times.dtype)
 
 
-def prefix_bounds_by(times: Array, codes: Ints, greatest: Array, seen: Bools, slack: Number) -> Array:
+def prefix_bounds_by(times: Array, codes: Ints, greatest: Array, seen: Bools, slack: Real) -> Array:
     least = least_of(times)
     if not len(times):
         return times.copy()
@@ -68,7 +68,7 @@ def prefix_bounds_by(times: Array, codes: Ints, greatest: Array, seen: Bools, sl
     return bounds
 
 
-def mark_late(times: Array, bounds: Array | Number, closed: bool) -> Bools:
+def mark_late(times: Array, bounds: Array | Real, closed: bool) -> Bools:
     return times <= bounds if closed else times < bounds
 
 
@@ -76,7 +76,7 @@ def _without_nan(times: Array) -> Array:
     return np.where(np.isnan(times), -np.inf, times) if times.dtype == np.float64 else times
 
 
-def _subtract_slack(highest: Array, slack: Number) -> Array:
+def _subtract_slack(highest: Array, slack: Real) -> Array:
     """`highest - slack`, stopping at the least value of the type."""
     if highest.dtype == np.float64:
         return highest - slack

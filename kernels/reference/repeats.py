@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oop.kernels.checks import Array, Bools, Ints, Number
+from oop.kernels.checks import Array, Bools, Ints, Real
 
 
 def select_new(ids: Ints, known: int) -> Ints:
@@ -12,7 +12,7 @@ def select_new(ids: Ints, known: int) -> Ints:
     return np.flatnonzero(ids > greatest[:-1])
 
 
-def begin_spans(ids: Ints, times: Array, span: Number) -> Bools:
+def begin_spans(ids: Ints, times: Array, span: Real) -> Bools:
     begins = np.zeros(len(ids), np.bool_)
     numbers, moments = ids.tolist(), times.tolist()  # Python's whole numbers do not overflow
     start = 0

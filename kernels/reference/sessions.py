@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from oop.kernels.checks import Array, Ints, Number
+from oop.kernels.checks import Array, Ints, Real
 from oop.kernels.signatures.sessions import ABSORBED, CHANGED, OPEN, Extended, Slots
 
 
-def extend_sessions(keys: Ints, times: Array, gap: Number, heads: Slots, sessions: Array, free: Slots) -> Extended:
+def extend_sessions(keys: Ints, times: Array, gap: Real, heads: Slots, sessions: Array, free: Slots) -> Extended:
     slots: list[int] = []
     made: list[int] = []
     lowered: list[int] = []
@@ -56,7 +56,7 @@ def drop_sessions(slots: Ints, heads: Slots, sessions: Array) -> bool:
     return True
 
 
-def sessions_until(sessions: Array, last: Number) -> tuple[Ints, Number | None]:
+def sessions_until(sessions: Array, last: Real) -> tuple[Ints, Real | None]:
     open_ = sessions["state"] & OPEN > 0
     due = open_ & (sessions["end"] <= last)
     starts = sessions["start"][open_ & ~due]

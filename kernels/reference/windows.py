@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from oop.kernels.checks import Array, Floats, Ints, Number
+from oop.kernels.checks import Array, Floats, Ints, Real
 
 
-def wid_ranges(
-    times: Array, range: Number, slide: Number, offset: Number, low: Number, high: Number
-) -> tuple[Ints, Ints, int]:
+def wid_ranges(times: Array, range: Real, slide: Real, offset: Real, low: Real, high: Real) -> tuple[Ints, Ints, int]:
     floats = times.dtype == np.float64
     # Of floats written so that NaN fails it.
     wrong = ~(np.abs(times) < high) if floats else (times < low) | (times > high)

@@ -26,7 +26,7 @@ from oop.kernels.checks import (
 from oop.kernels.signatures.stem import Stem
 
 
-class Aggregates(Stem):
+class AggregateKernels(Stem):
     def add_count(self, ids: Ints, valid: Bools | None, counts: Ints) -> None:
         """Count the valid rows of each group.
 

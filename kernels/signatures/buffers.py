@@ -128,6 +128,6 @@ class RowBoundsBase(BuffersBase):
         elsewhere."""
 
 
-class Buffers(Stem):
+class BufferKernels(Stem):
     SortBuffers: type[SortBuffersBase]
     RowBounds: type[RowBoundsBase]

@@ -23,7 +23,7 @@ HELD, BY, VALUE = range(FIRST_WORDS)
 NOTHING, NULL_HELD, VALUE_HELD = range(3)
 
 
-class First(Stem):
+class FirstKernels(Stem):
     def take_first(
         self, ids: Ints, by: Ints, known: Bools | None, values: Ints, valid: Bools | None, state: Ints
     ) -> None:

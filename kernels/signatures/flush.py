@@ -188,7 +188,7 @@ class FlushTableBase(KernelWithState):
             raise KernelError(f"slots must be from 0 to {self.size - 1}")
 
 
-class Flush(Stem):
+class FlushKernels(Stem):
     FlushTable: type[FlushTableBase]
 
 

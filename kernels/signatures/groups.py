@@ -71,5 +71,5 @@ class GroupTableBase(KernelWithState):
         """The keys, row i being the key of id i; with -0.0 as 0.0, and every NaN the same one."""
 
 
-class Groups(Stem):
+class GroupKernels(Stem):
     GroupTable: type[GroupTableBase]

@@ -16,7 +16,7 @@ from oop.kernels.checks import (
     Array,
     Ints,
     KernelError,
-    Number,
+    Real,
     Words,
     check_array,
     check_times,
@@ -30,8 +30,8 @@ class Reach(NamedTuple):
     """Which rows a probing row of time t meets: those of time s with ``low <= s - t <= high``. An end may be open, or
     infinite."""
 
-    low: Number
-    high: Number
+    low: Real
+    high: Real
     low_open: bool = False
     high_open: bool = False
 
@@ -121,7 +121,7 @@ class JoinTableBase(KernelWithState):
             raise KernelError("low must be below infinity, and high above minus infinity")
 
 
-class Joins(Stem):
+class JoinKernels(Stem):
     JoinTable: type[JoinTableBase]
 
 

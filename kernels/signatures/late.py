@@ -17,7 +17,7 @@ from oop.kernels.checks import (
     Bools,
     Ints,
     KernelError,
-    Number,
+    Real,
     check_array,
     check_greatest,
     check_ids,
@@ -29,8 +29,8 @@ from oop.kernels.checks import (
 from oop.kernels.signatures.stem import Stem, shared
 
 
-class Late(Stem):
-    def prefix_bounds(self, times: Array, greatest: Number | None, slack: Number) -> tuple[Array, Number | None]:
+class LateKernels(Stem):
+    def prefix_bounds(self, times: Array, greatest: Real | None, slack: Real) -> tuple[Array, Real | None]:
         """`bounds[i]` = the greatest of `greatest` and `times[:i]`, minus slack; and the new greatest.
 
         With nothing seen the bound is the least value of the type. A NaN time implies nothing.
@@ -44,7 +44,7 @@ class Late(Stem):
         floats = times.dtype == FLOAT64
         return self.run.prefix_bounds(times, check_greatest(greatest, floats), check_slack(slack, floats))
 
-    def scan_times(self, times: Array, greatest: Number | None, slack: Number) -> tuple[bool, Number | None]:
+    def scan_times(self, times: Array, greatest: Real | None, slack: Real) -> tuple[bool, Real | None]:
         """Is any row below its `prefix_bounds`? And the new greatest. Most batches have none: then no array is needed.
 
         >>> from oop.kernels.dispatch import kernels
@@ -83,7 +83,7 @@ class Late(Stem):
             raise KernelError(f"slack by rows must keep from 0 to n + 1 = {n + 1} times, not {len(greatest)}")
         return self.run.prefix_bounds_rows(times, greatest, n)
 
-    def prefix_bounds_by(self, times: Array, codes: Ints, greatest: Array, seen: Bools, slack: Number) -> Array:
+    def prefix_bounds_by(self, times: Array, codes: Ints, greatest: Array, seen: Bools, slack: Real) -> Array:
         """`prefix_bounds` for each group apart: row i sees only earlier rows of group `codes[i]`.
 
         `greatest` and `seen`, by group, are brought up to date.
@@ -103,7 +103,7 @@ class Late(Stem):
         check_ids(codes, len(greatest), len(times), "codes")
         return self.run.prefix_bounds_by(times, codes, greatest, seen, slack)
 
-    def mark_late(self, times: Array, bounds: Array | Number) -> Bools:
+    def mark_late(self, times: Array, bounds: Array | Real) -> Bools:
         """Which times are below their bound: one for all, or one for each row. NaN is never late.
 
         >>> from oop.kernels.dispatch import kernels
@@ -118,7 +118,7 @@ class Late(Stem):
         return self.run.mark_late(times, *strict_bound(bound, times.dtype == FLOAT64))
 
     @shared
-    def select_below(self, slots: Array, bound: Number) -> Ints:
+    def select_below(self, slots: Array, bound: Real) -> Ints:
         """The positions of the slots below a bound.
 
         >>> from oop.kernels.dispatch import kernels
@@ -128,7 +128,7 @@ class Late(Stem):
         return np.flatnonzero(self.mark_late(slots, bound))
 
     @shared
-    def select_not_below(self, slots: Array, bound: Number) -> Ints:
+    def select_not_below(self, slots: Array, bound: Real) -> Ints:
         """The positions that `select_below` leaves.
 
         >>> from oop.kernels.dispatch import kernels
@@ -138,6 +138,6 @@ class Late(Stem):
         return np.flatnonzero(~self.mark_late(slots, bound))
 
 
-def least_of(times: Array) -> Number:
+def least_of(times: Array) -> Real:
     """The bound that promises nothing: the least value of the times' type."""
     return -np.inf if times.dtype == FLOAT64 else INT64_MIN

@@ -18,7 +18,7 @@ from oop.kernels.signatures.aggregates import check_float_outputs, check_partial
 from oop.kernels.signatures.stem import Stem
 
 
-class Moments(Stem):
+class MomentKernels(Stem):
     def add_moments(
         self, ids: Ints, values: Array, valid: Bools | None, counts: Ints, means: Floats, m2: Floats
     ) -> None:

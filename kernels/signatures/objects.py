@@ -29,7 +29,7 @@ EXACT = decimal.Context(prec=200, Emax=decimal.MAX_EMAX, Emin=decimal.MIN_EMIN, 
 Choice = Callable[[Any, Any], Any]
 
 
-class Objects(Stem):
+class ObjectKernels(Stem):
     @shared
     def add_sum_object(self, ids: Ints, values: Array, sums: Array, counts: Ints) -> None:
         """Add Python ints or Decimals exactly.

@@ -20,7 +20,7 @@ from oop.kernels.signatures.stem import Stem
 from oop.kernels.views.columns import Column
 
 
-class Partition(Stem):
+class PartitionKernels(Stem):
     def hash_partition(self, columns: Sequence[Column], shards: int, length: int | None = None) -> NDArray[np.int32]:
         """The shard of every row, by a hash of its key that is the same in every process and on every machine.
 

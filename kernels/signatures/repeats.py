@@ -11,7 +11,7 @@ from oop.kernels.checks import (
     Bools,
     Ints,
     KernelError,
-    Number,
+    Real,
     check_array,
     check_slack,
     check_times,
@@ -19,7 +19,7 @@ from oop.kernels.checks import (
 from oop.kernels.signatures.stem import Stem
 
 
-class Repeats(Stem):
+class RepeatKernels(Stem):
     def select_new(self, ids: Ints, known: int) -> Ints:
         """The rows that are the first of a new id, when ids are given in order of first appearance and the first
         ``known`` were given before.
@@ -33,7 +33,7 @@ class Repeats(Stem):
             raise KernelError(f"known must be a number of ids, not {known!r}")
         return self.run.select_new(ids, int(known))
 
-    def begin_spans(self, ids: Ints, times: Array, span: Number) -> Bools:
+    def begin_spans(self, ids: Ints, times: Array, span: Real) -> Bools:
         """Of rows by id, then by time, those that begin a span: a row at most ``span`` after the one that began the
         last is in that one.
 

@@ -13,7 +13,7 @@ from oop.kernels.checks import (
 from oop.kernels.signatures.stem import Stem
 
 
-class Runs(Stem):
+class RunKernels(Stem):
     def merge_runs(self, values: Array, starts: Ints) -> Ints:
         """The rows of sorted runs that lie one after the other, merged: of equal values that of the earlier run first.
 

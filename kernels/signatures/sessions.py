@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oop.errors import TimeError
-from oop.kernels.checks import INT64, INT64_MAX, Array, Ints, KernelError, Number, check_array, check_ids, check_times
+from oop.kernels.checks import INT64, INT64_MAX, Array, Ints, KernelError, Real, check_array, check_ids, check_times
 from oop.kernels.signatures.stem import Stem
 
 OPEN, CHANGED, ABSORBED = 1, 2, 4  # the bits of a session's state
@@ -47,9 +47,9 @@ def session_dtype(time: Any) -> np.dtype[Any]:
     return np.dtype([("start", time), ("end", time), *links])
 
 
-class Sessions(Stem):
+class SessionKernels(Stem):
     def extend_sessions(
-        self, keys: Ints, times: Array, gap: Number, heads: Slots, sessions: Array, free: Slots
+        self, keys: Ints, times: Array, gap: Real, heads: Slots, sessions: Array, free: Slots
     ) -> Extended:
         """Each row into the session of its key that it is in reach of, else into a new one; a row may bridge two.
 
@@ -92,7 +92,7 @@ class Sessions(Stem):
         if not self.run.drop_sessions(slots, heads, sessions):
             raise KernelError("a session that is to be dropped is not open, or is named twice")
 
-    def sessions_until(self, sessions: Array, last: Number) -> tuple[Ints, Number | None]:
+    def sessions_until(self, sessions: Array, last: Real) -> tuple[Ints, Real | None]:
         """The open sessions that end no later than ``last``, in order; and where the first of the others begins.
 
         >>> from oop.kernels.dispatch import kernels
@@ -119,7 +119,7 @@ def _check_state(heads: Slots, sessions: Array, time: Any) -> None:
             raise KernelError(f"{name} must be writable and contiguous")
 
 
-def _check_gap(gap: Number, times: Array) -> None:
+def _check_gap(gap: Real, times: Array) -> None:
     """Every time has a session, whose end fits its type."""
     whole = times.dtype == INT64
     if isinstance(gap, bool) or not isinstance(gap, int if whole else (int, float)) or not 0 <= gap < math.inf:

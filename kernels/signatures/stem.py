@@ -1,7 +1,7 @@
 """What the declarations of kernels have in common, and how their names are found.
 
->>> from oop.kernels.signatures.repeats import Repeats
->>> [(kernel.stem, kernel.name) for kernel in declared_in(Repeats)]
+>>> from oop.kernels.signatures.repeats import RepeatKernels
+>>> [(kernel.stem, kernel.name) for kernel in declared_in(RepeatKernels)]
 [('repeats', 'select_new'), ('repeats', 'begin_spans')]
 """
 

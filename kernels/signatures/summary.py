@@ -21,7 +21,7 @@ from oop.kernels.signatures.sums import check_partial_sums
 SUMMARY_WORDS = 5
 
 
-class Summary(Stem):
+class SummaryKernels(Stem):
     def add_summary(self, ids: Ints, values: Ints, valid: Bools | None, state: Ints) -> None:
         """Keep count, exact sum (hi, lo), least and greatest of int64 values, side by side in one row a group.
 

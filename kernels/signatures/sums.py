@@ -28,7 +28,7 @@ HIGH_LIMIT = 2**61
 STEP_ROWS = 2**28
 
 
-class Sums(Stem):
+class SumKernels(Stem):
     def add_sum_int(self, ids: Ints, values: Array, valid: Bools | None, hi: Ints, lo: Ints, counts: Ints) -> None:
         """Add int64 or uint64 values exactly.
 

@@ -16,7 +16,7 @@ from oop.kernels.checks import (
     Array,
     Ints,
     KernelError,
-    Number,
+    Real,
     check_array,
     check_times,
     check_window,
@@ -28,8 +28,8 @@ from oop.kernels.checks import (
 from oop.kernels.signatures.stem import Stem
 
 
-class Windows(Stem):
-    def wid_ranges(self, times: Array, range: Number, slide: Number, offset: Number) -> tuple[Ints, Ints]:
+class WindowKernels(Stem):
+    def wid_ranges(self, times: Array, range: Real, slide: Real, offset: Real) -> tuple[Ints, Ints]:
         """The first and last window of every time; first > last for a time in the gap between two windows.
 
         Bodies are given the limits of the times that have windows: for float times, which must be below the limit in

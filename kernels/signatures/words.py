@@ -11,7 +11,7 @@ from oop.kernels.views.columns import Column
 from oop.kernels.words import WORD_BITS
 
 
-class KeyWords(Stem):
+class KeyWordKernels(Stem):
     def pack_words(self, columns: Sequence[Column], nulls: bool, length: int | None = None) -> Words:
         """The words of each row's key; equal keys have equal words. With `nulls` there is one more, for nulls.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from oop.errors import SourceError, WrongArgument
-from oop.kernels.ring import MOST_GROUPS, MOST_RATE, Columns, Drained, PacketRing, make_packets
+from oop.kernels.ring import MOST_GROUPS, MOST_RATE, Drained, PacketColumns, PacketRing, make_packets
 from oop.site import user_line
 
 # The same as oop.packets has them: a duration can be written "1s". A number of units would need one to be agreed on.
@@ -271,7 +271,7 @@ def _batch(drained: Drained) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=SCHEMA)
 
 
-def _of_columns(columns: Columns) -> pa.RecordBatch:
+def _of_columns(columns: PacketColumns) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(
         [pa.array(values).view(type_) for values, type_ in zip(columns, _TYPES, strict=True)], schema=SCHEMA
     )
