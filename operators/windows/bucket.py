@@ -24,12 +24,7 @@ from oop.operators.source.numbers import SEQ, SHOWN
 from oop.operators.windows.windows import Windows
 from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.patterns import Bound
-from oop.punctuation.translate import (
-    identity,
-    wid_bound,
-    window_end,
-    window_start,
-)
+from oop.punctuation.translate import identity, wid_bound, window_end, window_start
 
 WID_START = "__wid_start"
 WID_END = "__wid_end"
