@@ -60,6 +60,17 @@ class Contender:
         return call(measure, **asdict(Setup(str(path), window=self.workload.window, **self.options)))
 
 
+class Task:
+    """Something else to be timed: its data, and the function that times it, which is given the data's path and the
+    arguments."""
+
+    def __init__(self, workload: Any, function: Call, **arguments: Any) -> None:
+        self.workload, self.function, self.arguments = workload, function, arguments
+
+    def run(self, call: Call, path: Path) -> Run:
+        return call(self.function, path=str(path), **self.arguments)
+
+
 @dataclass(frozen=True)
 class Ratio:
     """The throughput of one contender divided by that of another, and what it should be."""
@@ -74,7 +85,7 @@ class Case:
     """Contenders that run in turn on the same rows, if not in the same order: their answers must be the same."""
 
     name: str
-    contenders: Mapping[str, Contender]
+    contenders: Mapping[str, Contender | Task]
     ratios: Sequence[Ratio]
     limits: Mapping[str, tuple[str, Target]] = field(default_factory=dict)  # of further figures, by the contender
 

@@ -46,9 +46,7 @@ class Workload:
             "dst": self._key(group % DESTINATIONS),
             "len": pa.array(length[order]),
         }
-        table = pa.table(columns)
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-            writer.write_table(table, max_chunksize=BATCH_ROWS)
+        write(path, pa.table(columns))
         np.save(path.with_suffix(".npy"), (times - START) // (self.window * SECOND) * self.groups + group)
 
     def _draw(self, random: np.random.Generator) -> np.ndarray:
@@ -62,6 +60,12 @@ class Workload:
             return pa.array(numbers.astype(np.int32))
         names = pa.array([f"host-{i}.example" for i in range(int(numbers.max()) + 1)])
         return names.take(pa.array(numbers))
+
+
+def write(path: Path, table: pa.Table) -> None:
+    """As Arrow IPC, not compressed, in batches of 64 k rows."""
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table, max_chunksize=BATCH_ROWS)
 
 
 def read(path: Path) -> pa.Table:

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 from _contenders import WARM_UP_ROWS, timed
-from _harness import Call, Case, Ratio, Run, at_least, compare, options
-from _workload import BATCH_ROWS, START, read
+from _harness import Case, Ratio, Task, at_least, compare, options
+from _workload import BATCH_ROWS, START, read, write
 
 from oop.kernels.dispatch import kernels
 
@@ -58,28 +58,14 @@ class Inputs:
 
 
 def _write(path: Path, values: Any) -> None:
-    table = pa.table({"ts": pa.array(values)})
-    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-        writer.write_table(table, max_chunksize=BATCH_ROWS)
+    write(path, pa.table({"ts": pa.array(values)}))
 
 
 def _parts(rows: int) -> list[Any]:
     return np.array_split(np.arange(rows), INPUTS)
 
 
-@dataclass(frozen=True)
-class Ordering:
-    workload: Any
-    task: str
-    slack: int = SLACK
-    batch_rows: int = BATCH_ROWS
-
-    def run(self, call: Call, path: Path) -> Run:
-        given = {"task": self.task, "slack": self.slack, "batch_rows": self.batch_rows}
-        return call(measure, path=str(path), **given)
-
-
-def measure(path: str, task: str, slack: int, batch_rows: int) -> dict[str, Any]:
+def measure(path: str, task: str, slack: int = SLACK, batch_rows: int = BATCH_ROWS) -> dict[str, Any]:
     """Seconds of the second run and of the first, and what the answer adds up to."""
     values = read(Path(path))["ts"].to_numpy()
     work = TASKS[task]
@@ -154,8 +140,8 @@ TASKS = {
 def cases(rows: int) -> list[Case]:
     within, beyond, inputs = Shaken(rows), Shaken(rows, 0.1, 10 * SLACK), Inputs(rows)
 
-    def case(name: str, target: Any, workload: Any, tasks: dict[str, str], *how: int) -> Case:
-        contenders: Any = {title: Ordering(workload, task, *how) for title, task in tasks.items()}
+    def case(name: str, target: Any, workload: Any, tasks: dict[str, str], **how: int) -> Case:
+        contenders = {title: Task(workload, measure, task=task, **how) for title, task in tasks.items()}
         return Case(name, contenders, [Ratio(*contenders, target)])
 
     sort, judge = {"oop": "sort", "heapq": "sort_heapq"}, {"oop": "judge", "heapq": "judge_heapq"}
@@ -164,7 +150,7 @@ def cases(rows: int) -> list[Case]:
     return [
         case("BSort within its slack", at_least(20), within, sort),
         case("BSort beyond its slack", at_least(4), beyond, sort),
-        case("BSort of small batches", at_least(1), within, sort, LARGE_SLACK, FEW_ROWS),
+        case("BSort of small batches", at_least(1), within, sort, slack=LARGE_SLACK, batch_rows=FEW_ROWS),
         case("which rows are out of order", at_least(4), beyond, judge),
         case("merge of eight inputs", at_least(0.5), inputs, merge),
     ]

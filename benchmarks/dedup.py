@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from _contenders import WARM_UP_ROWS, timed
-from _harness import Call, Case, Ratio, Run, at_least, compare, options
-from _workload import BATCH_ROWS, LATE_BY, SECOND, START, read
+from _harness import Case, Ratio, Task, at_least, compare, options
+from _workload import LATE_BY, SECOND, START, read, write
 
 RATE = 100_000  # distinct rows a second
 KEYS = 200_000
@@ -37,17 +37,7 @@ class Repeated:
         table = pa.table(
             {"ts": pa.array(times[rows]).view(pa.timestamp("us")), "src": first[rows], "dst": second[rows]}
         )
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-            writer.write_table(table, max_chunksize=BATCH_ROWS)
-
-
-@dataclass(frozen=True)
-class Deduping:
-    workload: Repeated
-    contender: str
-
-    def run(self, call: Call, path: Path) -> Run:
-        return call(measure, path=str(path), contender=self.contender)
+        write(path, table)
 
 
 def measure(path: str, contender: str) -> dict[str, Any]:
@@ -80,7 +70,7 @@ def _duckdb(table: pa.Table) -> pa.Table:
 
 def cases(rows: int) -> list[Case]:
     repeated = Repeated(rows)
-    contenders: Any = {title: Deduping(repeated, title) for title in ("oop", "duckdb")}
+    contenders = {title: Task(repeated, measure, contender=title) for title in ("oop", "duckdb")}
     return [Case("dedup of two numbers and the time", contenders, [Ratio("oop", "duckdb", at_least(1.0))])]
 
 

@@ -6,14 +6,14 @@ itself (a promise for each key and batch), and where they promise about all rows
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from _contenders import WARM_UP_ROWS, timed
-from _harness import Call, Case, Ratio, Run, at_least, compare, options
+from _harness import Case, Ratio, Task, at_least, compare, options
 from _workload import DESTINATIONS, Workload, read
 
 import oop
@@ -21,25 +21,13 @@ import oop
 SLACK = 10  # rows
 
 
-@dataclass(frozen=True)
-class Counting:
-    """``by`` are the columns that promises are by; ``source``: a policy of the source makes them, not an order; groups
+def measure(
+    path: str, keys: Sequence[str], size: str, source: bool, by: Sequence[str] = (), idle: str | None = None
+) -> dict[str, Any]:
+    """Seconds of the second run and of the first, and what the answer adds up to.
+
+    ``by`` are the columns that promises are by; ``source``: a policy of the source makes them, not an order; groups
     that are ``idle`` for so long retire, and the slowest other holds back what is promised about all rows."""
-
-    workload: Workload
-    keys: tuple[str, ...]
-    size: str
-    by: tuple[str, ...] = ()
-    source: bool = False
-    idle: str | None = None
-
-    def run(self, call: Call, path: Path) -> Run:
-        how = {"keys": self.keys, "size": self.size, "by": self.by, "source": self.source, "idle": self.idle}
-        return call(measure, path=str(path), **how)
-
-
-def measure(path: str, keys: list[str], size: str, by: list[str], source: bool, idle: str | None) -> dict[str, Any]:
-    """Seconds of the second run and of the first, and what the answer adds up to."""
     table = read(Path(path))
     key = pc.add(pc.multiply(table["src"], DESTINATIONS), table["dst"])
     table = table.append_column("key", key.combine_chunks())
@@ -84,9 +72,9 @@ def _case(
     idle: str | None = None,
 ) -> Case:
     workload = Workload(rows, late=0, groups=groups)
-    contenders: Any = {
-        "by group": Counting(workload, keys, size, keys, source, idle),
-        "of all rows": Counting(workload, keys, size, (), source),
+    contenders = {
+        "by group": Task(workload, measure, keys=keys, size=size, source=source, by=keys, idle=idle),
+        "of all rows": Task(workload, measure, keys=keys, size=size, source=source),
     }
     return Case(name, contenders, [Ratio("by group", "of all rows", at_least(limit))])
 

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from _contenders import timed
-from _harness import Call, Case, Ratio, Run, at_least, compare, options
-from _workload import BATCH_ROWS, SECOND, START, read
+from _harness import Case, Ratio, Task, at_least, compare, options
+from _workload import SECOND, START, read, write
 
 import oop
 from oop.testing import forced
@@ -76,19 +76,7 @@ class Stream:
             "key": pa.array((random.random(rows) * groups).astype(np.int32)),
             "len": pa.array(random.integers(40, 1_500, rows, np.int32)),
         }
-        table = pa.table(columns).take(pa.array(np.argsort(at, kind="stable")))
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-            writer.write_table(table, max_chunksize=BATCH_ROWS)
-
-
-@dataclass(frozen=True)
-class Side:
-    workload: Any
-    name: str
-    how: str
-
-    def run(self, call: Call, path: Path) -> Run:
-        return call(measure, path=str(path), name=self.name, how=self.how)
+        write(path, pa.table(columns).take(pa.array(np.argsort(at, kind="stable"))))
 
 
 def measure(path: str, name: str, how: str) -> dict[str, Any]:
@@ -128,7 +116,7 @@ def _total(answer: pa.Table) -> float:
 def cases(rows: int) -> list[Case]:
     found = []
     for name, query in QUERIES.items():
-        contenders: Any = {side: Side(Stream(query, rows), name, side) for side in SIDES}
+        contenders = {side: Task(Stream(query, rows), measure, name=name, how=side) for side in SIDES}
         better = BETTER.get(name)
         ratios = [
             Ratio("hybrid", side, WITHIN if better in (None, side) else None) for side in ("incremental", "buffered")

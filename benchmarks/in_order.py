@@ -7,28 +7,17 @@ inputs, one 1 s behind the other, where it has to merge. And of rows in order th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from _contenders import WARM_UP_ROWS, timed
-from _harness import Call, Case, Ratio, Run, at_least, compare, options
+from _harness import Case, Ratio, Task, at_least, compare, options
 from _workload import BATCH_ROWS, SECOND, Workload, read
 
 QUERIES = ("tumbling", "sliding", "small windows", "disorder", "skew")
 SKEW = SECOND // BATCH_ROWS  # batches: a million rows are a second of stream
-
-
-@dataclass(frozen=True)
-class Counting:
-    workload: Workload
-    query: str
-    order: str
-
-    def run(self, call: Call, path: Path) -> Run:
-        return call(measure, path=str(path), query=self.query, order=self.order)
 
 
 def measure(path: str, query: str, order: str) -> dict[str, Any]:
@@ -73,7 +62,7 @@ def cases(rows: int) -> list[Case]:
     found = []
     for query in QUERIES:
         workload = Workload(rows, late=0.1 if query == "disorder" else 0.0)
-        contenders: Any = {order: Counting(workload, query, order) for order in ("oop", "iop")}
+        contenders = {order: Task(workload, measure, query=query, order=order) for order in ("oop", "iop")}
         target = at_least(1) if query == "disorder" else None
         found.append(Case(query, contenders, [Ratio("oop", "iop", target)]))
     return found

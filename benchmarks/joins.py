@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from _contenders import WARM_UP_ROWS, timed
-from _harness import Call, Case, Ratio, Run, at_least, at_most, compare, options
-from _workload import BATCH_ROWS, LATE_BY, SECOND, START, read
+from _harness import Case, Ratio, Task, at_least, at_most, compare, options
+from _workload import LATE_BY, SECOND, START, read, write
 
 RATE = 100_000  # rows a second of each stream: with 200,000 keys and 2 s in reach there is one match a row
 KEYS = 200_000
@@ -32,10 +32,8 @@ class TwoStreams:
 
     def write(self, path: Path) -> None:
         random = np.random.default_rng(0)
-        tables = [self._stream(random) for _ in range(2)]
-        for side, table in enumerate(tables):
-            with pa.OSFile(str(_part(path, side)), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-                writer.write_table(table, max_chunksize=BATCH_ROWS)
+        for side in range(2):
+            write(_part(path, side), self._stream(random))
 
     def _stream(self, random: np.random.Generator) -> pa.Table:
         count = self.rows // 2
@@ -48,15 +46,6 @@ class TwoStreams:
 
 def _part(path: Path, side: int) -> Path:
     return path.with_suffix(f".{side}.arrow")
-
-
-@dataclass(frozen=True)
-class Joining:
-    workload: TwoStreams
-    contender: str
-
-    def run(self, call: Call, path: Path) -> Run:
-        return call(measure, path=str(path), contender=self.contender)
 
 
 def measure(path: str, contender: str) -> dict[str, Any]:
@@ -98,7 +87,7 @@ def _duckdb(tables: list[pa.Table]) -> tuple[list[int], dict[str, float]]:
 
 def cases(rows: int) -> list[Case]:
     streams = TwoStreams(rows)
-    contenders: Any = {title: Joining(streams, title) for title in ("oop", "duckdb")}
+    contenders = {title: Task(streams, measure, contender=title) for title in ("oop", "duckdb")}
     limits = {"bytes_per_row": ("oop", at_most(LIMIT))}
     return [Case("band join and count", contenders, [Ratio("oop", "duckdb", at_least(2.5))], limits)]
 

@@ -6,13 +6,12 @@ million rows a second.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
 from _contenders import WARM_UP_ROWS, timed
-from _harness import Call, Case, Ratio, Run, at_least, compare, options
+from _harness import Case, Ratio, Task, at_least, compare, options
 from _workload import Workload, read
 
 ROWS = 1_000_000  # in a window of rows, as in a second
@@ -22,15 +21,6 @@ WINDOWS = {
     "sliding time": ("sliding", "1s", "500ms"),
     "sliding rows": ("rows", ROWS, ROWS // 2),
 }
-
-
-@dataclass(frozen=True)
-class Counting:
-    workload: Workload
-    window: str
-
-    def run(self, call: Call, path: Path) -> Run:
-        return call(measure, path=str(path), window=self.window)
 
 
 def measure(path: str, window: str) -> dict[str, Any]:
@@ -57,7 +47,7 @@ def measure(path: str, window: str) -> dict[str, Any]:
 
 def cases(rows: int) -> list[Case]:
     workload = Workload(rows)
-    contenders: Any = {name: Counting(workload, name) for name in WINDOWS}
+    contenders = {name: Task(workload, measure, window=name) for name in WINDOWS}
     return [
         Case("count", {n: contenders[n] for n in ("time", "rows")}, [Ratio("rows", "time", at_least(0.5))]),
         Case(

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from _contenders import WARM_UP_ROWS
-from _harness import Call, Case, Ratio, Run, at_least, compare, options
-from _workload import BATCH_ROWS, LATE_BY, SECOND, START, read
+from _harness import Case, Ratio, Task, at_least, compare, options
+from _workload import LATE_BY, SECOND, START, read, write
 
 SPAN = 80 * SECOND  # of the stream
 ROWS_OF_A_KEY = 8
@@ -45,22 +45,10 @@ class Visits:
             "key": pa.array(np.concatenate([keys, keys])[order]),
             "len": pa.array(value),
         }
-        table = pa.table(columns)
-        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
-            writer.write_table(table, max_chunksize=BATCH_ROWS)
+        write(path, pa.table(columns))
 
 
-@dataclass(frozen=True)
-class Visiting:
-    workload: Visits
-    contender: str
-    threads: int = THREADS
-
-    def run(self, call: Call, path: Path) -> Run:
-        return call(measure, path=str(path), contender=self.contender, threads=self.threads)
-
-
-def measure(path: str, contender: str, threads: int) -> dict[str, Any]:
+def measure(path: str, contender: str, threads: int = THREADS) -> dict[str, Any]:
     """Seconds of the second run and of the first, those of all its threads, and what the answer adds up to."""
     os.environ["POLARS_MAX_THREADS"] = str(threads)  # read when Polars is imported
     table = read(Path(path))
@@ -141,8 +129,8 @@ def _polars(table: pa.Table, threads: int) -> pa.Table:
 
 def cases(rows: int) -> list[Case]:
     visits = Visits(rows)
-    contenders: Any = {title: Visiting(visits, title) for title in ("oop", "duckdb", "polars")}
-    contenders["oop, one thread"] = Visiting(visits, "oop", 1)
+    contenders = {title: Task(visits, measure, contender=title) for title in ("oop", "duckdb", "polars")}
+    contenders["oop, one thread"] = Task(visits, measure, contender="oop", threads=1)
     ratios = [
         Ratio("oop", "duckdb", at_least(3)),
         Ratio("oop", "polars", at_least(3)),

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from _harness import Call, Case, Ratio, Run, at_least, compare, options
+from _harness import Case, Ratio, Task, at_least, compare, options
 from _workload import LATE_BY, SECOND, START, Workload, read
 
 import oop
@@ -164,23 +164,9 @@ QUERIES = {
 }
 
 
-@dataclass(frozen=True)
-class Running:
-    """``first`` micro-batches are left out. With ``typical`` it is the median of the others that counts."""
-
-    workload: Any
-    query: str
-    contender: str
-    first: int = 1
-    typical: bool = False
-
-    def run(self, call: Call, path: Path) -> Run:
-        said = {"query": self.query, "contender": self.contender, "first": self.first, "typical": self.typical}
-        return call(measure, path=str(path), batch=self.workload.batch, **said)
-
-
-def measure(path: str, batch: int, query: str, contender: str, first: int, typical: bool) -> dict[str, Any]:
-    """Seconds of the micro-batches, and what they would be if each took as long as the very first."""
+def measure(path: str, batch: int, query: str, contender: str, first: int = 1, typical: bool = False) -> dict[str, Any]:
+    """Seconds of the micro-batches, and what they would be if each took as long as the very first. The ``first`` of
+    them are left out; with ``typical`` it is the median of the others that counts."""
     session = _session(contender)
     try:
         return _measured(session, Path(path), batch, QUERIES[query], contender, first, typical)
@@ -285,7 +271,10 @@ def _answer(table: pa.Table) -> Answer:
 
 def cases(rows: int) -> list[Case]:
     def case(name: str, query: str, workload: Any, targets: dict[str, float], **how: Any) -> Case:
-        contenders: Any = {title: Running(workload, query, title, **how) for title in ("oop", *targets)}
+        contenders = {
+            title: Task(workload, measure, batch=workload.batch, query=query, contender=title, **how)
+            for title in ("oop", *targets)
+        }
         return Case(name, contenders, [Ratio("oop", title, at_least(limit)) for title, limit in targets.items()])
 
     def table(groups: int, batch: int) -> Case:

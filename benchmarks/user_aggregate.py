@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from _contenders import WARM_UP_ROWS, timed
-from _harness import Call, Case, Ratio, Run, at_least, at_most, compare, options
+from _harness import Case, Ratio, Task, at_least, at_most, compare, options
 from _workload import Workload, read
 
 import oop
@@ -29,16 +28,6 @@ stream = oop.source(pa.table({{"ts": [1], "len": [2]}}), time="ts", punctuate=oo
 stream.window(oop.tumbling(1)).agg(total={SUM}("len"))
 print(perf_counter() - begin)
 """
-
-
-@dataclass(frozen=True)
-class Summing:
-    workload: Workload
-    own: bool
-    threads: int
-
-    def run(self, call: Call, path: Path) -> Run:
-        return call(measure, path=str(path), own=self.own, threads=self.threads)
 
 
 def measure(path: str, own: bool, threads: int) -> dict[str, Any]:
@@ -69,9 +58,9 @@ def _start() -> float:
 def cases(rows: int) -> list[Case]:
     found = []
     for threads in (1, 2):
-        contenders: Any = {
-            "user-defined": Summing(Workload(rows), True, threads),
-            "built-in": Summing(Workload(rows), False, threads),
+        contenders = {
+            "user-defined": Task(Workload(rows), measure, own=True, threads=threads),
+            "built-in": Task(Workload(rows), measure, own=False, threads=threads),
         }
         limits = {"start_seconds": ("user-defined", at_most(1.5))} if threads == 1 else {}
         ratios = [Ratio("user-defined", "built-in", at_least(0.8))]

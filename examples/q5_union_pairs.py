@@ -8,17 +8,10 @@ M2 arrives 3 to 6 s behind M1. The union passes the rows of both at once and pro
 nothing waits but the groups of the open minute, and they are complete when they leave.
 """
 
-from itertools import pairwise
-
-import numpy as np
 import pyarrow as pa
 
 import oop
 from oop import packets
-
-SECONDS = np.arange(
-    packets.START, packets.START + packets.DURATION + packets.MOST_LATE + packets.SECOND, packets.SECOND
-)
 
 
 def query(m1: oop.Stream, m2: oop.Stream) -> oop.Stream:
@@ -29,8 +22,7 @@ def link(name: str, arrivals: packets.Arrivals) -> oop.Stream:
     """Rows as they arrive, a second at a time, with 50 hosts on either side."""
     src, dst = (arrivals.rows[side].to_numpy() % 50 for side in ("src", "dst"))
     rows = pa.record_batch({"ts": arrivals.rows["ts"], "src": src, "dst": dst})
-    edges = np.searchsorted(arrivals.at, SECONDS)
-    batches = [rows.slice(a, b - a) for a, b in pairwise(edges)]
+    batches = arrivals.by_second(rows)
     return oop.source(lambda: iter(batches), time="ts", punctuate=oop.slack("2s", every="1s"), name=name)
 
 

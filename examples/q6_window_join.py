@@ -9,17 +9,11 @@ B and D arrive 3 to 6 s behind A and C. The rows of a window are held by the joi
 promises that the window is over.
 """
 
-from itertools import pairwise
-
-import numpy as np
 import pyarrow as pa
 
 import oop
 from oop import packets
 
-SECONDS = np.arange(
-    packets.START, packets.START + packets.DURATION + packets.MOST_LATE + packets.SECOND, packets.SECOND
-)
 REPLY = {"src": "dst", "dst": "src", "sport": "dport", "dport": "sport"}
 
 
@@ -33,8 +27,7 @@ def link(name: str, arrivals: packets.Arrivals) -> oop.Stream:
     src, dst = (arrivals.rows[side].to_numpy() for side in ("src", "dst"))
     hosts = {"src": src % 20, "dst": dst % 20, "sport": src // 20 % 2, "dport": dst // 20 % 2}
     rows = pa.record_batch({"ts": arrivals.rows["ts"], **hosts})
-    edges = np.searchsorted(arrivals.at, SECONDS)
-    batches = [rows.slice(a, b - a) for a, b in pairwise(edges)]
+    batches = arrivals.by_second(rows)
     return oop.source(lambda: iter(batches), time="ts", punctuate=oop.slack("2s", every="1s"), name=name)
 
 

@@ -9,17 +9,11 @@ The paper's band is open at one end: ``-n <= M2.ts - M1.ts < n``. Pairs leave th
 its promise about M1.ts, ``min(M1, M2 - n)``, says when the count of a minute is complete.
 """
 
-from itertools import pairwise
-
-import numpy as np
 import pyarrow as pa
 
 import oop
 from oop import packets
 
-SECONDS = np.arange(
-    packets.START, packets.START + packets.DURATION + packets.MOST_LATE + packets.SECOND, packets.SECOND
-)
 REPLY = {"src": "dst", "dst": "src", "sport": "dport", "dport": "sport"}
 
 
@@ -33,8 +27,7 @@ def link(name: str, arrivals: packets.Arrivals) -> oop.Stream:
     src, dst = (arrivals.rows[side].to_numpy() for side in ("src", "dst"))
     hosts = {"src": src % 10, "dst": dst % 10, "sport": src // 10 % 2, "dport": dst // 10 % 2}
     rows = pa.record_batch({"ts": arrivals.rows["ts"], **hosts})
-    edges = np.searchsorted(arrivals.at, SECONDS)
-    batches = [rows.slice(a, b - a) for a, b in pairwise(edges)]
+    batches = arrivals.by_second(rows)
     return oop.source(lambda: iter(batches), time="ts", punctuate=oop.slack("2s", every="1s"), name=name)
 
 

@@ -9,17 +9,11 @@ C is ten seconds behind. Rows of M1 wait for it, as M3 promises the least of M2 
 promised frees them at once.
 """
 
-from itertools import pairwise
-
-import numpy as np
 import pyarrow as pa
 
 import oop
 from oop import packets
 
-SECONDS = np.arange(
-    packets.START, packets.START + packets.DURATION + packets.MOST_LATE + packets.SECOND, packets.SECOND
-)
 REPLY = {"src": "dst", "dst": "src", "sport": "dport", "dport": "sport"}
 DELAY = 10  # seconds
 
@@ -33,9 +27,7 @@ def link(name: str, arrivals: packets.Arrivals, delay: int = 0) -> oop.Stream:
     src, dst = (arrivals.rows[side].to_numpy() for side in ("src", "dst"))
     hosts = {"src": src % 10, "dst": dst % 10, "sport": src // 10 % 2, "dport": dst // 10 % 2}
     rows = pa.record_batch({"ts": pa.array(arrivals.times // packets.SECOND, pa.timestamp("s")), **hosts})
-    edges = np.searchsorted(arrivals.at, SECONDS)
-    batches = [rows.slice(a, b - a) for a, b in pairwise(edges)]
-    batches = [rows.slice(0, 0)] * delay + batches
+    batches = [rows.slice(0, 0)] * delay + arrivals.by_second(rows)
     return oop.source(lambda: iter(batches), time="ts", punctuate=oop.slack("2s", every="1s"), name=name)
 
 

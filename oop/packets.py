@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -66,6 +67,11 @@ class Arrivals:
     @property
     def times(self) -> np.ndarray:
         return self.rows.column("ts").cast(pa.int64()).to_numpy()
+
+    def by_second(self, rows: pa.RecordBatch) -> list[pa.RecordBatch]:
+        """What is made of its rows, cut by arrival time: several links that are read in turn advance together."""
+        edges = np.searchsorted(self.at, np.arange(START, START + DURATION + MOST_LATE + SECOND, SECOND))
+        return [rows.slice(begin, end - begin) for begin, end in pairwise(edges.tolist())]
 
     def ticks(self) -> list[Tick]:
         """Cut by arrival time, so that several links can be fed side by side. ``low`` is the paper's low-water mark

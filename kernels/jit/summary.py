@@ -4,51 +4,42 @@ from __future__ import annotations
 
 from oop.kernels.checks import Bools, Ints
 from oop.kernels.jit.compiler import as_input, as_mask, compile_loop
-from oop.kernels.signatures.sums import HIGH_LIMIT, LOW_BITS, STEP_ROWS, beyond_error
+from oop.kernels.signatures.sums import HIGH_LIMIT, LOW_BITS, STEP_ROWS, beyond_error, in_steps
 
 
 def add_summary(ids: Ints, values: Ints, valid: Bools | None, state: Ints) -> None:
-    if _add_values(as_input(ids), as_input(values), as_mask(valid), state):
-        raise beyond_error()
+    for some, added, present in in_steps(STEP_ROWS, (ids, values, valid)):
+        if _add_values(as_input(some), as_input(added), as_mask(present), state):
+            raise beyond_error()
 
 
 def merge_summary(ids: Ints, state_in: Ints, state: Ints, step: int) -> None:
-    if _merge_states(step, as_input(ids), as_input(state_in), state):
-        raise beyond_error()
+    for some in in_steps(step, (ids, state_in), counts_in=state_in[:, 0]):
+        if _merge_states(*map(as_input, some), state):
+            raise beyond_error()
 
 
 @compile_loop
 def _add_values(ids: Ints, values: Ints, valid: Bools, state: Ints) -> bool:
     """Is a sum beyond its limit?"""
-    begin, taken, far = 0, 0, False
+    far = False
     for i in range(len(ids)):
         if len(valid) and not valid[i]:
             continue
         value = values[i]
         far |= _add_part(state, ids[i], 1, value >> 32, value & LOW_BITS, value, value)
-        taken += 1
-        if taken == STEP_ROWS:
-            if far and _find_beyond(ids, begin, i + 1, state):
-                return True
-            begin, taken, far = i + 1, 0, False
-    return far and _find_beyond(ids, begin, len(ids), state)
+    return far and _find_beyond(ids, state)
 
 
 @compile_loop
-def _merge_states(step: int, ids: Ints, state_in: Ints, state: Ints) -> bool:
+def _merge_states(ids: Ints, state_in: Ints, state: Ints) -> bool:
     """Is a sum beyond its limit?"""
-    begin, taken, far = 0, 0, False
+    far = False
     for i in range(len(ids)):
         more = state_in[i, 0]
-        if not more:
-            continue
-        far |= _add_part(state, ids[i], more, state_in[i, 1], state_in[i, 2], state_in[i, 3], state_in[i, 4])
-        taken += 1
-        if taken == step:
-            if far and _find_beyond(ids, begin, i + 1, state):
-                return True
-            begin, taken, far = i + 1, 0, False
-    return far and _find_beyond(ids, begin, len(ids), state)
+        if more:
+            far |= _add_part(state, ids[i], more, state_in[i, 1], state_in[i, 2], state_in[i, 3], state_in[i, 4])
+    return far and _find_beyond(ids, state)
 
 
 @compile_loop
@@ -66,10 +57,10 @@ def _add_part(state: Ints, group: int, more: int, high: int, low: int, least: in
 
 
 @compile_loop
-def _find_beyond(ids: Ints, begin: int, end: int, state: Ints) -> bool:
+def _find_beyond(ids: Ints, state: Ints) -> bool:
     """Is a sum of these rows still beyond its limit? Later rows may have brought it back."""
     far = False
-    for i in range(begin, end):
+    for i in range(len(ids)):
         high = state[ids[i], 1]
         far |= high > HIGH_LIMIT or high < -HIGH_LIMIT
     return far

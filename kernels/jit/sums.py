@@ -6,7 +6,7 @@ import numpy as np
 
 from oop.kernels.checks import Array, Bools, Ints
 from oop.kernels.jit.compiler import NO_MASK, NO_ROWS, as_input, as_mask, compile_loop
-from oop.kernels.signatures.sums import HIGH_LIMIT, LOW_BITS, STEP_ROWS, beyond_error
+from oop.kernels.signatures.sums import HIGH_LIMIT, LOW_BITS, STEP_ROWS, beyond_error, in_steps
 
 LOW_MASK = np.uint64(LOW_BITS)
 HALF = np.uint64(32)
@@ -14,17 +14,18 @@ HALF = np.uint64(32)
 
 def add_sum_int(ids: Ints, values: Array, valid: Bools | None, hi: Ints, lo: Ints, counts: Ints) -> None:
     # The bits of both types are one argument type, and so one compilation.
-    signed, bits = values.dtype == np.int64, as_input(values).view(np.uint64)
-    if _add_wide(signed, as_input(ids), bits, as_mask(valid), hi, lo, counts):
-        raise beyond_error()
+    signed, bits = values.dtype == np.int64, values.view(np.uint64)
+    for some, added, present in in_steps(STEP_ROWS, (ids, bits, valid)):
+        if _add_wide(signed, as_input(some), as_input(added), as_mask(present), hi, lo, counts):
+            raise beyond_error()
 
 
 def merge_sum_int(
     ids: Ints, hi_in: Ints, lo_in: Ints, counts_in: Ints, hi: Ints, lo: Ints, counts: Ints, step: int
 ) -> None:
-    parts = (as_input(array) for array in (ids, hi_in, lo_in, counts_in))
-    if _merge_wide(step, *parts, hi, lo, counts):
-        raise beyond_error()
+    for some in in_steps(step, (ids, hi_in, lo_in, counts_in), counts_in):
+        if _merge_wide(*map(as_input, some), hi, lo, counts):
+            raise beyond_error()
 
 
 def sum_int_result(hi: Ints, lo: Ints) -> Array:
@@ -36,54 +37,44 @@ def sum_int_result(hi: Ints, lo: Ints) -> Array:
 @compile_loop
 def _add_wide(signed: bool, ids: Ints, values: Array, valid: Bools, hi: Ints, lo: Ints, counts: Ints) -> bool:
     """Is a sum beyond its limit?"""
-    begin, taken, far = 0, 0, False
+    far = False
     for i in range(len(ids)):
         if len(valid) and not valid[i]:
             continue
         group, value = ids[i], values[i]
-        low = lo[group] + np.int64(value & LOW_MASK)
         high = np.int64(value) >> 32 if signed else np.int64(value >> HALF)
-        high += hi[group] + (low >> 32)
-        hi[group] = high
-        lo[group] = low & LOW_BITS
+        far |= _add_halves(group, high, np.int64(value & LOW_MASK), hi, lo)
         counts[group] += 1
-        far |= high > HIGH_LIMIT or high < -HIGH_LIMIT
-        taken += 1
-        if taken == STEP_ROWS:
-            if far and _find_beyond(ids, valid, NO_ROWS, begin, i + 1, hi):
-                return True
-            begin, taken, far = i + 1, 0, False
-    return far and _find_beyond(ids, valid, NO_ROWS, begin, len(ids), hi)
+    return far and _find_beyond(ids, valid, NO_ROWS, hi)
 
 
 @compile_loop
-def _merge_wide(
-    step: int, ids: Ints, hi_in: Ints, lo_in: Ints, counts_in: Ints, hi: Ints, lo: Ints, counts: Ints
-) -> bool:
+def _merge_wide(ids: Ints, hi_in: Ints, lo_in: Ints, counts_in: Ints, hi: Ints, lo: Ints, counts: Ints) -> bool:
     """Is a sum beyond its limit?"""
-    begin, taken, far = 0, 0, False
+    far = False
     for i in range(len(ids)):
         if not counts_in[i]:
             continue
         group = ids[i]
-        low = lo[group] + lo_in[i]
-        high = hi[group] + hi_in[i] + (low >> 32)
-        hi[group] = high
-        lo[group] = low & LOW_BITS
+        far |= _add_halves(group, hi_in[i], lo_in[i], hi, lo)
         counts[group] += counts_in[i]
-        far |= high > HIGH_LIMIT or high < -HIGH_LIMIT
-        taken += 1
-        if taken == step:
-            if far and _find_beyond(ids, NO_MASK, counts_in, begin, i + 1, hi):
-                return True
-            begin, taken, far = i + 1, 0, False
-    return far and _find_beyond(ids, NO_MASK, counts_in, begin, len(ids), hi)
+    return far and _find_beyond(ids, NO_MASK, counts_in, hi)
 
 
 @compile_loop
-def _find_beyond(ids: Ints, valid: Bools, counts_in: Ints, begin: int, end: int, hi: Ints) -> bool:
+def _add_halves(group: int, high: int, low: int, hi: Ints, lo: Ints) -> bool:
+    """Is the group's sum beyond its limit now?"""
+    low += lo[group]
+    high += hi[group] + (low >> 32)
+    hi[group] = high
+    lo[group] = low & LOW_BITS
+    return high > HIGH_LIMIT or high < -HIGH_LIMIT
+
+
+@compile_loop
+def _find_beyond(ids: Ints, valid: Bools, counts_in: Ints, hi: Ints) -> bool:
     """Is a sum that these rows changed still beyond its limit? Later rows may have brought it back."""
-    for i in range(begin, end):
+    for i in range(len(ids)):
         if (len(valid) and not valid[i]) or (len(counts_in) and not counts_in[i]):
             continue
         if hi[ids[i]] > HIGH_LIMIT or hi[ids[i]] < -HIGH_LIMIT:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from oop.kernels.checks import Bools, Ints
+from oop.kernels.native.aggregates import run_by_group
 from oop.kernels.native.library import lib
-from oop.kernels.native.sums import run_in_steps
-from oop.kernels.signatures.sums import STEP_ROWS
+from oop.kernels.signatures.sums import STEP_ROWS, in_steps
 
 
 def add_summary(ids: Ints, values: Ints, valid: Bools | None, state: Ints) -> None:
-    run_in_steps(lib.oop_add_summary, STEP_ROWS, (ids, values, valid), len(state), (state,))
+    for some in in_steps(STEP_ROWS, (ids, values, valid)):
+        run_by_group(lib.oop_add_summary, len(state), some, (state,))
 
 
 def merge_summary(ids: Ints, state_in: Ints, state: Ints, step: int) -> None:
-    if step < len(ids):
-        held = np.flatnonzero(state_in[:, 0])
-        ids, state_in = ids[held], state_in[held]
-    run_in_steps(lib.oop_merge_summary, step, (ids, state_in), len(state), (state,))
+    for some in in_steps(step, (ids, state_in), counts_in=state_in[:, 0]):
+        run_by_group(lib.oop_merge_summary, len(state), some, (state,))

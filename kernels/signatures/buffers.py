@@ -8,15 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from oop.kernels.checks import (
-    INT64,
-    Array,
-    Ints,
-    KernelError,
-    check_array,
-    check_ids,
-    check_times,
-)
+from oop.kernels.checks import INT64, Array, Ints, KernelError, check_array, check_ids, check_times
 from oop.kernels.signatures.stem import KernelWithState, Stem
 
 MOST_SLACK = 2**31 - 1

@@ -6,15 +6,7 @@ A group has a row of three words: what it holds (nothing, a null, a value), by w
 
 from __future__ import annotations
 
-from oop.kernels.checks import (
-    INT64,
-    Bools,
-    Ints,
-    KernelError,
-    check_array,
-    check_ids,
-    check_valid,
-)
+from oop.kernels.checks import INT64, Bools, Ints, KernelError, check_array, check_ids, check_valid
 from oop.kernels.signatures.stem import Stem
 from oop.kernels.signatures.summary import check_partial_states, check_state
 

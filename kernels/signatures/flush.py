@@ -9,17 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oop.kernels.checks import (
-    INT64,
-    INT64_MAX,
-    INT64_MIN,
-    Array,
-    Ints,
-    KernelError,
-    Words,
-    check_array,
-    check_ids,
-)
+from oop.kernels.checks import INT64, INT64_MAX, INT64_MIN, Array, Ints, KernelError, Words, check_array, check_ids
 from oop.kernels.signatures.stem import KernelWithState, Stem
 
 MOST_SLOTS = 2**31 - 1

@@ -8,13 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from oop.kernels.checks import (
-    INT64,
-    Ints,
-    KernelError,
-    check_array,
-    check_ids,
-)
+from oop.kernels.checks import INT64, Ints, KernelError, check_array, check_ids
 from oop.kernels.keys import check_keys
 from oop.kernels.signatures.stem import KernelWithState, Stem
 from oop.kernels.views.columns import DTYPES, Column

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oop.kernels.checks import (
-    FLOAT64,
-    Array,
-    Bools,
-    Floats,
-    Ints,
-    KernelError,
-    check_array,
-    check_valid,
-)
+from oop.kernels.checks import FLOAT64, Array, Bools, Floats, Ints, KernelError, check_array, check_valid
 from oop.kernels.signatures.aggregates import check_float_outputs, check_partials
 from oop.kernels.signatures.stem import Stem
 

@@ -13,14 +13,7 @@ from typing import Any
 import numpy as np
 
 from oop.errors import OopError
-from oop.kernels.checks import (
-    INT64,
-    Array,
-    Ints,
-    check_array,
-    check_ids,
-    check_writable,
-)
+from oop.kernels.checks import INT64, Array, Ints, check_array, check_ids, check_writable
 from oop.kernels.signatures.stem import Stem, shared
 
 # Enough digits for the sum of 2**63 decimals of 76 digits; the default context would round to 28.

@@ -7,14 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from oop.kernels.checks import (
-    INT64,
-    Array,
-    Ints,
-    KernelError,
-    check_array,
-    check_writable,
-)
+from oop.kernels.checks import INT64, Array, Ints, KernelError, check_array, check_writable
 from oop.kernels.keys import check_columns
 from oop.kernels.signatures.stem import Stem
 from oop.kernels.views.columns import Column

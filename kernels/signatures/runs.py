@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from oop.kernels.checks import (
-    INT64,
-    Array,
-    Ints,
-    KernelError,
-    check_array,
-    check_times,
-)
+from oop.kernels.checks import INT64, Array, Ints, KernelError, check_array, check_times
 from oop.kernels.signatures.stem import Stem
 
 

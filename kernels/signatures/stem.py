@@ -16,12 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from oop.kernels.checks import (
-    INT64,
-    Ints,
-    check_array,
-    check_ids,
-)
+from oop.kernels.checks import INT64, Ints, check_array, check_ids
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from oop.kernels.checks import (
-    INT64,
-    Array,
-    Bools,
-    Ints,
-    KernelError,
-    check_array,
-    check_valid,
-)
+from oop.kernels.checks import INT64, Array, Bools, Ints, KernelError, check_array, check_valid
 from oop.kernels.signatures.aggregates import check_partials
 from oop.kernels.signatures.stem import Stem
 from oop.kernels.signatures.sums import check_partial_sums

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from oop.errors import OopError
-from oop.kernels.checks import (
-    INT64,
-    Array,
-    Bools,
-    Ints,
-    KernelError,
-    check_array,
-    check_valid,
-    check_writable,
-)
+from oop.kernels.checks import INT64, Array, Bools, Ints, KernelError, check_array, check_valid, check_writable
 from oop.kernels.signatures.aggregates import check_partials
 from oop.kernels.signatures.stem import Stem
 
@@ -91,6 +83,22 @@ def check_partial_sums(hi_in: Ints, lo_in: Ints, counts_in: Ints) -> int:
     if ((high > HIGH_LIMIT) | (high < -HIGH_LIMIT) | (low < 0) | (low > LOW_BITS)).any():
         raise KernelError("partial sums must have 0 <= lo < 2**32 and |hi| <= 2**61")
     return min(STEP_ROWS, max(1, HIGH_LIMIT // int(np.abs(high).max(initial=1))))
+
+
+def in_steps(step: int, rows: Sequence[Any], counts_in: Ints | None = None) -> Iterable[Sequence[Any]]:
+    """The arrays of rows, ids first, for so many rows at a time: after each step sums have no carry left. Where there
+    are several steps, partials that hold nothing are left out.
+
+    >>> [some.tolist() for (some,) in in_steps(2, [np.arange(4)], counts_in=np.array([1, 0, 1, 1]))]
+    [[0, 2], [3]]
+    """
+    if len(rows[0]) <= step:
+        return (rows,)
+    if counts_in is not None:
+        held = np.flatnonzero(counts_in)
+        rows = [part[held] for part in rows]
+    starts = range(0, len(rows[0]), step)
+    return ([None if part is None else part[start : start + step] for part in rows] for start in starts)
 
 
 def beyond_error() -> OopError:

@@ -23,15 +23,7 @@ from oop.kernels.views.arrow import (
     to_arrow,
     value_type,
 )
-from oop.kernels.views.columns import (
-    DTYPES,
-    Column,
-    change_width,
-    concat_columns,
-    slice_rows,
-    take_rows,
-    wide_kind,
-)
+from oop.kernels.views.columns import DTYPES, Column, change_width, concat_columns, slice_rows, take_rows, wide_kind
 
 __all__ = [
     "DTYPES",

@@ -17,7 +17,7 @@ from oop.aurora.assuming import Assume
 from oop.aurora.windows import ArrivalWindow, OpenedWindow
 from oop.errors import NeverEmits, OopError
 from oop.operators.assume.order import TUP, Order
-from oop.operators.aurora.timed_aggregate import EARLY
+from oop.operators.aurora.timed import EARLY
 from oop.operators.core.arrival import timeout_in
 from oop.operators.core.times import duration_in
 from oop.operators.expressions.expr import Expr, col

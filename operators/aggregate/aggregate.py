@@ -72,6 +72,7 @@ class Aggregate(Spec):
     """How its rows are preaggregated, if the user said so; or whether."""
     how: str = field(default="hybrid", kw_only=True)
     name = "Aggregate"
+    note = "emits a window when wid < W is promised"
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return [self.keys] if self.keys else None
@@ -115,9 +116,6 @@ class Aggregate(Spec):
     def describe(self) -> str:
         forced = "" if self.how == "hybrid" else f" ({self.how})"
         return describe_groups("Aggregate", self.aggregates, self.keys) + forced
-
-    def promise_note(self) -> str:
-        return "emits a window when wid < W is promised"
 
 
 class AggregateOperator(StoreOperator):

@@ -46,6 +46,7 @@ class EachWindow(Spec):
     on: str
     times: tuple[str, ...]
     name = "EachWindow"
+    line = "EachWindow by {self.on}"
     note = "a promise for each window that closes"
     unblocked_by = "put .each_window() behind .window(…).agg(…)"
 
@@ -64,9 +65,6 @@ class EachWindow(Spec):
 
     def start(self, context: Context) -> Operator:
         return EachWindowOperator(self, context)
-
-    def describe(self) -> str:
-        return f"EachWindow by {self.on}"
 
 
 class EachWindowOperator(Keeping):

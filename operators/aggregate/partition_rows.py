@@ -42,6 +42,7 @@ class PartitionRows(Aggregate):
     by: tuple[str, ...] = ()
     text: str = ""
     name = "PartitionRows"
+    note = f"ranks rows when {SHOWN} < n is promised; state grows with the partitions"
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return [self.by]
@@ -63,9 +64,6 @@ class PartitionRows(Aggregate):
 
     def describe(self) -> str:
         return f"{describe_groups('PartitionRows', self.aggregates, self.keys)} over {self.text}"
-
-    def promise_note(self) -> str:
-        return f"ranks rows when {SHOWN} < n is promised; state grows with the partitions"
 
 
 class PartitionRowsOperator(AggregateOperator):

@@ -23,7 +23,7 @@ from oop.operators.core.coverage import INT64_MIN, as_int64
 from oop.operators.core.oldest import show_window
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part, read_text, text_part
-from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.spec import Spec
 from oop.operators.windows.bucket import WID_START
 from oop.punctuation import Punctuation
 from oop.punctuation.crossing import Carried, Crossing
@@ -41,13 +41,11 @@ class Preaggregate(Spec):
     in_order: bool = False
     name = "Preaggregate"
     note = "wid < W becomes wid < min(W, least held); asked for"
+    reads = frozenset[str]()
     held_back = (WID_START,)
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return Carried({WID_START: [(WID_START, None)]}, {k: [k] for k in self.of.keys}, holds=True)
-
-    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
-        return [wanted]
 
     def start(self, context: Context) -> Operator:
         return PreaggregateOperator(self, context)

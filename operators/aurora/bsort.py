@@ -23,7 +23,7 @@ from oop.operators.core.least_held import Least, least_by_group
 from oop.operators.core.marks import is_late, keep_late
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part
-from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.spec import Spec
 from oop.operators.core.times import check_time_type, show_time
 from oop.operators.rows.layout import check_takeable, laid_out
 from oop.punctuation import END, Punctuation
@@ -60,8 +60,9 @@ class BSort(Spec):
         beforehand, so the steps of the consumers cannot be carried back."""
         return Carried({self.on: [(self.on, None)]}, {k: [k] for k in self.keys}, holds=True)
 
-    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
-        return [None if wanted is None else (wanted & set(inputs[0].names)) | {self.on, *self.keys}]
+    @property
+    def reads(self) -> frozenset[str]:  # type: ignore[override]
+        return frozenset({self.on, *self.keys})
 
     def start(self, context: Context) -> Operator:
         return BSortOperator(self, context)

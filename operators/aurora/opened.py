@@ -41,6 +41,7 @@ class Opened(Spec):
     size: Bound
     begins: Expr
     name = "Opened"
+    note = "emits a window when {self.on} < its end is promised"
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return [self.keys] if self.keys else None
@@ -67,6 +68,3 @@ class Opened(Spec):
 
     def describe(self) -> str:
         return f"{describe_groups('Opened', self.aggregates, self.keys)} of {self.size} from {self.begins!r}"
-
-    def promise_note(self) -> str:
-        return f"emits a window when {self.on} < its end is promised"

@@ -24,6 +24,7 @@ from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
 from oop.operators.aurora.arrival_aggregate import ArrivalAggregate, ArrivalAggregateOperator
 from oop.operators.aurora.rows_in_turn import RowsInTurn, in_each_window
+from oop.operators.aurora.timed import Timed
 from oop.operators.core.arrival import ARRIVAL, without_ticks
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN
@@ -36,28 +37,21 @@ from oop.operators.core.spec import Spec
 from oop.operators.core.times import from_physical
 from oop.operators.expressions.expr import col
 from oop.operators.functions.extremes import Min, Minima
-from oop.operators.groups.store_operator import unique_schema
 from oop.operators.groups.table import Table
 from oop.operators.groups.table_pieces import TablePiece
 from oop.operators.windows.bucket import WID_START
 from oop.punctuation.group_promises import Advance
 
-EARLY = "__early"
-"""The output column that says whether the window timed out."""
 _OUT, _UNKNOWN = INT64_MIN, INT64_MAX
 """Special values for the time when a window began: it went out early; it began before the first tick."""
 
 
 @dataclass(frozen=True, eq=False)
-class TimedAggregate(ArrivalAggregate):
+class TimedAggregate(Timed, ArrivalAggregate):
     """``timeout`` is in the clock's unit."""
 
     timeout: int = 0
     name = "TimedAggregate"
-    clocked = True
-
-    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
-        return unique_schema([*super().schema(inputs), pa.field(EARLY, pa.bool_())])
 
     def start(self, context: Context) -> Operator:
         return TimedAggregateOperator(self, context)
@@ -67,12 +61,6 @@ class TimedAggregate(ArrivalAggregate):
 
     def partials(self, inputs: Sequence[pa.Schema]) -> Partials | None:
         return None
-
-    def describe(self) -> str:
-        return f"{super().describe()} timeout {self.timeout}us"
-
-    def promise_note(self) -> str:
-        return "emits a window when wid < W is promised, or when it has waited so long"
 
 
 class TimedAggregateOperator(ArrivalAggregateOperator):

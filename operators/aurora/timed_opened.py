@@ -19,7 +19,7 @@ from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
 from oop.operators.aurora.opened import Opened
 from oop.operators.aurora.opened_operator import BEGINS, OpenedOperator
-from oop.operators.aurora.timed_aggregate import EARLY
+from oop.operators.aurora.timed import EARLY, Timed
 from oop.operators.core.arrival import ARRIVAL, without_ticks
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN
@@ -36,25 +36,18 @@ _UNKNOWN = INT64_MAX
 
 
 @dataclass(frozen=True, eq=False)
-class TimedOpened(Opened):
+class TimedOpened(Timed, Opened):
     """``timeout`` is in the clock's unit."""
 
     timeout: int = 0
     name = "TimedOpened"
-    clocked = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         unique_schema([*inputs[0], pa.field(ARRIVAL, pa.int64()), pa.field(_OUT, pa.int64())])
-        return unique_schema([*super().schema(inputs), pa.field(EARLY, pa.bool_())])
+        return super().schema(inputs)
 
     def start(self, context: Context) -> Operator:
         return TimedOpenedOperator(self, context)
-
-    def describe(self) -> str:
-        return f"{super().describe()} timeout {self.timeout}us"
-
-    def promise_note(self) -> str:
-        return f"{super().promise_note()}, or when it has waited so long"
 
 
 class TimedOpenedOperator(OpenedOperator):

@@ -46,6 +46,7 @@ class WSort(Spec):
     timeout: int
     text: str
     name = "WSort"
+    note = "emits in order, at least a row each {self.text}; sets aside what comes behind"
     clocked = True
 
     @property
@@ -75,9 +76,6 @@ class WSort(Spec):
 
     def describe(self) -> str:
         return f"WSort by {', '.join(self.columns)}, timeout {self.text}"
-
-    def promise_note(self) -> str:
-        return f"emits in order, at least a row each {self.text}; sets aside what comes behind"
 
 
 class WSortOperator(Operator):

@@ -25,8 +25,10 @@ class Spec:
     promises as they are."""
 
     name = "operator"
+    line: str = "{self.name}"
+    """What it does, for explain; ``{self.on}`` in it stands for that field of the spec (see `describe`)."""
     note: str = ""
-    """How promises cross it, for explain, where that is the same for every spec of the class (see `promise_note`)."""
+    """How promises cross it, for explain, written in the same way (see `promise_note`)."""
     never = "can never emit"
     unblocked_by: str = (
         "put .window(…) before it, group by an attribute that is promised about, or punctuate=oop.at_end()"
@@ -49,6 +51,9 @@ class Spec:
 
     sorts = False
     """Is it there because a plan runs in order, and puts rows in one?"""
+
+    reads: UsedColumns = None
+    """The columns that it looks at itself, if it hands on whatever else its consumers want (see `needs`). None: all."""
 
     held_back: tuple[str, ...] = ()
     """Output attributes about which a promise goes no further than what is held: then its crossing says how far it may
@@ -74,8 +79,13 @@ class Spec:
         return None
 
     def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
-        """For each port the columns that it must be given, when of its own only ``wanted`` are used. None: all."""
-        return [None for _ in inputs]
+        """For each port the columns that it must be given, when of its own only ``wanted`` are used. None: all.
+
+        What makes columns of others says here which it makes them of; for what hands columns on, `reads` says enough.
+        """
+        if wanted is None or self.reads is None:
+            return [None for _ in inputs]
+        return [wanted & frozenset(schema.names) | self.reads for schema in inputs]
 
     def with_number(self) -> Spec | None:
         """This spec with each row's number beside its columns (see `operators/source/numbers.py`); None if it cannot.
@@ -102,9 +112,17 @@ class Spec:
         raise TypeError(f"{type(self).__name__} cannot be started")
 
     def describe(self) -> str:
-        """One line for explain."""
-        return self.name
+        """One line for explain: the `line`, unless there is more to say than its fields."""
+        return self.line.format(self=self)
 
     def promise_note(self) -> str:
-        """How promises cross it, for explain; a class whose specs differ in it says it here."""
-        return self.note
+        """How promises cross it, for explain: the `note`, unless a class has more than one way to put it."""
+        return self.note.format(self=self)
+
+
+class Passage(Spec):
+    """The base of specs by which each row leaves at once or never, and promises pass unchanged."""
+
+    note = "promises pass"
+    passes = True
+    reads = frozenset()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -67,23 +67,19 @@ class Maxima(Minima):
 @dataclass(frozen=True)
 class Min(ColumnFunction):
     name = "min"
+    extremes: ClassVar[type[Minima]] = Minima
 
     def accumulator(self, source: pa.DataType) -> Accumulator | None:
-        return Minima(source, source) if is_scalar(source) else None
+        return self.extremes(source, source) if is_scalar(source) else None
 
     def combined(self, results: Expr) -> Function:
-        return Min(results)
+        return type(self)(results)
 
 
 @dataclass(frozen=True)
-class Max(ColumnFunction):
+class Max(Min):
     name = "max"
-
-    def accumulator(self, source: pa.DataType) -> Accumulator | None:
-        return Maxima(source, source) if is_scalar(source) else None
-
-    def combined(self, results: Expr) -> Function:
-        return Max(results)
+    extremes = Maxima
 
 
 def min(of: str | Expr) -> Function:

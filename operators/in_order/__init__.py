@@ -6,8 +6,8 @@ as if `ts < t` had been promised. `oop/plan/in_order.py` rewrites the plan.
 
 Way in. Read `wrapper.py`: it makes an ordinary operator go by the order of its rows. `sort.py` sorts where a stream is
 not in order, `merge.py` is the ordered union, `aggregate.py` the buffered sliding aggregate, `join.py` and
-`join_operator.py` the in-order join. `sorted_runs.py` holds what is being sorted, `beside.py` says which other promises
-cross a buffer.
+`join_operator.py` the in-order join. `sorted_runs.py` holds what is being sorted, `buffering.py` is the base of the
+sort and the merge, and `beside.py` says which other promises cross them.
 
 Decisions:
 

@@ -37,6 +37,7 @@ _ROWS, _WINDOWS = "rows", "windows"
 @dataclass(frozen=True, eq=False)
 class BufferedAggregate(Aggregate):
     name = "BufferedAggregate"
+    note = "holds the rows of windows that are open; a row behind a window, or a promise, completes it"
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return None  # what comes out is in order
@@ -54,9 +55,6 @@ class BufferedAggregate(Aggregate):
 
     def describe(self) -> str:
         return describe_groups(self.name, self.aggregates, self.keys)
-
-    def promise_note(self) -> str:
-        return "holds the rows of windows that are open; a row behind a window, or a promise, completes it"
 
 
 class BufferedAggregateOperator(Keeping, AggregateOperator):

@@ -44,11 +44,6 @@ class InBuffer(Crossing):
         return [list(found) for _ in range(self.ports)]
 
 
-def held_note(beside: Sequence[str]) -> str:
-    """A note for `explain` about the attributes beside."""
-    return f"; promises {', '.join(beside)} < the least that it holds" if beside else ""
-
-
 class Beside:
     """The promises of such a buffer. ``lowered`` says whether one was lowered, so that rows which leave may raise
     it."""

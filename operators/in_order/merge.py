@@ -8,7 +8,7 @@ wait for the others. Promises about other attributes cross as far as these rows 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,55 +18,33 @@ import pyarrow.compute as pc
 from oop.kernels import dispatch, views
 from oop.operators.core.batches import cut
 from oop.operators.core.context import Context
-from oop.operators.core.operator import Element, Held, Keeping, Kept, Operator
+from oop.operators.core.operator import Element, Held, Kept, Operator
 from oop.operators.core.parts import Part
-from oop.operators.core.spec import UsedColumns
-from oop.operators.in_order.beside import Beside, InBuffer, held_note
+from oop.operators.in_order.buffering import Buffering, BufferingOperator
 from oop.operators.passing.union import Union
 from oop.operators.rows.ordered_rows import OrderedRows, load_reached, save_reached, without_place
 from oop.operators.rows.releasing import held_row
-from oop.punctuation.crossing import Crossing
 from oop.punctuation.group_promises import Advance
 
 
 @dataclass(frozen=True)
-class OrderedMerge(Union):
+class OrderedMerge(Buffering, Union):
     """``on`` is the time that all inputs are in order of, ``beside`` the other attributes that promises cross about."""
 
     on: str = ""
     beside: tuple[str, ...] = ()
     name = "OrderedMerge"
-    sorts = True
+    line = "OrderedMerge of {self.ports} on {self.on}"
+    note = "holds the rows of inputs that are ahead of the slowest"
     passes = False
-
-    @property
-    def held_back(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.beside
-
-    def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
-        """Promises about the time cross unchanged, because no waiting row is below what all inputs have promised."""
-        return InBuffer(len(inputs), self.on, self.beside)
-
-    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
-        return [None if wanted is None else wanted | {self.on, *self.beside} for _ in inputs]
 
     def start(self, context: Context) -> Operator:
         return OrderedMergeOperator(self, context)
 
-    def describe(self) -> str:
-        return f"{super().describe()} on {self.on}"
 
-    def promise_note(self) -> str:
-        return f"holds the rows of inputs that are ahead of the slowest{held_note(self.beside)}"
-
-
-class OrderedMergeOperator(Keeping):
-    shows_open = True
-
+class OrderedMergeOperator(BufferingOperator):
     def __init__(self, spec: OrderedMerge, context: Context) -> None:
         super().__init__(spec, context)
-        self.spec = spec
-        self.beside = Beside(self.ports)
         (needed, *_), schema = spec.needs(context.wanted, context.inputs), spec.schema(context.inputs)
         self.output = schema if needed is None else pa.schema([f for f in schema if f.name in needed])
         self.rows = [OrderedRows(self.output, spec.on) for _ in context.inputs]
@@ -109,7 +87,6 @@ class OrderedMergeOperator(Keeping):
                 yield self.rows[0].released(whole.take(pa.array(order[start : start + self.batch_rows])))
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
-        """The rows that are held and may be below a bound on another attribute."""
         for rows in self.rows:
             yield from rows.batches()
 
@@ -130,7 +107,6 @@ class OrderedMergeOperator(Keeping):
 
     def load(self, parts: Iterable[Part]) -> None:
         found = self.load_common(parts)
-        self.beside = Beside(self.ports)
         reached = load_reached(found, len(self.rows))
         for port, rows in enumerate(self.rows):
             rows.load(found, f"rows/{port}")

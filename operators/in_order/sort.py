@@ -14,10 +14,9 @@ import pyarrow as pa
 
 from oop.operators.core.batches import cut
 from oop.operators.core.context import Context
-from oop.operators.core.operator import Element, Held, Keeping, Kept, Operator
+from oop.operators.core.operator import Element, Held, Kept, Operator
 from oop.operators.core.parts import Part
-from oop.operators.core.spec import UsedColumns
-from oop.operators.in_order.beside import Beside, InBuffer, held_note
+from oop.operators.in_order.buffering import Buffering, BufferingOperator
 from oop.operators.in_order.sorted_runs import SortedRuns
 from oop.operators.rows.releasing import held_row
 from oop.operators.rows.sort import Sort
@@ -28,37 +27,23 @@ _ROWS = "rows"
 
 
 @dataclass(frozen=True, eq=False)
-class InputSort(Sort):
+class InputSort(Buffering, Sort):
     """``beside`` are the other attributes that promises cross about."""
 
     beside: tuple[str, ...] = ()
     name = "InputSort"
-    sorts = True
-
-    @property
-    def held_back(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.beside
+    note = "holds a row until {self.on} < t is promised"
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
-        return InBuffer(1, self.on, self.beside) if self.beside else super().crossing(inputs)
-
-    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
-        return [None if wanted is None else (wanted & set(inputs[0].names)) | {self.on, *self.beside}]
+        return super().crossing(inputs) if self.beside else Sort.crossing(self, inputs)
 
     def start(self, context: Context) -> Operator:
         return InputSortOperator(self, context)
 
-    def promise_note(self) -> str:
-        return f"holds a row until {self.on} < t is promised{held_note(self.beside)}"
 
-
-class InputSortOperator(Keeping):
-    shows_open = True
-
+class InputSortOperator(BufferingOperator):
     def __init__(self, spec: InputSort, context: Context) -> None:
         super().__init__(spec, context)
-        self.spec = spec
-        self.beside = Beside(self.ports)
         (needed,) = spec.needs(context.wanted, context.inputs)
         self.rows = SortedRuns(context.held(needed), spec.on)
 
@@ -82,7 +67,6 @@ class InputSortOperator(Keeping):
         yield from self.beside.promises(self.rows.held()) if self.spec.beside else self.ports.promises(new)
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
-        """The rows that are held and may be below a bound on another attribute."""
         yield from self.rows.held()
 
     def oldest(self) -> Held | None:
@@ -94,5 +78,4 @@ class InputSortOperator(Keeping):
 
     def load(self, parts: Iterable[Part]) -> None:
         found = self.load_common(parts)
-        self.beside = Beside(self.ports)
         self.rows.load(found, _ROWS)

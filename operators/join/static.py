@@ -18,7 +18,7 @@ from oop.operators.core.compute import compute as pc
 from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
 from oop.operators.core.operator import Element, Operator
-from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.spec import Passage, UsedColumns
 from oop.operators.expressions.expr import Expr
 from oop.operators.groups.store_operator import unique_schema
 from oop.operators.join.join import called_right
@@ -33,7 +33,7 @@ _ANY = Reach(-math.inf, math.inf)
 
 
 @dataclass(frozen=True, eq=False)
-class StaticJoin(Spec):
+class StaticJoin(Passage):
     """``on`` are pairs of a column of the stream and one of the table, ``text`` is how they are shown."""
 
     table: pa.Table
@@ -42,8 +42,6 @@ class StaticJoin(Spec):
     where: Expr | None = None
     text: str = ""
     name = "StaticJoin"
-    note = "promises pass"
-    passes = True
 
     def key_types(self, stream: pa.Schema) -> list[pa.DataType]:
         table = self.table.schema

@@ -17,7 +17,7 @@ from oop.errors import SchemaMismatch, WrongArgument
 from oop.operators.core.compute import compute as pc
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Element, Operator, Passing
-from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.spec import Passage
 from oop.operators.expressions.expr import Expr
 from oop.operators.expressions.limits import ranges_of
 from oop.operators.expressions.program import Program
@@ -25,11 +25,10 @@ from oop.punctuation.crossing import Crossing, Restricted
 
 
 @dataclass(frozen=True, eq=False)
-class Filter(Spec):
+class Filter(Passage):
     predicate: Expr
     name = "Filter"
-    note = "promises pass"
-    passes = True
+    line = "Filter {self.predicate!r}"
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         check_predicate(self.predicate, inputs[0])
@@ -38,14 +37,12 @@ class Filter(Spec):
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return Restricted(self.predicate.fixed(), ranges_of(self.predicate.limits(), inputs[0]))
 
-    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
-        return [None if wanted is None else wanted | self.predicate.columns()]
+    @property
+    def reads(self) -> frozenset[str]:  # type: ignore[override]
+        return self.predicate.columns()
 
     def start(self, context: Context) -> Operator:
         return FilterOperator(self, context)
-
-    def describe(self) -> str:
-        return f"Filter {self.predicate!r}"
 
 
 class FilterOperator(Passing):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -10,23 +10,16 @@ import pyarrow as pa
 from oop.operators.core.context import Context
 from oop.operators.core.marks import is_dropped
 from oop.operators.core.operator import Element, Operator, Passing
-from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.spec import Passage
 
 
 @dataclass(frozen=True)
-class OnTime(Spec):
+class OnTime(Passage):
     name = "OnTime"
-    note = "promises pass"
-    passes = True
-
-    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
-        return [wanted]
+    line = "OnTime without the rows that are only counted"
 
     def start(self, context: Context) -> Operator:
         return OnTimeOperator(self, context)
-
-    def describe(self) -> str:
-        return "OnTime without the rows that are only counted"
 
 
 class OnTimeOperator(Passing):

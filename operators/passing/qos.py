@@ -19,7 +19,7 @@ from oop.operators.core.arrival import CLOCK
 from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
 from oop.operators.core.operator import Element, Operator, Passing
-from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.spec import Passage, Spec
 from oop.punctuation.patterns import Bound
 
 ENTERED = "__entered"
@@ -34,20 +34,15 @@ def taken(at: str | None = None, name: str = ENTERED) -> SchemaMismatch:
 
 
 @dataclass(frozen=True)
-class Enter(Spec):
+class Enter(Passage):
     """Stamps rows with the time of their entry."""
 
     name = "Enter"
-    note = "promises pass"
-    passes = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         if ENTERED in inputs[0].names:
             raise taken()
         return inputs[0].append(pa.field(ENTERED, TYPE))
-
-    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
-        return [None if wanted is None else wanted - {ENTERED}]
 
     def start(self, context: Context) -> Operator:
         return EnterOperator(self, context)
@@ -70,13 +65,12 @@ class EnterOperator(ReadsClock):
 
 
 @dataclass(frozen=True)
-class Monitor(Spec):
+class Monitor(Passage):
     """Aurora's QoS monitor (Aurora paper, figure 3): measures how long ago the rows that each result comes from
     entered."""
 
     name = "Monitor"
-    note = "promises pass"
-    passes = True
+    reads = frozenset({ENTERED})
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         return pa.schema([f for f in inputs[0] if f.name != ENTERED])

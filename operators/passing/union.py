@@ -22,6 +22,7 @@ from oop.punctuation.crossing import Crossing, Met
 class Union(Spec):
     ports: int
     name = "Union"
+    line = "{self.name} of {self.ports}"
     note = "promises the least of its inputs"
     passes = True
 
@@ -44,9 +45,6 @@ class Union(Spec):
 
     def start(self, context: Context) -> Operator:
         return UnionOperator(self, context)
-
-    def describe(self) -> str:
-        return f"{self.name} of {self.ports}"
 
 
 class UnionOperator(Passing):

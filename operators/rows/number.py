@@ -37,6 +37,7 @@ class Number(Releasing):
     ties: tuple[str, ...] = ()
     numbers: bool = False
     name = "Number"
+    note = "numbers a row when {self.on} < t is promised for all rows; promises " + f"{SHOWN} < n"
     numbers_rows = True
 
     @property
@@ -61,9 +62,6 @@ class Number(Releasing):
     def describe(self) -> str:
         by = "source and row number" if self.ties == (SEQ,) else ", ".join(self.ties)
         return f"Number by {self.on}{', ' if by else ''}{by}"
-
-    def promise_note(self) -> str:
-        return f"numbers a row when {self.on} < t is promised for all rows; promises {SHOWN} < n"
 
 
 class NumberCrossing(Counted):

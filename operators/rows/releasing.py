@@ -16,7 +16,7 @@ from oop.operators.core.marks import is_late
 from oop.operators.core.operator import Element, Held, Keeping, Kept
 from oop.operators.core.ordering import order_by_time, order_rows
 from oop.operators.core.parts import Part
-from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.spec import Spec
 from oop.operators.core.times import show_time
 from oop.operators.rows.layout import check_takeable
 from oop.operators.rows.waiting_rows import WaitingRows
@@ -46,8 +46,9 @@ class Releasing(Spec):
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return by_time(self.on)
 
-    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
-        return [None if wanted is None else (wanted & set(inputs[0].names)) | {self.on, *self.ties}]
+    @property
+    def reads(self) -> frozenset[str]:  # type: ignore[override]
+        return frozenset({self.on, *self.ties})
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         return self.on if frontiers[0].bound(self.on) is None else None

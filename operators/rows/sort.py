@@ -24,6 +24,7 @@ class Sort(Releasing):
     on: str
     ties: tuple[str, ...] = ()
     name = "Sort"
+    note = "emits a row when {self.on} < t is promised for all rows"
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         for name in self.ties:
@@ -35,9 +36,6 @@ class Sort(Releasing):
 
     def describe(self) -> str:
         return f"{self.name} by {', '.join((self.on, *self.ties))}"
-
-    def promise_note(self) -> str:
-        return f"emits a row when {self.on} < t is promised for all rows"
 
 
 class SortOperator(ReleasingOperator):

@@ -18,18 +18,13 @@ from oop.kernels import dispatch, views
 from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
 from oop.operators.core.operator import Element, Operator, Passing
-from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.spec import Spec
 from oop.operators.core.times import check_time_type
 from oop.operators.source.numbers import SEQ, SHOWN
 from oop.operators.windows.windows import Windows
 from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.patterns import Bound
-from oop.punctuation.translate import (
-    identity,
-    wid_bound,
-    window_end,
-    window_start,
-)
+from oop.punctuation.translate import identity, wid_bound, window_end, window_start
 
 WID_START = "__wid_start"
 WID_END = "__wid_end"
@@ -89,6 +84,8 @@ class Bucket(Spec):
     grid: Windows
     text: str  # the window as the user wrote it
     name = "Bucket"
+    line = "Bucket {self.text} on {self.shown}"
+    note = "{self.shown} < t becomes wid < W(t)"
     passes = True
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
@@ -104,20 +101,15 @@ class Bucket(Spec):
         attributes[self.on].append((WID_START, self.grid.wid_bound))
         return Carried(attributes, columns)
 
-    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
-        return [None if wanted is None else wanted - {WID_START, WID_END} | {self.on}]
+    @property
+    def reads(self) -> frozenset[str]:  # type: ignore[override]
+        return frozenset({self.on})
 
     def start(self, context: Context) -> Operator:
         return BucketOperator(self, context)
 
-    def describe(self) -> str:
-        return f"Bucket {self.text} on {self._shown}"
-
-    def promise_note(self) -> str:
-        return f"{self._shown} < t becomes wid < W(t)"
-
     @property
-    def _shown(self) -> str:
+    def shown(self) -> str:
         return SHOWN if self.on == SEQ else self.on
 
 

@@ -9,17 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from oop.punctuation import (
-    Frontier,
-    Punctuation,
-    at_end,
-    ordered,
-    progress_groups,
-    punctuated,
-    slack,
-    timer,
-    trackers,
-)
+from oop.punctuation import Frontier, Punctuation, at_end, ordered, progress_groups, punctuated, slack, timer, trackers
 from oop.punctuation.durations import NANOSECONDS, in_units
 from oop.punctuation.encoding import dumps, loads
 from tests.punctuation import naive

@@ -8,11 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tests.kernels.cases.inputs import (
-    LEAST,
-    Case,
-    some_values,
-)
+from tests.kernels.cases.inputs import LEAST, Case, some_values
 
 
 def cases() -> Iterator[Case]:

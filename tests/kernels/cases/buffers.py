@@ -8,11 +8,7 @@ from typing import Any
 import numpy as np
 
 from oop.kernels.dispatch import Kernels
-from tests.kernels.cases.inputs import (
-    Case,
-    disorder,
-    new_rng,
-)
+from tests.kernels.cases.inputs import Case, disorder, new_rng
 
 
 def run_buffers(kernels: Kernels, kernel: str, slack: Any, dtype: Any, steps: list[Any]) -> Any:

@@ -7,13 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.kernels.cases.inputs import (
-    LEAST,
-    MOST,
-    Case,
-    new_rng,
-    some_values,
-)
+from tests.kernels.cases.inputs import LEAST, MOST, Case, new_rng, some_values
 
 
 def _firsts(groups: int, held: bool = False) -> Any:

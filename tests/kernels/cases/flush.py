@@ -10,12 +10,7 @@ import numpy as np
 from oop.errors import OopError
 from oop.kernels.dispatch import Kernels
 from oop.kernels.signatures.flush import Discipline
-from tests.kernels.cases.inputs import (
-    LEAST,
-    MOST,
-    Case,
-    new_rng,
-)
+from tests.kernels.cases.inputs import LEAST, MOST, Case, new_rng
 
 
 def run_flush_table(kernels: Kernels, kernel: str, made: tuple[Any, ...], steps: list[tuple[Any, ...]]) -> Any:

@@ -10,10 +10,7 @@ import pyarrow as pa
 
 from oop.kernels.dispatch import Kernels
 from oop.kernels.views import Column, key_column
-from tests.kernels.cases.inputs import (
-    Case,
-    key_columns,
-)
+from tests.kernels.cases.inputs import Case, key_columns
 
 
 def run_group_table(kernels: Kernels, kernel: str, kinds: list[str], batches: list[tuple[Any, ...]]) -> Any:

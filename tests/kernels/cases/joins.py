@@ -11,14 +11,7 @@ import numpy as np
 
 from oop.kernels.dispatch import Kernels
 from oop.kernels.signatures.joins import Reach
-from tests.kernels.cases.inputs import (
-    LARGE,
-    LEAST,
-    MOST,
-    Case,
-    hostile_keys,
-    new_rng,
-)
+from tests.kernels.cases.inputs import LARGE, LEAST, MOST, Case, hostile_keys, new_rng
 
 
 def run_join_table(kernels: Kernels, kernel: str, dtype: Any, steps: list[tuple[Any, ...]]) -> Any:

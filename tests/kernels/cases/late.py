@@ -7,13 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.kernels.cases.inputs import (
-    LEAST,
-    MOST,
-    Case,
-    new_rng,
-    some_times,
-)
+from tests.kernels.cases.inputs import LEAST, MOST, Case, new_rng, some_times
 
 
 def cases() -> Iterator[Case]:

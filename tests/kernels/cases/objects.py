@@ -6,9 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tests.kernels.cases.inputs import (
-    Case,
-)
+from tests.kernels.cases.inputs import Case
 
 
 def cases() -> Iterator[Case]:

@@ -9,12 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels.views import Column, column
-from tests.kernels.cases.inputs import (
-    LARGE,
-    Case,
-    key_columns,
-    new_rng,
-)
+from tests.kernels.cases.inputs import LARGE, Case, key_columns, new_rng
 
 
 def cases() -> Iterator[Case]:

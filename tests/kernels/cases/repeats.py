@@ -7,13 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.kernels.cases.inputs import (
-    LARGE,
-    LEAST,
-    MOST,
-    Case,
-    new_rng,
-)
+from tests.kernels.cases.inputs import LARGE, LEAST, MOST, Case, new_rng
 
 
 def cases() -> Iterator[Case]:

@@ -7,11 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tests.kernels.cases.inputs import (
-    Case,
-    disorder,
-    new_rng,
-)
+from tests.kernels.cases.inputs import Case, disorder, new_rng
 
 
 def cases() -> Iterator[Case]:

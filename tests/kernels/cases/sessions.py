@@ -10,13 +10,7 @@ import numpy as np
 
 from oop.kernels.dispatch import Kernels
 from oop.kernels.signatures.sessions import OPEN, session_dtype
-from tests.kernels.cases.inputs import (
-    LARGE,
-    LEAST,
-    MOST,
-    Case,
-    new_rng,
-)
+from tests.kernels.cases.inputs import LARGE, LEAST, MOST, Case, new_rng
 
 
 def run_extend(kernels: Kernels, kernel: str, *args: Any) -> Any:

@@ -7,12 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.kernels.cases.inputs import (
-    LEAST,
-    MOST,
-    Case,
-    some_values,
-)
+from tests.kernels.cases.inputs import LEAST, MOST, Case, some_values
 
 
 def _summaries(groups: int, held: bool = False, count: int = 1, hi: int = 3, lo: int = 5) -> Any:

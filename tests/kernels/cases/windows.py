@@ -7,14 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.kernels.cases.inputs import (
-    LARGE,
-    LEAST,
-    MOST,
-    Case,
-    new_rng,
-    some_times,
-)
+from tests.kernels.cases.inputs import LARGE, LEAST, MOST, Case, new_rng, some_times
 
 WINDOWS: list[tuple[Any, Any, Any]] = [
     (10, 10, 0),

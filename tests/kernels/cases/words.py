@@ -8,13 +8,7 @@ from typing import Any
 import numpy as np
 
 from oop.kernels.views import Column
-from tests.kernels.cases.inputs import (
-    LARGE,
-    LEAST,
-    Case,
-    key_columns,
-    new_rng,
-)
+from tests.kernels.cases.inputs import LARGE, LEAST, Case, key_columns, new_rng
 
 
 def cases() -> Iterator[Case]:
