@@ -31,7 +31,7 @@ HELD_UP = (SECOND // 5, SECOND)  # how long those are held up
 
 
 @dataclass(frozen=True)
-class Link:
+class PacketLink:
     """Its share of all rows, and how far its arrivals are behind: at the ends of the stream, and in its middle."""
 
     name: str
@@ -40,9 +40,9 @@ class Link:
 
 
 LINKS = (
-    Link("Control", 0.01),
-    Link("Main1", 0.5),
-    Link("Main2", 0.49, (3 * SECOND, 6 * SECOND)),
+    PacketLink("Control", 0.01),
+    PacketLink("Main1", 0.5),
+    PacketLink("Main2", 0.49, (3 * SECOND, 6 * SECOND)),
 )
 MOST_LATE = max(max(link.skew) for link in LINKS) + HELD_UP[1]
 """No row of any link arrives later than this after its timestamp."""
@@ -95,7 +95,7 @@ def merged(links: Mapping[str, Arrivals]) -> Arrivals:
     return Arrivals(at[order], rows.take(pa.array(order)))
 
 
-def _arrivals(link: Link, rows: int, random: np.random.Generator) -> Arrivals:
+def _arrivals(link: PacketLink, rows: int, random: np.random.Generator) -> Arrivals:
     times = np.sort(random.integers(0, DURATION, rows))
     least, most = link.skew
     at = times + least + ((most - least) * np.sin(np.pi * times / DURATION) ** 2).astype(np.int64)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from oop.punctuation.patterns import Bound, Value
 from oop.punctuation.progress import Clocked
-from oop.punctuation.progress_groups import Grouped
+from oop.punctuation.progress_groups import GroupedProgress
 from oop.punctuation.trackers import greater, no_time
 
 if TYPE_CHECKING:
     from oop.punctuation.policy import Policy
 
 
-class ClockedGroups(Grouped):
+class ClockedGroups(GroupedProgress):
     """timer by group: each tick takes a picture of the groups' bounds; a lull is one of the whole source.
 
     Between two ticks the picture alone is in force, for the rest as well. A tick looks at the groups that had rows

@@ -27,7 +27,7 @@ from oop.punctuation.promise import Punctuation
 from oop.punctuation.translate import Image, carry, carry_groups, carry_least, carry_promise, restrict
 
 Images = Mapping[str, Sequence[Image]]
-Columns = Mapping[str, Sequence[str]]
+OutputNames = Mapping[str, Sequence[str]]
 
 
 class Crossing:
@@ -101,7 +101,7 @@ class Carried(Crossing):
     def __init__(
         self,
         attributes: Images,
-        columns: Columns,
+        columns: OutputNames,
         *,
         holds: bool = False,
         also: Sequence[Interest] = (),
@@ -221,7 +221,7 @@ class Met(Crossing):
             if len(alike) == len(frontiers):  # the linear case: every port has promised a bound, and nothing else
                 return (Punctuation._rise(attribute, min(alike)),)
         groups = {c: p.value for c, p in promise.where.items() if isinstance(p, Equal)}
-        named = {c for f in frontiers for c in (*((column,) for column in f.by), *f.across.cells)}
+        named = {c for f in frontiers for c in (*((column,) for column in f.by), *f.across.single)}
         if (
             any(f.across.mixed or f.ranges for f in frontiers)
             or len(groups) < len(promise.where)

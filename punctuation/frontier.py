@@ -93,7 +93,7 @@ class Frontier(Promised):
                 promises = promises.only({group: bound for (group, bound), p in single if not self.covers(p)})
             new = bounds.advance(attribute, promises.bounds, self.all.linear.get(attribute))
             if new and isinstance(bounds, GroupCorners):
-                self.across.cells[columns] = bounds
+                self.across.single[columns] = bounds
             elif new and columns[0] not in self.by:
                 self.by[columns[0]] = Grouping()
                 self.by[columns[0]].flat = bounds
@@ -238,12 +238,12 @@ class Frontier(Promised):
                     self.all.add(corner)
             self._drop_covered()
         self.end_is_new |= self.ended and not before
-        if self.across.mixed or (self.across.cells and (self.by or self._names_groups())):
+        if self.across.mixed or (self.across.single and (self.by or self._names_groups())):
             self.across.drop(Frontier(self.all, self.by).covers)
 
     def _names_groups(self) -> bool:
         """Is something promised about all rows below a bound on a group column, or jointly?"""
-        return bool(self.all.joint) or any(c in self.all.linear for columns in self.across.cells for c in columns)
+        return bool(self.all.joint) or any(c in self.all.linear for columns in self.across.single for c in columns)
 
     def advance_to(self, other: Frontier) -> Iterator[Punctuation]:
         """Advance to what the other promises, yielding just what is new.

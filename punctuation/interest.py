@@ -26,7 +26,7 @@ from oop.punctuation.promise import Punctuation
 from oop.punctuation.ranges import is_ranged
 from oop.punctuation.translate import CarriesRanges, Image, carry, carry_groups, carry_promise, roll_up
 
-Step = Callable[[Bound], Bound | None]
+BoundStep = Callable[[Bound], Bound | None]
 _INFINITE = (math.inf, -math.inf)
 
 
@@ -46,7 +46,7 @@ class Interest:
     def __init__(
         self,
         attributes: str | Iterable[str] | Mapping[str, Sequence[Image]],
-        step: Step | None = None,
+        step: BoundStep | None = None,
         by: Iterable[str] | None = None,
         ranges: Iterable[str] = (),
     ) -> None:
@@ -167,9 +167,9 @@ class Gate:
         self._known = [Frontier() for _ in self.interests or ()]  # what each consumer made of what has passed
         self._uses = self._find_uses()
 
-    def _find_uses(self) -> dict[str, list[tuple[Frontier, str, Step | None]]]:
+    def _find_uses(self) -> dict[str, list[tuple[Frontier, str, BoundStep | None]]]:
         """By attribute, where its bounds go: to which of ``_known``, and as which bounds there."""
-        found: dict[str, list[tuple[Frontier, str, Step | None]]] = {}
+        found: dict[str, list[tuple[Frontier, str, BoundStep | None]]] = {}
         for interest, known in zip(self.interests or (), self._known, strict=True):
             for attribute, images in interest.uses.items():
                 found.setdefault(attribute, []).extend((known, name, step) for name, step in images)
@@ -284,7 +284,7 @@ def _same(columns: Iterable[str]) -> dict[str, tuple[str]]:
     return {c: (c,) for c in columns}
 
 
-def _then(first: Step | None, second: Step | None) -> Step | None:
+def _then(first: BoundStep | None, second: BoundStep | None) -> BoundStep | None:
     if first is None or second is None:
         return first or second
     carries = isinstance(first, CarriesRanges) and isinstance(second, CarriesRanges)
@@ -295,8 +295,8 @@ def _then(first: Step | None, second: Step | None) -> Step | None:
 class _Then:
     """One step after the other; equal to another that takes the same ones."""
 
-    first: Step
-    second: Step
+    first: BoundStep
+    second: BoundStep
 
     def __call__(self, bound: Bound) -> Bound | None:
         moved = self.first(bound)

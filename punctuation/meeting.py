@@ -12,10 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from oop.punctuation.patterns import Equal, Value
+from oop.punctuation.patterns import Equal, Group
 from oop.punctuation.promise import Punctuation
-
-Group = tuple[Value, ...]
 
 
 def intersections(ours: Iterable[Punctuation], theirs: Iterable[Punctuation]) -> Iterator[Punctuation]:

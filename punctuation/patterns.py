@@ -20,6 +20,8 @@ from typing import Any
 
 Bound = int | float
 Value = Any  # a group's value: whatever a column can hold, hashable
+Group = tuple[Value, ...]
+"""A group: its value in each of some columns, in the order of these columns."""
 
 NAN = float("nan")  # the one NaN: dicts and sets find it by identity
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from oop.punctuation.durations import Duration, show
 from oop.punctuation.patterns import Bound, Value
 from oop.punctuation.progress import Linear, Progress
-from oop.punctuation.progress_groups import Grouped
+from oop.punctuation.progress_groups import GroupedProgress
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.trackers import Tracker
 
@@ -159,7 +159,7 @@ class Tracking(Policy):
     is_data_driven: ClassVar[bool] = True
 
     def start(self, attribute: str) -> Progress:
-        return Linear(self, attribute) if self.by is None else Grouped(self, attribute)
+        return Linear(self, attribute) if self.by is None else GroupedProgress(self, attribute)
 
 
 def checked(policy: object, word: str = "punctuate") -> Policy:

@@ -13,12 +13,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from oop.punctuation.above import Above
-from oop.punctuation.group_marks import ABSENT, Mark
 from oop.punctuation.group_promises import GroupPromises, Promise, one_by_one, where
 from oop.punctuation.named_groups import as_group
 from oop.punctuation.patterns import Bound, Value
 from oop.punctuation.progress import Progress
 from oop.punctuation.promise import Punctuation
+from oop.punctuation.rewind_marks import ABSENT, RewindMark
 from oop.punctuation.slowest import Slowest
 from oop.punctuation.trackers import Tracker, greater, no_time, number
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from oop.punctuation.policy import Policy
 
 
-class Grouped(Progress):
+class GroupedProgress(Progress):
     """A tracker for each group, and the rest: ordered and slack, by group.
 
     Active groups hold the rest back: the rest's bound is the least bound of an active group. With ``groups`` these are
@@ -47,7 +47,7 @@ class Grouped(Progress):
         self.given = Above()  # what was promised; its floor was about all rows
         self.greatest: Bound | None = None
         self.moved = dict.fromkeys(self.trackers)  # groups of rows since promises were last asked for
-        self._marked: Mark | None = None
+        self._marked: RewindMark | None = None
         self._enter_all()
 
     def _key(self, group: Value) -> Value:
@@ -232,12 +232,12 @@ class Grouped(Progress):
         least = min((-math.inf if b is None else b for b in bounds.values()), default=None)
         return [g for g, b in bounds.items() if (-math.inf if b is None else b) == least]
 
-    def mark(self) -> Mark:
+    def mark(self) -> RewindMark:
         """What it takes to go back: of the groups that change from now on, and not of all there are."""
-        self._marked = Mark(self.greatest, self.rest)
+        self._marked = RewindMark(self.greatest, self.rest)
         return self._marked
 
-    def rewind(self, mark: Mark) -> None:
+    def rewind(self, mark: RewindMark) -> None:
         self._marked = None
         self.greatest, self.retired.floor = mark.greatest, mark.rest
         for group, (seen, floor, retired) in mark.groups.items():

@@ -15,8 +15,8 @@ from oop.punctuation.group_promises import GroupBounds
 from oop.punctuation.grouping import Grouping
 from oop.punctuation.patterns import Below, Bound, Equal, GroupPattern, NotIn, Value, group_value
 from oop.punctuation.promise import Punctuation
-from oop.punctuation.ranges import cells_of_column, given, named_in, point_of, says
-from oop.punctuation.several_columns import OTHER, Cell, SeveralColumns
+from oop.punctuation.ranges import given, named_in, point_of, says, values_told_apart
+from oop.punctuation.several_columns import OTHER, Combination, SeveralColumns
 
 
 class Promised:
@@ -43,7 +43,7 @@ class Promised:
 
     def _find_rising(self) -> None:
         everyone, across = self.all, self.across
-        groups = self.by or across.cells or across.mixed or self.ranges or self.lifted
+        groups = self.by or across.single or across.mixed or self.ranges or self.lifted
         self.rising = None if groups or everyone.ended or everyone.stairs or everyone.wide else everyone.linear
 
     @property
@@ -84,7 +84,7 @@ class Promised:
         >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A", "k": 1})).has_several
         True
         """
-        return bool(self.across.mixed or self.across.cells or self.ranges)
+        return bool(self.across.mixed or self.across.single or self.ranges)
 
     @property
     def names_rest(self) -> bool:
@@ -107,7 +107,7 @@ class Promised:
         (True, False)
         """
         named = tuple(sorted(columns))
-        there = named[0] in self.by if len(named) == 1 else named in self.across.cells
+        there = named[0] in self.by if len(named) == 1 else named in self.across.single
         return there and not self.names_rest
 
     @property
@@ -139,9 +139,9 @@ class Promised:
         >>> columns, bounds.linear
         (('link',), {'ts': {'A': 9}})
         """
-        if len(self.by) + len(self.across.cells) != 1 or self.across.mixed or self.ranges:
+        if len(self.by) + len(self.across.single) != 1 or self.across.mixed or self.ranges:
             return None
-        for columns, bounds in self.across.cells.items():
+        for columns, bounds in self.across.single.items():
             return (columns, bounds) if bounds.is_flat else None
         ((column, grouping),) = self.by.items()
         return ((column,), grouping.flat) if grouping.is_flat else None
@@ -165,13 +165,13 @@ class Promised:
         if any(c in everyone.linear for c in columns):
             return None
         if len(columns) > 1:
-            if self.by or self.across.cells.keys() - {columns}:
+            if self.by or self.across.single.keys() - {columns}:
                 return None
-            found = self.across.cells.get(columns)
+            found = self.across.single.get(columns)
             if found is None:
                 return GroupCorners()
             return found if found.is_flat else None
-        if self.across.cells or self.by.keys() - {columns[0]}:
+        if self.across.single or self.by.keys() - {columns[0]}:
             return None
         grouping = self.by.get(columns[0])
         if grouping is None:
@@ -188,7 +188,7 @@ class Promised:
         """
         if self.names_rest or self.ranges:
             return None
-        return {*((column,) for column in self.by), *self.across.cells}
+        return {*((column,) for column in self.by), *self.across.single}
 
     def said_of(self, where: Mapping[str, Value]) -> Corners:
         """What is said of just this group, beside what is said of all rows.
@@ -201,10 +201,10 @@ class Promised:
         if len(columns) == 1:
             return self.by[columns[0]].at(where[columns[0]]) if columns[0] in self.by else Corners()
         group = tuple(where[c] for c in columns)
-        return self.across.cells[columns].corners(group) if columns in self.across.cells else Corners()
+        return self.across.single[columns].corners(group) if columns in self.across.single else Corners()
 
     def covers(self, promise: Punctuation) -> bool:
-        """Is the promise implied? Decided cell by cell: each combination of named (or other) groups it speaks of.
+        """Is the promise implied? It is decided for each combination of named (or other) groups that it speaks of.
 
         >>> from oop.punctuation import Frontier
         >>> f = Frontier.of(Punctuation({"ts": 5}))
@@ -223,17 +223,18 @@ class Promised:
         columns = {*promise.where, *self.group_columns()}
         names = sorted(columns)
         known = not self.ranges and all(isinstance(p, Equal | NotIn) for p in promise.where.values())
-        if known and not self._covers_cell(promise.below, {c: _other(promise.where.get(c)) for c in names}):
+        if known and not self._covers_combination(promise.below, {c: _other(promise.where.get(c)) for c in names}):
             return False  # what nobody names need not be told apart: most promises that are new are told here
         if any(kept.covers(promise) for kept in self.ranges):
-            return True  # also where cells would not tell: whether a date that some promise names is in a range
-        cells = [cells_of_column(self, column, promise) for column in names]
+            return True  # also where combinations would not tell: whether a date that some promise names is in a range
+        values = [values_told_apart(self, column, promise) for column in names]
         return all(
-            self._covers_cell(promise.below, dict(zip(names, cell, strict=True))) for cell in itertools.product(*cells)
+            self._covers_combination(promise.below, dict(zip(names, c, strict=True)))
+            for c in itertools.product(*values)
         )
 
     def _covers_group(self, promise: Punctuation) -> bool:
-        """Is it implied by what is said of the groups that it names alone? Then cells need not be told apart."""
+        """Is it implied by what is said of the groups that it names alone? Then combinations need not be told apart."""
         point = {c: p.value for c, p in promise.where.items() if isinstance(p, Equal)}
         if any(self.by[c].at(v).covers(promise.below, point) for c, v in point.items() if c in self.by):
             return True
@@ -249,20 +250,20 @@ class Promised:
         found = self.across.named(column) | (self.by[column].named() if column in self.by else set())
         return found.union(*(named_in(r, column) for r in self.ranges))
 
-    def _covers_cell(self, corner: Corner, cell: Cell) -> bool:
-        point = {c: v for c, v in cell.items() if v is not OTHER}
+    def _covers_combination(self, corner: Corner, combination: Combination) -> bool:
+        point = {c: v for c, v in combination.items() if v is not OTHER}
         both = corner.keys() & point.keys()  # a time that some promise also names with ``=`` or ``not in``
         if both:
             if not all(Below(corner[c]).may_match(point[c]) for c in both):
-                return True  # the cell has no row below the corner
+                return True  # the combination has no row below the corner
             corner = {c: b for c, b in corner.items() if c not in both}
         if self.all.covers(corner, point):
             return True
-        if any(g.at(cell.get(column, OTHER)).covers(corner, point) for column, g in self.by.items()):
+        if any(g.at(combination.get(column, OTHER)).covers(corner, point) for column, g in self.by.items()):
             return True
-        if any(corners.covers(corner, point) for corners in self.across.at(cell)):
+        if any(corners.covers(corner, point) for corners in self.across.at(combination)):
             return True
-        return any(corners.covers(corner, point) for corners in says(self.ranges, cell))
+        return any(corners.covers(corner, point) for corners in says(self.ranges, combination))
 
     def covers_row(self, row: Mapping[str, Value]) -> bool:
         """Does the row match a promise already made, that is: is it late?
@@ -315,15 +316,15 @@ class Promised:
             return given(self._at(where), where)
         # of a range of a column that is free nothing follows for all of its values, so it need not be told apart
         free = sorted(self.across.columns().union(*(r.where for r in self.ranges)) - where.keys())
-        cells = itertools.product(*([OTHER, *self.named(c)] for c in free))
-        found = reduce(Corners.meet, (self._at({**where, **dict(zip(free, c, strict=True))}) for c in cells))
+        combinations = itertools.product(*([OTHER, *self.named(c)] for c in free))
+        found = reduce(Corners.meet, (self._at({**where, **dict(zip(free, c, strict=True))}) for c in combinations))
         return given(found, where)
 
-    def _at(self, cell: Cell) -> Corners:
+    def _at(self, combination: Combination) -> Corners:
         out = self.all.copy()
         for column, grouping in self.by.items():
-            out = out.join(grouping.at(cell[column]) if column in cell else grouping.least())
-        return reduce(Corners.join, itertools.chain(self.across.at(cell), says(self.ranges, cell)), out)
+            out = out.join(grouping.at(combination[column]) if column in combination else grouping.least())
+        return reduce(Corners.join, itertools.chain(self.across.at(combination), says(self.ranges, combination)), out)
 
     def _times(self) -> Iterator[str]:
         """The attributes with bounds."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from oop.punctuation.corners import Corners
 from oop.punctuation.patterns import Bound, Equal, NotIn, Range, Value
 from oop.punctuation.promise import Punctuation
-from oop.punctuation.several_columns import OTHER, Cell
+from oop.punctuation.several_columns import OTHER, Combination
 
 if TYPE_CHECKING:
     from oop.punctuation.promised import Promised
@@ -51,9 +51,9 @@ def atoms_in(pattern: Range | None, cuts: Iterable[Bound]) -> list[Atom]:
     return [Atom(a, b) for a, b in zip(starts, [*starts[1:], high], strict=True)]
 
 
-def cells_of_column(promised: Promised, column: str, promise: Punctuation) -> list[Value]:
+def values_told_apart(promised: Promised, column: str, promise: Punctuation) -> list[Value]:
     """The values of a group column that must be told apart, among those that a promise speaks of. Where there are
-    ranges of it, numbers that nobody names are told apart too: between any two bounds they are one cell."""
+    ranges of it, numbers that nobody names are told apart too: between any two bounds they are one `Atom`."""
     pattern = promise.where.get(column)
     if isinstance(pattern, Equal):
         return [pattern.value]
@@ -80,7 +80,7 @@ def _cuts(promised: Promised, column: str, promise: Punctuation) -> set[Bound]:
             cuts.update(grouping.flat.linear.get(column, {}).values())
         else:
             found += (corners for _, corners in grouping.items())
-    for columns, bounds in promised.across.cells.items():
+    for columns, bounds in promised.across.single.items():
         if all(c in point for c in columns):
             found.append(bounds.corners(tuple(point[c] for c in columns)))
         else:
@@ -118,17 +118,17 @@ def named_in(promise: Punctuation, column: str) -> set[Value]:
     return set(pattern.values) if isinstance(pattern, NotIn) else set()
 
 
-def says(ranges: Iterable[Punctuation], cell: Cell) -> Iterator[Corners]:
-    """What promises with ranges say of a cell."""
+def says(ranges: Iterable[Punctuation], combination: Combination) -> Iterator[Corners]:
+    """What promises with ranges say of a combination."""
     for promise in ranges:
-        if all(_holds(p, cell.get(c, OTHER)) for c, p in promise.where.items()):
+        if all(_holds(p, combination.get(c, OTHER)) for c, p in promise.where.items()):
             corners = Corners()
             corners.add(promise.below)
             yield corners
 
 
 def _holds(pattern: object, value: Value) -> bool:
-    """Does the pattern hold for every row of a cell?"""
+    """Does the pattern hold for every row of a combination?"""
     if value is OTHER:
         return isinstance(pattern, NotIn)
     if isinstance(value, Atom):

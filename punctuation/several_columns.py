@@ -5,7 +5,7 @@
 >>> s.promises(), [corners.bound("ts") for corners in s.at({"link": "A", "k": 1})]
 ([Punctuation(ts < 5, k = 1, link = 'A')], [5])
 
-A *cell* is one combination of groups: a value for each column, or `OTHER`.
+A *combination* of groups has a value for each column, or `OTHER`.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from oop.punctuation.corners import Corners
 from oop.punctuation.group_corners import GroupCorners
-from oop.punctuation.patterns import Equal, NotIn, Value
+from oop.punctuation.patterns import Equal, Group, NotIn, Value
 from oop.punctuation.promise import Punctuation
 
 OTHER = object()  # stands for every value of a group column that no promise names
-Cell = Mapping[str, Value]
+Combination = Mapping[str, Value]
 
 
 class SeveralColumns:
-    """What is said of single groups is in ``cells``, by the columns in alphabetical order: cheap to ask for. The rare
+    """What is said of single groups is in ``single``, by the columns in alphabetical order: cheap to ask for. The rare
     conjunctions that speak of the rest of a column's groups are in ``mixed``, a plain list."""
 
-    __slots__ = ("cells", "mixed")
+    __slots__ = ("mixed", "single")
 
     def __init__(self) -> None:
-        self.cells: dict[tuple[str, ...], GroupCorners] = {}
+        self.single: dict[tuple[str, ...], GroupCorners] = {}
         self.mixed: list[Punctuation] = []
 
     def promises(self) -> list[Punctuation]:
         """All of them, to be read."""
-        return [*self.mixed, *itertools.chain(*(groups.promises(columns) for columns, groups in self.cells.items()))]
+        return [*self.mixed, *itertools.chain(*(groups.promises(columns) for columns, groups in self.single.items()))]
 
     def columns(self) -> set[str]:
         """The columns whose groups they tell apart."""
-        return set(itertools.chain(*self.cells, *(p.where for p in self.mixed)))
+        return set(itertools.chain(*self.single, *(p.where for p in self.mixed)))
 
     def named(self, column: str) -> set[Value]:
         """The groups of a column that some promise names."""
         named: set[Value] = set()
-        for columns, groups in self.cells.items():
+        for columns, groups in self.single.items():
             if column in columns:
                 place = columns.index(column)
                 named |= {group[place] for group in groups.groups()}
@@ -53,20 +53,20 @@ class SeveralColumns:
                 named |= {theirs.value} if isinstance(theirs, Equal) else theirs.values
         return named
 
-    def at(self, cell: Cell) -> Iterator[Corners]:
-        """What is said of a cell, promise by promise."""
-        yield from self.of_groups(cell)
+    def at(self, combination: Combination) -> Iterator[Corners]:
+        """What is said of a combination, promise by promise."""
+        yield from self.of_groups(combination)
         for promise in self.mixed:
-            if _cell_matches(promise, cell):
+            if _matches_all(promise, combination):
                 corners = Corners()
                 corners.add(promise.below)
                 yield corners
 
-    def of_groups(self, cell: Cell) -> Iterator[Corners]:
-        """What is said of single groups that a cell is part of, whatever its values in other columns are."""
-        for columns, groups in self.cells.items():
-            if all(c in cell for c in columns):
-                yield groups.corners(tuple(cell[c] for c in columns))
+    def of_groups(self, combination: Combination) -> Iterator[Corners]:
+        """What is said of single groups that a combination is part of, whatever its values in other columns are."""
+        for columns, groups in self.single.items():
+            if all(c in combination for c in columns):
+                yield groups.corners(tuple(combination[c] for c in columns))
 
     def add(self, promise: Punctuation) -> None:
         """Another one, of whichever kind, which is not implied."""
@@ -77,41 +77,43 @@ class SeveralColumns:
             self.drop(promise.covers)
             self.mixed.append(promise)
             return
-        groups = self.cells.get(columns)
+        groups = self.single.get(columns)
         if groups is None:
-            groups = self.cells[columns] = GroupCorners()
+            groups = self.single[columns] = GroupCorners()
         groups.add(group, promise.below)
         self.mixed = [p for p in self.mixed if not promise.covers(p)]
-        self.drop(promise.covers, [wider for wider in self.cells if set(columns) < set(wider)])
+        self.drop(promise.covers, [wider for wider in self.single if set(columns) < set(wider)])
 
     def drop(self, implied: Callable[[Punctuation], bool], kinds: Iterable[tuple[str, ...]] | None = None) -> None:
         """Forget promises that are implied; if some ``kinds`` are given, among groups of these columns."""
         if kinds is None:
             self.mixed = [p for p in self.mixed if not implied(p)]
-        for columns in list(self.cells if kinds is None else kinds):
-            groups = self.cells[columns]
+        for columns in list(self.single if kinds is None else kinds):
+            groups = self.single[columns]
             for promise in [p for p in groups.promises(columns) if implied(p)]:
                 groups.remove(_group(columns, promise), promise.below)
             if not groups:
-                del self.cells[columns]
+                del self.single[columns]
 
     def drop_covered(self, everyone: Corners) -> None:
         """Forget bounds that a promise about all rows implies."""
-        for groups in self.cells.values():
+        for groups in self.single.values():
             groups.drop_covered(everyone)
-        self.cells = {columns: groups for columns, groups in self.cells.items() if groups}
+        self.single = {columns: groups for columns, groups in self.single.items() if groups}
 
     def copy(self) -> SeveralColumns:
         out = SeveralColumns()
-        out.cells = {c: b.copy() for c, b in self.cells.items()}
+        out.single = {c: b.copy() for c, b in self.single.items()}
         out.mixed = list(self.mixed)
         return out
 
 
-def _group(columns: tuple[str, ...], promise: Punctuation) -> tuple[Value, ...]:
+def _group(columns: tuple[str, ...], promise: Punctuation) -> Group:
     return tuple(p.value for c in columns if isinstance(p := promise.where[c], Equal))
 
 
-def _cell_matches(promise: Punctuation, cell: Cell) -> bool:
-    """Does every row of the cell match the promise's group patterns?"""
-    return all(isinstance(p, NotIn) if cell[c] is OTHER else p.matches(cell[c]) for c, p in promise.where.items())
+def _matches_all(promise: Punctuation, combination: Combination) -> bool:
+    """Does every row of the combination match the promise's group patterns?"""
+    return all(
+        isinstance(p, NotIn) if combination[c] is OTHER else p.matches(combination[c]) for c, p in promise.where.items()
+    )

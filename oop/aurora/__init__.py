@@ -15,7 +15,9 @@ sorts, none of the operators sorts. Those that are sensitive to order take rows 
 the assumed order, and promise what that allows (`Assume`). The operators that oop has anyway do the rest.
 
 Way in. Read `assuming.py`, then `aggregate.py`, which has Slide and XSection too. `agnostic.py` is Filter, Map and
-Union. What runs is in `operators/assume` and `operators/aurora`.
+Union. What runs is in `operators/assume` and `operators/aurora`. Several names are those of specs too (`Aggregate`,
+`Join`): the class here is the operator of the paper, with its parameters, and what it puts into a plan are specs, one
+or several.
 
 Decisions:
 

@@ -48,6 +48,10 @@ class Aggregate:
     ``advance`` may be a predicate: then a window begins at each row for which it holds, and covers ``[a, a + size)`` of
     its group from that row's ``on``.
 
+    This is the operator of the paper; `oop.operators.aggregate.aggregate.Aggregate` is the spec of oop's own operator,
+    which knows neither orders nor slack. What this class puts into a plan is an `Assume`, a `Bucket`, that spec, and a
+    projection to the paper's columns.
+
     ``timeout``: a window that has been open for longer, by the clock, comes out early, also if it is not full. Rows
     that would still have contributed are ignored and counted (``late_unused`` in `Run.metrics`, once they are out of
     reach).

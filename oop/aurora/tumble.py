@@ -18,7 +18,7 @@ from oop.punctuation.durations import Duration
 from oop.site import user_line
 from oop.streams.stream import Stream
 
-Sort = Callable[[Stream], Stream]
+StreamSort = Callable[[Stream], Stream]
 
 
 class Tumble:
@@ -89,7 +89,7 @@ class Tumble:
         """
         return Tumble({n: f.combine(n) for n, f in self.functions.items()}, self.keys, self._given, self.emit)
 
-    def merge(self, *parts: Stream, sort: Sort | None = None) -> Stream:
+    def merge(self, *parts: Stream, sort: StreamSort | None = None) -> Stream:
         """The results of several such boxes, each for some of the rows, as if there had been one (figure 6).
 
         They are united, brought into the order of the group-by attributes, and combined. The order is restored by
@@ -102,7 +102,7 @@ class Tumble:
         united = Union()(*parts)
         return self.combined((sort or (lambda s: s.sort(*self.keys[1:], on=self.keys[0])))(united))
 
-    def split(self, predicate: Expr, sort: Sort | None = None) -> Callable[[Stream], Stream]:
+    def split(self, predicate: Expr, sort: StreamSort | None = None) -> Callable[[Stream], Stream]:
         """The same box in two: rows for which the predicate holds go to the one, others to the other (figure 6).
 
         >>> import pyarrow as pa, oop

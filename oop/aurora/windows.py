@@ -16,7 +16,7 @@ from oop.operators.aurora.timed_opened import TimedOpened
 from oop.operators.core.arrival import ARRIVAL
 from oop.operators.core.times import duration_in, is_whole
 from oop.operators.expressions.expr import Expr
-from oop.operators.groups.holding import Named, can_merge
+from oop.operators.groups.store_operator import NamedAggregates, can_merge
 from oop.operators.windows.bucket import Bucket
 from oop.plan.flow import Flow
 from oop.punctuation.durations import Duration, show
@@ -35,7 +35,7 @@ class ArrivalWindow(TimeWindow):
     disorder: bool = False
     accounts: ClassVar[bool] = False
 
-    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
         time = flow.schema.field(on).type
         grid = self.grid(time)
         bucketed = flow.then(Bucket(on, grid, str(self)), f".window({self})", time=on)
@@ -67,7 +67,7 @@ class OpenedWindow(Window):
     def check(self, time: pa.DataType) -> None:
         self.units(time)
 
-    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
         size = self.units(flow.schema.field(on).type)
         spec = Opened(keys, functions, on, size, self.begins)
         if self.timeout is not None:

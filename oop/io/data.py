@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from oop.errors import SourceError
 from oop.io.fitting import fit
-from oop.io.ipc import Element
+from oop.io.ipc import InputElement
 from oop.io.lulls import Lull
 from oop.io.ring import Ring
 from oop.io.sound import reading
@@ -40,13 +40,13 @@ class Data:
     schema: pa.Schema
     kind: Kind
     label: str
-    start: Callable[[], Iterator[Element]] = field(repr=False)
+    start: Callable[[], Iterator[InputElement]] = field(repr=False)
     batch_rows: int = field(repr=False)
     _: KW_ONLY
     rows: int | None = None
     once: bool = field(default=False, repr=False)
-    plain: Sequence[Element] | None = field(default=None, repr=False)
-    peeked: Iterator[Element] | None = field(default=None, repr=False)
+    plain: Sequence[InputElement] | None = field(default=None, repr=False)
+    peeked: Iterator[InputElement] | None = field(default=None, repr=False)
     frame: Any = field(default=None, repr=False)
     channel: str | None = field(default=None, repr=False)
     channels: tuple[str, ...] = field(default=(), repr=False)
@@ -62,7 +62,7 @@ class Data:
         there may be very many batches, and small."""
         return self.rows if self.plain is None else _count_rows(self.plain)
 
-    def elements(self) -> Iterator[Element]:
+    def elements(self) -> Iterator[InputElement]:
         """The batches and promises from the beginning, anew at each call."""
         if self.used and self.once:
             raise consumed(self.label)
@@ -70,7 +70,7 @@ class Data:
         self.used, self.peeked = True, None
         return self._fitted(raw)
 
-    def trains(self, rows: int) -> Iterator[list[Element]]:
+    def trains(self, rows: int) -> Iterator[list[InputElement]]:
         """The elements in lists of about so many rows; one element each where the next may be long in coming. Of a
         ring an empty list: there is nothing yet."""
         if self.ring is not None:
@@ -83,7 +83,7 @@ class Data:
             return trains(elements, rows)
         return _cut(list(self.plain), lengths, rows)
 
-    def _lengths(self, elements: Sequence[Element]) -> list[int] | None:
+    def _lengths(self, elements: Sequence[InputElement]) -> list[int] | None:
         """The rows of each element, if every batch is as the stream has them: then none is looked at on its way."""
         schema, most = self.schema, self.batch_rows
         found = []
@@ -99,7 +99,7 @@ class Data:
                 return None
         return found
 
-    def _fitted(self, raw: Iterator[Element]) -> Iterator[Element]:
+    def _fitted(self, raw: Iterator[InputElement]) -> Iterator[InputElement]:
         number = 0
         with closing_if_possible(raw):
             for element in raw:
@@ -128,7 +128,7 @@ def _fits_together(batch: pa.RecordBatch) -> bool:
     return True
 
 
-def _cut(elements: list[Element], lengths: list[int], rows: int) -> Iterator[list[Element]]:
+def _cut(elements: list[InputElement], lengths: list[int], rows: int) -> Iterator[list[InputElement]]:
     """What `trains` gives, for a list whose elements have so many rows each: where they are small, steps count."""
     ends = np.cumsum(lengths)
     start = before = 0

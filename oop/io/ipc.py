@@ -16,7 +16,7 @@ from oop.errors import SourceError
 from oop.io.sound import Sound, named, reading
 from oop.punctuation import Punctuation
 
-Element: TypeAlias = pa.RecordBatch | Punctuation
+InputElement: TypeAlias = pa.RecordBatch | Punctuation
 
 PROMISE_KEY = b"oop.punctuation"
 _NO_FOOTER = "the footer is missing: write it again; of a stream (.arrows) the rows before a cut can be read"
@@ -50,7 +50,7 @@ def ipc_rows(path: Path, column: str) -> list[int]:
         return [reader.get_batch(number).num_rows for number in range(reader.num_record_batches)]
 
 
-def ipc_elements(reader: Any, where: str) -> Iterator[Element]:
+def ipc_elements(reader: Any, where: str) -> Iterator[InputElement]:
     """The batches of an IPC reader, and its promises: zero-row batches with metadata ``oop.punctuation``."""
     sound = Sound()
     if isinstance(reader, pa.ipc.RecordBatchFileReader):
@@ -70,7 +70,7 @@ def ipc_elements(reader: Any, where: str) -> Iterator[Element]:
         number += 1
 
 
-def element_at(reader: Any, number: int, where: str, sound: Sound | None = None) -> Iterator[Element]:
+def element_at(reader: Any, number: int, where: str, sound: Sound | None = None) -> Iterator[InputElement]:
     """One batch of an IPC file, and the promise that it carries."""
     place = f"{where}: batch {number} (from 0)"
     with reading(place):
@@ -79,7 +79,7 @@ def element_at(reader: Any, number: int, where: str, sound: Sound | None = None)
     return _with_promise(batch, metadata, place)
 
 
-def _with_promise(batch: pa.RecordBatch, metadata: Any, where: str) -> Iterator[Element]:
+def _with_promise(batch: pa.RecordBatch, metadata: Any, where: str) -> Iterator[InputElement]:
     promised = metadata is not None and PROMISE_KEY in metadata
     if batch.num_rows or not promised:
         yield batch

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from oop.errors import SourceError, WrongArgument
 from oop.io.data import Data
-from oop.io.ipc import Element
+from oop.io.ipc import InputElement
 from oop.kernels import views
 from oop.operators.core.group_values import of_column
 from oop.punctuation import Policy, Punctuation
@@ -25,8 +25,8 @@ from oop.punctuation.policy import by_attribute
 
 
 def punctuate_exactly(
-    read: Callable[[], Iterable[Element]], attributes: Sequence[str], by: tuple[str, ...] = ()
-) -> Iterator[Element]:
+    read: Callable[[], Iterable[InputElement]], attributes: Sequence[str], by: tuple[str, ...] = ()
+) -> Iterator[InputElement]:
     """The batches with the promises between them. Other promises are left out: these say as much, and nothing is late.
 
     ``read`` gives the same elements at each call.
@@ -49,7 +49,7 @@ def punctuate_exactly(
         yield from mark.before(len(mark.least))
 
 
-def _batches(elements: Iterable[Element]) -> Iterator[pa.RecordBatch]:
+def _batches(elements: Iterable[InputElement]) -> Iterator[pa.RecordBatch]:
     return (element for element in elements if not isinstance(element, Punctuation))
 
 
@@ -144,7 +144,7 @@ def with_exact(
     attributes, (by,) = tuple(exact), groupings
     source = replace(read, peeked=None)
 
-    def start() -> Iterator[Element]:
+    def start() -> Iterator[InputElement]:
         return punctuate_exactly(source.elements, attributes, by)
 
     others = {attribute: policy for attribute, policy in given.items() if attribute not in exact}

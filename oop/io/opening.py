@@ -24,7 +24,7 @@ from oop.io.data import Data, consumed
 from oop.io.files import expand, open_file
 from oop.io.fitting import agreed, difference, settled, text_types
 from oop.io.frames import frame_schema, is_frame
-from oop.io.ipc import Element, ipc_elements
+from oop.io.ipc import InputElement, ipc_elements
 from oop.io.lulls import Lull
 from oop.io.ring import SCHEMA as RING_SCHEMA
 from oop.io.ring import Ring
@@ -87,7 +87,7 @@ def open_data(
     raise SourceError(f"cannot read a {type(data).__name__}", hint=_READABLE)
 
 
-def _waited_for(ring: Ring) -> Iterator[Element]:
+def _waited_for(ring: Ring) -> Iterator[InputElement]:
     """For those who have nothing else to do."""
     for train in ring.trains(ring.batch):
         if not train:
@@ -95,7 +95,7 @@ def _waited_for(ring: Ring) -> Iterator[Element]:
         yield from train
 
 
-def _only_on_spark() -> Iterator[Element]:
+def _only_on_spark() -> Iterator[InputElement]:
     hint = "run it with engine=oop.Spark(session), or pass its rows as Arrow: data.toArrow()"
     raise SourceError("a Spark DataFrame runs only on the Spark engine", hint=hint)
 
@@ -111,7 +111,7 @@ def _of_files(data: list[Any], declared: pa.Schema | None, batch_rows: int) -> D
             hint = "read files that differ as different sources"
             raise SchemaMismatch(f"{file.path}: {problem}", hint=hint)
 
-    def start() -> Iterator[Element]:
+    def start() -> Iterator[InputElement]:
         for file in files:
             for element in file.read(types, batch_rows):
                 # The end of one file is not yet the end of the stream.
@@ -130,7 +130,7 @@ def _of_stream(data: Any, declared: pa.Schema | None, batch_rows: int) -> Data:
     label = f"{root} {type(data).__name__}"
     most = 0
 
-    def counted(batches: Iterable[pa.RecordBatch]) -> Iterator[Element]:
+    def counted(batches: Iterable[pa.RecordBatch]) -> Iterator[InputElement]:
         nonlocal most
         rows = 0
         for batch in batches:
@@ -140,7 +140,7 @@ def _of_stream(data: Any, declared: pa.Schema | None, batch_rows: int) -> Data:
             raise consumed(label)
         most = max(most, rows)
 
-    def start() -> Iterator[Element]:
+    def start() -> Iterator[InputElement]:
         reader = _exported(data)
         # A DuckDB connection has one open result at a time: held open, it would shut out its other relations.
         yield from counted(reader.read_all().to_batches() if root == "duckdb" else reader)
@@ -160,7 +160,7 @@ def _of_iterable(data: Iterable[Any], declared: pa.Schema | None, batch_rows: in
     whole = isinstance(data, list | tuple)
     kind: Kind = "memory" if whole else "live"
 
-    def start() -> Iterator[Element]:
+    def start() -> Iterator[InputElement]:
         return _normal(data, lull)
 
     schema, peeked = (declared, None) if declared else _peek(start())
@@ -181,7 +181,7 @@ def _of_callable(data: Callable[[], Any], declared: pa.Schema | None, batch_rows
 
     opened = first
 
-    def start() -> Iterator[Element]:
+    def start() -> Iterator[InputElement]:
         nonlocal opened
         opened = open_data(data(), schema=schema, batch_rows=batch_rows, lull=lull)
         yield from opened.elements()
@@ -193,9 +193,9 @@ def _of_callable(data: Callable[[], Any], declared: pa.Schema | None, batch_rows
     return Data(schema, "live", "callable", start, batch_rows, peeked=peeked, waiting=waiting)
 
 
-def _peek(elements: Iterator[Element]) -> tuple[pa.Schema, Iterator[Element]]:
+def _peek(elements: Iterator[InputElement]) -> tuple[pa.Schema, Iterator[InputElement]]:
     """The schema of the first batch, and the elements with what was read put back in front."""
-    read: list[Element] = []
+    read: list[InputElement] = []
     for element in elements:
         read.append(element)
         if not isinstance(element, Punctuation):
@@ -208,7 +208,7 @@ def _watched(elements: Iterator[Any], lull: Lull | None) -> Iterator[Any]:
     return elements if lull is None else lull.watch(elements)
 
 
-def _normal(data: Iterable[Any], lull: Lull | None) -> Iterator[Element]:
+def _normal(data: Iterable[Any], lull: Lull | None) -> Iterator[InputElement]:
     """Batches and promises out of an iterable's elements; anything else is an error that says where."""
     iterator = _watched(iter(data), lull)
     with closing_if_possible(iterator):
@@ -228,7 +228,7 @@ def _normal(data: Iterable[Any], lull: Lull | None) -> Iterator[Element]:
                 raise SourceError(f"element {position} (from 0) is a {type(element).__name__}", hint=hint)
 
 
-def _batches(data: Any) -> Iterator[Element]:
+def _batches(data: Any) -> Iterator[InputElement]:
     if isinstance(data, pa.RecordBatch):
         yield data
     elif isinstance(data, pa.Table):  # one without rows may have no batch, and yet it has a schema

@@ -11,7 +11,7 @@ import pyarrow as pa
 from oop.errors import OopError, SchemaMismatch
 from oop.operators.core.spec import Spec
 from oop.operators.expressions.expr import Col, Expr
-from oop.operators.groups.holding import unique_schema
+from oop.operators.groups.store_operator import unique_schema
 from oop.operators.passing.project import Project
 from oop.plan.early import is_early
 from oop.plan.graph import Edge, Node, make_node

@@ -13,7 +13,7 @@ from functools import cached_property
 import pyarrow as pa
 
 from oop.errors import NeverEmits, OopError, TimeError
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.core.times import is_time_type, unit_of
 from oop.operators.passing.filter import Filter
 from oop.operators.source.input import Input
@@ -118,10 +118,10 @@ def interests(root: Node) -> dict[int, list[Interest]]:
     return wanted
 
 
-def needed_columns(root: Node) -> dict[int, Columns]:
+def needed_columns(root: Node) -> dict[int, UsedColumns]:
     """By id of a node: which of its columns its consumers use. Whoever reads the result may use all."""
     readers = consumers(root)
-    needed: dict[int, Columns] = {id(root): None}
+    needed: dict[int, UsedColumns] = {id(root): None}
     for node in reversed(walk(root)):
         asked = [r.spec.needs(needed[id(r)], r.input_schemas())[port] for r, port in readers.get(id(node), ())]
         if id(node) not in needed:

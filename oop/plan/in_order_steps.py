@@ -41,10 +41,10 @@ class Step:
     ordered: frozenset[str] = frozenset()
 
 
-_Grouping = Aggregate | GroupBy | Session | Dedup | Emit
+_GroupingSpec = Aggregate | GroupBy | Session | Dedup | Emit
 
 
-def is_grouping(spec: Spec) -> TypeGuard[_Grouping]:
+def is_grouping(spec: Spec) -> TypeGuard[_GroupingSpec]:
     """Does the operator give the same answer for any order of rows? Aurora's operators go by arrival, and stay as they
     are."""
     of = spec.of if isinstance(spec, Emit) else spec
@@ -64,7 +64,7 @@ def input_step(spec: Input, node: Node) -> Step:
     return Step(spec, [], spec.time, frozenset(ordered | ({SEQ} if spec.numbers else set())))
 
 
-def grouped_step(spec: _Grouping, node: Node, above: Step, possible: Possible) -> Step:
+def grouped_step(spec: _GroupingSpec, node: Node, above: Step, possible: Possible) -> Step:
     of = spec.of if isinstance(spec, Emit) else spec
     if isinstance(of, Aggregate) and any_keeps_account(of.aggregates):
         raise SchemaMismatch(

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from oop.errors import SchemaMismatch, WrongArgument
 from oop.operators.expressions.kinds import UTC
-from oop.operators.groups.holding import Named
+from oop.operators.groups.store_operator import NamedAggregates
 from oop.operators.windows.calendar import UNITS, Calendar
 from oop.operators.windows.zones import zone_of
 from oop.plan.flow import Flow
@@ -47,7 +47,7 @@ class CalendarWindow(Window):
         if self.calendar(time).limit <= 0:
             raise ValueError(f"{self} does not fit times of type {time}")
 
-    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
         return aggregate(flow, self.calendar(flow.schema.field(on).type), self, on, keys, functions, call)
 
     def __str__(self) -> str:

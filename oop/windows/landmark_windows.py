@@ -13,7 +13,7 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch, WrongArgument
 from oop.operators.aggregate.landmark import Landmark, LandmarkAggregate
 from oop.operators.core.times import duration_in, is_whole, physical, unit_of
-from oop.operators.groups.holding import Named
+from oop.operators.groups.store_operator import NamedAggregates
 from oop.operators.windows.bucket import Bucket
 from oop.operators.windows.zones import zone_of
 from oop.plan.flow import Flow
@@ -50,7 +50,7 @@ class LandmarkWindow(Window):
     def check(self, time: pa.DataType) -> None:
         self.windows(time)
 
-    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
         apart = next((f for _, f in functions if not f.can_merge), None)
         if apart is not None and self.every is not None:
             raise SchemaMismatch(

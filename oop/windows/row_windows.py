@@ -12,7 +12,7 @@ import pyarrow as pa
 from oop.errors import UnknownColumn, WrongArgument
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.partition_rows import PartitionRows
-from oop.operators.groups.holding import Named
+from oop.operators.groups.store_operator import NamedAggregates
 from oop.operators.source.numbers import SEQ
 from oop.operators.windows.bucket import Bucket, Grid
 from oop.plan.flow import Flow
@@ -35,7 +35,7 @@ class RowWindow(Window):
     def check(self, time: pa.DataType) -> None:
         """Nothing to check: it is on no column of the user's."""
 
-    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
         grid = Grid(self.range, self.every, self.offset)
         bucketed = numbered(flow).then(Bucket(SEQ, grid, str(self)), f".window({self})")
         return bucketed.then(Aggregate(keys, functions, grid, SEQ, pa.int64()), call, time="window_start")
@@ -52,7 +52,7 @@ class PartitionedRowWindow(RowWindow):
     by: tuple[str, ...] = ()
     accounts: ClassVar[bool] = False
 
-    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
         for name in self.by:
             if name not in flow.schema.names:
                 raise UnknownColumn.of(name, flow.schema.names, at=user_line())

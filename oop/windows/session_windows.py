@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from oop.errors import OopError
 from oop.operators.core.times import duration_in
-from oop.operators.groups.holding import Named
+from oop.operators.groups.store_operator import NamedAggregates
 from oop.operators.session.session import Session
 from oop.operators.source.input import Input
 from oop.plan.flow import Flow
@@ -35,7 +35,7 @@ class SessionWindow(Window):
     def check(self, time: pa.DataType) -> None:
         self.units(time)
 
-    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
         for name, function in functions:
             if not function.can_merge:
                 raise OopError(

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from oop.kernels.checks import float_time_limit, int_time_limits
 from oop.operators.core.times import duration_in, is_whole
-from oop.operators.groups.holding import Named
+from oop.operators.groups.store_operator import NamedAggregates
 from oop.operators.windows.bucket import Grid
 from oop.plan.flow import Flow
 from oop.punctuation.durations import Duration, show
@@ -48,7 +48,7 @@ class TimeWindow(Window):
     def check(self, time: pa.DataType) -> None:
         self.grid(time)
 
-    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
         return aggregate(flow, self.grid(flow.schema.field(on).type), self, on, keys, functions, call)
 
     def __str__(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.operators.aggregate.aggregate import Aggregate
-from oop.operators.groups.holding import Named
+from oop.operators.groups.store_operator import NamedAggregates
 from oop.operators.windows.bucket import Bucket
 from oop.operators.windows.windows import Windows
 from oop.plan.flow import Flow
@@ -37,12 +37,12 @@ class Window(ABC):
         """ValueError where it makes no sense on a time column of this type."""
 
     @abstractmethod
-    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Flow:
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
         """The flow's aggregates for each window on an attribute and each group; ``call`` is what the user wrote."""
 
 
 def aggregate(
-    flow: Flow, windows: Windows, window: Window, on: str, keys: tuple[str, ...], functions: Named, call: str
+    flow: Flow, windows: Windows, window: Window, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str
 ) -> Flow:
     """Bucket and Aggregate: WID's two halves (OOP paper, A.2.2)."""
     time = flow.schema.field(on).type

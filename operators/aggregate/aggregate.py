@@ -21,7 +21,7 @@ from oop.kernels.dictionaries import concat_batches
 from oop.kernels.scratch import lasting_array
 from oop.operators.aggregate.flush import Flush
 from oop.operators.aggregate.oldest import oldest_window
-from oop.operators.aggregate.pane_windows import Due, windows_of
+from oop.operators.aggregate.pane_windows import DueWindows, windows_of
 from oop.operators.aggregate.panes import PaneCode, PaneTree, has_panes
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64, int_bounds, is_promised
@@ -30,15 +30,21 @@ from oop.operators.core.marks import is_late, is_partial
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.partials import Partials
 from oop.operators.core.parts import Part
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.core.stretches import numbers_in
 from oop.operators.core.times import from_physical
 from oop.operators.functions.function import Function
-from oop.operators.groups.holding import Holding, Named, can_merge, describe_groups, unique_schema
-from oop.operators.groups.pieces import Piece, sliced
-from oop.operators.groups.reach import GroupReach, Reach
+from oop.operators.groups.reach import GroupReach, TableBounds
 from oop.operators.groups.shape import Edges, Shape
+from oop.operators.groups.store_operator import (
+    NamedAggregates,
+    StoreOperator,
+    can_merge,
+    describe_groups,
+    unique_schema,
+)
 from oop.operators.groups.table import Table
+from oop.operators.groups.table_pieces import TablePiece, sliced
 from oop.operators.windows.bucket import WID_END, WID_START
 from oop.operators.windows.windows import Windows
 from oop.punctuation import Frontier, GroupPromises
@@ -79,7 +85,7 @@ class Aggregate(Spec):
         edges: list[Image] = [(WINDOW_START, self.grid.start), (WINDOW_END, self.grid.end)]
         return Carried({WID_START: edges}, {k: [k] for k in self.keys}, holds=True)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         wids = {WID_START} if self.grid.tumbles else {WID_START, WID_END}
         return [frozenset(self.keys).union(wids, *(a.columns() for _, a in self.aggregates))]
 
@@ -114,13 +120,15 @@ class Aggregate(Spec):
         return "emits a window when wid < W is promised"
 
 
-class AggregateOperator(Holding):
+class AggregateOperator(StoreOperator):
     """``aggregates`` in the place of the spec's, for who keeps more of a window; without ``panes`` rows go into each of
     their windows, also where panes could be merged."""
 
     shows_open = True
 
-    def __init__(self, spec: Aggregate, context: Context, aggregates: Named | None = None, panes: bool = True) -> None:
+    def __init__(
+        self, spec: Aggregate, context: Context, aggregates: NamedAggregates | None = None, panes: bool = True
+    ) -> None:
         aggregates = spec.aggregates if aggregates is None else aggregates
         # panes are merged; where that cannot be, each row goes into each of its windows, as into tumbling ones
         self.sliding = has_panes(spec.grid) and panes and can_merge(aggregates)
@@ -255,7 +263,7 @@ class AggregateOperator(Holding):
         ends = ((self.code.decode(n << shift)[0], self.code.decode(((n + 1) << shift) - 1)[1]) for n in numbers)
         return [n for n, (first, last) in zip(numbers, ends, strict=True) if _some_between(wids, first, last)]
 
-    def _together(self, due: Iterable[Due]) -> Iterator[Table]:
+    def _together(self, due: Iterable[DueWindows]) -> Iterator[Table]:
         return windows_of(self.store.shape, self.code, due)
 
     def _purge_panes(self, bound: int) -> None:
@@ -271,8 +279,8 @@ class AggregateOperator(Holding):
         self,
         least: int,
         most: int,
-        before: Reach,
-        now: Reach,
+        before: TableBounds,
+        now: TableBounds,
         due: set[int] | None = None,
         among: list[int] | None = None,
     ) -> Iterator[Table]:
@@ -293,7 +301,7 @@ class AggregateOperator(Holding):
                     yield gone
             return
         reached: dict[int, np.ndarray] = {}
-        going: list[Due] = []
+        going: list[DueWindows] = []
         for number in self._slices_with(due, most) if among is None else among:
             table = self.store.tables[number]
             was, is_ = np.maximum(before(table), least), now(table)
@@ -335,7 +343,7 @@ class AggregateOperator(Holding):
         for pieces in sliced(tables, self.batch_rows):
             yield self._batch(pieces[0]) if len(pieces) == 1 else concat_batches(list(map(self._batch, pieces)))
 
-    def edges_of(self, table: Table | Piece) -> Edges:
+    def edges_of(self, table: Table | TablePiece) -> Edges:
         """Start and end of each group's window."""
         if table.slotted:
             return self.grid.edges(table.slots())
@@ -345,7 +353,7 @@ class AggregateOperator(Holding):
             return start.repeat(groups), end.repeat(groups)
         return _constant(start, groups), _constant(end, groups)
 
-    def _batch(self, table: Table | Piece) -> pa.RecordBatch:
+    def _batch(self, table: Table | TablePiece) -> pa.RecordBatch:
         edges = self.edges_of(table)
         start, end = from_physical(edges[0], self.time), from_physical(edges[1], self.time)
         batch = pa.RecordBatch.from_arrays([start, end, *table.results(edges)], schema=self.output)
@@ -366,7 +374,7 @@ def _some_between(sorted_: Sequence[int], first: int, last: int) -> bool:
     return place < len(sorted_) and sorted_[place] <= last
 
 
-def _constant_reach(bound: int) -> Reach:
+def _constant_reach(bound: int) -> TableBounds:
     return lambda table: np.full(len(table), bound)
 
 

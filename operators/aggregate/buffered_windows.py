@@ -18,7 +18,7 @@ from oop.operators.core.stretches import order_by
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.table import Table
 from oop.operators.rows.ordered_rows import OrderedRows
-from oop.operators.rows.waiting import WaitingRows
+from oop.operators.rows.waiting_rows import WaitingRows
 from oop.operators.windows.bucket import WID_END, WID_START
 
 _BEGUN, _WAITING = "begun", "waiting/"

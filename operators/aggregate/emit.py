@@ -23,8 +23,8 @@ from oop.operators.core.marks import is_partial, keep_late
 from oop.operators.core.operator import Around, Element, Operator
 from oop.operators.core.partials import Partials
 from oop.operators.core.parts import Part, read_text, text_part
-from oop.operators.core.spec import Columns, Spec
-from oop.operators.groups.holding import unique_schema
+from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.groups.store_operator import unique_schema
 from oop.punctuation import Frontier
 from oop.punctuation.crossing import Crossing
 from oop.punctuation.group_promises import Advance
@@ -76,7 +76,7 @@ class Emit(Spec):
         # rows are counted in the order of their arrival: by one worker
         return None if self.rows is not None else self.of.shard_columns(inputs)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         asked = self.of.needs(None, inputs)
         on = self.of.early()[0] if self.every is not None else None
         return asked if on is None else [None if names is None else names | {on} for names in asked]

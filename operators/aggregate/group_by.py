@@ -19,13 +19,13 @@ from oop.operators.core.coverage import INT64_MAX, as_int64, covered
 from oop.operators.core.marks import is_late, is_partial
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.partials import Partials
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.core.times import FAR, slots_of
 from oop.operators.functions.function import Function
-from oop.operators.groups.holding import Holding, can_merge, describe_groups, unique_schema
-from oop.operators.groups.pieces import sliced
 from oop.operators.groups.shape import Shape
+from oop.operators.groups.store_operator import StoreOperator, can_merge, describe_groups, unique_schema
 from oop.operators.groups.table import Table
+from oop.operators.groups.table_pieces import sliced
 from oop.punctuation import Frontier
 from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.group_promises import Advance, one_by_one
@@ -53,7 +53,7 @@ class GroupBy(Spec):
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return Carried(*identity(self.keys), holds=True)  # joint promises about several keys help too (section 7)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))]
 
     def early(self) -> tuple[str | None, tuple[str, ...]]:
@@ -79,7 +79,7 @@ class GroupBy(Spec):
         return describe_groups("GroupBy", self.aggregates, self.keys)
 
 
-class GroupByOperator(Holding):
+class GroupByOperator(StoreOperator):
     shows_open = True
 
     def __init__(self, spec: GroupBy, context: Context) -> None:

@@ -20,9 +20,9 @@ from oop.operators.aggregate.buffered_windows import BufferedWindows
 from oop.operators.aggregate.hybrid_costs import (
     BUFFERED,
     INCREMENTAL,
-    Counts,
     Estimate,
-    Query,
+    PeriodCounts,
+    QueryTraits,
     estimate,
     is_enough,
     row_bytes,
@@ -70,13 +70,15 @@ class HybridOperator(AggregateOperator):
         self.rows = BufferedWindows(self.store.shape, [f.name for f in fields], spec.grid.overlaps)
         width = float(spec.grid.range / spec.grid.slide) if has_panes(spec.grid) else 1.0
         limits = tuple(a.rows_held for _, a in spec.aggregates)
-        self.query = Query(width, row_bytes([_width(f.type) for f in fields]), not self.repeats, limits, self.code.thin)
+        self.query = QueryTraits(
+            width, row_bytes([_width(f.type) for f in fields]), not self.repeats, limits, self.code.thin
+        )
         # what cannot merge goes into each window either way
         self.newer = BUFFERED if self.repeats or self.how == BUFFERED else INCREMENTAL
         self.boundary: int | None = None
         self.greatest = INT64_MIN
         self.settled = False
-        self.counts = Counts()
+        self.counts = PeriodCounts()
         self.note = self.newer
         self._used = False  # has a row been buffered? Until then there is nothing of it to save
 
@@ -195,7 +197,7 @@ class HybridOperator(AggregateOperator):
             wanted = found.prefers(self.newer)
             if wanted != self.newer:
                 self._switch(wanted, found)
-            self.counts = Counts(open=self.counts.open)
+            self.counts = PeriodCounts(open=self.counts.open)
 
     def _switch(self, to: str, found: Estimate | None = None) -> None:
         """From the first window on that no row has come for."""
@@ -266,7 +268,7 @@ class HybridOperator(AggregateOperator):
         assert isinstance(state, dict)
         self.newer, self.boundary, self.greatest = state["newer"], state["boundary"], state["greatest"]
         self.settled, self._used, self.note = state["settled"], state["used"], state["note"]
-        self.counts = Counts(**state["counts"])
+        self.counts = PeriodCounts(**state["counts"])
 
 
 def _columns(promise: Promise) -> Iterable[str]:

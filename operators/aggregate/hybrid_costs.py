@@ -47,7 +47,7 @@ _GROUP_BYTES, _GROUP_BYTES_EACH = 36, 16  # of a group: `benchmarks/state.py` ha
 
 
 @dataclass
-class Counts:
+class PeriodCounts:
     """Of a period: the rows that came, to how many panes their batches brought some, and the windows that they opened;
     the promises that closed windows, those windows, and the groups that they had. And the windows that are ``open``."""
 
@@ -75,7 +75,7 @@ class Counts:
 
 
 @dataclass(frozen=True)
-class Query:
+class QueryTraits:
     """What does not change: the windows that a row is in, the bytes of a row that waits, whether partials merge,
     how many rows of a group each aggregate holds at most (0: it has a state of fixed size), and with fewer rows than
     which panes share tables."""
@@ -109,7 +109,7 @@ class Estimate:
         return other if times > _BETTER or smaller else now
 
 
-def estimate(query: Query, counts: Counts) -> Estimate:
+def estimate(query: QueryTraits, counts: PeriodCounts) -> Estimate:
     """From what was counted in a period."""
     opened, closed = max(counts.opened, 1), max(counts.closed, 1)
     rows, groups = counts.rows / opened, max(counts.groups / closed, 1.0)  # of a pane; of a window
@@ -138,7 +138,7 @@ def estimate(query: Query, counts: Counts) -> Estimate:
     )
 
 
-def _together(query: Query, rows: float, groups: float, closings: float) -> float:
+def _together(query: QueryTraits, rows: float, groups: float, closings: float) -> float:
     """A window's share in what windows cost that are put together of thin panes; ``closings`` are promises for each."""
     aggregates = len(query.limits)
     partials = min(rows, groups)  # of a pane
@@ -149,7 +149,7 @@ def _together(query: Query, rows: float, groups: float, closings: float) -> floa
     return (_GATHERING + _GATHERING_EACH * aggregates) * closings + gathered + put_out
 
 
-def is_enough(found: Estimate, counts: Counts) -> bool:
+def is_enough(found: Estimate, counts: PeriodCounts) -> bool:
     """Does a period tell enough?"""
     return bool(counts.closed) and counts.opened * max(found.nanoseconds.values()) >= _WORK
 
@@ -172,7 +172,7 @@ def _partials(panes: float, rows: float, most: float) -> float:
     return found
 
 
-def _partial_bytes(query: Query, rows: float, groups: float, open_windows: int) -> float:
+def _partial_bytes(query: QueryTraits, rows: float, groups: float, open_windows: int) -> float:
     here = open_windows + query.windows if query.merges else open_windows
     entries = min(rows, groups) if query.merges else groups
     held = sum(min(rows, groups * limit) * 8 for limit in query.limits if limit)

@@ -18,10 +18,10 @@ from oop.operators.aggregate.aggregate import WINDOW_END, Aggregate, AggregateOp
 from oop.operators.aggregate.landmark_operator import LandmarkOperator
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
-from oop.operators.core.spec import Columns
+from oop.operators.core.spec import UsedColumns
 from oop.operators.core.times import from_physical
-from oop.operators.groups.pieces import Piece
 from oop.operators.groups.table import Table
+from oop.operators.groups.table_pieces import TablePiece
 from oop.operators.windows.bucket import WID_END, WID_START, Grid
 from oop.punctuation import Frontier
 from oop.punctuation.crossing import Carried, Crossing
@@ -91,7 +91,7 @@ class LandmarkAggregate(Aggregate):
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return Carried({WID_START: [(WINDOW_END, self.grid.end)]}, {k: [k] for k in self.keys}, holds=True)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         (columns,) = super().needs(wanted, inputs)
         assert columns is not None
         return [columns if self.endless else columns - {WID_END}]
@@ -113,7 +113,7 @@ class LandmarkAggregate(Aggregate):
 class OpenOperator(AggregateOperator):
     """One window without an end: its end is null."""
 
-    def _batch(self, table: Table | Piece) -> pa.RecordBatch:
+    def _batch(self, table: Table | TablePiece) -> pa.RecordBatch:
         begin = np.full(len(table), self.grid.start(0))
         times = [from_physical(begin, self.time), pa.nulls(len(table), self.time)]
         return pa.RecordBatch.from_arrays([*times, *table.results()], schema=self.output)

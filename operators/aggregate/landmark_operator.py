@@ -26,8 +26,8 @@ from oop.operators.core.marks import is_late, is_partial
 from oop.operators.core.operator import Element
 from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.core.times import from_physical, show_time
-from oop.operators.groups.pieces import pieces_of
 from oop.operators.groups.table import Table
+from oop.operators.groups.table_pieces import pieces_of
 from oop.operators.windows.bucket import WID_START
 from oop.punctuation import Frontier
 from oop.punctuation.group_promises import Advance

@@ -24,11 +24,11 @@ _AT_ONCE = 65_536  # windows of groups that are put together in one go
 _MOST = 2**22  # that are looked up in one go
 _DIRECTLY, _FEW = 4, 2_048  # panes of a window on average, or of all, up to which it does not pay to share merges
 
-Due = tuple[Table, np.ndarray | int, np.ndarray | int]
+DueWindows = tuple[Table, np.ndarray | int, np.ndarray | int]
 """Panes, and which windows go out of them: from which on, and below which; for all groups, or for each."""
 
 
-def windows_of(shape: Shape, code: PaneCode, due: Iterable[Due]) -> Iterator[Table]:
+def windows_of(shape: Shape, code: PaneCode, due: Iterable[DueWindows]) -> Iterator[Table]:
     """The windows that go out, with all their panes, in the order of their numbers."""
     panes = _Panes.gathered(shape, code, due)
     if panes is None:
@@ -62,7 +62,7 @@ class _Panes:
         self._ranks = self.groups * self._span + self._rank(self.first)
 
     @classmethod
-    def gathered(cls, shape: Shape, code: PaneCode, due: Iterable[Due]) -> _Panes | None:
+    def gathered(cls, shape: Shape, code: PaneCode, due: Iterable[DueWindows]) -> _Panes | None:
         """Only those of which a window goes out."""
         found = [some for panes, *limits in due if (some := _DueGroups.of(panes, code, *limits)) is not None]
         if not found:

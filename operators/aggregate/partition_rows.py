@@ -22,10 +22,10 @@ from oop.operators.core.marks import is_late
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.partials import Partials
 from oop.operators.core.parts import Part
-from oop.operators.core.spec import Columns
-from oop.operators.groups.holding import describe_groups
+from oop.operators.core.spec import UsedColumns
+from oop.operators.groups.store_operator import describe_groups
 from oop.operators.groups.table import Table
-from oop.operators.rows.waiting import WaitingRows
+from oop.operators.rows.waiting_rows import WaitingRows
 from oop.operators.source.numbers import SEQ, SHOWN
 from oop.operators.windows.bucket import Grid
 from oop.punctuation import END, Frontier, Interest, Punctuation
@@ -49,7 +49,7 @@ class PartitionRows(Aggregate):
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return Carried({}, {}, also=[Interest(SEQ, by=())])
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [frozenset({SEQ, *self.keys}).union(*(a.columns() for _, a in self.aggregates))]
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:

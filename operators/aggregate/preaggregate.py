@@ -23,7 +23,7 @@ from oop.operators.core.coverage import INT64_MIN, as_int64
 from oop.operators.core.oldest import show_window
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part, read_text, text_part
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.windows.bucket import WID_START
 from oop.punctuation import Punctuation
 from oop.punctuation.crossing import Carried, Crossing
@@ -46,7 +46,7 @@ class Preaggregate(Spec):
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return Carried({WID_START: [(WID_START, None)]}, {k: [k] for k in self.of.keys}, holds=True)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [wanted]
 
     def start(self, context: Context) -> Operator:

@@ -7,11 +7,11 @@ import pyarrow as pa
 
 from oop.operators.aggregate.partition_rows import places_of
 from oop.operators.assume.order import Order
-from oop.operators.assume.progress import ByGroup
+from oop.operators.assume.progress import GroupedOrderProgress
 from oop.operators.core.growing import with_room
 
 
-class ByNumber(ByGroup):
+class ByNumber(GroupedOrderProgress):
     """Row i of a group has the number i, so after n rows the next ones have n or more. The bound that a row must not be
     below is its own number."""
 

@@ -13,10 +13,10 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.operators.assume.order import Order
-from oop.operators.assume.progress import ByGroup
+from oop.operators.assume.progress import GroupedOrderProgress
 
 
-class BySlack(ByGroup):
+class BySlack(GroupedOrderProgress):
     """Keeps the n + 1 greatest values of each group so far; the least of them is the bound.
 
     >>> rows = pa.record_batch({"Time": [1, 4, 2, 5, 3]})

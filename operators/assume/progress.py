@@ -2,7 +2,7 @@
 
 There are three implementations. `by_slack.py` judges each group by its greatest rows, `by_number.py` by its number of
 rows, if the order is on `Tup#`. `by_policy.py` also promises about all groups together, as sources do. The first two
-share `ByGroup`.
+share `GroupedOrderProgress`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class OrderProgress(ABC):
     def load(self, parts: Mapping[str, pa.RecordBatch | None]) -> None: ...
 
 
-class ByGroup(OrderProgress):
+class GroupedOrderProgress(OrderProgress):
     """Judges each group by itself. ``touched`` are the groups of rows that came since promises were last asked for."""
 
     def __init__(self, order: Order, schema: pa.Schema) -> None:

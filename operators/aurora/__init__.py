@@ -3,7 +3,7 @@
 Idea. Most of Aurora is made of operators that oop has anyway, behind an `Assume` (`oop/aurora` puts them together).
 This package has the rest: operators that are driven by the number of rows, by the clock, or by arrival.
 
-Way in. Each operator is a file: `bsort.py` (with `sort_buffers.py`), `wsort.py` (with `stamped_rows.py`), `tumble.py`,
+Way in. Each operator is a file: `bsort.py` (with `bsort_rows.py`), `wsort.py` (with `stamped_rows.py`), `tumble.py`,
 `opened.py` and `opened_operator.py` (windows that begin at rows), `timed_aggregate.py` and `timed_opened.py`
 (timeouts), `arrival_aggregate.py` (with `rows_in_turn.py`: functions that see rows in order).
 
@@ -11,7 +11,7 @@ Decisions about BSort:
 
 - Rows are released by count, never by promises. Otherwise it would not equal n passes of a bubble sort.
 - Rows are in places (`operators/rows/places.py`), and the kernel `SortBuffers` knows them by their number of arrival
-  (`sort_buffers.py`).
+  (`bsort_rows.py`).
 - Held rows lower the bounds that pass (`Spec.held_back`), and rows that leave raise them again, so promises also follow
   rows. On several threads such a promise is the meet over all shards; only a promise that names a shard's own group
   passes alone.

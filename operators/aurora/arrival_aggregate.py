@@ -26,8 +26,8 @@ from oop.operators.core.marks import is_late
 from oop.operators.core.oldest import oldest_of
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part
-from oop.operators.core.spec import Columns
-from oop.operators.groups.holding import Named
+from oop.operators.core.spec import UsedColumns
+from oop.operators.groups.store_operator import NamedAggregates
 from oop.operators.groups.table import Table
 from oop.operators.windows.bucket import WID_END, WID_START
 from oop.punctuation import Interest
@@ -47,7 +47,7 @@ class ArrivalAggregate(Aggregate):
         crossing = super().crossing(inputs)
         return crossing.helped_by(Interest(self.on, by=self.keys)) if self.sorts else crossing
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         (own,) = super().needs(wanted, inputs)
         assert own is not None
         return [own | {self.on} if self.sorts else own]
@@ -61,7 +61,7 @@ class ArrivalAggregate(Aggregate):
 
 class ArrivalAggregateOperator(AggregateOperator):
     def __init__(
-        self, spec: ArrivalAggregate, context: Context, aggregates: Named | None = None, panes: bool = True
+        self, spec: ArrivalAggregate, context: Context, aggregates: NamedAggregates | None = None, panes: bool = True
     ) -> None:
         super().__init__(spec, context, aggregates, panes)
         used = frozenset().union(*(a.columns() for _, a in aggregates or spec.aggregates))

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.aurora.sort_buffers import SortBuffers
+from oop.operators.aurora.bsort_rows import BSortRows
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import matching
 from oop.operators.core.least_held import Least, least_by_group
 from oop.operators.core.marks import is_late, keep_late
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.core.times import check_time_type, show_time
 from oop.operators.rows.layout import check_takeable, laid_out
 from oop.punctuation import END, Punctuation
@@ -60,7 +60,7 @@ class BSort(Spec):
         beforehand, so the steps of the consumers cannot be carried back."""
         return Carried({self.on: [(self.on, None)]}, {k: [k] for k in self.keys}, holds=True)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [None if wanted is None else (wanted & set(inputs[0].names)) | {self.on, *self.keys}]
 
     def start(self, context: Context) -> Operator:
@@ -84,7 +84,7 @@ class BSortOperator(Operator):
         super().__init__(spec, context)
         self.spec = spec
         (needed,) = spec.needs(context.wanted, context.inputs)
-        self.rows = SortBuffers(context.held(needed).remove_metadata(), spec.on, spec.keys, spec.slack)
+        self.rows = BSortRows(context.held(needed).remove_metadata(), spec.on, spec.keys, spec.slack)
         self._lowered = False  # was a bound lowered, so that rows which leave may raise it?
         self._changed = self._saved = False
 

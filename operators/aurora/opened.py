@@ -20,11 +20,11 @@ from oop.operators.aurora.opened_operator import BEGINS, OpenedOperator, ended_b
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import is_promised
 from oop.operators.core.operator import Operator
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.expressions.expr import Expr
 from oop.operators.functions.function import Function
-from oop.operators.groups.holding import describe_groups, unique_schema
 from oop.operators.groups.shape import Shape
+from oop.operators.groups.store_operator import describe_groups, unique_schema
 from oop.operators.passing.filter import check_predicate
 from oop.punctuation import Frontier
 from oop.punctuation.crossing import Carried, Crossing
@@ -55,7 +55,7 @@ class Opened(Spec):
         starts = {self.on: [(self.on, partial(ended_below, size=self.size))]}
         return Carried(starts, {k: [k] for k in self.keys}, holds=True)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         used = (a.columns() for _, a in self.aggregates)
         return [frozenset({self.on, *self.keys}).union(self.begins.columns(), *used)]
 

@@ -23,7 +23,7 @@ from oop.punctuation.patterns import Bound
 
 _HELD, _STAMPS = "held", "stamps"
 _UNKNOWN = INT64_MAX  # the stamp of rows that came before the first tick
-_Piece = tuple[pa.RecordBatch, np.ndarray]
+StampedPiece = tuple[pa.RecordBatch, np.ndarray]
 """Rows, and when each came."""
 
 
@@ -47,7 +47,7 @@ class StampedRows:
         self._clear()
 
     def _clear(self) -> None:
-        self._pieces: list[_Piece] = []
+        self._pieces: list[StampedPiece] = []
         self._count = 0
         self._changed = True
         self.nbytes = 0  # a plain number, because another thread may read it

@@ -36,9 +36,9 @@ from oop.operators.core.spec import Spec
 from oop.operators.core.times import from_physical
 from oop.operators.expressions.expr import col
 from oop.operators.functions.extremes import Min, Minima
-from oop.operators.groups.holding import unique_schema
-from oop.operators.groups.pieces import Piece
+from oop.operators.groups.store_operator import unique_schema
 from oop.operators.groups.table import Table
+from oop.operators.groups.table_pieces import TablePiece
 from oop.operators.windows.bucket import WID_START
 from oop.punctuation.group_promises import Advance
 
@@ -157,7 +157,7 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
         return (batch for batch in super()._batches(tables) if batch.num_rows)
 
-    def _batch(self, table: Table | Piece) -> pa.RecordBatch:
+    def _batch(self, table: Table | TablePiece) -> pa.RecordBatch:
         """The windows of the table, without those that went out early."""
         began = _began(table)
         out = began.values == _OUT
@@ -166,7 +166,7 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
             table = table.select(np.flatnonzero(~out))
         return self._leaving(table, early=False)
 
-    def _leaving(self, table: Table | Piece, early: bool) -> pa.RecordBatch:
+    def _leaving(self, table: Table | TablePiece, early: bool) -> pa.RecordBatch:
         edges = self.edges_of(table)
         times = [from_physical(edge, self.time) for edge in edges]
         mark = pa.array(np.full(len(table), early))
@@ -177,7 +177,7 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
         self.due = INT64_MIN
 
 
-def _began(table: Table | Piece) -> Minima:
+def _began(table: Table | TablePiece) -> Minima:
     found = table.accumulators[-1]
     assert isinstance(found, Minima)
     return found

@@ -26,7 +26,7 @@ from oop.operators.core.coverage import INT64_MAX, INT64_MIN
 from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.operator import Element, Operator
 from oop.operators.core.parts import Part
-from oop.operators.groups.holding import unique_schema
+from oop.operators.groups.store_operator import unique_schema
 from oop.punctuation.group_promises import Advance
 
 _OUT = "__out"

@@ -25,10 +25,10 @@ from oop.operators.core.marks import is_late
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.core.shown import show_row
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.functions.function import Function
-from oop.operators.groups.holding import Holding, describe_groups, unique_schema
 from oop.operators.groups.shape import Shape
+from oop.operators.groups.store_operator import StoreOperator, describe_groups, unique_schema
 from oop.operators.groups.table import Table
 from oop.punctuation import END, Frontier
 from oop.punctuation.crossing import Carried, Crossing
@@ -58,7 +58,7 @@ class Tumble(Spec):
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return Carried(*identity(self.keys), holds=True)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))]
 
     def early(self) -> tuple[str | None, tuple[str, ...]]:
@@ -72,7 +72,7 @@ class Tumble(Spec):
         return f"{describe_groups('Tumble', self.aggregates, self.keys)}{timeout}"
 
 
-class TumbleOperator(Holding):
+class TumbleOperator(StoreOperator):
     """Windows are numbered as they come; ``run`` is the number of the open one. If it ``timed_out``, it is kept only to
     recognise rows with its values. ``began`` is the last tick before the open window's first row, or if there was none,
     the first tick after it; None until then."""

@@ -25,7 +25,7 @@ from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound
 from oop.site import user_line
 
-_Promise = TypeVar("_Promise", bound=Promise)
+PromiseT = TypeVar("PromiseT", bound=Promise)
 ARRIVAL = "__arrival"
 CLOCK = pa.timestamp("us")
 """What arrival is counted in. A clock that a test moves counts as it likes."""
@@ -41,16 +41,16 @@ def arrival_of(punct: Punctuation) -> Bound | None:
     return punct.below.get(ARRIVAL)
 
 
-_Now = TypeVar("_Now", int, int | None)
+NowT = TypeVar("NowT", int, int | None)
 
 
-def without_ticks(train: Sequence[_Promise], now: _Now) -> tuple[list[_Promise], _Now]:
+def without_ticks(train: Sequence[PromiseT], now: NowT) -> tuple[list[PromiseT], NowT]:
     """The other promises of a train, and what the clock shows after it; ``now`` is what it showed before.
 
     >>> without_ticks([arrives_at(7), Punctuation({"ts": 5}), arrives_at(8)], now=0)
     ([Punctuation(ts < 5)], 8)
     """
-    others: list[_Promise] = []
+    others: list[PromiseT] = []
     for promise in train:
         seen = arrival_of(promise) if isinstance(promise, Punctuation) else None
         if seen is None:

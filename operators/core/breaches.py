@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.operators.core.coverage import below_groups, covered, matching, steps_above
-from oop.operators.core.row_groups import cells_of, encode
+from oop.operators.core.row_groups import distinct_groups, encode
 from oop.punctuation import END, Frontier, Punctuation
 from oop.punctuation.group_promises import Promise
 
@@ -50,8 +50,8 @@ def _promises_about(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[Promi
             for pattern, corners in grouping.about(values):
                 yield from (Punctuation(corner, {column: pattern}) for corner in corners)
     yield from (*frontier.across.mixed, *frontier.ranges)
-    for columns, bounds in frontier.across.cells.items():
+    for columns, bounds in frontier.across.single.items():
         if all(c in batch.schema.names for c in columns):
-            cells = cells_of({c: batch.column(c) for c in columns})[1]
-            yield from bounds.about(columns, dict.fromkeys(cells))
-            yield from bounds.more_about(columns, dict.fromkeys(cells))
+            groups = distinct_groups({c: batch.column(c) for c in columns})[1]
+            yield from bounds.about(columns, dict.fromkeys(groups))
+            yield from bounds.more_about(columns, dict.fromkeys(groups))

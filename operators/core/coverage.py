@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.core.compute import compute as pc
-from oop.operators.core.row_groups import cells_of, encode, groups_of
+from oop.operators.core.row_groups import distinct_groups, encode, groups_of
 from oop.punctuation import Corners, Frontier, GroupPromises, Punctuation
-from oop.punctuation.patterns import Bound, GroupPattern, Range, Value
+from oop.punctuation.patterns import Bound, Group, GroupPattern, Range, Value
 from oop.punctuation.staircase import Staircase
 
 INT64_MIN, INT64_MAX, UINT64_MAX = -(2**63), 2**63 - 1, 2**64 - 1
@@ -47,7 +47,7 @@ def bounds_of_rows(
     attribute: str,
     keys: Mapping[str, pa.Array],
     convert: Callable[[Bound | None], Any],
-    named: Iterable[tuple[Value, ...]] | None = None,
+    named: Iterable[Group] | None = None,
 ) -> Any:
     """What ``convert`` makes of the bound on an attribute, for each row; one value where all rows share it. If groups
     are ``named``, the others have what is said of all rows."""
@@ -57,18 +57,18 @@ def bounds_of_rows(
     keys = {c: keys[c] for c in columns_told_apart(frontier, keys)}
     if not keys:
         return convert(frontier.bound(attribute))
-    of, cells = cells_of(keys, named)
-    return np.array([convert(frontier.bound(attribute, dict(zip(keys, cell, strict=True)))) for cell in cells])[of]
+    of, groups = distinct_groups(keys, named)
+    return np.array([convert(frontier.bound(attribute, dict(zip(keys, group, strict=True)))) for group in groups])[of]
 
 
-def bound_of_cell(
-    frontier: Frontier, attribute: str, cell: Mapping[str, Value], types: Sequence[pa.DataType]
+def bound_of_group(
+    frontier: Frontier, attribute: str, group: Mapping[str, Value], types: Sequence[pa.DataType]
 ) -> Bound | None:
     """The bound on an attribute for one group, of columns of these types. A frontier compares ranges with numbers, so a
     date or timestamp is looked at as its column has it."""
     if not frontier.ranges or not any(map(pa.types.is_temporal, types)):
-        return frontier.bound(attribute, cell)
-    keys = {c: pa.array([value], type_) for (c, value), type_ in zip(cell.items(), types, strict=True)}
+        return frontier.bound(attribute, group)
+    keys = {c: pa.array([value], type_) for (c, value), type_ in zip(group.items(), types, strict=True)}
     found = bounds_of_rows(frontier, attribute, keys, lambda bound: [bound])
     bound: Bound | None = np.array(found, object).item()
     return bound
@@ -84,9 +84,9 @@ def _bounds_in_ranges(
     """The same where values of keys are in ranges: all rows are compared with each range, and have the greatest of the
     bounds that hold for them."""
     rows = pa.RecordBatch.from_arrays(list(keys.values()), names=list(keys))
-    groups = {c: keys[c] for c in columns_told_apart(others, keys)}
-    of, cells = cells_of(groups) if groups else (np.zeros(rows.num_rows, np.intp), [()])
-    found = [others.bound(attribute, dict(zip(groups, cell, strict=True))) for cell in cells]
+    apart = {c: keys[c] for c in columns_told_apart(others, keys)}
+    of, groups = distinct_groups(apart) if apart else (np.zeros(rows.num_rows, np.intp), [()])
+    found = [others.bound(attribute, dict(zip(apart, group, strict=True))) for group in groups]
     reached = [r.below.get(attribute, math.inf) for r in ranges]
     bounds: list[Bound | None] = [None, *sorted({b for b in (*found, *reached) if b is not None})]
     rank = {bound: i for i, bound in enumerate(bounds)}
@@ -149,7 +149,7 @@ def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
                 yield (codes == code) & _below_joint(entry, batch)
     for promise in (*frontier.across.mixed, *frontier.ranges):
         yield matching(promise, batch)
-    for columns, bounds_of in frontier.across.cells.items():
+    for columns, bounds_of in frontier.across.single.items():
         for attribute, known in bounds_of.linear.items():
             yield below_groups(GroupPromises(columns, attribute, known), batch)
         if bounds_of.more:

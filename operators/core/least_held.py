@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.core.row_groups import cells_of
-from oop.punctuation.patterns import Bound, Equal, GroupPattern, Range, Value
+from oop.operators.core.row_groups import distinct_groups
+from oop.punctuation.patterns import Bound, Equal, Group, GroupPattern, Range, Value
 
 Least = Callable[[Mapping[str, GroupPattern]], Bound | None]
 
 
-def least_by_group(
-    keys: Mapping[str, pa.Array], values: np.ndarray, named: Iterable[tuple[Value, ...]] | None = None
-) -> Least:
+def least_by_group(keys: Mapping[str, pa.Array], values: np.ndarray, named: Iterable[Group] | None = None) -> Least:
     """Of rows with these keys and values the least value of those that a pattern matches; None if it matches none. If
     groups are ``named``, only these are asked for.
 
@@ -23,18 +21,18 @@ def least_by_group(
     >>> least({"link": Equal("A")}), least({"link": Equal("C")}), least({})
     (3, None, 2)
     """
-    names, by_cell = list(keys), {}
+    names, by_group = list(keys), {}
     if len(values):
-        of, cells = cells_of(keys, named)
+        of, groups = distinct_groups(keys, named)
         order = np.argsort(of, kind="stable")
-        firsts = np.minimum.reduceat(values[order], np.searchsorted(of[order], np.arange(len(cells))))
-        by_cell = dict(zip(cells, firsts.tolist(), strict=True))
+        firsts = np.minimum.reduceat(values[order], np.searchsorted(of[order], np.arange(len(groups))))
+        by_group = dict(zip(groups, firsts.tolist(), strict=True))
 
     def least(where: Mapping[str, GroupPattern]) -> Bound | None:
         if len(where) == len(names) and all(isinstance(p, Equal) for p in where.values()):
-            return by_cell.get(tuple(p.value for p in (where[n] for n in names) if isinstance(p, Equal)))
+            return by_group.get(tuple(p.value for p in (where[n] for n in names) if isinstance(p, Equal)))
         tests = [(i, _may_match(where[n])) for i, n in enumerate(names) if n in where]
-        found = [b for cell, b in by_cell.items() if all(test(cell[i]) for i, test in tests)]
+        found = [b for group, b in by_group.items() if all(test(group[i]) for i, test in tests)]
         return min(found, default=None)
 
     return least

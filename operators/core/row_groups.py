@@ -10,19 +10,19 @@ import pyarrow as pa
 from oop.kernels import dictionaries, views
 from oop.operators.core.compute import compute as pc
 from oop.operators.core.group_values import of_column
-from oop.punctuation.patterns import Value
+from oop.punctuation.patterns import Group, Value
 
 _OTHER = object()  # stands for every group that nobody names
 
 
-def cells_of(
-    keys: Mapping[str, pa.Array], named: Iterable[tuple[Value, ...]] | None = None
-) -> tuple[np.ndarray, list[tuple[Value, ...]]]:
+def distinct_groups(
+    keys: Mapping[str, pa.Array], named: Iterable[Group] | None = None
+) -> tuple[np.ndarray, list[Group]]:
     """The combinations of values that occur in these columns, and for each row which one it has. If some are ``named``,
     values that none of them has need not be told apart.
 
-    >>> of, cells = cells_of({"link": pa.array(["A", "B", "A"]), "k": pa.array([1, 1, 1])})
-    >>> of.tolist(), cells
+    >>> of, groups = distinct_groups({"link": pa.array(["A", "B", "A"]), "k": pa.array([1, 1, 1])})
+    >>> of.tolist(), groups
     ([0, 1, 0], [('A', 1), ('B', 1)])
     """
     known: list[Iterable[Value] | None] = [None] * len(keys)
@@ -72,10 +72,10 @@ def _encode_named(array: pa.Array, named: list[Value]) -> tuple[np.ndarray, list
 
 
 def groups_of(
-    columns: tuple[str, ...], batch: pa.RecordBatch, named: Iterable[tuple[Value, ...]] | None = None
+    columns: tuple[str, ...], batch: pa.RecordBatch, named: Iterable[Group] | None = None
 ) -> tuple[np.ndarray, list[Value]]:
     """Which group of these columns each row has, and the groups as `GroupPromises` has them; of several columns, if
     some are ``named``, others need not be told apart."""
     nothing = pa.nulls(batch.num_rows)
     keys = {c: batch.column(c) if c in batch.schema.names else nothing for c in columns}
-    return encode(keys[columns[0]]) if len(columns) == 1 else cells_of(keys, named)
+    return encode(keys[columns[0]]) if len(columns) == 1 else distinct_groups(keys, named)

@@ -19,7 +19,7 @@ import pyarrow as pa
 from oop.errors import OopError
 from oop.operators.core.parts import Part, read_text, text_part
 
-Number = int | None
+SliceNumber = int | None
 """Of a slice; None for what has no time."""
 _NONE = "none"
 
@@ -28,7 +28,7 @@ class SliceParts:
     """Which slices have been saved, or loaded."""
 
     def __init__(self) -> None:
-        self._saved: set[Number] = set()
+        self._saved: set[SliceNumber] = set()
 
     def saved(self, numbers: set[int]) -> set[int]:
         """Those of them whose parts are saved now: if such a slice goes, its part must go, too.
@@ -40,7 +40,7 @@ class SliceParts:
         """
         return {number for number in numbers if number in self._saved}
 
-    def note_gone(self, changed: set[Any], number: Number) -> None:
+    def note_gone(self, changed: set[Any], number: SliceNumber) -> None:
         """A slice is gone. That is to be said at the next save only if it was saved: a run that nobody saves must not
         remember every slice that it ever had."""
         changed.discard(number)
@@ -50,8 +50,8 @@ class SliceParts:
     def save(
         self,
         shift: int,
-        changed: Iterable[Number],
-        part_of: Callable[[int], pa.RecordBatch | None] | Callable[[Number], pa.RecordBatch | None],
+        changed: Iterable[SliceNumber],
+        part_of: Callable[[int], pa.RecordBatch | None] | Callable[[SliceNumber], pa.RecordBatch | None],
         prefix: str = "",
     ) -> Iterator[Part]:
         """The slices that changed; ``part_of`` has nothing for those that are gone."""
@@ -68,13 +68,13 @@ class SliceParts:
 
     def load(
         self, parts: Mapping[str, pa.RecordBatch | None], prefix: str = ""
-    ) -> tuple[int | None, list[tuple[Number, pa.RecordBatch]]]:
+    ) -> tuple[int | None, list[tuple[SliceNumber, pa.RecordBatch]]]:
         """How wide the slices were, if that was saved, and what each held."""
         self._saved = set()
         said = parts.get(f"{prefix}shift")
         shift = None if said is None else read_text(said)
         assert shift is None or isinstance(shift, int)
-        found: list[tuple[Number, pa.RecordBatch]] = []
+        found: list[tuple[SliceNumber, pa.RecordBatch]] = []
         for key, part in parts.items():
             if part is not None and key.startswith(f"{prefix}slice/"):
                 name = key.removeprefix(f"{prefix}slice/")

@@ -16,7 +16,7 @@ from oop.operators.core.operator import Operator
 from oop.punctuation import Frontier
 from oop.punctuation.crossing import Crossing, Same
 
-Columns: TypeAlias = frozenset[str] | None
+UsedColumns: TypeAlias = frozenset[str] | None
 """Columns that are used; None: all of them."""
 
 
@@ -73,7 +73,7 @@ class Spec:
         """
         return None
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         """For each port the columns that it must be given, when of its own only ``wanted`` are used. None: all."""
         return [None for _ in inputs]
 

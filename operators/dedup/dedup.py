@@ -16,7 +16,7 @@ from oop.kernels import views
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
 from oop.operators.core.ordering import check_order
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.dedup.operator import KeepBest, PassFirstComer
 from oop.operators.dedup.within import KeepInSpan, PassOneNear
 from oop.operators.join.band import LEFT, Band
@@ -72,7 +72,7 @@ class Dedup(Spec):
         moved = Moved(Band(0, self.within), LEFT) if held else None
         return Carried({self.time: [(self.time, moved)]}, columns, holds=True)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         if wanted is None or self.keep != "any":  # the other columns break ties
             return [None]
         return [wanted | {*self.keys} | ({str(self.time)} if self.within is not None else set())]

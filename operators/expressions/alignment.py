@@ -15,7 +15,7 @@ from pyarrow import types
 from oop.operators.core.compute import compute as pc
 from oop.operators.expressions.kinds import check_comparable
 
-Value = Any  # pa.Array | pa.Scalar: pyarrow has no common base for the two, nor type hints
+Datum = Any  # pa.Array | pa.Scalar: pyarrow has no common base for the two, nor type hints
 
 
 def natural(value: object) -> pa.Scalar:
@@ -38,11 +38,11 @@ def exact(value: object) -> bool:
     return isinstance(value, (bool, int, str, bytes, date, datetime, timedelta))
 
 
-def broadcast(value: Value, rows: int) -> pa.Array:
+def broadcast(value: Datum, rows: int) -> pa.Array:
     return pa.repeat(value, rows) if isinstance(value, pa.Scalar) else value
 
 
-def plain(value: Value) -> Value:
+def plain(value: Datum) -> Datum:
     """Without dictionary and view encodings, for which most of pyarrow's functions have no kernel."""
     kind = value.type
     if types.is_dictionary(kind):
@@ -52,12 +52,12 @@ def plain(value: Value) -> Value:
     return value.cast(pa.binary()) if types.is_binary_view(kind) else value
 
 
-def to_double(value: Value) -> Value:
+def to_double(value: Datum) -> Datum:
     """Rounded to the nearest double, where pyarrow would refuse integers beyond 2**53."""
     return pc.cast(value, options=pc.CastOptions(pa.float64(), allow_float_truncate=True))
 
 
-def align(a: Value, b: Value) -> tuple[Value, Value]:
+def align(a: Datum, b: Datum) -> tuple[Datum, Datum]:
     """Operands: literals in the unit of the column, integers beside floats as doubles."""
     a, b = plain(a), plain(b)
     a, b = _beside(a, b.type), _beside(b, a.type)
@@ -68,7 +68,7 @@ def align(a: Value, b: Value) -> tuple[Value, Value]:
     return a, b
 
 
-def _beside(value: Value, other: pa.DataType) -> Value:
+def _beside(value: Datum, other: pa.DataType) -> Datum:
     """A literal in the unit or sign of the operand beside it, if it fits exactly: ts[s] + 5 s stays ts[s]."""
     kind = value.type
     if not isinstance(value, pa.Scalar) or not value.is_valid:
@@ -88,7 +88,7 @@ def _beside(value: Value, other: pa.DataType) -> Value:
         return value
 
 
-def as_integer(value: Value, other: pa.DataType) -> Value:
+def as_integer(value: Datum, other: pa.DataType) -> Datum:
     """Keeps a comparison exact: 3.0 beside an integer column is 3; 2**53 + 1 beside floats is refused."""
     if not isinstance(value, pa.Scalar) or not value.is_valid:
         return value
@@ -98,18 +98,18 @@ def as_integer(value: Value, other: pa.DataType) -> Value:
     return value.cast(pa.float64()) if types.is_floating(other) and types.is_integer(value.type) else value
 
 
-def typed_null(value: Value, other: pa.DataType) -> Value:
+def typed_null(value: Datum, other: pa.DataType) -> Datum:
     return value.cast(other) if types.is_null(value.type) else value
 
 
-def alike(a: Value, b: Value) -> tuple[Value, Value]:
+def alike(a: Datum, b: Datum) -> tuple[Datum, Datum]:
     """Alternatives, of which the result is one or the other: literals in the type of the column."""
     a, b = plain(a), plain(b)
     check_comparable(a.type, b.type, exact=False)
     return align(_fitted(a, b.type), _fitted(b, a.type))
 
 
-def _fitted(value: Value, other: pa.DataType) -> Value:
+def _fitted(value: Datum, other: pa.DataType) -> Datum:
     """A literal as the column's own type where that loses nothing, so that the column keeps its type."""
     kinds = (value.type, other)
     same = all(map(types.is_integer, kinds)) or all(map(types.is_floating, kinds))

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyarrow import types
 
 from oop.operators.core.compute import compute as pc
-from oop.operators.expressions.alignment import Value, align, alike, as_integer, broadcast, plain, to_double, typed_null
+from oop.operators.expressions.alignment import Datum, align, alike, as_integer, broadcast, plain, to_double, typed_null
 from oop.operators.expressions.kinds import PER_SECOND, UTC, check_comparable, physical
 
 
@@ -28,25 +28,25 @@ class Aligned:
     types, and from literals, never from a column's values: `program` relies on it."""
 
     name: str
-    align: Callable[..., Sequence[Value]]
+    align: Callable[..., Sequence[Datum]]
 
-    def __call__(self, *args: Value) -> Value:
+    def __call__(self, *args: Datum) -> Datum:
         return pc.call_function(self.name, list(self.align(*args)))
 
-    def is_direct(self, aligned: Sequence[Value]) -> bool:
+    def is_direct(self, aligned: Sequence[Datum]) -> bool:
         """Is it nothing but pyarrow's function of these, whatever values columns have?"""
         return True
 
 
 class _Arithmetic(Aligned):
-    def __call__(self, *args: Value) -> Value:
+    def __call__(self, *args: Datum) -> Datum:
         return _checked(self.name, *self.align(*args))
 
-    def is_direct(self, aligned: Sequence[Value]) -> bool:
+    def is_direct(self, aligned: Sequence[Datum]) -> bool:
         return not any(types.is_temporal(v.type) for v in aligned)
 
 
-def _checked(name: str, *args: Value) -> Value:
+def _checked(name: str, *args: Datum) -> Datum:
     holes = [v for v in args if isinstance(v, pa.Array) and v.null_count]
     if not holes or not any(types.is_temporal(v.type) for v in args):
         return pc.call_function(name, list(args))
@@ -57,7 +57,7 @@ def _checked(name: str, *args: Value) -> Value:
     return pc.if_else(valid, result, pa.scalar(None, result.type))
 
 
-def _divide(a: Value, b: Value) -> Value:
+def _divide(a: Datum, b: Datum) -> Datum:
     a, b = align(a, b)
     if types.is_integer(a.type) and types.is_integer(b.type):
         return pc.divide_checked(to_double(a), to_double(b))
@@ -66,7 +66,7 @@ def _divide(a: Value, b: Value) -> Value:
     return pc.divide_checked(a, b)
 
 
-def _floored(a: Value, b: Value, want_quotient: bool) -> Value:
+def _floored(a: Datum, b: Datum, want_quotient: bool) -> Datum:
     a, b = align(a, b)
     for kind in (a.type, b.type):
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_null(kind)):
@@ -88,11 +88,11 @@ def _floored(a: Value, b: Value, want_quotient: bool) -> Value:
     return pc.if_else(off, pc.add(rest, pc.cast(b, rest.type)), rest)
 
 
-def _signed(value: Value) -> bool:
+def _signed(value: Datum) -> bool:
     return types.is_signed_integer(value.type)
 
 
-def _floored_floats(a: Value, b: Value, want_quotient: bool) -> Value:
+def _floored_floats(a: Datum, b: Datum, want_quotient: bool) -> Datum:
     rows = max((len(v) for v in (a, b) if isinstance(v, pa.Array)), default=None)
     width = 1 if rows is None else rows
     if not width:
@@ -112,7 +112,7 @@ def _floored_floats(a: Value, b: Value, want_quotient: bool) -> Value:
     return result[0] if rows is None else result
 
 
-def _comparable(exact: bool, a: Value, b: Value) -> tuple[Value, Value]:
+def _comparable(exact: bool, a: Datum, b: Datum) -> tuple[Datum, Datum]:
     """The operands of a comparison; ``exact`` is for equality."""
     a, b = plain(a), plain(b)
     check_comparable(a.type, b.type, exact=exact)
@@ -127,7 +127,7 @@ def _comparable(exact: bool, a: Value, b: Value) -> tuple[Value, Value]:
     return a, b
 
 
-def _coarsened(value: Value, other: Value) -> Value:
+def _coarsened(value: Datum, other: Datum) -> Datum:
     """A column of ns beside a year that ns cannot reach: in the literal's unit the answer is the same."""
     scalar = isinstance(other, pa.Scalar) and other.is_valid
     if scalar and PER_SECOND[other.type.unit] < PER_SECOND[value.type.unit]:
@@ -135,12 +135,12 @@ def _coarsened(value: Value, other: Value) -> Value:
     return value
 
 
-def _booleans(*args: Value) -> list[Value]:
+def _booleans(*args: Datum) -> list[Datum]:
     return [typed_null(plain(a), pa.bool_()) for a in args]
 
 
-def _extreme(name: str) -> Callable[..., Value]:
-    def extreme(a: Value, b: Value) -> Value:
+def _extreme(name: str) -> Callable[..., Datum]:
+    def extreme(a: Datum, b: Datum) -> Datum:
         a, b = alike(a, b)
         if types.is_timestamp(a.type) and types.is_timestamp(b.type) and a.type.tz:
             # pyarrow's has no kernel for zones
@@ -157,11 +157,11 @@ def _extreme(name: str) -> Callable[..., Value]:
     return lambda *args: reduce(extreme, args)
 
 
-def _if_else(condition: Value, a: Value, b: Value) -> Value:
+def _if_else(condition: Datum, a: Datum, b: Datum) -> Datum:
     return pc.if_else(typed_null(plain(condition), pa.bool_()), *alike(a, b))
 
 
-def _isin(x: Value, values: tuple[object, ...]) -> Value:
+def _isin(x: Datum, values: tuple[object, ...]) -> Datum:
     x = plain(x)
     known = [v for v in values if v is not None and v == v]  # as with ==, a null or NaN equals nothing
     wanted = pa.array(known) if known else pa.array([], x.type)
@@ -174,7 +174,7 @@ def _isin(x: Value, values: tuple[object, ...]) -> Value:
     return pc.if_else(pc.is_null(x), null, pc.is_in(x, value_set=wanted))
 
 
-def cast(x: Value, target: pa.DataType) -> Value:
+def cast(x: Datum, target: pa.DataType) -> Datum:
     """To another type, by value: what does not fit is refused, integers round to floats, times round down."""
     x = plain(x)
     source = x.type
@@ -191,33 +191,33 @@ def cast(x: Value, target: pa.DataType) -> Value:
     return pc.cast(x, options=pc.CastOptions(target, allow_float_truncate=rounds))
 
 
-def _rounding(function: Callable[..., Value]) -> Callable[..., Value]:
+def _rounding(function: Callable[..., Datum]) -> Callable[..., Datum]:
     """Integers are whole already; pyarrow would turn them into floats, and refuse large ones."""
 
-    def rounded(x: Value, *options: int) -> Value:
+    def rounded(x: Datum, *options: int) -> Datum:
         return x if types.is_integer(x.type) and options in ((), (0,)) else function(x, *options)
 
     return rounded
 
 
-def _length(x: Value) -> Value:
+def _length(x: Datum) -> Datum:
     x = plain(x)
     binary = types.is_binary(x.type) or types.is_large_binary(x.type)
     return pc.binary_length(x) if binary else pc.utf8_length(x)
 
 
-def _plain(x: Value) -> list[Value]:
+def _plain(x: Datum) -> list[Datum]:
     return [plain(x)]
 
 
-def _with_pattern(function: Callable[..., Value]) -> Callable[..., Value]:
+def _with_pattern(function: Callable[..., Datum]) -> Callable[..., Datum]:
     return lambda x, pattern: function(plain(x), pattern)
 
 
 _EQUALITIES = ("equal", "not_equal")
 _COMPARISONS = ("less", "less_equal", "greater", "greater_equal")
 _PARTS = ("year", "month", "day", "hour", "minute", "second")
-FUNCTIONS: dict[str, Callable[..., Value]] = {
+FUNCTIONS: dict[str, Callable[..., Datum]] = {
     "add": _Arithmetic("add_checked", align),
     "subtract": _Arithmetic("subtract_checked", align),
     "multiply": _Arithmetic("multiply_checked", align),

@@ -19,12 +19,12 @@ import pyarrow as pa
 
 from oop.errors import OopError
 from oop.operators.core.compute import compute as pc
-from oop.operators.expressions.alignment import Value
+from oop.operators.expressions.alignment import Datum
 from oop.operators.expressions.expr import Call, Col, Expr
 from oop.operators.expressions.functions import FUNCTIONS, Aligned
 from oop.operators.expressions.traversal import inside_out
 
-Run = Callable[[list[Value]], Value]
+Apply = Callable[[list[Datum]], Datum]
 """What makes, of the list of a function's arguments, its value."""
 
 
@@ -70,13 +70,13 @@ class _Code:
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
-        self.values: list[Value] = []  # constants in their places, else None
+        self.values: list[Datum] = []  # constants in their places, else None
         self.columns: list[tuple[int, int]] = []  # a place, and which column goes there
         # a place, what computes the value there, the places of its arguments, and those that nobody needs any more
-        self.steps: list[tuple[int, Run, tuple[int, ...], tuple[int, ...]]] | None = []
+        self.steps: list[tuple[int, Apply, tuple[int, ...], tuple[int, ...]]] | None = []
         self.result = 0
 
-    def put(self, constant: Value = None) -> int:
+    def put(self, constant: Datum = None) -> int:
         """A new place."""
         self.values.append(constant)
         return len(self.values) - 1
@@ -98,10 +98,10 @@ def _compiled(expr: Expr, schema: pa.Schema) -> _Code:
     return code
 
 
-def _add_parts(code: _Code, expr: Expr) -> list[tuple[int, Run, tuple[int, ...]]]:
+def _add_parts(code: _Code, expr: Expr) -> list[tuple[int, Apply, tuple[int, ...]]]:
     """Each part is evaluated on no rows: that tells its type, and gives it where it is constant."""
     empty = code.schema.empty_table()
-    samples: dict[int, Value] = {}
+    samples: dict[int, Datum] = {}
     places: dict[int, int] = {}
     steps = []
     for part in inside_out(expr):
@@ -120,7 +120,7 @@ def _add_parts(code: _Code, expr: Expr) -> list[tuple[int, Run, tuple[int, ...]]
     return steps
 
 
-def _specialised(code: _Code, call: Call, given: Sequence[Value], places: list[int]) -> tuple[Run, list[int]]:
+def _specialised(code: _Code, call: Call, given: Sequence[Datum], places: list[int]) -> tuple[Apply, list[int]]:
     """What computes a call of arguments like these, and the places of what it takes."""
     function = FUNCTIONS[call.function]
     if isinstance(function, Aligned) and not call.options:
@@ -133,5 +133,5 @@ def _specialised(code: _Code, call: Call, given: Sequence[Value], places: list[i
     return partial(_run, function, call.options), places
 
 
-def _run(function: Callable[..., Value], options: tuple[Any, ...], args: list[Value]) -> Value:
+def _run(function: Callable[..., Datum], options: tuple[Any, ...], args: list[Datum]) -> Datum:
     return function(*args, *options)

@@ -93,18 +93,18 @@ class Account(Function):
 
 
 @dataclass(frozen=True)
-class Seen(Account):
+class SeenCount(Account):
     name = "seen"
 
 
 @dataclass(frozen=True)
-class Late(Account):
+class LateCount(Account):
     name = "late"
     accounts = LateAccounts
 
 
 @dataclass(frozen=True)
-class Aside(Account):
+class AsideCount(Account):
     name = "aside"
     accounts = AsideAccounts
 
@@ -117,7 +117,7 @@ def seen() -> Function:
     >>> s.window(oop.tumbling(10)).agg(n=oop.count(), seen=oop.seen()).run().to_table().to_pylist()[0]
     {'window_start': 0, 'window_end': 10, 'n': 2, 'seen': 3}
     """
-    return Seen()
+    return SeenCount()
 
 
 def late() -> Function:
@@ -128,7 +128,7 @@ def late() -> Function:
     >>> s.window(oop.tumbling(10)).agg(n=oop.count(), late=oop.late()).run().to_table().to_pylist()[0]
     {'window_start': 0, 'window_end': 10, 'n': 3, 'late': 1}
     """
-    return Late()
+    return LateCount()
 
 
 def aside() -> Function:
@@ -140,4 +140,4 @@ def aside() -> Function:
     >>> counts.run().to_table().to_pylist()[0]
     {'window_start': 0, 'window_end': 10, 'n': 2, 'seen': 3, 'late': 1, 'aside': 1}
     """
-    return Aside()
+    return AsideCount()

@@ -16,7 +16,7 @@ from oop.operators.core.keys import Coded, Key, KeyTable, read_key
 from oop.operators.expressions.expr import Expr
 from oop.operators.functions.accumulators import Accumulator, Prepared
 from oop.operators.functions.function import ColumnFunction, Function, as_column, is_scalar
-from oop.operators.functions.rows_by_group import Rows, as_held, held_type
+from oop.operators.functions.rows_by_group import RowsByGroup, as_held, held_type
 
 _GONE = -1
 _FEW = 4096  # pairs of cleared groups that may stay in any case
@@ -42,7 +42,7 @@ class DistinctCounts(Accumulator):
 
     def _start(self) -> None:
         self._table: KeyTable | None = None
-        self._rows: Rows | None = None
+        self._rows: RowsByGroup | None = None
         self._codes: np.ndarray | None = None  # by group, once one was cleared: its code
         self._groups = np.zeros(0, np.int64)  # by code: its group, or _GONE
         self._gones = 0  # pairs of codes that are gone
@@ -89,16 +89,16 @@ class DistinctCounts(Accumulator):
                 self._rows = None
         return self._table
 
-    def pairs(self) -> Rows:
+    def pairs(self) -> RowsByGroup:
         """The distinct values and their groups, in any order."""
         if self._table is not None:
             codes, values = self._table.arrays([pa.uint32(), self.source])
             groups = views.column(codes).data.astype(np.int64)
             if self._codes is None:
-                return Rows(groups, (values,))
-            rows = Rows(self._groups[groups], (values,))
+                return RowsByGroup(groups, (values,))
+            rows = RowsByGroup(self._groups[groups], (values,))
             return rows.take(np.flatnonzero(rows.ids != _GONE)) if self._gones else rows
-        return Rows(np.zeros(0, np.int64), (pa.array([], self.source),)) if self._rows is None else self._rows
+        return RowsByGroup(np.zeros(0, np.int64), (pa.array([], self.source),)) if self._rows is None else self._rows
 
     def merge(self, ids: np.ndarray, other: Accumulator) -> None:
         assert isinstance(other, DistinctCounts)
@@ -115,7 +115,7 @@ class DistinctCounts(Accumulator):
         out._start()
         return out
 
-    def _with(self, arrays: Accumulator, rows: Rows) -> Accumulator:
+    def _with(self, arrays: Accumulator, rows: RowsByGroup) -> Accumulator:
         assert isinstance(arrays, DistinctCounts)
         arrays._rows = rows
         return arrays
@@ -147,7 +147,7 @@ class DistinctCounts(Accumulator):
     @classmethod
     def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
         held = [part for part in parts if isinstance(part, DistinctCounts)]
-        return held[0]._with(super().concat(parts), Rows.of_each((p.pairs(), p.size) for p in held))
+        return held[0]._with(super().concat(parts), RowsByGroup.of_each((p.pairs(), p.size) for p in held))
 
     @property
     def nbytes(self) -> int:
@@ -161,7 +161,7 @@ class DistinctCounts(Accumulator):
         self._forget_parts()
         self.size = len(columns[0])
         self._start()
-        self._rows = Rows.of_lists(columns)
+        self._rows = RowsByGroup.of_lists(columns)
         self._arrays["counts"] = views.column(columns[0].value_lengths()).data.astype(np.int64)
 
 

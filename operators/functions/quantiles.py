@@ -21,7 +21,7 @@ from oop.kernels import views
 from oop.operators.expressions.expr import Expr, col
 from oop.operators.functions.accumulators import Accumulator, Prepared, floats
 from oop.operators.functions.function import ColumnFunction, Function, as_column, at_least_one
-from oop.operators.functions.rows_by_group import HoldsRows, Rows, find_groups, order_groups
+from oop.operators.functions.rows_by_group import HoldsRows, RowsByGroup, find_groups, order_groups
 from oop.site import user_line
 
 _SKETCH_BYTES = 256  # of a sketch beside its values
@@ -80,9 +80,9 @@ class Quantiles(HoldsRows):
         there = ~np.isnan(values.data)
         if values.valid is not None:
             there &= values.valid
-        self.add(Rows(ids[there], (pa.array(values.data[there]),)))
+        self.add(RowsByGroup(ids[there], (pa.array(values.data[there]),)))
 
-    def settle(self, rows: Rows) -> Rows:
+    def settle(self, rows: RowsByGroup) -> RowsByGroup:
         """Values of groups that have too many, or a sketch already, go into their sketch."""
         rows = rows.by_group()
         starts = np.flatnonzero(np.diff(rows.ids, prepend=-1))
@@ -141,7 +141,7 @@ class Quantiles(HoldsRows):
         offsets = pa.array(np.arange(self.size + 1, dtype=np.int32) * len(asked))
         return pa.ListArray.from_arrays(offsets, pa.array(found.reshape(-1)), mask=pa.array(~there))
 
-    def _with(self, rows: Rows, size: int, sketches: Iterable[tuple[int, Any]] | None = None) -> HoldsRows:
+    def _with(self, rows: RowsByGroup, size: int, sketches: Iterable[tuple[int, Any]] | None = None) -> HoldsRows:
         """Both have the sketches then: neither may change them."""
         out = super()._with(rows, size)
         assert isinstance(out, Quantiles)

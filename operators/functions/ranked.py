@@ -17,11 +17,11 @@ from oop.operators.core.words import has_words, ranks
 from oop.operators.expressions.expr import Expr, col
 from oop.operators.functions.accumulators import Accumulator, Prepared
 from oop.operators.functions.function import Function, Ordered, as_column, as_order, at_least_one, is_scalar
-from oop.operators.functions.rows_by_group import HoldsRows, Rows, as_held, held_type, order_groups
+from oop.operators.functions.rows_by_group import HoldsRows, RowsByGroup, as_held, held_type, order_groups
 
 
 @dataclass(frozen=True)
-class Order:
+class Ranking:
     """Which rows of a group come first: the least, or with ``most`` the greatest, and at most ``limit`` of them. A
     value that is null loses every tie; with ``nulls=False`` it is left out."""
 
@@ -33,9 +33,9 @@ class Order:
 class Ranked(HoldsRows):
     """It holds values and what they are ordered by; values alone are ordered by themselves. It gives a list a group."""
 
-    order: Order
+    order: Ranking
 
-    def __init__(self, source: pa.DataType, by: pa.DataType | None, order: Order, result: pa.DataType) -> None:
+    def __init__(self, source: pa.DataType, by: pa.DataType | None, order: Ranking, result: pa.DataType) -> None:
         super().__init__(source, result, [held_type(source), *([] if by is None else [held_type(by)])])
         self.order = order
 
@@ -58,9 +58,9 @@ class Ranked(HoldsRows):
         return tuple(map(as_held, arrays))
 
     def update(self, ids: np.ndarray, values: Any) -> None:
-        self.add(self.settle(self._not_beyond(Rows(ids, values))))
+        self.add(self.settle(self._not_beyond(RowsByGroup(ids, values))))
 
-    def _not_beyond(self, rows: Rows) -> Rows:
+    def _not_beyond(self, rows: RowsByGroup) -> RowsByGroup:
         """Without what is behind the last row of a group that is full already: of most batches that leaves little."""
         by = rows.columns[-1]
         if self._settled is None or not has_words(by.type):
@@ -78,7 +78,7 @@ class Ranked(HoldsRows):
         if self._last is not None:  # there is room for more in them
             self._last[ids[ids < len(self._last)]] = np.iinfo(np.int64).max
 
-    def _last_words(self, rows: Rows) -> np.ndarray:
+    def _last_words(self, rows: RowsByGroup) -> np.ndarray:
         """For each group the order of its last row; of one that has room for more, behind everything."""
         last = np.full(self.size, np.iinfo(np.int64).max)
         ends = np.flatnonzero(np.diff(rows.ids, append=-1))
@@ -91,7 +91,7 @@ class Ranked(HoldsRows):
         words, valid = ranks(array, zeros_equal=len(self.types) > 1)
         return (~words if self.order.most else words), valid
 
-    def settle(self, rows: Rows) -> Rows:
+    def settle(self, rows: RowsByGroup) -> RowsByGroup:
         words, wanted = self._words(rows.columns[-1])
         if len(self.types) > 1 and not self.order.nulls and rows.columns[0].null_count:
             there = views.booleans(rows.columns[0].is_valid())
@@ -107,7 +107,7 @@ class Ranked(HoldsRows):
         places = np.arange(len(ids)) - np.repeat(starts, np.diff(starts, append=len(ids)))
         return rows.take(order[places < self.order.limit])
 
-    def _break_ties(self, rows: Rows, words: np.ndarray, order: np.ndarray) -> None:
+    def _break_ties(self, rows: RowsByGroup, words: np.ndarray, order: np.ndarray) -> None:
         """Put rows of one group that are equal in order by their values. Only those values are compared: most often
         there are few, and text is slow to order."""
         ids, by = rows.ids[order], words[order]
@@ -145,12 +145,12 @@ class RankedOne(Ranked):
 
 def first_of(source: pa.DataType, by: pa.DataType, *, most: bool) -> Accumulator:
     """First, or last, of values of any type by anything that has an order."""
-    return RankedOne(source, by, Order(most, 1, nulls=True), source)
+    return RankedOne(source, by, Ranking(most, 1, nulls=True), source)
 
 
 def list_of(source: pa.DataType, by: pa.DataType | None, *, most: bool, limit: int) -> Accumulator:
     """The values of the least, or greatest, rows as a list."""
-    return Ranked(source, by, Order(most, limit), pa.list_(held_type(source)))
+    return Ranked(source, by, Ranking(most, limit), pa.list_(held_type(source)))
 
 
 @dataclass(frozen=True)

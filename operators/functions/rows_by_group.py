@@ -1,9 +1,10 @@
 """Rows that groups hold, for functions whose state has no fixed size: lists, distinct values, quantiles.
 
-`Rows` are never changed in place, so that copies of an accumulator may share them. `HoldsRows` is what accumulators
-that hold rows have in common. Rows are appended in chunks, and when the chunks have grown as large as what was settled
-before, all are settled together; so each row is looked at a few times, however many batches there are. Groups that are
-cleared, such as sessions that went out, leave their rows behind, and these are taken out when they are many.
+`RowsByGroup` are never changed in place, so that copies of an accumulator may share them. `HoldsRows` is what
+accumulators that hold rows have in common. Rows are appended in chunks, and when the chunks have grown as large as what
+was settled before, all are settled together; so each row is looked at a few times, however many batches there are.
+Groups that are cleared, such as sessions that went out, leave their rows behind, and these are taken out when they are
+many.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ _FEW = 4096  # rows that wait in any case
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Rows:
+class RowsByGroup:
     """Row i belongs to group ``ids[i]``.
 
-    >>> rows = Rows(np.array([1, 0, 1]), (pa.array(["a", "b", "c"]),))
+    >>> rows = RowsByGroup(np.array([1, 0, 1]), (pa.array(["a", "b", "c"]),))
     >>> rows.by_group().lists(3)[0].to_pylist()
     [['b'], ['a', 'c'], []]
     """
@@ -42,27 +43,27 @@ class Rows:
     def nbytes(self) -> int:
         return int(self.ids.nbytes) + sum(c.nbytes for c in self.columns)
 
-    def take(self, rows: np.ndarray) -> Rows:
+    def take(self, rows: np.ndarray) -> RowsByGroup:
         """The rows with these numbers, in memory of their own."""
         places = pa.array(rows)
-        return Rows(self.ids[rows], tuple(c.take(places) for c in self.columns))
+        return RowsByGroup(self.ids[rows], tuple(c.take(places) for c in self.columns))
 
-    def to(self, ids: np.ndarray) -> Rows:
+    def to(self, ids: np.ndarray) -> RowsByGroup:
         """The rows of group i as rows of group ids[i]."""
-        return Rows(ids[self.ids], self.columns)
+        return RowsByGroup(ids[self.ids], self.columns)
 
-    def of_groups(self, indices: np.ndarray) -> Rows:
+    def of_groups(self, indices: np.ndarray) -> RowsByGroup:
         """The rows of group indices[i] as rows of group i; a group may be asked for several times, or not at all."""
         rows, ids = find_groups(self.ids, indices)
         taken = self.take(rows)
-        return Rows(ids, taken.columns)
+        return RowsByGroup(ids, taken.columns)
 
-    def by_group(self) -> Rows:
+    def by_group(self) -> RowsByGroup:
         """The same rows in the order of their groups; those of one group stay in the order they have."""
         order = order_groups(self.ids)
         return self if order is None else self.take(order)
 
-    def there(self) -> Rows:
+    def there(self) -> RowsByGroup:
         """The rows without those whose group was cleared."""
         there = self.ids != _GONE
         return self if there.all() else self.take(np.flatnonzero(there))
@@ -82,33 +83,33 @@ class Rows:
         return self.columns[0].take(pa.array(places, mask=~there))
 
     @staticmethod
-    def of_lists(lists: Sequence[pa.Array]) -> Rows:
+    def of_lists(lists: Sequence[pa.Array]) -> RowsByGroup:
         """The rows of which `lists` made these lists, without ``null``."""
         lengths = views.column(lists[0].value_lengths()).data
         ids = np.repeat(np.arange(len(lengths)), lengths)
-        return Rows(ids, tuple(column.flatten() for column in lists))
+        return RowsByGroup(ids, tuple(column.flatten() for column in lists))
 
     @staticmethod
-    def of_each(parts: Iterable[tuple[Rows, int]]) -> Rows:
+    def of_each(parts: Iterable[tuple[RowsByGroup, int]]) -> RowsByGroup:
         """Rows of several that have so many groups each: the groups of one are numbered after those of the one before.
 
-        >>> rows = Rows(np.array([1, 0]), (pa.array(["a", "b"]),))
-        >>> Rows.of_each([(rows, 2), (rows, 2)]).ids.tolist()
+        >>> rows = RowsByGroup(np.array([1, 0]), (pa.array(["a", "b"]),))
+        >>> RowsByGroup.of_each([(rows, 2), (rows, 2)]).ids.tolist()
         [1, 0, 3, 2]
         """
         moved, start = [], 0
         for rows, groups in parts:
-            moved.append(Rows(rows.ids + start, rows.columns))
+            moved.append(RowsByGroup(rows.ids + start, rows.columns))
             start += groups
-        return Rows.concat(moved)
+        return RowsByGroup.concat(moved)
 
     @staticmethod
-    def concat(parts: Sequence[Rows]) -> Rows:
+    def concat(parts: Sequence[RowsByGroup]) -> RowsByGroup:
         """All of these rows, one part after the other."""
         if len(parts) == 1:
             return parts[0]
         columns = zip(*(p.columns for p in parts), strict=True)
-        return Rows(np.concatenate([p.ids for p in parts]), tuple(pa.concat_arrays(c) for c in columns))
+        return RowsByGroup(np.concatenate([p.ids for p in parts]), tuple(pa.concat_arrays(c) for c in columns))
 
 
 def order_groups(ids: np.ndarray) -> np.ndarray | None:
@@ -150,42 +151,42 @@ class HoldsRows(Accumulator):
         self._clear()
 
     def _clear(self) -> None:
-        self._settled: Rows | None = None
+        self._settled: RowsByGroup | None = None
         self._gone: np.ndarray | None = None  # which of the settled rows are of groups that were cleared since
         self._gones = 0
-        self._waiting: list[Rows] = []
+        self._waiting: list[RowsByGroup] = []
         self._waits = self._bytes = 0  # rows that wait, and the bytes of them
 
     @abstractmethod
-    def settle(self, rows: Rows) -> Rows:
+    def settle(self, rows: RowsByGroup) -> RowsByGroup:
         """Of rows in any order those that the result may need, in the order of their groups."""
 
     @property
     def saved_columns(self) -> int:
         return len(self.types)
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: RowsByGroup) -> None:
         """It holds these rows too; they must not share memory with a batch."""
         if len(rows):
             self._wait(rows)
             if self._waits > max(_FEW, 0 if self._settled is None else len(self._settled)):
                 self.rows()
 
-    def _wait(self, rows: Rows) -> None:
+    def _wait(self, rows: RowsByGroup) -> None:
         self._waiting.append(rows)
         self._waits += len(rows)
         self._bytes += rows.nbytes
 
-    def rows(self) -> Rows:
+    def rows(self) -> RowsByGroup:
         """All rows, settled."""
         self._sweep()
         held = [] if self._settled is None else [self._settled]
         if self._waiting:
-            found = self.settle(Rows.concat([*held, *self._waiting]).there())
+            found = self.settle(RowsByGroup.concat([*held, *self._waiting]).there())
             self._clear()
             self._settled = found
         elif not held:
-            return Rows(np.zeros(0, np.int64), tuple(pa.array([], t) for t in self.types))
+            return RowsByGroup(np.zeros(0, np.int64), tuple(pa.array([], t) for t in self.types))
         assert self._settled is not None
         return self._settled
 
@@ -195,7 +196,7 @@ class HoldsRows(Accumulator):
             self._settled = self._settled.take(np.flatnonzero(~self._gone))
             self._gone, self._gones = None, 0
 
-    def gather(self, indices: np.ndarray) -> Rows:
+    def gather(self, indices: np.ndarray) -> RowsByGroup:
         """The rows of group indices[i] as rows of group i, in any order; no group is asked for twice. It costs what
         these have, and a look at the rows that wait."""
         found = []
@@ -210,7 +211,7 @@ class HoldsRows(Accumulator):
             return self.rows()
         numbers = np.zeros(self.size, np.int64)
         numbers[indices] = np.arange(len(indices))
-        return Rows.concat(found).to(numbers)
+        return RowsByGroup.concat(found).to(numbers)
 
     def _rows_settled(self, groups: np.ndarray) -> np.ndarray:
         """The numbers of the settled rows of some groups: they stand together."""
@@ -236,7 +237,7 @@ class HoldsRows(Accumulator):
         out._clear()
         return out
 
-    def _with(self, rows: Rows, size: int) -> HoldsRows:
+    def _with(self, rows: RowsByGroup, size: int) -> HoldsRows:
         out = self.empty()
         out.size, out._settled = size, rows
         return out
@@ -258,7 +259,7 @@ class HoldsRows(Accumulator):
         rows = self.rows()  # of all groups once; those of some stand together then
         first, last = np.searchsorted(rows.ids, [start, stop]).tolist()
         columns = tuple(c.slice(first, last - first) for c in rows.columns)
-        return self._with(Rows(rows.ids[first:last] - start, columns), stop - start)
+        return self._with(RowsByGroup(rows.ids[first:last] - start, columns), stop - start)
 
     def clear(self, ids: np.ndarray) -> None:
         if self._waiting:
@@ -267,7 +268,7 @@ class HoldsRows(Accumulator):
             for i, chunk in enumerate(self._waiting):
                 here = stays[chunk.ids]
                 if not here.all():
-                    self._waiting[i] = Rows(np.where(here, chunk.ids, _GONE), chunk.columns)
+                    self._waiting[i] = RowsByGroup(np.where(here, chunk.ids, _GONE), chunk.columns)
         if self._settled is None:
             return
         rows = self._rows_settled(ids)
@@ -281,7 +282,7 @@ class HoldsRows(Accumulator):
     @classmethod
     def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
         held = [part for part in parts if isinstance(part, HoldsRows)]
-        return held[0]._with(Rows.of_each((p.rows(), p.size) for p in held), sum(p.size for p in held))
+        return held[0]._with(RowsByGroup.of_each((p.rows(), p.size) for p in held), sum(p.size for p in held))
 
     @property
     def nbytes(self) -> int:
@@ -293,7 +294,7 @@ class HoldsRows(Accumulator):
 
     def load_arrow(self, columns: Sequence[pa.Array]) -> None:
         self._clear()
-        self.size, self._settled = len(columns[0]), Rows.of_lists(columns)
+        self.size, self._settled = len(columns[0]), RowsByGroup.of_lists(columns)
 
 
 def held_type(type_: pa.DataType) -> pa.DataType:

@@ -4,8 +4,8 @@ Idea. A *slot* is where a group stands in time: a window, a pane, or a value of 
 the groups of one slice of slots; the store is the slices by number. Purging and saving work on whole slices.
 
 Way in. Read `store.py`, then `table.py` (the groups of one slice), `shape.py` (what all tables of an operator have in
-common) and `holding.py`, the base of operators with groups. `reach.py` keeps how far promises reach for each group,
-`slices.py` which slices hold a group, `pieces.py` gives results of complete tables a slice at a time, and
+common) and `store_operator.py`, the base of operators with groups. `reach.py` keeps how far promises reach for each
+group, `slices.py` which slices hold a group, `table_pieces.py` gives results of complete tables a slice at a time, and
 `partial_table.py` is the table of fixed size behind two-level aggregation.
 
 Decisions:
@@ -21,5 +21,5 @@ Decisions:
 - An aggregate has the bounds of its groups by dense id in an array (`reach.py`), so the groups of a window are compared
   in one pass. Where promises move few groups and many windows are open, only slices that hold one of these groups are
   examined (`slices.py`): slices are noted by whole tables, and sorted for a group when a promise moves it.
-- A closed table gives its results without a copy of it (`pieces.py`).
+- A closed table gives its results without a copy of it (`table_pieces.py`).
 """

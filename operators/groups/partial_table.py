@@ -28,7 +28,7 @@ _LEAVES = -1
 _SWEPT = 4  # slots that are looked at for each row, in search of what will be due
 _MANY_TEXTS = 4  # texts that are known for each place, beyond which all are forgotten
 
-Counted = dict[int, int]
+PartialCounts = dict[int, int]
 """How many partials there are of each slot of time; none that has no partials."""
 
 
@@ -45,8 +45,8 @@ class PartialTable:
         self.kinds = [CODE if kind == TEXT else kind for kind in self.shape.kinds]
         self.nulls = False
         self.made = 0  # partials so far
-        self.held: Counted = {}
-        self.leaving: Counted = {}
+        self.held: PartialCounts = {}
+        self.leaving: PartialCounts = {}
         self._loaded: list[pa.RecordBatch] = []  # partials that were about to leave when they were saved
         self._start()
 
@@ -222,7 +222,7 @@ class PartialTable:
             ours.merge(places, theirs)
 
 
-def _count(slots: np.ndarray) -> Counted:
+def _count(slots: np.ndarray) -> PartialCounts:
     if not len(slots):
         return {}
     least, most = int(slots.min()), int(slots.max())
@@ -233,7 +233,7 @@ def _count(slots: np.ndarray) -> Counted:
     return dict(zip(found.tolist(), times.tolist(), strict=True))
 
 
-def _add(into: Counted, counts: Counted, sign: int = 1) -> None:
+def _add(into: PartialCounts, counts: PartialCounts, sign: int = 1) -> None:
     for slot, count in counts.items():
         left = into.get(slot, 0) + sign * count
         if left:

@@ -24,9 +24,9 @@ from oop.punctuation import Frontier, GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, Value
 
-Reach = Callable[[Table], np.ndarray]
+TableBounds = Callable[[Table], np.ndarray]
 """The bound on a whole-number attribute for each group of a table."""
-Due = Callable[[int], tuple[int, int]]
+SlotsOfBound = Callable[[int], tuple[int, int]]
 """For a bound a slot up to which it leaves nothing of a group, and one from which on it changes nothing."""
 _FEW = 4  # slices for each group that promises move, from which on they are not all looked at
 _SPARE = 64  # groups that nobody speaks of may always be kept, and as many as there are others
@@ -80,7 +80,7 @@ class GroupReach:
         if about_all:
             self._moved = None
 
-    def slices(self, store: Store, due: Due) -> list[int] | None:
+    def slices(self, store: Store, due: SlotsOfBound) -> list[int] | None:
         """The slices in which the last promises may have changed something, if they moved few groups; None: any may
         be. It is asked after each of them, before groups leave the store."""
         if self._slices is not None:
@@ -97,13 +97,13 @@ class GroupReach:
                 found.update(self._slices.take(group, done >> store.shift, ((end - 1) >> store.shift) + 1))
         return sorted(number for number in found if number in store.tables)
 
-    def now(self, frontier: Frontier, held: int) -> Reach:
+    def now(self, frontier: Frontier, held: int) -> TableBounds:
         """As far as the frontier reaches now; ``held`` are the groups in tables, of which it is asked."""
         if not self._knows(frontier, held):
             return self._one_by_one(frontier)
         return self._reach(self.bounds, frontier)
 
-    def before(self, frontier: Frontier, held: int) -> Reach:
+    def before(self, frontier: Frontier, held: int) -> TableBounds:
         """The same, also when the frontier has gone on."""
         if not self._knows(frontier, held):
             return self._one_by_one(frontier.copy())
@@ -129,10 +129,10 @@ class GroupReach:
             self._raise(bounds)
         return True
 
-    def _one_by_one(self, frontier: Frontier) -> Reach:
+    def _one_by_one(self, frontier: Frontier) -> TableBounds:
         return lambda table: np.broadcast_to(int_bounds(frontier, self.attribute, table.key_arrays()), len(table))
 
-    def _reach(self, bounds: np.ndarray, frontier: Frontier) -> Reach:
+    def _reach(self, bounds: np.ndarray, frontier: Frontier) -> TableBounds:
         table, places, least = self.table, self.places, as_int64(frontier.all.bound(self.attribute))
         return lambda groups: np.maximum(_bounds_of(bounds, groups.numbers_in(table, places)), least)
 

@@ -23,10 +23,10 @@ from oop.operators.core.coverage import INT64_MIN, as_int64
 from oop.operators.core.operator import Element, Held, Keeping, Kept, Operator
 from oop.operators.core.partials import Partials
 from oop.operators.core.parts import Part, read_text, text_part
-from oop.operators.core.spec import Columns
-from oop.operators.groups.holding import describe_groups
-from oop.operators.groups.pieces import Piece
+from oop.operators.core.spec import UsedColumns
+from oop.operators.groups.store_operator import describe_groups
 from oop.operators.groups.table import Table
+from oop.operators.groups.table_pieces import TablePiece
 from oop.operators.rows.ordered_rows import OrderedRows, load_reached, save_reached
 from oop.operators.windows.bucket import WID_END, WID_START
 from oop.punctuation.group_promises import Advance
@@ -41,7 +41,7 @@ class BufferedAggregate(Aggregate):
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return None  # what comes out is in order
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         (columns,) = super().needs(wanted, inputs)
         assert columns is not None
         return [columns | {WID_START, WID_END}]
@@ -100,7 +100,7 @@ class BufferedAggregateOperator(Keeping, AggregateOperator):
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
         return resized(map(self._batch, tables), self.batch_rows)  # `_batch` puts a table of several windows in order
 
-    def _batch(self, table: Table | Piece) -> pa.RecordBatch:
+    def _batch(self, table: Table | TablePiece) -> pa.RecordBatch:
         batch = super()._batch(table)
         if not table.slotted:
             return batch

@@ -20,7 +20,7 @@ from oop.operators.core.batches import cut
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Element, Held, Keeping, Kept, Operator
 from oop.operators.core.parts import Part
-from oop.operators.core.spec import Columns
+from oop.operators.core.spec import UsedColumns
 from oop.operators.in_order.beside import Beside, InBuffer, held_note
 from oop.operators.passing.union import Union
 from oop.operators.rows.ordered_rows import OrderedRows, load_reached, save_reached, without_place
@@ -47,7 +47,7 @@ class OrderedMerge(Union):
         """Promises about the time cross unchanged, because no waiting row is below what all inputs have promised."""
         return InBuffer(len(inputs), self.on, self.beside)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [None if wanted is None else wanted | {self.on, *self.beside} for _ in inputs]
 
     def start(self, context: Context) -> Operator:

@@ -16,7 +16,7 @@ from oop.operators.core.batches import cut
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Element, Held, Keeping, Kept, Operator
 from oop.operators.core.parts import Part
-from oop.operators.core.spec import Columns
+from oop.operators.core.spec import UsedColumns
 from oop.operators.in_order.beside import Beside, InBuffer, held_note
 from oop.operators.in_order.sorted_runs import SortedRuns
 from oop.operators.rows.releasing import held_row
@@ -42,7 +42,7 @@ class InputSort(Sort):
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return InBuffer(1, self.on, self.beside) if self.beside else super().crossing(inputs)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [None if wanted is None else (wanted & set(inputs[0].names)) | {self.on, *self.beside}]
 
     def start(self, context: Context) -> Operator:

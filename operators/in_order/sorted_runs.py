@@ -20,7 +20,7 @@ from oop.operators.rows.layout import held_as, laid_out, plain_schema
 from oop.operators.rows.ordered_rows import without_place
 from oop.punctuation.patterns import Bound
 
-Run = tuple[pa.RecordBatch, np.ndarray]
+SortedRun = tuple[pa.RecordBatch, np.ndarray]
 
 
 class SortedRuns:
@@ -35,7 +35,7 @@ class SortedRuns:
     def _start(self) -> None:
         self._new: list[pa.RecordBatch] = []
         self._least_new: Bound = math.inf
-        self._runs: list[Run] = []  # the oldest first, and each much longer than the next
+        self._runs: list[SortedRun] = []  # the oldest first, and each much longer than the next
         self._valueless: list[pa.RecordBatch] = []
         self._rows = 0
         self._saved = False
@@ -67,7 +67,7 @@ class SortedRuns:
             self._runs.append(_sort(self._new, self.on))
             self._new, self._least_new, self._new_bytes = [], math.inf, 0
         heads: list[pa.RecordBatch] = []
-        left: list[Run] = []
+        left: list[SortedRun] = []
         for rows, times in self._runs:
             count = len(times) if bound == math.inf else int(np.searchsorted(times, bound))
             if count:
@@ -124,7 +124,7 @@ class SortedRuns:
             self.add(part)
 
 
-def _sort(pieces: list[pa.RecordBatch], on: str) -> Run:
+def _sort(pieces: list[pa.RecordBatch], on: str) -> SortedRun:
     whole = pieces[0] if len(pieces) == 1 else pa.concat_batches(pieces)
     times = views.times(whole.column(on))
     if (times[1:] >= times[:-1]).all():
@@ -149,7 +149,7 @@ def _order(times: np.ndarray) -> np.ndarray:
     return found
 
 
-def _merge(runs: list[pa.RecordBatch], on: str) -> Run:
+def _merge(runs: list[pa.RecordBatch], on: str) -> SortedRun:
     """Sorted runs, the oldest first, merged into one."""
     if len(runs) == 1:
         return runs[0], views.times(runs[0].column(on))

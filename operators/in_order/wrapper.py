@@ -20,7 +20,7 @@ from oop.kernels.dictionaries import concat_batches
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Around, Element, Operator
 from oop.operators.core.parts import Part
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.rows.ordered_rows import check_ascending, load_reached, save_reached, without_place
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.crossing import Crossing
@@ -49,11 +49,11 @@ class InOrder(Spec):
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return self.of.crossing(inputs)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         asked = self.of.needs(self.used(wanted), inputs)
         return [None if names is None else names | {self.on} for names in asked]
 
-    def used(self, wanted: Columns) -> Columns:
+    def used(self, wanted: UsedColumns) -> UsedColumns:
         """The columns of the wrapped operator's output that are used, if the consumers want these."""
         return wanted if wanted is None or self.out is None else wanted | {self.out}
 

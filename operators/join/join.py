@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.expressions.expr import Expr
-from oop.operators.groups.holding import unique_schema
+from oop.operators.groups.store_operator import unique_schema
 from oop.operators.join.band import LEFT, RIGHT, Band, SameWindow
 from oop.operators.join.keys import common_type, same_shard
 from oop.operators.join.operator import JoinOperator
@@ -103,7 +103,7 @@ class Join(Spec):
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return JoinCrossing(self.names(inputs), self.band)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         """The columns that conditions look at, and those that go out."""
         used = set() if self.where is None else set(self.where.columns())
         used |= set(self.schema(inputs).names) if wanted is None else wanted

@@ -9,11 +9,11 @@ from oop.errors import SchemaMismatch
 from oop.kernels import views
 from oop.operators.rows.layout import as_type
 
-Named = tuple[str, pa.DataType]
+NamedType = tuple[str, pa.DataType]
 _UNITS = ("s", "ms", "us", "ns")
 
 
-def common_type(left: Named, right: Named) -> pa.DataType:
+def common_type(left: NamedType, right: NamedType) -> pa.DataType:
     """The type that holds the values of both columns; SchemaMismatch if there is none.
 
     >>> common_type(("a", pa.int32()), ("b", pa.int64()))

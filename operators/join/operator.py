@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.core.context import Context
-from oop.operators.core.coverage import INT64_MAX, bound_of_cell, bounds_of_rows, group_columns
+from oop.operators.core.coverage import INT64_MAX, bound_of_group, bounds_of_rows, group_columns
 from oop.operators.core.marks import is_late, mark_late
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part
@@ -26,11 +26,11 @@ from oop.operators.join.band import LEFT, RIGHT
 from oop.operators.join.oldest import oldest_row
 from oop.operators.join.output import JoinOutput
 from oop.operators.join.promises import linear_promises, promises_of_groups
-from oop.operators.join.side import Arrived, Cell, Side, is_below, split_bounds
+from oop.operators.join.side import JoinableRows, Side, is_below, split_bounds
 from oop.operators.join.words import KeyWords, way_of
 from oop.punctuation import Equal, Punctuation
 from oop.punctuation.group_promises import Advance
-from oop.punctuation.patterns import Bound
+from oop.punctuation.patterns import Bound, Group
 
 if TYPE_CHECKING:
     from oop.operators.join.join import Join
@@ -104,7 +104,9 @@ class JoinOperator(Operator):
             for start in range(0, len(rows), self.batch_rows):
                 yield self.output.alone(columns, rows[start : start + self.batch_rows], port)
 
-    def _meet(self, arrived: Arrived, port: int, matched: np.ndarray | None, late: bool) -> Iterator[pa.RecordBatch]:
+    def _meet(
+        self, arrived: JoinableRows, port: int, matched: np.ndarray | None, late: bool
+    ) -> Iterator[pa.RecordBatch]:
         """All pairs with rows that the other side holds. ``matched``, unless None, is set for rows that met one."""
         other = self.sides[1 - port]
         in_time = np.zeros(len(arrived), np.bool_) if len(other.late) else None  # has it met a row that was on time?
@@ -145,7 +147,7 @@ class JoinOperator(Operator):
         return found
 
     def _where(
-        self, arrived: Arrived, mine: np.ndarray, theirs: np.ndarray, port: int
+        self, arrived: JoinableRows, mine: np.ndarray, theirs: np.ndarray, port: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """The pairs that satisfy the further condition, if there is one."""
         if self.spec.where is None:
@@ -155,7 +157,7 @@ class JoinOperator(Operator):
         return mine[chosen], theirs[chosen]
 
     def _first_match(
-        self, arrived: Arrived, mine: np.ndarray, theirs: np.ndarray, late: bool
+        self, arrived: JoinableRows, mine: np.ndarray, theirs: np.ndarray, late: bool
     ) -> Iterator[pa.RecordBatch]:
         """Remove the left rows of a semi or anti join that have met a right row; a semi join puts them out."""
         left, found = self.sides[LEFT], []
@@ -204,10 +206,10 @@ class JoinOperator(Operator):
             types = [inputs.field(ours).type for ours in groups.values()]
 
             @cache  # one search for each group, however many slices have it
-            def least(cell: Cell) -> Bound:
-                return least_held(bound_of_cell(frontier, time, dict(zip(groups, cell, strict=True)), types))
+            def least(group: Group) -> Bound:
+                return least_held(bound_of_group(frontier, time, dict(zip(groups, group, strict=True)), types))
 
-            due = {_cell(p, groups) for p in new}
+            due = {_group_of(p, groups) for p in new}
             freed = own.purge_each(list(groups.values()), least, highest, None if None in due else due, self.batch_rows)
         else:
             freed = own.purge(least_held(frontier.bound(time)), self.batch_rows)
@@ -228,7 +230,7 @@ class JoinOperator(Operator):
         by = group_columns(self.ports.frontiers[1 - side])
         return {pair[1 - side]: pair[side] for pair in self.names.linked if pair[1 - side] in by}
 
-    def _gone(self, side: int, arrived: Arrived) -> np.ndarray:
+    def _gone(self, side: int, arrived: JoinableRows) -> np.ndarray:
         """Which arrived rows of ``side`` no later row of the other side can meet, so that they need not be held."""
         names, time = self.output.inputs[side].names, self.spec.times[1 - side]
         frontier, least = self.ports.frontiers[1 - side], partial(self.spec.band.least_held, side)
@@ -255,7 +257,7 @@ class JoinOperator(Operator):
             side.load(found, f"{number}/")
 
 
-def _cell(promise: Punctuation, groups: Iterable[str]) -> Cell | None:
+def _group_of(promise: Punctuation, groups: Iterable[str]) -> Group | None:
     """The single group that a promise is about; None if it is about several."""
     patterns = [promise.where.get(column) for column in groups]
     found = tuple(pattern.value for pattern in patterns if isinstance(pattern, Equal))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.core.spec import Columns
+from oop.operators.core.spec import UsedColumns
 from oop.operators.join.band import LEFT, RIGHT
 from oop.operators.join.side import Side
 from oop.operators.rows.layout import take_column
@@ -21,7 +21,7 @@ class JoinOutput:
     """``inputs`` are the columns that must be taken of each side, ``schema`` those that go out, ``tested`` those that
     the further condition looks at."""
 
-    def __init__(self, spec: Join, given: Sequence[pa.Schema], wanted: Columns) -> None:
+    def __init__(self, spec: Join, given: Sequence[pa.Schema], wanted: UsedColumns) -> None:
         self.inputs = [
             pa.schema([f for f in schema if columns is None or f.name in columns])
             for schema, columns in zip(given, spec.needs(wanted, given), strict=True)

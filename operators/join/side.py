@@ -18,7 +18,7 @@ from oop.kernels.signatures.joins import Reach
 from oop.operators.core.compute import compute as pc
 from oop.operators.core.coverage import as_int64
 from oop.operators.core.parts import Part
-from oop.operators.core.row_groups import cells_of
+from oop.operators.core.row_groups import distinct_groups
 from oop.operators.core.slice_parts import SliceParts, check_columns
 from oop.operators.core.time_slices import TimeSlices
 from oop.operators.core.times import from_physical, is_whole
@@ -26,17 +26,16 @@ from oop.operators.join.band import Band, SameWindow
 from oop.operators.join.keys import as_key
 from oop.operators.join.words import ByKey, ByPiece, KeyWords
 from oop.operators.rows.places import PlacedRows, Places, with_room
-from oop.punctuation.patterns import Value
+from oop.punctuation.patterns import Group
 
 PAIRS = 65_536  # pairs that are made into rows at a time
 SAMPLE = 64  # arriving rows that are probed to estimate how many held rows share a key
 CROWD = 128  # the estimate is cut off at this many rows a key; half of it is many
 MATCHED, LATE = "$matched", "$late"  # columns of a saved part beside those of the rows
-Cell = tuple[Value, ...]
 
 
 @dataclass
-class Arrived:
+class JoinableRows:
     """The rows of a batch that can meet others: their columns, words and points."""
 
     columns: list[pa.Array]
@@ -91,7 +90,7 @@ class Side:
         self.late = np.zeros(0, np.bool_)  # by place; empty until a late row is admitted
         self.dead = np.zeros(0, np.bool_)  # by place: the row was removed early, but its slice still lists it
         self._deaths = 0
-        self._cells: dict[int, tuple[list[str], set[Cell]]] = {}  # by slice: key columns, and their values in it
+        self._groups: dict[int, tuple[list[str], set[Group]]] = {}  # by slice: key columns, and their values in it
 
     def __len__(self) -> int:
         return len(self.table)
@@ -103,7 +102,7 @@ class Side:
         flags = self.matched.nbytes + self.late.nbytes + self.dead.nbytes
         return self.table.nbytes + self.slices.nbytes + self.rows.nbytes + self.places.nbytes + flags
 
-    def read(self, batch: pa.RecordBatch) -> tuple[Arrived, np.ndarray | None]:
+    def read(self, batch: pa.RecordBatch) -> tuple[JoinableRows, np.ndarray | None]:
         """The rows that can meet others, and (if not all can) which ones: a key or time that is null meets nothing."""
         # Text that comes from another thread is dictionary-encoded (see `exchange`); `as_key` decodes it.
         keys = [as_key(batch.column(n), t) for n, t in zip(self.keys, self.key_types, strict=True)]
@@ -112,7 +111,7 @@ class Side:
             chosen = pa.array(valid)
             batch, keys = batch.filter(chosen), [key.filter(chosen) for key in keys]
         points = self.band.points(views.times(batch.column(self.time)))
-        return Arrived(list(batch.columns), self.words.of(keys, batch.num_rows), points), valid
+        return JoinableRows(list(batch.columns), self.words.of(keys, batch.num_rows), points), valid
 
     def _usable(self, times: pa.Array, keys: Sequence[pa.Array]) -> np.ndarray | None:
         valid = None
@@ -124,7 +123,7 @@ class Side:
                 valid = there if valid is None else valid & there
         return None if valid is None or valid.all() else valid
 
-    def probe(self, arrived: Arrived, reach: Reach, most: int = PAIRS) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def probe(self, arrived: JoinableRows, reach: Reach, most: int = PAIRS) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Pairs of a row that arrived on the other side and a place here, at most ``most`` at a time."""
         if not len(self.table) or not len(arrived):
             return
@@ -142,7 +141,7 @@ class Side:
                 for at in range(0, len(mine), most):  # the kernel never splits one row's pairs, so there may be more
                     yield mine[at : at + most], theirs[at : at + most]
 
-    def _look(self, arrived: Arrived) -> None:
+    def _look(self, arrived: JoinableRows) -> None:
         """Index the rows by time too if a sample of arriving rows finds very many of its key, in reach or not."""
         self._looked_at = max(len(self), SAMPLE)
         if not self.way.by_key_alone or math.isinf(self.band.span):
@@ -162,7 +161,7 @@ class Side:
         self.table = table
 
     def insert(
-        self, arrived: Arrived, chosen: np.ndarray | None, matched: np.ndarray | None = None, late: bool = False
+        self, arrived: JoinableRows, chosen: np.ndarray | None, matched: np.ndarray | None = None, late: bool = False
     ) -> None:
         """Hold the arrived rows, or only the ``chosen`` ones. ``matched`` says for every arrived row whether it met
         another."""
@@ -176,12 +175,13 @@ class Side:
         shift = self.slices.shift
         numbers = self.slices.add(places, points)
         if self.slices.shift != shift:  # the slices were renumbered
-            self._cells.clear()
+            self._groups.clear()
         for number in numbers:
-            if number in self._cells:
-                keys, known = self._cells[number]
+            if number in self._groups:
+                keys, known = self._groups[number]
                 values = {key: arrived.columns[self.schema.names.index(key)] for key in keys}
-                known.update(cells_of(values)[1])  # of the whole batch: a slice may list values that it does not have
+                # The groups of the whole batch: a slice may list some that it does not have.
+                known.update(distinct_groups(values)[1])
         if self.keeps_matched:
             self.matched = with_room(self.matched, self.places.room)
             self.matched[places] = False if matched is None else matched if chosen is None else matched[chosen]
@@ -228,9 +228,9 @@ class Side:
     def purge_each(
         self,
         keys: list[str],
-        least: Callable[[Cell], int | float],
+        least: Callable[[Group], int | float],
         highest: int | float,
-        due: Set[Cell | None] | None = None,
+        due: Set[Group | None] | None = None,
         most: int = PAIRS,
     ) -> Iterator[np.ndarray]:
         """Like `purge`, but the least point depends on the values of ``keys``. ``highest`` is the greatest new one,
@@ -239,23 +239,23 @@ class Side:
         A slice is skipped if it only has rows of groups that free nothing in it.
         """
         for number, _ in self.slices.below(highest):
-            names, known = self._cells.get(number, ([], set()))
+            names, known = self._groups.get(number, ([], set()))
             if names == keys and due is not None and known.isdisjoint(due):
                 continue
-            if names == keys and all(least(cell) <= self.slices.start(number) for cell in known):
+            if names == keys and all(least(group) <= self.slices.start(number) for group in known):
                 continue
             places = self._alive(number)
             if not len(places):
                 continue
             columns = self.take(keys, places)
-            of, cells = cells_of(dict(zip(keys, columns, strict=True)))
-            found = [least(cell) for cell in cells]
+            of, groups = distinct_groups(dict(zip(keys, columns, strict=True)))
+            found = [least(group) for group in groups]
             gone = is_below(self.table.read(places)[1], [np.array(b)[of] for b in split_bounds(found, self.whole)])
             left = np.unique(of[~gone])
             yield from self._free(number, places, gone, most)
-            self._cells.pop(number, None)
+            self._groups.pop(number, None)
             if len(left):
-                self._cells[number] = keys, {cells[i] for i in left.tolist()}
+                self._groups[number] = keys, {groups[i] for i in left.tolist()}
 
     def _free(self, number: int, places: np.ndarray, gone: np.ndarray | None, most: int) -> Iterator[np.ndarray]:
         leaving, left = (places, places[:0]) if gone is None else (places[gone], places[~gone])

@@ -18,9 +18,9 @@ from oop.operators.core.compute import compute as pc
 from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
 from oop.operators.core.operator import Element, Operator
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.expressions.expr import Expr
-from oop.operators.groups.holding import unique_schema
+from oop.operators.groups.store_operator import unique_schema
 from oop.operators.join.join import called_right
 from oop.operators.join.keys import as_key, common_type
 from oop.operators.join.side import PAIRS
@@ -61,7 +61,7 @@ class StaticJoin(Spec):
             check_predicate(self.where, pairs)
         return pairs if self.how in ("inner", "left") else inputs[0]
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         """The columns that conditions look at, and those that go out."""
         if wanted is None:
             return [None]

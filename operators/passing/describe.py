@@ -17,7 +17,7 @@ from oop.operators.core.context import Context
 from oop.operators.core.group_values import check_type
 from oop.operators.core.operator import Element, Operator, Passing
 from oop.operators.core.parts import Part
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.core.times import check_time_type, duration_in
 from oop.operators.source.numbers import SEQ, SHOWN
 from oop.operators.windows.bucket import WID_START
@@ -42,7 +42,7 @@ class Describe(Spec):
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return OnlyAsked(self.asked)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [wanted]
 
     def with_number(self) -> Spec | None:

@@ -17,7 +17,7 @@ from oop.errors import SchemaMismatch, WrongArgument
 from oop.operators.core.compute import compute as pc
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Element, Operator, Passing
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.expressions.expr import Expr
 from oop.operators.expressions.limits import ranges_of
 from oop.operators.expressions.program import Program
@@ -38,7 +38,7 @@ class Filter(Spec):
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return Restricted(self.predicate.fixed(), ranges_of(self.predicate.limits(), inputs[0]))
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [None if wanted is None else wanted | self.predicate.columns()]
 
     def start(self, context: Context) -> Operator:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from oop.operators.core.context import Context
 from oop.operators.core.marks import is_dropped
 from oop.operators.core.operator import Element, Operator, Passing
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class OnTime(Spec):
     note = "promises pass"
     passes = True
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [wanted]
 
     def start(self, context: Context) -> Operator:

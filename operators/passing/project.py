@@ -16,7 +16,7 @@ import pyarrow as pa
 from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
 from oop.operators.core.operator import Element, Operator, Passing
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.expressions.expr import Col, Expr
 from oop.operators.expressions.extremes import least_of_greatests
 from oop.operators.expressions.monotone import lower_through
@@ -57,7 +57,7 @@ class Project(Spec):
         every = [[_joined(attributes, choice) for choice in choices] for choices in leasts.values()]
         return Carried(attributes, groups, least=dict(zip(leasts, every, strict=True)))
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [frozenset().union(*(e.columns() for _, e in self.columns))]
 
     def with_number(self) -> Spec | None:

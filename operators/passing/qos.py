@@ -19,7 +19,7 @@ from oop.operators.core.arrival import CLOCK
 from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
 from oop.operators.core.operator import Element, Operator, Passing
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.punctuation.patterns import Bound
 
 ENTERED = "__entered"
@@ -46,7 +46,7 @@ class Enter(Spec):
             raise taken()
         return inputs[0].append(pa.field(ENTERED, TYPE))
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [None if wanted is None else wanted - {ENTERED}]
 
     def start(self, context: Context) -> Operator:

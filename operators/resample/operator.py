@@ -96,13 +96,13 @@ class ResampleOperator(Keeping):
 
     def _look_up_groups(self) -> None:
         """Find how far new groups have passed."""
-        new = self.rows.cells[len(self.passed) :]
+        new = self.rows.values[len(self.passed) :]
         if new:
-            bounds = [self._least_open(self._bound_of(cell)) for cell in new]
+            bounds = [self._least_open(self._bound_of(group)) for group in new]
             self.passed = np.concatenate([self.passed, np.array(bounds, self.dtype)])
 
-    def _bound_of(self, cell: Sequence[object]) -> Bound | None:
-        where = dict(zip(self.spec.keys, cell, strict=True))
+    def _bound_of(self, group: Sequence[object]) -> Bound | None:
+        where = dict(zip(self.spec.keys, group, strict=True))
         return self.ports.frontiers[RIGHT].bound(self.spec.times[RIGHT], where)
 
     def _least_open(self, bound: Bound | None) -> int | float:
@@ -127,7 +127,7 @@ class ResampleOperator(Keeping):
         before = self.passed
         self.passed = before.copy()
         for group in self._touched(new):
-            self.passed[group] = self._least_open(self._bound_of(self.rows.cells[group]))
+            self.passed[group] = self._least_open(self._bound_of(self.rows.values[group]))
         done = int(self.lefts.numbers_below(self._passed_by_all()))
         if not self.spec.keys:
             yield from self.results.of_each(self.lefts, self.rows, done)

@@ -21,10 +21,10 @@ import pyarrow as pa
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import is_promised
 from oop.operators.core.operator import Operator
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.core.times import check_time_type
-from oop.operators.groups.holding import Named, describe_groups, unique_schema
 from oop.operators.groups.shape import Shape
+from oop.operators.groups.store_operator import NamedAggregates, describe_groups, unique_schema
 from oop.operators.join.band import LEFT, RIGHT, Band
 from oop.operators.join.promises import CarriedAndMet, Moved
 from oop.operators.passing.qos import ENTERED, LEFT_ENTERED
@@ -41,7 +41,7 @@ class Resample(Spec):
     freed."""
 
     keys: tuple[str, ...]
-    aggregates: Named
+    aggregates: NamedAggregates
     times: tuple[str, str]
     size: int | float
     text: str
@@ -90,7 +90,7 @@ class Resample(Spec):
             ]
         )
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         used = frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))
         entered = {ENTERED} if LEFT_ENTERED in used else set()
         return [

@@ -12,14 +12,14 @@ from oop.operators.core.group_values import of_column
 from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.rows.layout import as_type, held_as, plain_schema
 from oop.operators.rows.pieces import append_beside, one_piece
-from oop.punctuation.patterns import Value
+from oop.punctuation.patterns import Group
 
-Piece = tuple[pa.RecordBatch, np.ndarray, np.ndarray]
+RightPiece = tuple[pa.RecordBatch, np.ndarray, np.ndarray]
 """Rows, their times, and the numbers of their groups."""
 
 
 class RightRows:
-    """Groups are numbered as they come: ``cells`` has their values by number, ``numbers`` maps values to numbers."""
+    """Groups are numbered as they come: ``values`` has their values by number, ``numbers`` maps values to numbers."""
 
     def __init__(self, schema: pa.Schema, on: str, keys: Sequence[str]) -> None:
         self.schema, self.on, self.keys = schema, on, tuple(keys)
@@ -29,9 +29,9 @@ class RightRows:
 
     def clear(self) -> None:
         self.groups = KeyTable(self._kinds)
-        self.cells: list[tuple[Value, ...]] = []
-        self.numbers: dict[tuple[Value, ...], int] = {}
-        self._pieces: list[Piece] = []
+        self.values: list[Group] = []
+        self.numbers: dict[Group, int] = {}
+        self._pieces: list[RightPiece] = []
         self._count = 0
         self.nbytes = 0  # a plain number, because another thread may read it
 
@@ -40,7 +40,7 @@ class RightRows:
 
     def enter(self, batch: pa.RecordBatch) -> np.ndarray:
         """The number of each row's group. New groups get the next numbers."""
-        known = len(self.cells)
+        known = len(self.values)
         if self.keys:
             ids = self.groups.map([read_key(batch.column(k)) for k in self.keys], batch.num_rows)
         else:
@@ -49,8 +49,8 @@ class RightRows:
             new, rows = np.unique(ids, return_index=True)
             first = pa.array(rows[new >= known])
             columns = [of_column(batch.column(k).take(first)) for k in self.keys]
-            self.cells += list(zip(*columns, strict=True)) if self.keys else [()]
-            self.numbers.update((cell, i) for i, cell in enumerate(self.cells[known:], known))
+            self.values += list(zip(*columns, strict=True)) if self.keys else [()]
+            self.numbers.update((group, i) for i, group in enumerate(self.values[known:], known))
         return ids
 
     def add(self, batch: pa.RecordBatch, ids: np.ndarray) -> None:
@@ -64,7 +64,7 @@ class RightRows:
         self.nbytes += batch.nbytes + times.nbytes + ids.nbytes
         append_beside(self._pieces, (batch, times, ids))
 
-    def all(self) -> Piece:
+    def all(self) -> RightPiece:
         """The rows, their times and groups, in one piece."""
         self._pieces = [one_piece(self._pieces)]
         return self._pieces[0]
@@ -79,7 +79,7 @@ class RightRows:
             self.clear()
 
     def is_crowded(self) -> bool:
-        return len(self.cells) > 2 * self._count + 1_024
+        return len(self.values) > 2 * self._count + 1_024
 
     def regroup(self) -> None:
         """Renumber the groups, without those that have no rows."""

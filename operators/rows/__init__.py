@@ -3,7 +3,7 @@
 Idea. Several operators hold whole rows until a promise releases them. This package has the ways to hold them. They
 differ in which questions they answer cheaply.
 
-Way in. Read `waiting.py`, rows in slices of time, then `releasing.py`, the base of `sort.py` and `number.py`.
+Way in. Read `waiting_rows.py`, rows in slices of time, then `releasing.py`, the base of `sort.py` and `number.py`.
 `places.py` holds rows in numbered places that are reused (joins, BSort), `ordered_rows.py` rows that came in order,
 `pieces.py` rows as they came, `layout.py` says in which types rows are held.
 

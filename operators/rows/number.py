@@ -53,7 +53,7 @@ class Number(Releasing):
         return with_number(kept) if self.numbers else kept
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
-        return Ranked(self.on) if self.numbers else super().crossing(inputs)
+        return NumberCrossing(self.on) if self.numbers else super().crossing(inputs)
 
     def start(self, context: Context) -> Operator:
         return NumberOperator(self, context)
@@ -66,7 +66,7 @@ class Number(Releasing):
         return f"numbers a row when {self.on} < t is promised for all rows; promises {SHOWN} < n"
 
 
-class Ranked(Counted):
+class NumberCrossing(Counted):
     """The crossing of a Number. It promises ``__seq < 0`` as soon as the time ``on`` releases rows: that ranks grow.
     How far they have come is known only to the running operator, which counts."""
 

@@ -16,12 +16,12 @@ import numpy as np
 
 from oop.kernels.dictionaries import concat_batches
 
-Piece = TypeVar("Piece")
-Beside = TypeVar("Beside", bound=tuple[Any, ...])
+PieceT = TypeVar("PieceT")
+RowsAndArraysT = TypeVar("RowsAndArraysT", bound=tuple[Any, ...])
 """A batch, and arrays with one value for each of its rows."""
 
 
-def take_short(pieces: list[Piece], rows: int, length: Callable[[Any], int] = len) -> list[Piece]:
+def take_short(pieces: list[PieceT], rows: int, length: Callable[[Any], int] = len) -> list[PieceT]:
     """Remove and give, in their order, the last pieces, with which a new piece of so many rows is to be joined."""
     start = len(pieces)
     while start and length(pieces[start - 1]) <= 2 * rows:
@@ -32,12 +32,12 @@ def take_short(pieces: list[Piece], rows: int, length: Callable[[Any], int] = le
     return found
 
 
-def append_beside(pieces: list[Beside], piece: Beside) -> None:
+def append_beside(pieces: list[RowsAndArraysT], piece: RowsAndArraysT) -> None:
     """Append a piece, joined with the short pieces before it."""
     pieces.append(one_piece([*take_short(pieces, _rows_of(piece), _rows_of), piece]))
 
 
-def one_piece(pieces: Sequence[Beside]) -> Beside:
+def one_piece(pieces: Sequence[RowsAndArraysT]) -> RowsAndArraysT:
     """One or more pieces as a single piece.
 
     >>> import pyarrow as pa
@@ -49,7 +49,7 @@ def one_piece(pieces: Sequence[Beside]) -> Beside:
     if len(pieces) == 1:
         return pieces[0]
     batches, *arrays = zip(*pieces, strict=True)
-    return cast(Beside, (concat_batches(batches), *map(np.concatenate, arrays)))
+    return cast(RowsAndArraysT, (concat_batches(batches), *map(np.concatenate, arrays)))
 
 
 def _rows_of(piece: tuple[Any, ...]) -> int:

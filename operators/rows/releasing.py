@@ -16,10 +16,10 @@ from oop.operators.core.marks import is_late
 from oop.operators.core.operator import Element, Held, Keeping, Kept
 from oop.operators.core.ordering import order_by_time, order_rows
 from oop.operators.core.parts import Part
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.core.times import show_time
 from oop.operators.rows.layout import check_takeable
-from oop.operators.rows.waiting import WaitingRows
+from oop.operators.rows.waiting_rows import WaitingRows
 from oop.punctuation import END, Frontier, Punctuation
 from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.group_promises import Advance
@@ -46,7 +46,7 @@ class Releasing(Spec):
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return by_time(self.on)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [None if wanted is None else (wanted & set(inputs[0].names)) | {self.on, *self.ties}]
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:

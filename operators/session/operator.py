@@ -19,7 +19,7 @@ from oop.operators.core.least_held import Least, least_by_group
 from oop.operators.core.marks import is_late, keep_late
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part
-from oop.operators.core.row_groups import cells_of
+from oop.operators.core.row_groups import distinct_groups
 from oop.operators.core.times import from_physical, is_whole
 from oop.operators.groups.shape import Shape
 from oop.operators.session.emitted_ends import EmittedEnds
@@ -27,13 +27,13 @@ from oop.operators.session.parts import SessionParts
 from oop.operators.session.table import SessionTable
 from oop.punctuation import Equal, Frontier, Punctuation
 from oop.punctuation.group_promises import Advance, one_by_one
-from oop.punctuation.patterns import Value
+from oop.punctuation.patterns import Group
 
 if TYPE_CHECKING:
     from oop.operators.session.session import Session
 
-Groups = tuple[tuple[str, ...], list[tuple[Value, ...]]]
-"""Some key columns, and groups as values of these columns."""
+GroupsOfColumns = tuple[tuple[str, ...], list[Group]]
+"""Some key columns, and groups of these columns."""
 
 
 class SessionOperator(Operator):
@@ -131,7 +131,7 @@ class SessionOperator(Operator):
         frontier: Frontier,
         keys: Mapping[str, pa.Array],
         on: str | None = None,
-        named: list[tuple[Value, ...]] | None = None,
+        named: list[Group] | None = None,
     ) -> int | float | np.ndarray:
         """The bound on the time, or on another attribute, for each row or session; one number if all share it."""
         convert = as_int64 if self.whole else as_float
@@ -174,7 +174,7 @@ class SessionOperator(Operator):
             if ports.out.advance(image):
                 yield image
 
-    def _only_about(self, new: Sequence[Punctuation]) -> Groups | None:
+    def _only_about(self, new: Sequence[Punctuation]) -> GroupsOfColumns | None:
         """The groups that the promises name, if each names a single one and all promises so far are by the same
         columns. Then only sessions of these groups have closed or hold back promises."""
         kinds = self.ports.frontiers[0].kinds()
@@ -189,7 +189,7 @@ class SessionOperator(Operator):
             found.append(values)
         return (columns, found) if set(columns) <= set(self.spec.keys) else None
 
-    def _images_of(self, groups: Groups | None) -> list[Punctuation]:
+    def _images_of(self, groups: GroupsOfColumns | None) -> list[Punctuation]:
         """What the output may promise about all rows and about these groups (None: about every group, because a session
         that closes may have held back promises about many)."""
         if groups is None:
@@ -201,7 +201,7 @@ class SessionOperator(Operator):
             said += (Punctuation(corner, where) for corner in frontier.said_of(where))
         return [image for promise in said for image in one_by_one(crossing.added(promise, [frontier]) or ())]
 
-    def _least_starts(self, columns: set[str], named: list[tuple[Value, ...]] | None = None) -> Least:
+    def _least_starts(self, columns: set[str], named: list[Group] | None = None) -> Least:
         """A function that gives the least start of an open session in the groups that a pattern matches. If groups are
         ``named``, only they are asked for."""
         if not columns:
@@ -230,7 +230,7 @@ class SessionOperator(Operator):
         start, until, *keys = row.values()
         named = ", ".join(f"{k}={v!r}" for k, v in zip(self.spec.keys, keys, strict=True))
         groups = [c for c in group_columns(self.ports.frontiers[0]) if c in self.spec.keys]
-        where = {c: cells_of(self.table.key_arrays(record, [c]))[1][0][0] for c in groups}
+        where = {c: distinct_groups(self.table.key_arrays(record, [c]))[1][0][0] for c in groups}
         after = end + 1 if self.whole else math.nextafter(end, math.inf)
         shown = f"session {start} to {until}" + (f" of {named}" if named else "")
         return Held(shown, 0, Punctuation({self.spec.on: after}, where))

@@ -16,11 +16,11 @@ from oop.operators.aggregate.aggregate import WINDOW_END, WINDOW_START
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import is_promised
 from oop.operators.core.operator import Operator
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.core.times import check_time_type
 from oop.operators.functions.function import Function
-from oop.operators.groups.holding import describe_groups, unique_schema
 from oop.operators.groups.shape import Shape
+from oop.operators.groups.store_operator import describe_groups, unique_schema
 from oop.operators.session.operator import SessionOperator
 from oop.punctuation import Frontier, Interest
 from oop.punctuation.crossing import Carried, Crossing
@@ -68,7 +68,7 @@ class Session(Spec):
         kind = PromisesAll if self.admits else Carried
         return kind({self.on: edges}, {k: [k] for k in self.keys}, holds=True)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [frozenset({self.on, *self.keys}).union(*(a.columns() for _, a in self.aggregates))]
 
     def early(self) -> tuple[str | None, tuple[str, ...]]:

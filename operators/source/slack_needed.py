@@ -19,12 +19,12 @@ _NARROW, _BUDGET = 16, 2**20
 rows must not cost more than the rest of the run."""
 
 
-class Arrivals:
+class SlackNeeded:
     """The last values of a stream under slack by ``n`` rows, and marks of how far it was before.
 
     ``rows`` is the number of rows that came before the first one it is given, ``greatest`` the greatest of them.
 
-    >>> seen = Arrivals(n=1)
+    >>> seen = SlackNeeded(n=1)
     >>> times = np.array([5, 9, 7, 8, 6])
     >>> seen.greater(times, np.array([4]))  # 9, 7 and 8
     (array([3.]), array([3.]))

@@ -18,7 +18,7 @@ from oop.kernels import dispatch, views
 from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
 from oop.operators.core.operator import Element, Operator, Passing
-from oop.operators.core.spec import Columns, Spec
+from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.core.times import check_time_type
 from oop.operators.source.numbers import SEQ, SHOWN
 from oop.operators.windows.windows import Windows
@@ -104,7 +104,7 @@ class Bucket(Spec):
         attributes[self.on].append((WID_START, self.grid.wid_bound))
         return Carried(attributes, columns)
 
-    def needs(self, wanted: Columns, inputs: Sequence[pa.Schema]) -> list[Columns]:
+    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [None if wanted is None else wanted - {WID_START, WID_END} | {self.on}]
 
     def start(self, context: Context) -> Operator:

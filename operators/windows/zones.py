@@ -21,7 +21,7 @@ _FIRST, _LAST = 2, 9998  # years that Python's datetime has whole, with a day to
 _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
 
 
-class Clock(NamedTuple):
+class ZoneOffsets(NamedTuple):
     """Pieces of time in which a zone's clock runs evenly; each year begins with a new one. In ticks of a column."""
 
     since: np.ndarray  # in UTC
@@ -58,10 +58,10 @@ def zone_of(name: str) -> tzinfo:
 
 
 @lru_cache(maxsize=256)
-def clock(name: str, years: tuple[int, ...], per_second: int) -> Clock:
+def clock(name: str, years: tuple[int, ...], per_second: int) -> ZoneOffsets:
     """The clock of a zone in these years of UTC, which ascend; they need not follow each other."""
     pieces = np.array([piece for year in years for piece in _year(name, year)], np.int64) * per_second
-    return Clock(*pieces.T.copy())
+    return ZoneOffsets(*pieces.T.copy())
 
 
 def years_of(times: np.ndarray, unit: str) -> tuple[int, ...]:
@@ -84,7 +84,7 @@ def _new_year(year: int) -> int:
 
 @cache
 def _year(name: str, year: int) -> list[tuple[int, int, int, int]]:
-    """The rows of a `Clock` for one year, in seconds."""
+    """The rows of a `ZoneOffsets` for one year, in seconds."""
     known = year
     if not _FIRST <= year <= _LAST:  # before the first rule of the zone, or under its last one, which holds forever
         known = _FIRST + (year - _FIRST) % _CYCLE if year < _FIRST else _LAST - (_LAST - year) % _CYCLE

@@ -487,7 +487,7 @@ def test_a_group_has_one_tracker_however_many_batches_it_is_in(monkeypatch):
         return trackers.Greatest(5)
 
     monkeypatch.setattr(type(slack(5)), "tracker", tracker)
-    groups = progress_groups.Grouped(slack(5, by="link"), "ts")
+    groups = progress_groups.GroupedProgress(slack(5, by="link"), "ts")
     for _ in range(10):
         assert groups.active(["A", "B"]) == [groups.trackers["A"], groups.trackers["B"]]
     assert len(made) == 2

@@ -50,7 +50,7 @@ class Notes(Protocol):
     def note(self, promise: Promise) -> None: ...
 
 
-class Pulse(Protocol):
+class PromiseListener(Protocol):
     """Something that is told of each promise that comes to a box or leaves it (`pulses.py`)."""
 
     def came(self) -> None: ...
@@ -88,7 +88,7 @@ class Box:
     held: int = 0
     failed: bool = False
     stamps: Notes | None = None  # for a source: when it made its promises
-    pulse: Pulse | None = None  # where someone asks: when it promised, and how long promises waited
+    pulse: PromiseListener | None = None  # where someone asks: when it promised, and how long promises waited
     pending: Iterator[Element] | None = None
     unfinished: bool = False  # its last turn ended before its work did
     round: int = 0  # in which it had a turn

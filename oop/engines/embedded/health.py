@@ -149,7 +149,7 @@ class Silence:
 OnSilent = Callable[[Silence], object]
 
 
-class Monitor:
+class SilenceMonitor:
     """Looks at the clock once in each round of the engine, and reports silence."""
 
     def __init__(self, boxes: Sequence[Box], clock: Clock, silent_for: Bound, on_silent: OnSilent | None) -> None:

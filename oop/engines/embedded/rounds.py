@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from oop.engines.embedded.boxes import Box
 from oop.engines.embedded.feeds import Failed
-from oop.engines.embedded.health import Monitor
+from oop.engines.embedded.health import SilenceMonitor
 from oop.engines.embedded.network import Network
 from oop.operators.core.arrival import CLOCK, arrives_at
 
@@ -34,7 +34,9 @@ class Rounds:
         self.failure: BaseException | None = None
         self.telling: int | None = None  # the thread that is calling on_silent now; no operator is at work meanwhile
         silent_for = options.silent_for
-        self.monitor = None if silent_for is None else Monitor(self.boxes, self.clock, silent_for, options.on_silent)
+        self.monitor = (
+            None if silent_for is None else SilenceMonitor(self.boxes, self.clock, silent_for, options.on_silent)
+        )
         self._round_rows = network.round_rows
         self._there_and_back = self.boxes[::-1] + self.boxes
         self._train: int | None = getattr(self.scheduler, "train", None)
@@ -153,7 +155,7 @@ class Rounds:
         self.failure = self.failure or error
         box.failed = True
 
-    def _watch(self, monitor: Monitor) -> None:
+    def _watch(self, monitor: SilenceMonitor) -> None:
         """Let the monitor look. An error raised by ``on_silent`` ends the run, once what came before it has left.
         ``on_silent`` may ask for blame."""
         self.telling = threading.get_ident()

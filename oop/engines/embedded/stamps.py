@@ -42,7 +42,7 @@ class _Rest:
 
 
 _REST = _Rest()
-_Group = tuple[tuple[str, ...], Value | _Rest] | None
+GroupKey = tuple[tuple[str, ...], Value | _Rest] | None
 """The columns of a group and the group, as `GroupPromises` has them; None for all rows."""
 
 
@@ -57,7 +57,7 @@ class Stamps:
         self.live = clock.live
         self.read = _reader(clock, self.unit)
         self.start = Stamp(self.read(), box.rows_out)
-        self.by: dict[tuple[str | None, _Group], Stamp] = {}
+        self.by: dict[tuple[str | None, GroupKey], Stamp] = {}
         self.last: Promise | None = None  # the last promise that said anything new, other than about row numbers
         self._room = _GROUPS
 
@@ -89,7 +89,7 @@ class Stamps:
         if attribute != SEQ:
             self.last = promise
 
-    def _put(self, attribute: str | None, bounds: Iterable[tuple[_Group, Bound]], behind: int) -> bool:
+    def _put(self, attribute: str | None, bounds: Iterable[tuple[GroupKey, Bound]], behind: int) -> bool:
         """Note these bounds; is one of them new?"""
         get = self.by.get
         # a bound that is said again keeps its first stamp
@@ -113,7 +113,7 @@ class Stamps:
     def _named(self, columns: tuple[str, ...]) -> Container[object]:
         """The groups of these columns that a promise names."""
         frontier = self.box.frontier
-        bounds = frontier.across.cells.get(columns)
+        bounds = frontier.across.single.get(columns)
         named: set[object] = set(frontier.named(columns[0]) if len(columns) == 1 else bounds.groups() if bounds else ())
         operator = self.box.operator
         for progress in operator.progress if isinstance(operator, InputOperator) else ():
@@ -142,7 +142,7 @@ class Stamps:
         return min(reaching, key=lambda stamp: stamp.rows, default=self.start)
 
 
-def group_key(where: Mapping[str, GroupPattern]) -> _Group:
+def group_key(where: Mapping[str, GroupPattern]) -> GroupKey:
     """The one group that these patterns name, or the rest; None if they name none.
 
     >>> group_key({"link": Equal("A")}), group_key({"proto": Equal(6), "link": Equal("A")}), group_key({})

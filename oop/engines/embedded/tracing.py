@@ -130,9 +130,9 @@ class _Trace:
     def group_of_several(self, source: Node, known: Frontier) -> Where:
         """Like `group`, for groups of several columns together. The rest of such groups is not a pattern of single
         columns; if the rest holds it back, then the promise about all rows does."""
-        if len(known.across.cells) != 1 or known.across.mixed or known.by or known.ranges:
+        if len(known.across.single) != 1 or known.across.mixed or known.by or known.ranges:
             return {}
-        ((columns, bounds),) = known.across.cells.items()
+        ((columns, bounds),) = known.across.single.items()
         groups: list[Where] = [group_patterns(columns, group) for group in bounds.groups()]
         release = self.held.release.where
         asked = {c: release[c] for c in columns if isinstance(release.get(c), Equal)}

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from oop.io.fitting import fit
 from oop.io.formats import Format, format_of
-from oop.io.ipc import Element
+from oop.io.ipc import InputElement
 from oop.io.sound import reading
 from oop.punctuation import Punctuation
 
@@ -90,7 +90,7 @@ def _format(path: str) -> Format:
     return found
 
 
-def read_block(block: Block, schema: pa.Schema, columns: list[str] | None = None) -> Iterator[Element]:
+def read_block(block: Block, schema: pa.Schema, columns: list[str] | None = None) -> Iterator[InputElement]:
     """The elements of a block: batches with exactly this schema (or of it these columns), and promises."""
     if columns is not None:
         schema = pa.schema([schema.field(c) for c in columns])

@@ -117,10 +117,10 @@ class Built:
 
     def _own(self, number: int) -> Any:
         from oop.engines.spark.datasource import make_source
-        from oop.engines.spark.reading import Reading
+        from oop.engines.spark.reading import SourceReading
 
         engine = self.engine
-        reading = Reading(
+        reading = SourceReading(
             self.stages,
             number,
             self._files(number),

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from oop.engines.spark.cells import DDL, batches
-from oop.engines.spark.reading import Planner, Reading, read_split
+from oop.engines.spark.reading import Planner, SourceReading, read_split
 from oop.engines.spark.timers import Timers
 
 try:
@@ -28,7 +28,7 @@ except ImportError:  # before Spark 4.2 a source cannot limit a micro-batch, and
         pass
 
 
-def make_source(reading: Reading) -> type[DataSource]:
+def make_source(reading: SourceReading) -> type[DataSource]:
     """The data source of one source of one query."""
     return _data_source(partial(StreamReader, reading), partial(BatchReader, reading))
 
@@ -62,7 +62,7 @@ def _data_source(
 
 
 class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: SourceReading) -> None:
         self.reading = reading
         self.planner = Planner(reading)
         self.at: dict[str, Any] | None = None
@@ -91,7 +91,7 @@ class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type
 class BatchReader(DataSourceReader):
     """The whole of a bounded input at once: one micro-batch from its beginning to its end."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: SourceReading) -> None:
         self.reading = reading
 
     def partitions(self) -> Sequence[InputPartition]:

@@ -25,7 +25,7 @@ IDENTITY = "identity"
 
 
 @dataclass
-class _Kept:
+class _KeptRunner:
     """A runner, and its parts as they were last written."""
 
     runner: Any
@@ -33,7 +33,7 @@ class _Kept:
 
 
 _MOST_KEPT = 64  # runners in one worker, which may serve several queries, and outlive them
-_kept: dict[tuple[str, int, int], _Kept] = {}
+_kept: dict[tuple[str, int, int], _KeptRunner] = {}
 
 
 class StageProcessor(StatefulProcessor):
@@ -78,13 +78,13 @@ class StageProcessor(StatefulProcessor):
         if len(_kept) > _MOST_KEPT:
             del _kept[next(iter(_kept))]  # the one that was used least recently
 
-    def _current(self, shard: int, kept: _Kept | None) -> _Kept:
+    def _current(self, shard: int, kept: _KeptRunner | None) -> _KeptRunner:
         """The runner with the state that the store holds: the kept one if it has exactly that state, else a loaded
         one."""
         if kept is not None and kept.parts.is_current(self.store):
             return kept
         copies = None if self.copies is None else f"{self.copies}/{self.run}.{self.number}.{shard}"
-        kept = _Kept(self.start(shard), StoredParts(copies))
+        kept = _KeptRunner(self.start(shard), StoredParts(copies))
         found = kept.parts.read(self.store)
         if found is not None:
             saved: Any = read_text(found.pop(IDENTITY))
@@ -92,7 +92,7 @@ class StageProcessor(StatefulProcessor):
             kept.runner.load(found)
         return kept
 
-    def _changed(self, kept: _Kept) -> Iterator[Part]:
+    def _changed(self, kept: _KeptRunner) -> Iterator[Part]:
         if kept.parts.version is None:
             yield text_part(IDENTITY, dict(self.identity))
         yield from kept.runner.save()

@@ -35,7 +35,7 @@ from oop.punctuation import END, Punctuation
 
 
 @dataclass(frozen=True)
-class Reading:
+class SourceReading:
     """All that is needed to read one source of a plan, wherever that happens."""
 
     stages: Stages
@@ -49,7 +49,7 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Split:
+class InputSplit:
     """What one task reads: blocks in a row, the policies' state before them, and promises that follow all rows."""
 
     split: int
@@ -63,7 +63,7 @@ class Planner:
     """Says where micro-batches end. It keeps what it has computed for an offset, because Spark asks for the splits up
     to it afterwards; after a restart it computes that again."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: SourceReading) -> None:
         self.reading = reading
         self.node = reading.stages.producers[reading.number]
         assert isinstance(self.node.spec, Input)
@@ -110,7 +110,7 @@ class Planner:
             new = self._offset(at, scout.state(), scout.promised.ended, listing)
             return dict(start) if _same(new, start) else new
 
-    def splits(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[Split]:
+    def splits(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[InputSplit]:
         """A micro-batch as pieces for the tasks; its last piece brings the promises."""
         with located(self.node):
             check_identity(start["plan"], self.reading.identity)
@@ -129,7 +129,7 @@ class Planner:
                 final = piece is pieces[-1]
                 said = promises if final else ()
                 bound = main_bound(last) if final else None
-                found.append(Split(first, scout.state(), tuple(piece), said, bound))
+                found.append(InputSplit(first, scout.state(), tuple(piece), said, bound))
                 first += len(piece)
                 if not final:
                     for block in piece:
@@ -186,7 +186,7 @@ def _even(blocks: list[Block], tasks: int) -> list[list[Block]]:
     return pieces
 
 
-def read_split(reading: Reading, split: Split) -> Iterator[Cell]:
+def read_split(reading: SourceReading, split: InputSplit) -> Iterator[Cell]:
     """The source stage: guard, then the operators that pass rows, then a partial aggregate; in the worker that reads.
 
     The guard begins with what the rows before this split imply: the scout has put that into the offset.

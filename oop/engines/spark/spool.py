@@ -22,7 +22,7 @@ import pyarrow as pa
 from oop.engines.spark.blocks import Listing
 from oop.errors import OopError, SourceError
 from oop.io.fitting import fit, text_types
-from oop.io.ipc import PROMISE_KEY, Element, ipc_rows
+from oop.io.ipc import PROMISE_KEY, InputElement, ipc_rows
 from oop.operators.core.batches import CROSSING_ROWS
 from oop.plan.source_data import SourceData
 from oop.punctuation import Punctuation
@@ -89,7 +89,7 @@ class Spool:
         self.folder = folder
         self.spooled = Spooled(str(folder), data.kind != "live")
         self.stopped = threading.Event()
-        self.queue: queue.Queue[Element | BaseException | None] = queue.Queue(_ROOM)
+        self.queue: queue.Queue[InputElement | BaseException | None] = queue.Queue(_ROOM)
         self.number = self.skipped = self.rows = 0
         if not self._is_done():
             self._reserve()
@@ -150,7 +150,7 @@ class Spool:
         except BaseException as error:  # sys.exit() too: the query must be told, or it would wait for ever
             self._put(error)
 
-    def _put(self, item: Element | BaseException | None) -> bool:
+    def _put(self, item: InputElement | BaseException | None) -> bool:
         while not self.stopped.is_set():
             try:
                 self.queue.put(item, timeout=0.1)
@@ -181,9 +181,9 @@ class Spool:
             return False
         return True
 
-    def _gather(self) -> tuple[list[Element], list[BaseException | None]]:
+    def _gather(self) -> tuple[list[InputElement], list[BaseException | None]]:
         """Elements for one file, and how the input ended if it did."""
-        found: list[Element] = []
+        found: list[InputElement] = []
         rows = 0
         deadline = float("inf")
         while rows < CROSSING_ROWS and len(found) < _FILE_ELEMENTS:
@@ -201,7 +201,7 @@ class Spool:
             rows += 0 if isinstance(item, Punctuation) else item.num_rows
         return found, []
 
-    def _file(self, elements: list[Element]) -> None:
+    def _file(self, elements: list[InputElement]) -> None:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, self.schema) as writer:
             for batch, promise in _pairs(elements, self.schema):
@@ -234,7 +234,7 @@ def _said(folder: Path) -> Any:
     return said
 
 
-def _pairs(elements: list[Element], schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, Punctuation | None]]:
+def _pairs(elements: list[InputElement], schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, Punctuation | None]]:
     """Each promise rides on an empty batch."""
     empty = pa.RecordBatch.from_pylist([], schema=schema)
     for element in elements:

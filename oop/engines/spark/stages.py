@@ -18,7 +18,7 @@ import pyarrow as pa
 from oop.io.data import Data
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
-from oop.operators.core.spec import Columns
+from oop.operators.core.spec import UsedColumns
 from oop.operators.source.input import Input
 from oop.plan.graph import Edge, Node, consumers, interests, needed_columns, walk
 from oop.punctuation import Frontier, Interest
@@ -78,10 +78,10 @@ class Stages:
             yield reader, port, reader.inputs[port].route
 
     @cached_property
-    def _needed(self) -> dict[int, Columns]:
+    def _needed(self) -> dict[int, UsedColumns]:
         return needed_columns(self.root)
 
-    def wanted(self, node: Node) -> Columns:
+    def wanted(self, node: Node) -> UsedColumns:
         """Which of its columns are used."""
         return self._needed[id(node)]
 

@@ -7,9 +7,9 @@ The way in is `format_of`, which finds a format by a file's name. A new format i
 import pkgutil
 from importlib import import_module
 
-from oop.io.formats.format import FORMATS, File, Format, Piece, Writer, endings_read, endings_written, format_of
+from oop.io.formats.format import FORMATS, File, FilePiece, Format, Writer, endings_read, endings_written, format_of
 
 for _module in pkgutil.iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")
 
-__all__ = ["FORMATS", "File", "Format", "Piece", "Writer", "endings_read", "endings_written", "format_of"]
+__all__ = ["FORMATS", "File", "FilePiece", "Format", "Writer", "endings_read", "endings_written", "format_of"]

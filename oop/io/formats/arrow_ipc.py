@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from oop.io.formats.format import File, Format, Piece, Writer
-from oop.io.ipc import PROMISE_KEY, Element, element_at, ipc_elements, ipc_rows, ipc_schema, opened_ipc
+from oop.io.formats.format import File, FilePiece, Format, Writer
+from oop.io.ipc import PROMISE_KEY, InputElement, element_at, ipc_elements, ipc_rows, ipc_schema, opened_ipc
 from oop.io.sound import reading
 from oop.punctuation import Punctuation
 
@@ -22,7 +22,7 @@ class ArrowFile(Format):
     holds_promises = True
 
     def open(self, path: Path, schema: pa.Schema | None) -> File:
-        def read(schema: pa.Schema, batch_rows: int) -> Iterator[Element]:
+        def read(schema: pa.Schema, batch_rows: int) -> Iterator[InputElement]:
             with opened_ipc(path) as reader:
                 yield from ipc_elements(reader, str(path))
 
@@ -40,10 +40,10 @@ class ArrowFile(Format):
         with reading(path), path.open("rb") as file:
             return file.read(6) == b"ARROW1"
 
-    def pieces(self, path: Path, time: str) -> list[Piece]:
-        return [Piece(rows) for rows in ipc_rows(path, time)]
+    def pieces(self, path: Path, time: str) -> list[FilePiece]:
+        return [FilePiece(rows) for rows in ipc_rows(path, time)]
 
-    def read_piece(self, path: Path, number: int, columns: list[str] | None) -> list[Element]:
+    def read_piece(self, path: Path, number: int, columns: list[str] | None) -> list[InputElement]:
         with opened_ipc(path) as reader:
             return list(element_at(reader, number, str(path)))
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
-from oop.io.ipc import Element
+from oop.io.ipc import InputElement
 from oop.punctuation import Punctuation
 
 FORMATS: dict[str, Format] = {}
@@ -36,12 +36,12 @@ class File:
     path: Path
     schema: pa.Schema
     rows: int | None
-    read: Callable[[pa.Schema, int], Iterator[Element]]
+    read: Callable[[pa.Schema, int], Iterator[InputElement]]
     parses: Callable[[pa.Schema], bool] = lambda schema: False
 
 
 @dataclass(frozen=True)
-class Piece:
+class FilePiece:
     """A part of a file that can be read by its number. ``greatest`` is the greatest time in it, where the file says so
     and every row has one."""
 
@@ -97,11 +97,11 @@ class Format:
         driver. Workers know the formats that are part of the package."""
         return False
 
-    def pieces(self, path: Path, time: str) -> list[Piece]:
+    def pieces(self, path: Path, time: str) -> list[FilePiece]:
         """The parts of a file, from what it says about itself. ``time`` is the column to tell the greatest of."""
         raise NotImplementedError
 
-    def read_piece(self, path: Path, number: int, columns: list[str] | None) -> list[Element]:
+    def read_piece(self, path: Path, number: int, columns: list[str] | None) -> list[InputElement]:
         """The batches and promises of one part; it may read no more than these columns."""
         raise NotImplementedError
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.io.formats.format import File, Format, Piece, Writer
-from oop.io.ipc import Element
+from oop.io.formats.format import File, FilePiece, Format, Writer
+from oop.io.ipc import InputElement
 from oop.io.sound import Sound, named, reading
 from oop.kernels import views
 
@@ -22,7 +22,7 @@ class Parquet(Format):
     def open(self, path: Path, schema: pa.Schema | None) -> File:
         import pyarrow.parquet as pq
 
-        def read(schema: pa.Schema, batch_rows: int) -> Iterator[Element]:
+        def read(schema: pa.Schema, batch_rows: int) -> Iterator[InputElement]:
             with reading(path), pq.ParquetFile(path) as file:
                 yield from map(Sound(), file.iter_batches(batch_rows))
 
@@ -37,7 +37,7 @@ class Parquet(Format):
     def has_pieces(self, path: Path) -> bool:
         return True
 
-    def pieces(self, path: Path, time: str) -> list[Piece]:
+    def pieces(self, path: Path, time: str) -> list[FilePiece]:
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(path) as file:
@@ -45,9 +45,9 @@ class Parquet(Format):
             type_ = file.schema_arrow.field(time).type
             # ``a.b`` may also be a field of ``a``
             flat = not any(pa.types.is_nested(field.type) for field in file.schema_arrow)
-        return [Piece(group.num_rows, _greatest(group, time, type_) if flat else None) for group in found]
+        return [FilePiece(group.num_rows, _greatest(group, time, type_) if flat else None) for group in found]
 
-    def read_piece(self, path: Path, number: int, columns: list[str] | None) -> list[Element]:
+    def read_piece(self, path: Path, number: int, columns: list[str] | None) -> list[InputElement]:
         import pyarrow.parquet as pq
 
         with pq.ParquetFile(path) as file:

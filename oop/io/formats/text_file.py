@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from oop.errors import SourceError
 from oop.io.formats.format import File
-from oop.io.ipc import Element
+from oop.io.ipc import InputElement
 from oop.io.sound import reading
 from oop.io.text import first_rows, read_text
 
@@ -29,7 +29,7 @@ def open_text(path: Path, delimiter: str | None, schema: pa.Schema | None, hint:
         table, error = first_rows(path, delimiter, other)
         return error is None and set(table.column_names) == set(other.names)
 
-    def read(types: pa.Schema, batch_rows: int) -> Iterator[Element]:
+    def read(types: pa.Schema, batch_rows: int) -> Iterator[InputElement]:
         with reading(path):
             yield from read_text(path, delimiter, types)
 

@@ -22,7 +22,7 @@ from oop.operators.source.judges.judge import Judge
 from oop.operators.source.judges.row_by_row import as_bounds, observed
 from oop.punctuation.patterns import Value
 from oop.punctuation.progress import Progress
-from oop.punctuation.progress_groups import Grouped
+from oop.punctuation.progress_groups import GroupedProgress
 from oop.punctuation.trackers import Greatest, NthGreatest, Tracker
 
 _MOST_KEPT = 8  # kept values of slack by rows for each row of a batch: handing more to a kernel does not pay
@@ -40,7 +40,7 @@ class ByGroup(Judge):
 
     def __init__(self, progress: Progress) -> None:
         super().__init__(progress)
-        assert isinstance(progress, Grouped)
+        assert isinstance(progress, GroupedProgress)
         self.groups = progress
 
     def bounds(self, times: np.ndarray, rows: pa.RecordBatch) -> np.ndarray:
@@ -132,7 +132,7 @@ def _combined(encoded: Sequence[tuple[np.ndarray, list[Value]]]) -> tuple[np.nda
     return codes, groups
 
 
-def _retires(progress: Grouped, trackers: Sequence[Tracker], times: np.ndarray, codes: np.ndarray) -> bool:
+def _retires(progress: GroupedProgress, trackers: Sequence[Tracker], times: np.ndarray, codes: np.ndarray) -> bool:
     """Has a group been silent so long when its next row comes that it had retired?"""
     kernels = dispatch.kernels()
     greatest = np.array([t.greatest for t in trackers], times.dtype)

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.operators.source.judges.judge import Greater, Judge
-from oop.operators.source.slack_needed import Arrivals
+from oop.operators.source.slack_needed import SlackNeeded
 from oop.punctuation.progress import Linear, Progress
 from oop.punctuation.trackers import NthGreatest
 
@@ -19,7 +19,7 @@ class ByRank(Judge):
         super().__init__(progress)
         assert isinstance(progress, Linear) and isinstance(progress.tracker, NthGreatest)
         self.tracker = progress.tracker
-        self.arrivals: Arrivals | None = None
+        self.arrivals: SlackNeeded | None = None
         self.first_row = 0  # the number of rows that came before this judge was started
 
     def resume(self, rows: int) -> None:
@@ -34,7 +34,7 @@ class ByRank(Judge):
 
     def judge(self, times: np.ndarray, rows: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray, Greater | None]:
         if self.arrivals is None:
-            self.arrivals = Arrivals(self.tracker.n, self.first_row, self.tracker.greatest)
+            self.arrivals = SlackNeeded(self.tracker.n, self.first_row, self.tracker.greatest)
         late, bounds, _ = super().judge(times, rows)
         places = np.flatnonzero(late)
         greater = self.arrivals.greater(times, places) if len(places) else None

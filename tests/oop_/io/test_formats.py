@@ -12,7 +12,7 @@ import pytest
 
 import oop
 from oop.io.formats import FORMATS, File, Format, format_of
-from oop.io.ipc import Element
+from oop.io.ipc import InputElement
 
 ENDING = ".lists"
 
@@ -28,7 +28,7 @@ def define_lists() -> None:
             names, *rows = map(json.loads, path.read_text().splitlines())
             table = pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows])
 
-            def read(types: pa.Schema, batch_rows: int) -> Iterator[Element]:
+            def read(types: pa.Schema, batch_rows: int) -> Iterator[InputElement]:
                 yield from table.to_batches(batch_rows)
 
             return File(path, table.schema, table.num_rows, read)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators.aurora.sort_buffers import SortBuffers
+from oop.operators.aurora.bsort_rows import BSortRows
 from oop.testing import Harness
 
 AK = {"ts": "int64", "k": "string"}
@@ -51,7 +51,7 @@ def test_a_promise_that_is_held_back_is_so_after_a_load():
 
 def test_what_was_held_at_the_peak_does_not_stay():
     rows = pa.record_batch({"ts": list(range(50_000)), "k": ["k"] * 50_000})
-    buffers = SortBuffers(rows.schema, "ts", (), 60_000)
+    buffers = BSortRows(rows.schema, "ts", (), 60_000)
     empty = buffers.nbytes
     buffers.add(rows)
     assert buffers.nbytes > empty + rows.nbytes

@@ -9,7 +9,15 @@ import pytest
 import oop
 from oop.operators.aggregate.aggregate import AggregateOperator
 from oop.operators.aggregate.hybrid import HybridOperator
-from oop.operators.aggregate.hybrid_costs import BUFFERED, INCREMENTAL, Counts, Estimate, Query, estimate, is_enough
+from oop.operators.aggregate.hybrid_costs import (
+    BUFFERED,
+    INCREMENTAL,
+    Estimate,
+    PeriodCounts,
+    QueryTraits,
+    estimate,
+    is_enough,
+)
 from oop.operators.core.context import Context
 from oop.operators.core.marks import mark_partial
 from oop.testing import Harness, bag, disorder, forced
@@ -249,17 +257,17 @@ def test_a_way_that_is_not_known_is_refused():
 
 def counted(rows, groups, open_=20, query=None):
     """Ten windows a row, a promise for each window; of a pane so many rows, of a window so many groups."""
-    counts = Counts(rows * 100, 500, 100, 100, 100, groups * 100, open_)
-    return estimate(query or Query(10, 24, True, (0, 0)), counts), counts
+    counts = PeriodCounts(rows * 100, 500, 100, 100, 100, groups * 100, open_)
+    return estimate(query or QueryTraits(10, 24, True, (0, 0)), counts), counts
 
 
 def test_costs():
     assert counted(100_000, 100)[0].prefers(BUFFERED) == INCREMENTAL
     assert counted(10_000, 100_000)[0].prefers(INCREMENTAL) == BUFFERED
     assert counted(10_000, 100_000)[0].prefers(BUFFERED) == BUFFERED
-    assert counted(1_000, 1_000, query=Query(10, 24, False, (0,)))[0].prefers(INCREMENTAL) == BUFFERED
+    assert counted(1_000, 1_000, query=QueryTraits(10, 24, False, (0,)))[0].prefers(INCREMENTAL) == BUFFERED
     assert is_enough(*counted(100_000, 100))
-    assert not is_enough(counted(1, 1)[0], Counts(1, 1, 1))  # nothing has closed
+    assert not is_enough(counted(1, 1)[0], PeriodCounts(1, 1, 1))  # nothing has closed
 
 
 def test_rows_may_not_take_much_more_than_partial_aggregates():

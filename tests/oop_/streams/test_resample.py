@@ -173,7 +173,7 @@ def test_groups_whose_rows_are_gone_are_forgotten():
     h.push({"ts": [*range(groups), 2 * groups], "k": [*range(groups), -1]}, 1)
     h.promise(ts=groups)
     (operator,) = [box.operator for box in h.run._boxes if box.node.spec.name == "Resample"]
-    assert operator.buffered_rows < 5 and len(operator.rows.cells) < groups
+    assert operator.buffered_rows < 5 and len(operator.rows.values) < groups
     h.push({"ts": [2 * groups]})
     h.end()
     assert h.rows() == [{"k": -1, "ts": 2 * groups, "n": 1}]

@@ -14,7 +14,7 @@ import pytest
 import oop
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.panes import has_panes
-from oop.operators.groups.holding import Named
+from oop.operators.groups.store_operator import NamedAggregates
 from oop.operators.windows.bucket import Bucket
 from oop.punctuation.patterns import Bound
 from oop.testing import check_operator
@@ -59,7 +59,7 @@ class UnevenWindow(Window):
     def check(self, time: pa.DataType) -> None:
         pass
 
-    def aggregated(self, stream: Any, on: str, keys: tuple[str, ...], functions: Named, call: str) -> Any:
+    def aggregated(self, stream: Any, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Any:
         bucketed = stream.then(Bucket(on, Uneven(), str(self)), call, time=on)
         return bucketed.then(
             Aggregate(keys, functions, Uneven(), on, stream.schema.field(on).type), call, time="window_start"

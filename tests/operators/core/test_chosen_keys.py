@@ -15,8 +15,7 @@ import pytest
 import oop
 from oop.io.fitting import _encoded
 from oop.kernels import dictionaries, views
-from oop.operators.core import coverage
-from oop.operators.core import row_groups as cells
+from oop.operators.core import coverage, row_groups
 from oop.operators.rows import layout as held_rows
 
 N = 40_000
@@ -83,7 +82,7 @@ def test_they_do_collide_in_arrow():
         dictionaries.encode,
         joined,
         counted,
-        cells.encode,
+        row_groups.encode,
         lambda values: views.to_arrow(views.column(values), DICTIONARY),
         lambda values: held_rows.as_type(values, DICTIONARY),
         lambda values: _encoded(values, DICTIONARY),
@@ -102,7 +101,7 @@ def test_arrow_finds_only_a_few_named_groups(groups, monkeypatch):
         asked.append(len(value_set))
         return compute.index_in(array, value_set=value_set)
 
-    monkeypatch.setattr(cells.pc, "index_in", index_in, raising=False)
+    monkeypatch.setattr(row_groups.pc, "index_in", index_in, raising=False)
     named = oop.Frontier()
     for k in range(groups):
         named.advance(oop.Punctuation({"ts": k}, {"k": k}))

@@ -22,7 +22,7 @@ from oop.operators.core.words import ranks
 from oop.operators.functions.accumulators import Accumulator, Prepared
 from oop.operators.functions.function import ColumnFunction, is_scalar
 from oop.operators.functions.registry import functions
-from oop.operators.functions.rows_by_group import HoldsRows, Rows, as_held, held_type
+from oop.operators.functions.rows_by_group import HoldsRows, RowsByGroup, as_held, held_type
 from oop.testing import check_operator
 from oop.testing.forced import forced
 from tests.operators import fuzz
@@ -41,9 +41,9 @@ class Modes(HoldsRows):
         return as_held(values)
 
     def update(self, ids: np.ndarray, values: Any) -> None:
-        self.add(Rows(ids, (values,)).take(np.flatnonzero(views.booleans(values.is_valid()))))
+        self.add(RowsByGroup(ids, (values,)).take(np.flatnonzero(views.booleans(values.is_valid()))))
 
-    def settle(self, rows: Rows) -> Rows:
+    def settle(self, rows: RowsByGroup) -> RowsByGroup:
         return rows.by_group()
 
     def result(self) -> pa.Array:

@@ -10,7 +10,7 @@ import pytest
 
 import oop
 from oop.operators.core import time_slices
-from oop.operators.rows.waiting import WaitingRows
+from oop.operators.rows.waiting_rows import WaitingRows
 from oop.punctuation import END, Frontier, Punctuation
 from oop.testing import bag
 

@@ -14,7 +14,7 @@ import pytest
 import oop
 from oop.operators.core.keys import KeyTable
 from oop.operators.functions.counts import Count
-from oop.operators.functions.rows_by_group import Rows
+from oop.operators.functions.rows_by_group import RowsByGroup
 from oop.operators.session import operator as session_operator
 from oop.operators.session.operator import SessionOperator
 from oop.testing import Harness, check_operator
@@ -398,9 +398,9 @@ def test_late_rows_are_remembered_for_by_every_way_of_admitting_them():
 def test_what_goes_out_costs_what_it_has_not_what_is_held(aggregate: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """One of many sessions after the other: each row is looked at a few times, not once for each that closes."""
     looked_at = 0
-    take, map_ = Rows.take, KeyTable.map
+    take, map_ = RowsByGroup.take, KeyTable.map
 
-    def taken(self: Rows, rows: np.ndarray) -> Rows:
+    def taken(self: RowsByGroup, rows: np.ndarray) -> RowsByGroup:
         nonlocal looked_at
         looked_at += len(rows)
         return take(self, rows)
@@ -410,7 +410,7 @@ def test_what_goes_out_costs_what_it_has_not_what_is_held(aggregate: Any, monkey
         looked_at += length
         return map_(self, keys, length, *more)
 
-    monkeypatch.setattr(Rows, "take", taken)
+    monkeypatch.setattr(RowsByGroup, "take", taken)
     monkeypatch.setattr(KeyTable, "map", mapped)
     many, gap = 300, 10_000
     schema = {"ts": "int64", "user": "string", "v": "int64"}

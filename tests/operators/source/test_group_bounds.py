@@ -9,7 +9,7 @@ import pytest
 import oop
 from oop.operators.source.judges import judge_of
 from oop.punctuation.policies import slack
-from oop.punctuation.progress_groups import Grouped
+from oop.punctuation.progress_groups import GroupedProgress
 
 LEAST = np.iinfo(np.int64).min
 POLICIES = [
@@ -37,7 +37,7 @@ def batches(seed, values=200):
 def test_batches_are_judged_as_their_rows_one_by_one(policy, seed):
     bound = policy.get("bound")
     policy = slack(*([] if bound is None else [bound]), by="k", **{k: v for k, v in policy.items() if k != "bound"})
-    together, one_by_one = Grouped(policy, "ts"), Grouped(policy, "ts")
+    together, one_by_one = GroupedProgress(policy, "ts"), GroupedProgress(policy, "ts")
     for times, groups in batches(seed):
         column = pa.array(groups.tolist(), pa.string())
         column = column.dictionary_encode() if seed % 3 == 0 else column
@@ -46,20 +46,20 @@ def test_batches_are_judged_as_their_rows_one_by_one(policy, seed):
         assert set(together.promises()) == set(one_by_one.promises())
         assert set(together.slowest()) == set(one_by_one.slowest())
         if seed % 4 == 0:
-            restored = Grouped(policy, "ts")
+            restored = GroupedProgress(policy, "ts")
             restored.restore(together.state())
             together = restored
 
 
 @pytest.mark.parametrize("known", [{"idle": 10}, {"groups": ["A", "B"]}, {}])
 def test_a_bound_below_all_numbers_is_none(known):
-    progress = Grouped(slack(100, by="k", **known), "ts")
+    progress = GroupedProgress(slack(100, by="k", **known), "ts")
     rows = np.array([LEAST + 5, LEAST + 6]), pa.array(["A", "B"])
     assert [prefix_bounds_grouped(progress, *rows).tolist() for _ in range(3)] == [[LEAST, LEAST]] * 3
 
 
 def test_few_rows_of_much_slack_go_one_by_one():
-    progress = Grouped(slack(rows=50, by="k", groups=["A"]), "ts")
+    progress = GroupedProgress(slack(rows=50, by="k", groups=["A"]), "ts")
     times, group = np.arange(60), pa.array(["A"] * 60)
     prefix_bounds_grouped(progress, times, group)
     bounds = [prefix_bounds_grouped(progress, times[i : i + 1] + 60, group[:1]).item() for i in range(3)]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.engines.embedded.health import Monitor
+from oop.engines.embedded.health import SilenceMonitor
 from oop.testing import Harness, ManualClock
 
 TS = pa.schema({"ts": pa.int64()})
@@ -79,10 +79,10 @@ def test_an_input_that_falls_silent_is_reported_once_and_when_it_speaks_again():
 
 def monitored(
     plan: Callable[..., oop.Stream], *schemas: dict[str, str], policy: oop.punctuation.Policy, silent_for: int = 10
-) -> tuple[Harness, ManualClock, Monitor, list[oop.Silence]]:
+) -> tuple[Harness, ManualClock, SilenceMonitor, list[oop.Silence]]:
     """A plan that is driven by hand, with a monitor."""
     harness, clock, heard = Harness(plan, *schemas, punctuate=policy), ManualClock(0), list[oop.Silence]()
-    return harness, clock, Monitor(harness.run._boxes, clock, silent_for, heard.append), heard
+    return harness, clock, SilenceMonitor(harness.run._boxes, clock, silent_for, heard.append), heard
 
 
 def counting(s: oop.Stream) -> oop.Stream:
@@ -186,7 +186,7 @@ def test_an_input_that_only_numbers_its_rows_is_not_expected_to_promise():
     clock, heard = ManualClock(0), list[oop.Silence]()
     counts = lambda s: s.window(oop.rows(2)).agg(n=oop.count())  # noqa: E731
     harness = Harness(counts, {"ts": "int64"}, punctuate=None)
-    monitor = Monitor(harness.run._boxes, clock, 10, heard.append)
+    monitor = SilenceMonitor(harness.run._boxes, clock, 10, heard.append)
     harness.push({"ts": [1, 2, 3]})
     clock.advance(100)
     monitor.look()
@@ -197,7 +197,7 @@ def test_an_input_that_only_numbers_its_rows_is_not_expected_to_promise():
 def test_the_last_promise_is_shown_whoever_made_it(policy):
     """Of a policy and of answers that go further it is the last that said anything new."""
     harness, clock = Harness(counting, {"ts": "int64"}, punctuate=policy or oop.punctuated()), ManualClock(0)
-    monitor = Monitor(harness.run._boxes, clock, 10, None)
+    monitor = SilenceMonitor(harness.run._boxes, clock, 10, None)
     box = harness.run._sources[0].box
     harness.push({"ts": [1, 12]})
     for bound in (25, 20):
@@ -210,7 +210,7 @@ def test_the_last_promise_is_shown_whoever_made_it(policy):
 def test_the_last_promise_is_shown_whatever_it_is_about():
     policies = {"ts": oop.ordered(), "us": oop.slack(5)}
     harness = Harness(lambda s: s, {"ts": "int64", "us": "int64"}, punctuate=policies)
-    monitor = Monitor(harness.run._boxes, ManualClock(0), 10, None)
+    monitor = SilenceMonitor(harness.run._boxes, ManualClock(0), 10, None)
     harness.push({"ts": [3], "us": [10]})
     harness.push({"ts": [3], "us": [20]})
     assert str(monitor.health().box("source").promised) == "us < 15"

@@ -19,7 +19,7 @@ from oop.clocks import Clock, WallClock
 from oop.engines.spark.blocks import Files
 from oop.engines.spark.cells import BYTES, METRIC, ROWS, Cell, decode, encode
 from oop.engines.spark.identity import identity
-from oop.engines.spark.reading import Planner, Reading, read_split
+from oop.engines.spark.reading import Planner, SourceReading, read_split
 from oop.engines.spark.runner import StageRunner
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.spool import Spool, Spooled
@@ -50,14 +50,14 @@ class Simulated:
         self.rng = rng
         self.late_to = late = str(folder / "late") if keep_late else None
         self.clock: Clock = WallClock()
-        self.readings: dict[int, Reading] = {}
+        self.readings: dict[int, SourceReading] = {}
         for number, node in zip(self.stages.sources, sources(root), strict=True):
             assert node.data is not None
             files: Files | Spooled = Files(node.data.paths)
             if not node.data.paths:
                 files = Spool(node.data, folder / str(number)).spooled
                 files.complete()
-            self.readings[number] = Reading(
+            self.readings[number] = SourceReading(
                 self.stages, number, files, identity(self.stages), rows, tasks, self.clock, late
             )
         self.offsets = {n: Planner(r).initial() for n, r in self.readings.items()}

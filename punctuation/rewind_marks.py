@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any
 from oop.punctuation.patterns import Bound, Value
 
 if TYPE_CHECKING:
-    from oop.punctuation.progress_groups import Grouped
+    from oop.punctuation.progress_groups import GroupedProgress
 
 ABSENT = object()
 """In the place of a tracker's state: the group was not active."""
 
 
-class Mark:
+class RewindMark:
     """``groups`` has for each group that changed its tracker's state, its floor and its bound as a retired group."""
 
     def __init__(self, greatest: Bound | None, rest: Bound | None) -> None:
         self.greatest, self.rest = greatest, rest
         self.groups: dict[Value, tuple[Any, Bound | None, Bound | None]] = {}
 
-    def note(self, progress: Grouped, group: Value) -> None:
+    def note(self, progress: GroupedProgress, group: Value) -> None:
         """The group is about to change."""
         if group not in self.groups:
             tracker = progress.trackers.get(group)

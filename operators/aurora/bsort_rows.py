@@ -23,12 +23,12 @@ from oop.operators.rows.places import PlacedRows, Places, with_room
 _GONE = 65_536  # the kernel may always have numbers of this many rows that have left
 
 
-class SortBuffers:
+class BSortRows:
     """The rows of a schema that wait by the attribute ``on``, those of each group of ``keys`` apart.
 
     Null is greater than every value, and NaN than every number.
 
-    >>> buffers = SortBuffers(pa.schema([("A", pa.int64())]), "A", (), 2)
+    >>> buffers = BSortRows(pa.schema([("A", pa.int64())]), "A", (), 2)
     >>> [out.column(0).to_pylist() for out in buffers.add(pa.record_batch({"A": [1, 3, 1, 2]}))]
     [[1, 1]]
     >>> len(buffers), buffers.least(buffers.held())

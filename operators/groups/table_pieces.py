@@ -20,7 +20,7 @@ from oop.operators.groups.table import Table
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class TablePiece:
     """The groups of a table from ``start`` up to ``stop``; what it gives may share memory with the table."""
 
     table: Table
@@ -60,15 +60,15 @@ class Piece:
         return [*keys.values(), *self.shape.results(self.accumulators, edges)]
 
 
-def pieces_of(table: Table, most: int) -> Sequence[Table | Piece]:
+def pieces_of(table: Table, most: int) -> Sequence[Table | TablePiece]:
     """The whole table, at most so many groups at a time."""
     groups = len(table)
     if groups <= most:
         return (table,) if groups else ()
-    return [Piece(table, start, min(start + most, groups)) for start in range(0, groups, most)]
+    return [TablePiece(table, start, min(start + most, groups)) for start in range(0, groups, most)]
 
 
-def sliced(tables: Iterable[Table], most: int) -> Iterator[list[Table | Piece]]:
+def sliced(tables: Iterable[Table], most: int) -> Iterator[list[Table | TablePiece]]:
     """Pieces that leave together, at most so many groups of them. Small tables do: a batch downstream costs more than
     a row. A table is cut only if it is larger: to fill a slice from two would cost a copy."""
     return together(chain.from_iterable(map(pieces_of, tables, repeat(most))), most)

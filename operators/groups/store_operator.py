@@ -18,14 +18,14 @@ from oop.operators.functions.function import Function
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.store import Store
 
-Named = tuple[tuple[str, Function], ...]
+NamedAggregates = tuple[tuple[str, Function], ...]
 
 
-class Holding(Operator):
+class StoreOperator(Operator):
     """``late_unused`` counts admitted late rows whose group or windows had gone out."""
 
     def __init__(
-        self, spec: Spec, context: Context, keys: tuple[str, ...], aggregates: Named, thin: int | None = None
+        self, spec: Spec, context: Context, keys: tuple[str, ...], aggregates: NamedAggregates, thin: int | None = None
     ) -> None:
         super().__init__(spec, context)
         self.keys = keys
@@ -64,7 +64,7 @@ class Holding(Operator):
         self.store.load(self.load_common(parts).items())
 
 
-def can_merge(aggregates: Named) -> bool:
+def can_merge(aggregates: NamedAggregates) -> bool:
     """Do partial results of all of them merge?"""
     return all(function.can_merge for _, function in aggregates)
 
@@ -77,6 +77,6 @@ def unique_schema(fields: Sequence[pa.Field]) -> pa.Schema:
     return pa.schema(fields)
 
 
-def describe_groups(name: str, aggregates: Named, keys: Sequence[str]) -> str:
+def describe_groups(name: str, aggregates: NamedAggregates, keys: Sequence[str]) -> str:
     shown = ", ".join(f"{n}={a}" for n, a in aggregates) or "no aggregate"
     return f"{name} {shown}" + (f" by {', '.join(keys)}" if keys else "")

@@ -1,0 +1,89 @@
+"""One word, one meaning: a class or type alias has a name that nothing else has, private ones included."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("oop", "operators", "punctuation", "kernels")
+BODIES = ("kernels/reference/", "kernels/jit/", "kernels/native/")
+
+AURORA = "the class of oop.aurora is the paper's operator under the paper's name, and puts specs into a plan"
+SHARED = {
+    "Aggregate": AURORA,
+    "Assume": AURORA,
+    "BSort": AURORA,
+    "Filter": AURORA,
+    "Join": AURORA,
+    "Resample": AURORA,
+    "Tumble": AURORA,
+    "Union": AURORA,
+    "WSort": AURORA,
+}
+"""The names with two meanings, each with the reason; two at most, and one of them in oop.aurora."""
+
+
+def named_types(source: str) -> Iterator[str]:
+    """The classes of a module, wherever they stand in it, and its type aliases and type variables."""
+    tree = ast.parse(source)
+    yield from (node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    for node in tree.body:
+        if isinstance(node, ast.AnnAssign):
+            targets, aliased = [node.target], "TypeAlias" in ast.unparse(node.annotation)
+        elif isinstance(node, ast.Assign):
+            targets, aliased = node.targets, True
+        else:
+            continue
+        for target in targets:
+            if aliased and isinstance(target, ast.Name) and is_type_name(target.id):
+                yield target.id
+
+
+def is_type_name(name: str) -> bool:
+    """CapWords, as types are written; constants are in capitals alone."""
+    plain = name.lstrip("_")
+    return plain[:1].isupper() and not plain.isupper()
+
+
+def defined() -> dict[str, set[str]]:
+    """Names without leading underscores, each with the files that define it; the bodies of a kernel count as one."""
+    found: dict[str, set[str]] = {}
+    for folder in FOLDERS:
+        for path in (ROOT / folder).rglob("*.py"):
+            file = path.relative_to(ROOT).as_posix()
+            if file.startswith(tuple(f"oop/{link}/" for link in FOLDERS[1:])):
+                continue  # the symlinks, where they are followed
+            place = f"kernels/*/{path.name}" if file.startswith(BODIES) else file
+            for name in named_types(path.read_text(encoding="utf-8")):
+                found.setdefault(name.lstrip("_"), set()).add(place)
+    return found
+
+
+DEFINED = defined()
+
+
+def test_no_class_or_alias_is_defined_in_two_modules():
+    twice = {name: sorted(files) for name, files in DEFINED.items() if len(files) > 1 and name not in SHARED}
+    assert not twice, "name each after what it is"
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_a_shared_name_is_one_of_aurora_and_one_spec(name):
+    files = sorted(DEFINED[name])
+    assert len(files) == 2
+    assert files[0].startswith("oop/aurora/") and files[1].startswith("operators/")
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("class A:\n    class B: ...", ["A", "B"]),
+        ("Piece = tuple[int, int]\n_Other = int", ["Piece", "_Other"]),
+        ("Part: TypeAlias = tuple[str, int]\nLIMIT = 4\nsmall = int\nvalue: int = 3", ["Part"]),
+        ('T = TypeVar("T")\nPieceT = TypeVar("PieceT")', ["PieceT"]),
+    ],
+)
+def test_what_counts_as_a_named_type(source, names):
+    assert list(named_types(source)) == names
