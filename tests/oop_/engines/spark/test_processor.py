@@ -138,7 +138,7 @@ def test_without_the_version_a_failed_attempt_would_count_twice(
     """The same with a processor that trusts whatever stayed in the worker: the answer is wrong."""
 
     def trusting(self: StageProcessor, shard: int, kept: Any) -> Any:
-        return kept or processors._Kept(self.start(shard), stored_parts.StoredParts(None))
+        return kept or processors._KeptRunner(self.start(shard), stored_parts.StoredParts(None))
 
     monkeypatch.setattr(StageProcessor, "_current", trusting)
     found, _ = answer(Query(counts(TABLE), tmp_path), retry=True)
