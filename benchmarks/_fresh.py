@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -17,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 
-def call(function: Callable[..., dict[str, Any]], **arguments: Any) -> dict[str, Any]:
-    """What the function of a file in this folder returns for these arguments."""
+def call(function: Callable[..., dict[str, Any]], *, folder: Path | None = None, **arguments: Any) -> dict[str, Any]:
+    """What the function of a file in this folder returns for these arguments, with the package of that checkout."""
     module = Path(inspect.getfile(function)).stem  # its __module__ is __main__ where a script calls its own function
     command = [sys.executable, __file__, module, function.__name__, json.dumps(arguments)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    where = None if folder is None else {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run(command, env=where, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"{module}.{function.__name__}({arguments}) failed with exit code {done.returncode}")
     return json.loads(done.stdout)

@@ -120,7 +120,7 @@ class Spec:
         return self.note.format(self=self)
 
 
-class Passage(Spec):
+class PassingSpec(Spec):
     """The base of specs by which each row leaves at once or never, and promises pass unchanged."""
 
     note = "promises pass"

@@ -18,7 +18,7 @@ from oop.operators.core.compute import compute as pc
 from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
 from oop.operators.core.operator import Element, Operator
-from oop.operators.core.spec import Passage, UsedColumns
+from oop.operators.core.spec import PassingSpec, UsedColumns
 from oop.operators.expressions.expr import Expr
 from oop.operators.groups.store_operator import unique_schema
 from oop.operators.join.join import called_right
@@ -33,7 +33,7 @@ _ANY = Reach(-math.inf, math.inf)
 
 
 @dataclass(frozen=True, eq=False)
-class StaticJoin(Passage):
+class StaticJoin(PassingSpec):
     """``on`` are pairs of a column of the stream and one of the table, ``text`` is how they are shown."""
 
     table: pa.Table

@@ -17,7 +17,7 @@ from oop.errors import SchemaMismatch, WrongArgument
 from oop.operators.core.compute import compute as pc
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Element, Operator, Passing
-from oop.operators.core.spec import Passage
+from oop.operators.core.spec import PassingSpec
 from oop.operators.expressions.expr import Expr
 from oop.operators.expressions.limits import ranges_of
 from oop.operators.expressions.program import Program
@@ -25,7 +25,7 @@ from oop.punctuation.crossing import Crossing, Restricted
 
 
 @dataclass(frozen=True, eq=False)
-class Filter(Passage):
+class Filter(PassingSpec):
     predicate: Expr
     name = "Filter"
     line = "Filter {self.predicate!r}"

@@ -10,11 +10,11 @@ import pyarrow as pa
 from oop.operators.core.context import Context
 from oop.operators.core.marks import is_dropped
 from oop.operators.core.operator import Element, Operator, Passing
-from oop.operators.core.spec import Passage
+from oop.operators.core.spec import PassingSpec
 
 
 @dataclass(frozen=True)
-class OnTime(Passage):
+class OnTime(PassingSpec):
     name = "OnTime"
     line = "OnTime without the rows that are only counted"
 

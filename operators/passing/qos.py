@@ -19,7 +19,7 @@ from oop.operators.core.arrival import CLOCK
 from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
 from oop.operators.core.operator import Element, Operator, Passing
-from oop.operators.core.spec import Passage, Spec
+from oop.operators.core.spec import PassingSpec, Spec
 from oop.punctuation.patterns import Bound
 
 ENTERED = "__entered"
@@ -34,7 +34,7 @@ def taken(at: str | None = None, name: str = ENTERED) -> SchemaMismatch:
 
 
 @dataclass(frozen=True)
-class Enter(Passage):
+class Enter(PassingSpec):
     """Stamps rows with the time of their entry."""
 
     name = "Enter"
@@ -65,7 +65,7 @@ class EnterOperator(ReadsClock):
 
 
 @dataclass(frozen=True)
-class Monitor(Passage):
+class Monitor(PassingSpec):
     """Aurora's QoS monitor (Aurora paper, figure 3): measures how long ago the rows that each result comes from
     entered."""
 

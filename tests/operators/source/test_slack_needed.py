@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from oop.operators.source import slack_needed
-from oop.operators.source.slack_needed import Arrivals
+from oop.operators.source.slack_needed import SlackNeeded
 
 
 def cut(times: list[int], rng: random.Random) -> Iterator[list[int]]:
@@ -42,18 +42,18 @@ def test_greater_rows_before_a_late_one(span: int, resumed: bool, monkeypatch: p
         times, n = random_times(rng), rng.choice([0, 1])
         began = rng.randrange(len(times)) if resumed else 0
         before = times[:began]
-        arrivals = Arrivals(n, began, max(before, default=None))
+        needed = SlackNeeded(n, began, max(before, default=None))
         for batch in cut(times[began:], rng):
             seen = np.array([*before, *batch])
             greater = [int((seen[:row] > seen[row]).sum()) for row in range(len(before), len(seen))]
             late = [row for row, count in enumerate(greater) if count > n]
-            least, most = arrivals.greater(np.array(batch), np.array(late, np.int64))
+            least, most = needed.greater(np.array(batch), np.array(late, np.int64))
             for row, low, high in zip(late, least.tolist(), most.tolist(), strict=True):
                 assert low <= greater[row] <= high, (seed, seen.tolist(), row)
                 exact += low == high
             late_rows += len(late)
             before += batch
-            arrivals.add(np.array(batch), max(before))
+            needed.add(np.array(batch), max(before))
     assert late_rows > 400
     if span > 1_000 and not resumed:
         assert exact == late_rows
