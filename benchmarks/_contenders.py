@@ -1,9 +1,9 @@
 """The contenders: oop, DuckDB and Polars on one query, and the bare scatter-add that is the limit of any of them.
 
-`measure` is called in a fresh process. A few thousand rows of the same query go first, so that imports and first use
-count for nobody; then it is timed twice. The first run also pays for memory that the process touches for the first
-time, and on a virtual machine that is much; the second is what an engine does that has been running for a while.
-What only one contender needs is imported by it alone.
+`measure` is called in a fresh process. A few thousand rows of the same query go first, so that the times contain no
+imports and no first use. Then the query is timed twice. The first run also pays for memory that the process touches for
+the first time, which costs much on a virtual machine; the second run is like that of an engine that has been running
+for a while. Each contender imports only its own libraries.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ FIVE = ("n", "total", "least", "most", "average")
 
 @dataclass(frozen=True)
 class Setup:
-    """A contender and what it is to do. ``batch_rows`` and the promises concern oop only: they come by policy after
-    ``every`` of stream time, or with ``promise_rows`` from the data, exact, after that many rows."""
+    """A contender and its task. ``batch_rows`` and the promises concern oop only. Promises are made by policy, after
+    every ``every`` of stream time, or with ``promise_rows`` they are exact, and come from the data after that many
+    rows."""
 
     path: str
     contender: str = "oop"
@@ -39,15 +40,15 @@ class Setup:
     batch_rows: int = BATCH_ROWS
     every: str = "100ms"
     promise_rows: int | None = None
-    preaggregate: bool | None = None  # None: as the engine thinks best
+    preaggregate: bool | None = None  # None: the engine decides
 
 
 Prepared = Callable[[], Any]
-"""Does the work whose time is taken, and gives the answer in the contender's own form."""
+"""Does the work that is timed, and gives the answer in the contender's own form."""
 
 
 def measure(**arguments: Any) -> dict[str, Any]:
-    """Seconds of the second run and of the first, the rows it took and what its answer adds up to."""
+    """Seconds of the second run and of the first, the number of rows, and a check sum of the answer."""
     setup = Setup(**arguments)
     table = read(Path(setup.path))
     prepare, total = CONTENDERS[setup.contender]
@@ -59,7 +60,7 @@ def measure(**arguments: Any) -> dict[str, Any]:
 
 
 def timed(work: Callable[..., Any], *given: Any) -> tuple[float, Any]:
-    """Seconds, and the answer."""
+    """The seconds that the work takes, and its answer."""
     begin = perf_counter()
     answer = work(*given)
     return perf_counter() - begin, answer
@@ -90,7 +91,8 @@ def _oop(setup: Setup, table: pa.Table) -> Prepared:
 
 
 def _elements(setup: Setup, table: pa.Table) -> Iterator[Any]:
-    """The batches, and where the data is to carry them the promises: each is the least time still to come."""
+    """The batches, with promises between them if the data is to carry some; each promises the least time still to
+    come."""
     import oop
 
     whole = table if setup.batch_rows == BATCH_ROWS else table.combine_chunks()
@@ -123,7 +125,7 @@ def _duckdb(setup: Setup, table: pa.Table) -> Prepared:
         "average": "avg(len)",
     }
     chosen = ", ".join(f"{makers[name]} AS {name}" for name in setup.aggregates)
-    # the fastest of several: 5 % before date_trunc, 14 % before time_bucket
+    # the fastest of several: 5 % faster than date_trunc, 14 % faster than time_bucket
     window = f"floor(epoch_us(ts) / {setup.window}e6)::INT"
     query = f"SELECT {window} AS wid, src, dst, {chosen} FROM packets GROUP BY ALL"
     return lambda: connection.sql(query).to_arrow_table()
@@ -133,7 +135,7 @@ def _polars(setup: Setup, table: pa.Table) -> Prepared:
     os.environ["POLARS_MAX_THREADS"] = str(setup.threads)  # read when Polars is imported
     import polars as pl
 
-    frame = pl.from_arrow(table, rechunk=True)  # it is fastest on one chunk, and its own strings
+    frame = pl.from_arrow(table, rechunk=True)  # Polars is fastest on one chunk, with its own strings
     assert isinstance(frame, pl.DataFrame)
     length = pl.col("len")
     makers = {
@@ -143,18 +145,18 @@ def _polars(setup: Setup, table: pa.Table) -> Prepared:
         "most": length.max(),
         "average": length.mean(),
     }
-    # 32 bits are a little faster than dt.truncate
+    # a division in 32 bits is a little faster than dt.truncate
     wid = (pl.col("ts").cast(pl.Int64) // (setup.window * SECOND)).cast(pl.Int32).alias("wid")
     grouped = frame.lazy().group_by(wid, "src", "dst").agg(**{name: makers[name] for name in setup.aggregates})
     newest = pl.CompatLevel.newest()  # no copy of its strings into Arrow's older form
-    return lambda: grouped.collect(engine="streaming").to_arrow(compat_level=newest)  # up to twice as fast
+    return lambda: grouped.collect(engine="streaming").to_arrow(compat_level=newest)  # streaming is up to twice as fast
 
 
 def _scatter_add(setup: Setup, table: pa.Table) -> Prepared:
     """Add 1 at the id of each row, on one core: no keys, no windows, no promises, no output."""
     add = _compiled_add()
     ids = read_ids(Path(setup.path))[: table.num_rows]
-    counts = np.full(int(ids.max()) + 1, 0)  # written once: its pages are there
+    counts = np.full(int(ids.max()) + 1, 0)  # the array was written once, so its pages are in memory
 
     def work() -> np.ndarray:
         counts[:] = 0
@@ -181,7 +183,7 @@ def _total_of_batches(batches: list[pa.RecordBatch]) -> dict[str, float]:
 
 
 def _total(answer: pa.Table) -> dict[str, float]:
-    """What every contender must agree on. The squares tell groups from others with the same sum."""
+    """The figures on which all contenders must agree. The sum of squares tells apart groups that have the same sum."""
     check = _total_of_counts(answer["n"].cast(pa.int64()).to_numpy())
     for name in FIVE[1:]:
         if name in answer.column_names:

@@ -1,8 +1,8 @@
 """Call a function in a fresh process, so that nothing loaded, warmed up or left behind by another run matters.
 
-    python benchmarks/_fresh.py MODULE FUNCTION ARGUMENTS
+The process is this file. It takes arguments as JSON, and prints what the function returns as JSON:
 
-is the process: it prints what the function returns. Both sides are JSON.
+    python benchmarks/_fresh.py MODULE FUNCTION ARGUMENTS
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the benchmarks share: options, runs in fresh processes in turn, ratios, targets, and what they depend on."""
+"""What the benchmarks share: options, alternating runs in fresh processes, ratios, targets, and a run's context."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def at_most(limit: float) -> Target:
 
 @dataclass(frozen=True)
 class Contender:
-    """Something to be timed: its data, and what differs from the defaults of `Setup`."""
+    """A contender to be timed: its data, and the options of `Setup` that differ from the defaults."""
 
     workload: Workload
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Contender:
 
 
 class Task:
-    """Something else to be timed: its data, and the function that times it, which is given the data's path and the
+    """Another task to be timed: its data, and the function that times it, which is given the data's path and the
     arguments."""
 
     def __init__(self, workload: Any, function: Call, **arguments: Any) -> None:
@@ -73,7 +73,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Ratio:
-    """The throughput of one contender divided by that of another, and what it should be."""
+    """The throughput of one contender divided by that of another, and the target for it."""
 
     of: str
     to: str
@@ -82,17 +82,18 @@ class Ratio:
 
 @dataclass(frozen=True)
 class Case:
-    """Contenders that run in turn on the same rows, if not in the same order: their answers must be the same."""
+    """Contenders that run in turn on the same rows, though perhaps in another order. Their answers must be the same."""
 
     name: str
     contenders: Mapping[str, Contender | Task]
     ratios: Sequence[Ratio]
-    limits: Mapping[str, tuple[str, Target]] = field(default_factory=dict)  # of further figures, by the contender
+    limits: Mapping[str, tuple[str, Target]] = field(default_factory=dict)  # by figure: its contender, and its target
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line said; ``call`` runs a function, in a fresh process unless a test wants it here."""
+    """The options of the command line. ``call`` runs a function, in a fresh process unless a test runs it in its
+    own."""
 
     rows: int
     repeat: int
@@ -104,7 +105,8 @@ class Options:
 
 
 def options(text: str, rows: int, repeat: int, full: int = FULL_ROWS) -> Options:
-    """``rows`` and ``repeat`` are the small defaults, ``full`` the rows that the targets are for."""
+    """Read the command line. ``rows`` and ``repeat`` are the small defaults, ``full`` the rows for which targets
+    hold."""
     parser = argparse.ArgumentParser(description=text.partition("\n\n")[0])
     parser.add_argument("--rows", type=int, help=f"rows of a run (default: {rows:,})")
     parser.add_argument("--repeat", type=int, help=f"runs of each contender (default: {repeat})")
@@ -125,7 +127,7 @@ def _call_here(function: Call, **arguments: Any) -> Run:
 
 
 def compare(name: str, chosen: Options, cases: Sequence[Case]) -> None:
-    """Run the cases and print what they gave."""
+    """Run the cases and print the results."""
     known, cases = cases, [case for case in cases if chosen.wants(case.name)]
     if not cases:
         raise SystemExit(f"no such case; there are: {'; '.join(case.name for case in known)}")
@@ -141,7 +143,7 @@ def compare(name: str, chosen: Options, cases: Sequence[Case]) -> None:
                     contender.workload.write(paths[contender.workload])
             measured: dict[str, list[Run]] = {title: [] for title in case.contenders}
             for _ in range(chosen.repeat):
-                for title, contender in case.contenders.items():  # in turn: a busy moment of the machine hits all
+                for title, contender in case.contenders.items():  # in turn: a busy moment hits all
                     measured[title].append(contender.run(chosen.call, paths[contender.workload]))
                     tell()
             _check(case, measured)
@@ -153,7 +155,7 @@ def compare(name: str, chosen: Options, cases: Sequence[Case]) -> None:
 
 
 def _check(case: Case, measured: Mapping[str, Sequence[Run]]) -> None:
-    """A fast wrong answer is worth nothing. A contender that computes less is held to what it does compute."""
+    """Check that all answers agree. A contender that computes less is held only to the figures that it has."""
     known: dict[str, float] = {}
     for title, found in measured.items():
         for run in found:
@@ -197,13 +199,13 @@ def _ratio(case: str, ratio: Ratio, measured: Mapping[str, Sequence[Run]]) -> di
 
 
 def limited(case: str, values: Sequence[float], target: Target, unit: str) -> dict[str, object]:
-    """A result that is a figure with a limit; its ratio is the share of the limit that it takes."""
+    """The result for a figure with a limit; its ratio is the share of the limit that it takes."""
     value = statistics.median(values)
     return {"case": case, unit: round(value, 4), "ratio": round(value / target.limit, 3), **target.judge(value)}
 
 
 def repeated(name: str, chosen: Options, function: Call, **arguments: Any) -> list[Run]:
-    """One function as often as the options say, with a progress bar."""
+    """Call a function as often as the options say, with a progress bar."""
     with _Progress(name, chosen.repeat) as tell:
         found = []
         for _ in range(chosen.repeat):
@@ -223,7 +225,7 @@ def report(name: str, chosen: Options, results: Sequence[Mapping[str, object]], 
 
 
 def context(chosen: Options) -> dict[str, object]:
-    """What the numbers depend on."""
+    """The facts that the numbers depend on: versions, machine, options."""
     packages = ("pyarrow", "numpy", "numba", "duckdb", "polars")
     return {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),

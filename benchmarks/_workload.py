@@ -1,6 +1,6 @@
 """The data of the benchmarks: packets with a source, a destination and a length, a million for each second of stream.
 
-The parent writes a workload to a file, every fresh process reads it whole into memory before its time begins.
+The parent process writes a workload to a file. Every fresh process reads it into memory as a whole before it is timed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 SECOND = 1_000_000
-START = 1_219_536_000 * SECOND  # 2008-08-24: the beginning of a second as of a day
+START = 1_219_536_000 * SECOND  # 2008-08-24, where a window of a second begins, and one of a day
 LATE_BY = 2 * SECOND
 DESTINATIONS = 510
 BATCH_ROWS = 65_536
@@ -20,8 +20,8 @@ BATCH_ROWS = 65_536
 
 @dataclass(frozen=True)
 class Workload:
-    """``late`` is the share of rows that come up to 2 s late. ``window`` is in seconds. With ``every_group`` each of
-    the groups occurs, else they are drawn evenly. ``rate`` is the rows for a second of stream."""
+    """``late`` is the share of rows that come up to 2 s late. ``window`` is in seconds. With ``every_group`` each group
+    occurs, otherwise groups are drawn evenly. ``rate`` is the number of rows for a second of stream."""
 
     rows: int
     late: float = 0.1
@@ -32,7 +32,7 @@ class Workload:
     rate: int = SECOND
 
     def write(self, path: Path) -> None:
-        """The table as Arrow IPC, not compressed, and beside it the dense id of each row's window and group."""
+        """Write the table as Arrow IPC, not compressed, and beside it the dense id of each row's window and group."""
         random = np.random.default_rng(0)
         times = START + np.arange(self.rows) * SECOND // self.rate
         group = self._draw(random)
@@ -63,13 +63,13 @@ class Workload:
 
 
 def write(path: Path, table: pa.Table) -> None:
-    """As Arrow IPC, not compressed, in batches of 64 k rows."""
+    """Write a table as Arrow IPC, not compressed, in batches of 64 k rows."""
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
         writer.write_table(table, max_chunksize=BATCH_ROWS)
 
 
 def read(path: Path) -> pa.Table:
-    """All of it in memory, in batches of 64 k rows."""
+    """The whole table in memory, in batches of 64 k rows."""
     with pa.OSFile(str(path)) as file:
         return pa.ipc.open_file(file).read_all()
 

@@ -1,5 +1,5 @@
 """What do small batches and frequent promises cost? Count by (src, dst) per window of 1 s, with batches of 64 k and of
-1,000 rows, and a promise after every 64 k, 1,000 and 7 rows: by policy, and exact ones that the data carries.
+1,000 rows, and a promise after every 64 k, 1,000 and 7 rows, made by policy, or exact and carried by the data.
 
     python benchmarks/batches.py --full
 """
@@ -9,11 +9,11 @@ from typing import Any
 from _harness import Case, Contender, Ratio, Target, at_least, compare, options
 from _workload import BATCH_ROWS, Workload
 
-FEWER = 8  # times fewer rows, where a promise comes after every 7
+FEWER = 8  # the cases with a promise after every 7 rows have this many times fewer rows
 
 
 def pair(name: str, rows: int, target: Target, large: dict[str, Any], small: dict[str, Any]) -> Case:
-    """One way against another on the same rows, each named after what it does."""
+    """One way against another on the same rows; each is named after its batches and promises."""
     workload = Workload(rows)
     contenders = {_title(way): Contender(workload, way) for way in (large, small)}
     first, second = contenders
@@ -28,7 +28,7 @@ def _title(way: dict[str, Any]) -> str:
 
 
 def cases(rows: int) -> list[Case]:
-    # a million rows for each second of stream: a row is a microsecond
+    # a second of stream has a million rows, so every microsecond has one
     carried = {"promise_rows": BATCH_ROWS}
     policy = {"every": f"{BATCH_ROWS}us"}
     return [

@@ -1,6 +1,6 @@
-"""The kernels of Aurora's order specifications, bare: BSort with a slack of 1,000 rows, where the disorder stays within
-it and where it does not, and with one of 10,000 and batches of 100 rows; which rows are out of order; against Python's
-heapq, row by row. And eight inputs in order, merged, against pyarrow's sort.
+"""The kernels of Aurora's order specifications alone, against Python's heapq, row by row: BSort with a slack of 1,000
+rows, with disorder within the slack and beyond it; BSort with a slack of 10,000 and batches of 100 rows; which rows are
+out of order. Also the merge of eight inputs in order, against pyarrow's sort.
 
     python benchmarks/bsort.py --full
 """
@@ -23,14 +23,14 @@ from oop.kernels.dispatch import kernels
 
 SLACK = 1_000
 LARGE_SLACK = 10_000
-FEW_ROWS = 100  # of a small batch
+FEW_ROWS = 100  # rows of a small batch
 STEP = 7  # microseconds from row to row
 INPUTS = 8
 
 
 @dataclass(frozen=True)
 class Shaken:
-    """Every row comes up to 900 rows after its turn; a share of them up to ``late`` rows."""
+    """Every row comes up to 900 rows after its turn, and a ``share`` of the rows up to ``late`` rows later still."""
 
     rows: int
     share: float = 0.0
@@ -47,7 +47,7 @@ class Shaken:
 
 @dataclass(frozen=True)
 class Inputs:
-    """As many rows of each of some inputs, every input in order, one behind the other."""
+    """Several inputs with equally many rows, one behind the other. Each input is in order."""
 
     rows: int
 
@@ -66,7 +66,7 @@ def _parts(rows: int) -> list[Any]:
 
 
 def measure(path: str, task: str, slack: int = SLACK, batch_rows: int = BATCH_ROWS) -> dict[str, Any]:
-    """Seconds of the second run and of the first, and what the answer adds up to."""
+    """Seconds of the second run and of the first, and check sums of the answer."""
     values = read(Path(path))["ts"].to_numpy()
     work = TASKS[task]
     if not task.startswith("merge"):
@@ -106,7 +106,7 @@ def _judge(values: Any, slack: int, batch_rows: int) -> Any:
 
 
 def _judge_heapq(values: Any, slack: int, batch_rows: int) -> Any:
-    """The same by a heap of what came before."""
+    """Which rows are out of order, by a heap of the values before each row."""
     heap: list[int] = []
     late = []
     for value in values.tolist():

@@ -1,5 +1,5 @@
-"""Dedup at once (keep="any"): every row comes twice, the second time up to 2 s later; its key is two numbers and the
-time. oop against DuckDB's SELECT DISTINCT of the same rows in batch, two threads each.
+"""Dedup that puts rows out at once (keep="any"): every row comes twice, the second time up to 2 s later; its key is two
+numbers and the time. oop runs against DuckDB's SELECT DISTINCT of the same rows as a batch, two threads each.
 
     python benchmarks/dedup.py --full
 """
@@ -23,7 +23,7 @@ THREADS = 2
 
 @dataclass(frozen=True)
 class Repeated:
-    """``rows``, half of them repeats."""
+    """``rows`` rows, half of which are repeats."""
 
     rows: int
 
@@ -41,7 +41,7 @@ class Repeated:
 
 
 def measure(path: str, contender: str) -> dict[str, Any]:
-    """Seconds of the second run and of the first, and what the answer adds up to."""
+    """Seconds of the second run and of the first, and check sums of the answer."""
     table = read(Path(path))
     work = {"oop": _oop, "duckdb": _duckdb}[contender]
     work(table.slice(0, WARM_UP_ROWS))

@@ -4,18 +4,19 @@ half of a count by (src, dst) in order (figure 7) and out of order (slow-flush w
     python benchmarks/g1.py                 # 260 k groups, a table of twice as many slots; a minute
     python benchmarks/g1.py --full          # the grid of figure 9, and other rings; about an hour
 
-A thread in C writes packets into a ring of a fixed size at a set rate; the engine drains it on one thread, both levels
-together. What finds the ring full is lost. The greatest rate without a loss is searched for until it is known within a
-tenth; a rate is held if one of several tries lost nothing, for a machine that is shared stops for some ms now and then.
-The first windows, in which tables grow, do not count. Pauses are the reading thread's own processor time between two
-drains, at a rate that all of them hold: those in the sixteenths before and behind a window's end, and all. --rows is
-the length of a try: the rows of a million a second. What the targets are for is measured --repeat times, in turn, and
-the medians compared.
+A thread in C writes packets into a ring of a fixed size at a set rate. The engine drains the ring on one thread, which
+runs both levels. A packet that finds the ring full is lost. The greatest rate without a loss is searched for until it
+is known within a tenth. A rate is held if one of several tries lost nothing, because a shared machine stops for some ms
+now and then. The first windows, in which tables grow, do not count. A pause is the reading thread's own processor time
+between two drains, at a rate that every way holds; there are figures for the sixteenths before and behind a window's
+end, and for all pauses. --rows is the length of a try, as the number of rows at a million a second. The case that has
+targets is measured --repeat times, in turn, and the medians are compared.
 
-The ring has 65,536 slots. The paper does not say how many its own had, but figure 9 does, about: at 260 k groups and
-twice the slots the in-order system held 400 k packets a second where the processor could do 800 k. If an aggregate that
-is flushed takes as long as a packet (1.25 us), a burst of the 206 k that are in the table takes 0.26 s, in which 103 k
-packets come: the ring must have had about as many slots. The table over rings shows what other sizes would do.
+The ring has 65,536 slots. The paper does not say how many slots its ring had, but figure 9 tells it roughly: at 260 k
+groups and twice the slots the in-order system held 400 k packets a second where the processor could do 800 k. If the
+flush of an aggregate takes as long as a packet (1.25 us), a burst of the 206 k aggregates in the table takes 0.26 s, in
+which 103 k packets come, so the ring must have had about as many slots. The cases with other rings show what other
+sizes would do.
 """
 
 from __future__ import annotations
@@ -31,11 +32,11 @@ import oop
 RING = 65_536
 RINGS = (16_384, 32_768, 65_536, 131_072, 262_144, 1_048_576)
 GROUPS = (66_000, 130_000, 260_000, 520_000)
-AIMED = (260_000, 2, RING)  # what the targets are for
+AIMED = (260_000, 2, RING)  # the case that has targets
 SIZES = (0.5, 1, 2)
-READ = 2_048  # rows that are read at once unless more wait, and of a queue: so the ring is the buffer that decides
+READ = 2_048  # rows read at once unless more wait, and of a queue; few, so that the ring decides
 SLICE = 8_192  # rows of a batch, at most
-WINDOWS, WARM = 12, 8  # in a try, and how many of them do not count
+WINDOWS, WARM = 12, 8  # windows in a try, and how many of them do not count
 START, MOST = 2_000_000, 64_000_000
 QUICK, FULL, CLOSE = {"tries": 2, "near": 1.25}, {"tries": 3, "near": 1.1}, {"tries": 3, "near": 1.05}
 CALM = 2_000_000  # rows a second, for pauses
@@ -49,18 +50,19 @@ IOP, _, SLOW, LAZY = DISCIPLINES
 
 
 def measure(how: str, groups: int, size: float, ring: int, seconds: float, tries: int, near: float) -> dict[str, Any]:
-    """The greatest rate that loses nothing, the processor that it takes, and the longest pauses at a calm rate."""
+    """The greatest rate that loses nothing, the share of a processor that it takes, and the longest pauses at a calm
+    rate."""
     slots = int(size * groups)
 
     def holds(rate: int) -> float | None:
-        """The share of a processor, if one of some tries lost nothing."""
+        """The share of a processor that the rate takes, if one of the tries lost nothing."""
         for _ in range(tries):
             found = _try(how, groups, slots, ring, rate, seconds)
             if not found["dropped"]:
                 return float(found["processor"])
         return None
 
-    _try(how, groups, slots, ring, CALM, min(seconds, 0.2))  # whatever a process loads and touches once
+    _try(how, groups, slots, ring, CALM, min(seconds, 0.2))  # loads and touches what a process loads and touches once
     rate, used = START, holds(START)
     held, lost = (START, 2 * START) if used is not None else (START // 2, START)
     while rate > 1000 and used is None:  # down, or up, in large steps
@@ -87,14 +89,14 @@ def _try(how: str, groups: int, slots: int, ring_slots: int, rate: int, seconds:
     packets = oop.source(ring, time="ts", punctuate=oop.ordered())
     grouped = packets.window(oop.tumbling(f"{window}us")).group_by("src", "dst").preaggregate(flush(slots))
     gc.collect()
-    gc.freeze()  # what is there stays there: it need not be looked at again and again
+    gc.freeze()  # what exists now stays, so the collector need not visit it again
     engine = oop.Embedded(threads=1, batch_rows=SLICE, queue_rows=READ)
     run = grouped.agg(n=oop.count()).run(engine, order=order)
     counted, dropped, warm = 0, 0, False
     for batch in run:
         counted += oop.kernels.views.column(batch["n"]).data.sum()
         if warm and ring.counts.dropped > dropped and not calm:
-            ring.stop()  # that is enough to know
+            ring.stop()  # one loss decides the try
         if not warm and batch["window_start"][-1].value >= (WARM - 1) * window:
             warm, dropped = True, ring.counts.dropped
             ring.forget_pauses()
@@ -127,13 +129,13 @@ def _compare(chosen: Options, groups: int, size: float, ring: int, hows: Any) ->
 
 
 def _median(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Of each number by itself."""
+    """The median of each number by itself."""
     found = {name: statistics.median(run[name] for run in runs) for name in runs[0]}
     return {"rows_per_second": found.pop("rate"), **found}
 
 
 def _ratios(runs: list[dict[str, Any]], target: Target | None, pause: Target | None) -> list[dict[str, Any]]:
-    """Of out of order to in order: rates, and how much shorter the longest pause is."""
+    """Ratios of out of order to in order: of the rates, and by how much the longest pause is shorter."""
     by = {run["contender"]: run for run in runs}
     found = []
     for how in (SLOW, LAZY):

@@ -1,5 +1,5 @@
-"""An order by group against one order of all rows: the same count and sum by key, where rows promise about each key by
-itself (a promise for each key and batch), and where they promise about all rows together.
+"""An order by group against one order of all rows: the same count and sum by key, with promises about each key by
+itself (a promise for each key and batch), and with promises about all rows together.
 
     python benchmarks/group_promises.py --full
 """
@@ -24,10 +24,10 @@ SLACK = 10  # rows
 def measure(
     path: str, keys: Sequence[str], size: str, source: bool, by: Sequence[str] = (), idle: str | None = None
 ) -> dict[str, Any]:
-    """Seconds of the second run and of the first, and what the answer adds up to.
+    """Seconds of the second run and of the first, and check sums of the answer.
 
-    ``by`` are the columns that promises are by; ``source``: a policy of the source makes them, not an order; groups
-    that are ``idle`` for so long retire, and the slowest other holds back what is promised about all rows."""
+    Promises are by the columns ``by``. With ``source`` a policy of the source makes them, otherwise an order. Groups
+    that are silent for ``idle`` retire; the slowest of the others limits what is promised about all rows."""
     table = read(Path(path))
     key = pc.add(pc.multiply(table["src"], DESTINATIONS), table["dst"])
     table = table.append_column("key", key.combine_chunks())
@@ -41,7 +41,7 @@ def measure(
         return list(counts.run(engine=oop.Embedded(threads=1)))
 
     work(table.slice(0, WARM_UP_ROWS))
-    first = timed(work, table)[0]  # its answer goes before the second run, as in the other benchmarks
+    first = timed(work, table)[0]  # its answer is freed before the second run, as in the other benchmarks
     seconds, batches = timed(work, table)
     answer = pa.Table.from_batches(batches)
     check = {name: pc.sum(answer[column]).as_py() for name, column in (("rows", "n"), ("total", "total"))}

@@ -1,7 +1,7 @@
-"""Hybrid aggregation against each of the two that it is made of, on one thread: incremental by panes, and buffered.
+"""Hybrid aggregation against the two ways that it combines, on one thread: incremental by panes, and buffered rows.
 
-Many rows of few groups, where panes win; rows that are almost all groups of their own, windows with few rows, and a
-function that cannot merge, where rows do; and a stream that changes from the one to the other in the middle.
+Panes win with many rows of few groups. Buffered rows win if almost every row is a group of its own, if windows have few
+rows, and if a function cannot merge. The last stream changes from one kind to the other in the middle.
 
     python benchmarks/hybrid.py --full
 """
@@ -23,20 +23,20 @@ import oop
 from oop.testing import forced
 
 SIDES = ("incremental", "buffered", "hybrid")
-WITHIN = at_least(0.87)  # of the better of both: 15 %
+WITHIN = at_least(0.87)  # of the better of the two: at most 15 % slower
 FULL = 4_000_000
 
 
 @dataclass(frozen=True)
 class Query:
-    """``rate`` rows come for a second of stream, of so many groups; ``few`` of them in the second half of a stream that
-    changes. A part of the rows, ``late``, comes up to half a second late."""
+    """``rate`` rows come in a second of stream, of ``groups`` groups; a stream that changes has ``few`` groups in its
+    second half. A share of the rows, ``late``, comes up to half a second late."""
 
     rate: int
     groups: int
-    windows: int  # that a row is in; each is a second long
+    windows: int  # windows that a row is in; each is a second long
     aggregates: str = "five"
-    share: int = 1  # of the rows of a run: those of small windows cost more
+    share: int = 1  # divides the rows of a run, because rows of small windows cost more
     few: int | None = None
     late: float = 0.1
 

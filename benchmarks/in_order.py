@@ -1,6 +1,6 @@
-"""In order against out of order, on one thread each: count by (src, dst) per window of 1 s, tumbling and sliding, of
-rows that come in order; with a tenth of the rows late by up to 2 s, where the in-order plan has to sort; and of two
-inputs, one 1 s behind the other, where it has to merge. And of rows in order the count in many small sliding windows.
+"""In-order plans against out-of-order plans, on one thread each: count by (src, dst) per window of 1 s, tumbling and
+sliding, of rows in order; with a tenth of the rows late by up to 2 s, where the in-order plan has to sort; and of two
+inputs, one 1 s behind the other, where it has to merge. Also the count of rows in order in many small sliding windows.
 
     python benchmarks/in_order.py --full
 """
@@ -17,7 +17,7 @@ from _harness import Case, Ratio, Task, at_least, compare, options
 from _workload import BATCH_ROWS, SECOND, Workload, read
 
 QUERIES = ("tumbling", "sliding", "small windows", "disorder", "skew")
-SKEW = SECOND // BATCH_ROWS  # batches: a million rows are a second of stream
+SKEW = SECOND // BATCH_ROWS  # in batches; a million rows are a second of stream
 
 
 def measure(path: str, query: str, order: str) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def measure(path: str, query: str, order: str) -> dict[str, Any]:
     )
 
     def source(batches: Any, behind: int) -> oop.Stream:
-        """Rows that come one batch in a round, the first after so many rounds."""
+        """Rows that come one batch in a round, of which the first comes after ``behind`` rounds."""
         arriving = [*[batches[0].slice(0, 0)] * behind, *batches]
         return oop.source(lambda: iter(arriving), time="ts", punctuate=policy, schema=table.schema)
 

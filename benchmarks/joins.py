@@ -1,6 +1,6 @@
 """Q7's band join and count (OOP paper, N1): two streams, a tenth of the rows late by up to 2 s, keys equal and times at
-most 1 s apart, about one match a row; pairs are counted per window of 1 s. oop against DuckDB's batch join of the same
-rows, two threads each; and the bytes of state at the join's peak for each row that it holds then.
+most 1 s apart, about one match a row; pairs are counted per window of 1 s. oop runs against DuckDB's batch join of the
+same rows, two threads each. Also measured: the bytes of state for each row that the join holds at its peak.
 
     python benchmarks/joins.py --full
 """
@@ -26,7 +26,7 @@ LIMIT = 1.25 * (ROW_BYTES + 16)
 
 @dataclass(frozen=True)
 class TwoStreams:
-    """Both in one file, told apart by ``side``. ``rows`` are those of both together."""
+    """Two streams, each in a file of its own (`_part`). ``rows`` are those of both together."""
 
     rows: int
 
@@ -49,7 +49,7 @@ def _part(path: Path, side: int) -> Path:
 
 
 def measure(path: str, contender: str) -> dict[str, Any]:
-    """Seconds of the second run and of the first, and what the answer adds up to."""
+    """Seconds of the second run and of the first, and check sums of the answer."""
     tables = [read(_part(Path(path), side)) for side in range(2)]
     work = {"oop": _oop, "duckdb": _duckdb}[contender]
     work([table.slice(0, WARM_UP_ROWS) for table in tables])

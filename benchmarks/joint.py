@@ -1,6 +1,6 @@
 """How much sooner do groups on both times of a join come out by joint promises? Q3 (OOP paper, section 7): SYN packets
-of one link joined with the SYN-ACKs of another, counted by both times, for several bands. Measured in stream time: how
-far the inputs have come when a group is covered, by all promises of the join or by those about one time alone.
+of one link are joined with the SYN-ACKs of another, and counted by both times, for several bands. The measure is stream
+time: how far the inputs have come when a group is covered, by all promises of the join or by those about one time.
 
     python benchmarks/joint.py --full
 """
@@ -17,7 +17,7 @@ from _harness import at_least, options, repeated, report
 import oop
 
 BANDS = (1, 10, 60, 120)  # seconds
-TICKS = 40  # of a band: what times are counted in
+TICKS = 40  # of a band, the unit of times
 ANSWER = 3  # ticks after which an answer comes at the latest
 SHARE = at_least(0.9)  # of the band, by which groups come sooner
 
@@ -34,10 +34,10 @@ def measure(band: int, rows: int) -> dict[str, Any]:
         oop.source(_arrive(now, side, times, hosts, ticks + ANSWER), time="ts", punctuate=oop.ordered(), schema=_SCHEMA)
         for side, times in enumerate((calls, answers))
     )
-    # RANGE band on both sides, and the SYN before the SYN-ACK
+    # RANGE is the band on both sides, and the SYN comes before the SYN-ACK
     pairs = left.join(right, on="host", within=(-TICKS, TICKS), where=oop.col("ts") < oop.col("ts_right"))
     delays = _delays(pairs.select("ts", "ts_right").run(engine=oop.Embedded(threads=1)).elements(), now)
-    # not those that the end covers before a promise can
+    # without groups that the end covers before a promise can
     means = (np.mean([delay for g, delay in found.items() if max(g) < ticks - TICKS]) for found in delays)
     joint, individual = (float(mean) * band / TICKS for mean in means)
     return {"joint": joint, "individual": individual}
@@ -47,7 +47,7 @@ _SCHEMA = pa.schema([("ts", pa.int64()), ("host", pa.int64())])
 
 
 def _arrive(now: list[int], side: int, times: np.ndarray, hosts: np.ndarray, end: int) -> Iterator[pa.RecordBatch]:
-    """The rows of each tick together, also where there are none: both links are in step."""
+    """The rows of each tick as a batch, which may be empty, so that both links stay in step."""
     order = np.argsort(times, kind="stable")
     times, hosts = times[order], hosts[order]
     starts = np.searchsorted(times, np.arange(end + 2))
@@ -58,7 +58,7 @@ def _arrive(now: list[int], side: int, times: np.ndarray, hosts: np.ndarray, end
 
 
 def _delays(elements: Iterator[Any], now: list[int]) -> list[dict[tuple[int, int], int]]:
-    """For each group how late it was covered: by all promises, and by those about one time."""
+    """The delay after which each group was covered: by all promises, and by those about one time."""
     waiting: list[set[tuple[int, int]]] = [set(), set()]
     delays: list[dict[tuple[int, int], int]] = [{}, {}]
     for element in elements:

@@ -1,5 +1,6 @@
-"""Count by (src, dst) per window of 1 s, a tenth of the rows late by up to 2 s: oop against DuckDB's and Polars' batch
-GROUP BY over the same Arrow table, two threads each, and against a bare scatter-add over the same ids on one core.
+"""Count by (src, dst) per window of 1 s, with a tenth of the rows late by up to 2 s: oop against the batch GROUP BY of
+DuckDB and Polars over the same Arrow table, two threads each, and against a bare scatter-add over the same ids on one
+core.
 
     python benchmarks/peers.py --full
 """
@@ -23,7 +24,7 @@ def case(
 
 
 def cases(rows: int) -> list[Case]:
-    # 8 M rows: 12 M rows of 10 M groups, all in one window
+    # of 8 M rows this makes 12 M rows of 10 M groups, all in one window
     many = Workload(rows * 3 // 2, groups=rows * 5 // 4, every_group=True, window=DAY)
     return [
         case("count", Workload(rows), at_least(2.5), at_least(4)),

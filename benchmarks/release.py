@@ -1,4 +1,4 @@
-"""How long is an input not looked at while a window of many groups goes out? It must not grow with the window.
+"""How long is an input left unread while a window of many groups goes out? The pause must not grow with the window.
 
 python benchmarks/release.py --full
 """
@@ -19,8 +19,8 @@ BATCH = 65_536
 
 
 class Lively:
-    """An input that always has something waiting: a window of many groups, then a few rows at a time of the next until
-    the first is out. ``pause`` is the longest stretch of the thread's time between two reads from then on."""
+    """An input that always has rows waiting: first a window of many groups, then single rows of the next window until
+    the first is out. ``pause`` is the thread's longest processor time between two of these later reads."""
 
     def __init__(self, groups: int) -> None:
         self.keys = np.arange(groups)
@@ -39,7 +39,7 @@ class Lively:
 
 
 def measure(groups: int) -> dict[str, Any]:
-    for few in (min(groups, 1_000), groups):  # the first time everything is done for the first time
+    for few in (min(groups, 1_000), groups):  # a small run first, to warm up
         lively = Lively(few)
         stream = oop.source(lively, time="ts", punctuate=oop.ordered(), schema=_SCHEMA)
         counted = stream.window(oop.tumbling(10)).group_by("k").agg(n=oop.count(), x=oop.sum("x"))

@@ -1,4 +1,4 @@
-"""Windows of rows against windows of time: count by (src, dst) per million rows, and per second of a stream that has a
+"""Windows of rows against windows of time: count by (src, dst) per million rows, and per second of a stream with a
 million rows a second.
 
     python benchmarks/row_windows.py --full
@@ -14,7 +14,7 @@ from _contenders import WARM_UP_ROWS, timed
 from _harness import Case, Ratio, Task, at_least, compare, options
 from _workload import Workload, read
 
-ROWS = 1_000_000  # in a window of rows, as in a second
+ROWS = 1_000_000  # rows of a window, as many as in a second
 WINDOWS = {
     "time": ("tumbling", "1s", None),
     "rows": ("rows", ROWS, None),

@@ -1,6 +1,6 @@
-"""Sessions of a million keys, almost four each, two rows in most; a tenth of the rows late by up to 2 s. Count and sum
-of each session: oop against DuckDB and Polars, which sort the whole table (lag, running sum, group), two threads each;
-and oop on one thread.
+"""Sessions of a million keys: almost four for each key, most with two rows, and a tenth of the rows late by up to 2 s.
+Each session has a count and a sum. oop runs against DuckDB and Polars, which sort the whole table (lag, running sum,
+group), two threads each, and against oop on one thread.
 
     python benchmarks/sessions.py --full
 """
@@ -27,7 +27,7 @@ THREADS = 2
 
 @dataclass(frozen=True)
 class Visits:
-    """Each key has rows in pairs, a few seconds apart, anywhere in the stream."""
+    """Each key has pairs of rows a few seconds apart, anywhere in the stream."""
 
     rows: int
 
@@ -49,7 +49,7 @@ class Visits:
 
 
 def measure(path: str, contender: str, threads: int = THREADS) -> dict[str, Any]:
-    """Seconds of the second run and of the first, those of all its threads, and what the answer adds up to."""
+    """Seconds of the second run and of the first, processor seconds of the second, and check sums of the answer."""
     os.environ["POLARS_MAX_THREADS"] = str(threads)  # read when Polars is imported
     table = read(Path(path))
     work = {"oop": _oop, "duckdb": _duckdb, "polars": _polars}[contender]

@@ -1,5 +1,6 @@
-"""Counts and a band join on Spark, ours against Spark's own operators: the same Parquet files, two cores, two shuffle
-partitions, micro-batches with the same rows, nothing written. Rows a second of the micro-batches after the first.
+"""Counts and a band join on Spark, our operators against Spark's own: the same Parquet files, two cores, two shuffle
+partitions, micro-batches with the same rows, and no output written. The figure is the rows a second of the
+micro-batches after the first.
 
     python benchmarks/spark.py --full
 """
@@ -34,11 +35,11 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": str(CORES),
-    # as the engine sets it where the user has not: a micro-batch uploads what it changed
+    # the engine sets it if the user has not: a micro-batch uploads what it changed
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
 STORE = "spark.sql.streaming.stateStore.providerClass"
-BARE = "oop, without a table"  # at the source: rows go to the shards as they are (`.preaggregate(False)`)
+BARE = "oop, without a table"  # no table at the source: rows go to the shards unreduced (`.preaggregate(False)`)
 STORES = {"oop": "RocksDB", BARE: "RocksDB", "spark": "RocksDB", "spark, state in memory": "HDFSBacked"}
 
 FILE_ROWS = 250_000
@@ -48,12 +49,12 @@ TINY_ROWS, TINY_BATCHES, TINY_FIRST = 300, 23, 3
 CHECKED_ROWS, CHECKED_BATCHES, CHECKED_SECONDS = 20_000, 4, 16
 
 Answer = dict[tuple[int, ...], int]
-"""By the second in which a window begins, and the groups."""
+"""Counts by the second in which the window begins, and by the group."""
 
 
 @dataclass(frozen=True)
 class Packets:
-    """Those of the other benchmarks, ``rate`` a second. ``batch`` is the rows of a micro-batch."""
+    """The packets of the other benchmarks, ``rate`` a second. ``batch`` is the number of rows of a micro-batch."""
 
     rows: int
     batch: int
@@ -72,7 +73,7 @@ class Packets:
 
 @dataclass(frozen=True)
 class TwoStreams:
-    """``rows`` and ``batch`` are of each."""
+    """The two streams of a join. ``rows`` and ``batch`` are those of each stream."""
 
     rows: int
     batch: int
@@ -86,7 +87,7 @@ class TwoStreams:
 
 
 def _stream(random: np.random.Generator, count: int, keys: int) -> pa.Table:
-    """So many rows a second that one of them has one match."""
+    """A stream with as many rows a second as give a row about one match among ``keys`` keys."""
     times = START + np.arange(count) * SECOND * REACH // keys
     at = times + np.where(random.random(count) < 0.1, random.integers(0, LATE_BY, count), 0)
     order = np.argsort(at, kind="stable")
@@ -94,7 +95,7 @@ def _stream(random: np.random.Generator, count: int, keys: int) -> pa.Table:
 
 
 def _write(folder: Path, table: pa.Table, batch: int) -> None:
-    """Spark takes files in the order of their age, and times only with a zone."""
+    """Write a table as files. Spark takes files in the order of their age, and times only with a zone."""
     folder.mkdir(parents=True)
     table = table.set_column(0, "ts", table["ts"].cast(pa.timestamp("us", "UTC")))
     rows = batch // _files(batch)
@@ -105,13 +106,14 @@ def _write(folder: Path, table: pa.Table, batch: int) -> None:
 
 
 def _files(batch: int) -> int:
-    """In how many files the rows of a micro-batch are."""
+    """The number of files for the rows of a micro-batch."""
     return max(1, batch // FILE_ROWS)
 
 
 @dataclass(frozen=True)
 class Query:
-    """What makes a result of streams by their names, ours and Spark's, and the answer for all rows in a folder."""
+    """A query in two forms, ours and Spark's, each of which makes a result of streams that are given by name. ``truth``
+    gives the right answer for the rows in a folder."""
 
     ours: Callable[..., Any]
     sparks: Callable[[Callable[[str], Any]], Any]
@@ -165,13 +167,13 @@ QUERIES = {
 
 
 def measure(path: str, batch: int, query: str, contender: str, first: int = 1, typical: bool = False) -> dict[str, Any]:
-    """Seconds of the micro-batches, and what they would be if each took as long as the very first. The ``first`` of
-    them are left out; with ``typical`` it is the median of the others that counts."""
+    """Seconds of the micro-batches, and the seconds if each took as long as the very first. The ``first`` micro-batches
+    are left out; with ``typical`` the median of the others counts for each."""
     session = _session(contender)
     try:
         return _measured(session, Path(path), batch, QUERIES[query], contender, first, typical)
     finally:
-        session.stop()  # else Java may hang at its end, in the state store
+        session.stop()  # otherwise Java may hang in the state store when it ends
 
 
 def _measured(
@@ -181,7 +183,7 @@ def _measured(
     names = [p.name for p in sorted(folder.iterdir()) if p.name != "checked"]
     rows = sum(pq.read_metadata(file).num_rows for file in (folder / names[0]).iterdir())
     writer = _result(session, folder, asked, contender, batch).writeStream.format("noop")
-    progress = _run(writer)[: -(-rows // batch)]  # what comes after is without rows
+    progress = _run(writer)[: -(-rows // batch)]  # later micro-batches have no rows
     seconds = [p["triggerExecution"] / 1000 for p in progress]
     counted, sizes = seconds[first:] or seconds, [min(batch, rows - at) for at in range(0, rows, batch)]
     taken = statistics.median(counted) * len(counted) if typical else sum(counted)
@@ -199,7 +201,7 @@ def _session(contender: str) -> Any:
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     errors = os.dup(2)
-    with open(os.devnull, "wb") as nowhere:  # what Java and its workers say of themselves; failures are raised
+    with open(os.devnull, "wb") as nowhere:  # hides the messages of Java and its workers; failures are raised
         os.dup2(nowhere.fileno(), 2)
     try:
         session = SparkSession.builder.master(f"local[{CORES}]").config(map=SETTINGS).getOrCreate()
@@ -212,7 +214,7 @@ def _session(contender: str) -> Any:
 
 
 def _result(session: Any, folder: Path, asked: Query, contender: str, batch: int) -> Any:
-    """As a streaming DataFrame."""
+    """The result of a query as a streaming DataFrame."""
     if contender in ("oop", BARE):
 
         def ours(name: str) -> Any:
@@ -239,8 +241,8 @@ def _run(writer: Any) -> Sequence[dict[str, float]]:
 
 
 def _checked(session: Any, folder: Path, asked: Query, contender: str) -> dict[str, int]:
-    """Put a smaller stream through the same query, and compare. Spark leaves the last windows open: those that end in
-    the last 6 s may be missing, but must not be wrong. It also makes everything warm."""
+    """Put a smaller stream through the same query, and compare the answer. Spark leaves the last windows open: those
+    that end in the last 6 s may be missing, but must not be wrong. This also warms everything up."""
     with TemporaryDirectory(prefix="oop-bench-") as path:
         frame = _result(session, folder, asked, contender, CHECKED_ROWS // CHECKED_BATCHES)
         _run(frame.writeStream.format("parquet").option("path", path))
@@ -256,7 +258,8 @@ def _checked(session: Any, folder: Path, asked: Query, contender: str) -> dict[s
 
 
 def _answer(table: pa.Table) -> Answer:
-    """Windows, groups and counts of a result: ours has the start as a column, Spark's in a struct."""
+    """Windows, groups and counts of a result. Our result has the window's start as a column, Spark's has it in a
+    struct."""
     if "window" in table.column_names:
         starts: Any = pa.chunked_array([chunk.field("start") for chunk in table["window"].chunks])
     else:

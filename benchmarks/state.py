@@ -1,5 +1,5 @@
-"""How much does a group take? Count by an 8-byte key, a million groups in one window: the bytes of state that the
-engine reports at its peak, and by how much the process has grown just before the window closes.
+"""How many bytes does a group take? Count by an 8-byte key, with a million groups in one window: the bytes of state
+that the engine reports at its peak, and the growth of the process just before the window closes.
 
     python benchmarks/state.py --full
 """
@@ -24,12 +24,13 @@ from _workload import BATCH_ROWS
 import oop
 
 LIMIT = at_most(64)
-ROWS = 2_000_000  # two of each group
-SETTLE = 0.2  # seconds for threads to work off what they were handed
+ROWS = 2_000_000  # two rows of each group
+SETTLE = 0.2  # seconds for threads to finish the batches that they were handed
 
 
 class Feed:
-    """Batches that stay alive, so that only state makes the process grow; it is looked at after the last of them."""
+    """Batches that stay alive, so that only state makes the process grow. The growth is measured after the last
+    batch."""
 
     def __init__(self, batches: list[pa.RecordBatch]) -> None:
         self.batches = batches
@@ -49,13 +50,13 @@ def resident() -> int:
 
 
 def release_heap() -> None:
-    """Give freed memory back: state that moves into it would not make the process grow."""
-    with contextlib.suppress(AttributeError):  # glibc has it
+    """Give freed memory back, since state that reuses it would not make the process grow."""
+    with contextlib.suppress(AttributeError):  # only glibc has it
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def measure(groups: int) -> dict[str, Any]:
-    """Every key twice, in random order."""
+    """The state and the growth for a count of keys, each of which comes twice, in random order."""
     random = np.random.default_rng(0)
     keys = random.permutation(np.repeat(_keys(random, groups), 2))
     table = pa.table({"ts": np.arange(len(keys)), "key": keys})
@@ -71,7 +72,7 @@ def measure(groups: int) -> dict[str, Any]:
 
 
 def _keys(random: np.random.Generator, groups: int) -> np.ndarray:
-    """So many different numbers that use all of their 8 bytes."""
+    """``groups`` different numbers that use all of their 8 bytes."""
     drawn = np.unique(random.integers(-(2**63), 2**63 - 1, groups + groups // 100 + 10))
     return random.permutation(drawn)[:groups]
 

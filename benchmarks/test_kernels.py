@@ -1,4 +1,4 @@
-"""The kernels, each implementation on one case with many rows from the table that also proves them equal."""
+"""Times some kernels: each implementation runs a case with many rows, from the table that also proves them equal."""
 
 from __future__ import annotations
 

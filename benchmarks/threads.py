@@ -1,5 +1,5 @@
-"""What does a second thread bring? Count by (src, dst) per window of 1 s, a tenth of the rows late by up to 2 s. And
-what does it bring to reduce rows before they cross to threads, with few groups and with many?
+"""How much does a second thread gain? Count by (src, dst) per window of 1 s, with a tenth of the rows late by up to 2
+s. And how much does it gain to reduce rows before they cross to threads, with few groups and with many?
 
     python benchmarks/threads.py --full
 """

@@ -1,5 +1,5 @@
-"""A sum that a user wrote against the built-in one: by (src, dst) per window of 1 s, a tenth of the rows late by up to
-2 s, on one thread and on two; and how long a fresh process takes to import oop and to compile it.
+"""A sum that a user wrote against the built-in one: by (src, dst) per window of 1 s, with a tenth of the rows late by
+up to 2 s, on one thread and on two. Also how long a fresh process takes to import oop and to compile that sum.
 
     python benchmarks/user_aggregate.py --full
 """
@@ -31,7 +31,7 @@ print(perf_counter() - begin)
 
 
 def measure(path: str, own: bool, threads: int) -> dict[str, Any]:
-    """Seconds of the second run and of the first, and what the answer adds up to."""
+    """Seconds of the second run and of the first, and check sums of the answer."""
     table = read(Path(path))
     total: Any = oop.aggregate(0, lambda s, v: s + v, lambda a, b: a + b) if own else oop.sum
 
@@ -41,7 +41,7 @@ def measure(path: str, own: bool, threads: int) -> dict[str, Any]:
         return list(grouped.agg(total=total("len")).run(engine=oop.Embedded(threads=threads)))
 
     work(table.slice(0, WARM_UP_ROWS))
-    first = timed(work, table)[0]  # its answer goes before the second run, as in the other benchmarks
+    first = timed(work, table)[0]  # its answer is freed before the second run, as in the other benchmarks
     seconds, answer = timed(work, table)
     sums = pa.Table.from_batches(answer)["total"]
     squares = pc.sum(pc.power(sums.cast(pa.float64()), 2.0)).as_py()

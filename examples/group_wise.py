@@ -1,6 +1,6 @@
-"""Group-wise promises (the paper's A.1.1): a slow group holds up its own windows only.
+"""Group-wise promises (OOP paper, A.1.1): a slow group holds up its own windows only.
 
-Sensor B lags far behind A. A promise for the stream as a whole could be no better than B's; promises by sensor let A's
+Sensor B lags far behind A. A promise for the stream as a whole could be no better than B's. Promises by sensor let A's
 windows out at once.
 """
 

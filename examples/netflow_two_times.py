@@ -1,7 +1,7 @@
-"""Flows have two times, and the stream progresses on both (the paper's example 3 in section 3.1).
+"""Flows have two times, and the stream progresses on both (OOP paper, section 3.1, example 3).
 
-A router exports a flow when it ends: in order of ``end``, out of order on ``start``. No flow lasts longer than an hour.
-So one source promises about both, and each query takes the one that it needs.
+A router exports a flow when it ends, so flows come in order of ``end``, and out of order of ``start``. No flow lasts
+longer than an hour. So one source promises about both times, and each query uses the one that it needs.
 """
 
 import pyarrow as pa

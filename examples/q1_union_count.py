@@ -1,4 +1,4 @@
-"""The paper's Q1 (section 2): packets of three links per minute, each link with its own way of promising.
+"""The OOP paper's Q1 (section 2): packets of three links per minute, each link with its own way of promising.
 
     SELECT count(*)
     FROM Control UNION Main1 UNION Main2 [RANGE 1 minute, SLIDE 1 minute, WA ts]
@@ -22,7 +22,7 @@ def link(times: list[int]) -> pa.Table:
     return pa.table({"ts": pa.array(times, pa.timestamp("s")), "len": [100] * len(times)})
 
 
-# Control carries its own promises between the batches: it has little to say, and must not hold the others up.
+# Control has few packets. It carries its own promises between the batches, so that it does not hold the others up.
 control = oop.source(
     [link([5, 70]), oop.Punctuation(below={"ts": 2 * MINUTE}), link([130]), oop.Punctuation(below={"ts": 4 * MINUTE})],
     time="ts",

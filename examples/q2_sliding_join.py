@@ -1,4 +1,4 @@
-"""The paper's Q2 (section 4.2): a sliding-window join, which is a band join in other words.
+"""The OOP paper's Q2 (section 4.2): a sliding-window join, which is a band join in other words.
 
     SELECT *
     FROM Main1 [WA ts, RANGE 3 min], Main2 [WA ts, RANGE 2 min]

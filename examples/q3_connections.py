@@ -1,4 +1,4 @@
-"""The paper's Q3 (section 7): connections established per pair of seconds, unblocked by joint promises.
+"""The OOP paper's Q3 (section 7): connections established per pair of seconds, unblocked by joint promises.
 
     SELECT S0.ts, S1.ts, count(*)
     FROM S0 [WA ts, RANGE 2 min], S1 [WA ts, RANGE 2 min]

@@ -1,4 +1,4 @@
-"""The paper's Q4 (section 8.1): packets of one link for each source and destination, per minute.
+"""The OOP paper's Q4 (section 8.1): packets of one link for each source and destination, per minute.
 
     SELECT srcIP, destIP, count(*)
     FROM M [WA ts, RANGE 1 min, SLIDE 1 min]

@@ -1,11 +1,11 @@
-"""The paper's Q5 (section 8.1): packets of two links for each source and destination, per minute.
+"""The OOP paper's Q5 (section 8.1): packets of two links for each source and destination, per minute.
 
     SELECT srcIP, destIP, count(*)
     FROM M1 UNION M2 [RANGE 1 min, SLIDE 1 min, WA ts]
     GROUP BY srcIP, destIP
 
-M2 arrives 3 to 6 s behind M1. The union passes the rows of both at once and promises what the later link promises:
-nothing waits but the groups of the open minute, and they are complete when they leave.
+M2 arrives 3 to 6 s behind M1. The union passes the rows of both at once and promises what the later link promises. Only
+the groups of the open minute wait, and they are complete when they leave.
 """
 
 import pyarrow as pa

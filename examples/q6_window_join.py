@@ -1,4 +1,4 @@
-"""The paper's Q6 (section 8.1): a join in tumbling windows of ten seconds, of two unions.
+"""The OOP paper's Q6 (section 8.1): a join in tumbling windows of ten seconds, of two unions.
 
     SELECT M1.srcIP, M1.destIP, M1.ts
     FROM A UNION B AS M1, C UNION D AS M2

@@ -1,4 +1,4 @@
-"""The paper's Q7 (section 8.2): packets and their replies within n of each other, counted per minute.
+"""The OOP paper's Q7 (section 8.2): packets and their replies within n of each other, counted per minute.
 
     SELECT count(*) [RANGE 1 min, SLIDE 1 min, WA M1.ts]
     FROM M1, M2

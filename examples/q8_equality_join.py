@@ -1,12 +1,12 @@
-"""The paper's Q8 (section 8.2): packets and their replies of the same time, where some replies come late.
+"""The OOP paper's Q8 (section 8.2): packets and their replies of the same time, where some replies come late.
 
     SELECT M1.srcIP, M1.destIP, M1.ts
     FROM M1, M2 UNION C AS M3
     WHERE M1.ts = M3.ts AND M1.srcIP = M3.destIP AND M1.destIP = M3.srcIP
       AND M1.srcPort = M3.destPort AND M1.destPort = M3.srcPort
 
-C is ten seconds behind. Rows of M1 wait for it, as M3 promises the least of M2 and C; rows of M2 do not: what M1 has
-promised frees them at once.
+C is ten seconds behind. Rows of M1 wait for C, because M3 promises the least of M2 and C. Rows of M2 do not wait: the
+promises of M1 free them at once.
 """
 
 import pyarrow as pa

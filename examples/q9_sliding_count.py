@@ -1,11 +1,11 @@
-"""The paper's Q9 (section 8.2): the packets of three links in the last five minutes, every minute.
+"""The OOP paper's Q9 (section 8.2): the packets of three links in the last five minutes, every minute.
 
     SELECT count(*) [RANGE 5 min, SLIDE 1 min, WA ts]
     FROM M1 UNION M2 UNION C
 
 A window is put out when the least of the links' promises has passed its end, however far a link is behind. Each row is
-aggregated once, into its pane of one slide; the five windows that it belongs to share the pane. Here in seconds for
-minutes.
+aggregated once, into its pane of one slide; the five windows that it belongs to share the pane. This example uses
+seconds instead of minutes.
 """
 
 import numpy as np

@@ -1,8 +1,9 @@
 """Two partitions in one streaming DataFrame, the second a minute behind the first: with channels no row is late.
 
-Each partition is in order, as those of a Kafka topic are. Spark's watermark is the greatest time in the whole query,
-less a delay, so that skew between partitions looks like disorder: rows of the slow one are dropped, unless everything
-waits for longer than the skew. A channel makes its own promises, and the source promises what all its channels do.
+Each partition is in order, as the partitions of a Kafka topic are. Spark's watermark is the greatest time in the whole
+query, less a delay, so skew between partitions looks like disorder: rows of the slow partition are dropped, unless
+everything waits for longer than the skew. A channel makes its own promises, and the source promises what all its
+channels do.
 """
 
 import os
@@ -21,8 +22,8 @@ CLOSING = 3600
 
 
 def write(folder: Path) -> int:
-    """Files with 20 s of each partition, 5 rows a second; the last has just one row for each, from much later, which
-    lets the windows before it out. Returns the number of rows but for those."""
+    """Write files with 20 s of each partition, 5 rows a second. The last file has one row for each partition, from much
+    later, which lets the windows before it out. Returns the number of rows without these two."""
     files = [[s / 5 for s in range(n * 100, n * 100 + 100)] for n in range(4)]
     rows = [[(0, s) for s in seconds] + [(1, s - BEHIND) for s in seconds] for seconds in files]
     for n, found in enumerate([*rows, [(0, CLOSING), (1, CLOSING)]]):
@@ -34,7 +35,7 @@ def write(folder: Path) -> int:
 
 
 def read(folder: Path) -> Any:
-    """One file in a micro-batch: in which order Spark reads several is not promised. Any session will do."""
+    """A stream of one file in each micro-batch, because Spark promises no order among several. Any session will do."""
     session = local_session()
     session.conf.set("spark.sql.shuffle.partitions", 1)  # for Spark's own query: 200 would take a minute
     reader = session.readStream.schema("ts TIMESTAMP, partition LONG").option("maxFilesPerTrigger", 1)
@@ -42,7 +43,7 @@ def read(folder: Path) -> Any:
 
 
 def with_channels(frame: Any) -> tuple[int, int]:
-    """Rows counted, and late rows."""
+    """The number of rows counted, and of late rows."""
     packets = oop.source(
         frame, time="ts", punctuate=oop.slack("5s"), channel="partition", channels=[0, 1], name="packets"
     )
@@ -52,7 +53,7 @@ def with_channels(frame: Any) -> tuple[int, int]:
 
 
 def with_watermark(frame: Any) -> int:
-    """Rows counted."""
+    """The number of rows counted."""
     from pyspark.sql.functions import window
 
     counts = frame.withWatermark("ts", "5 seconds").groupBy(window("ts", "10 seconds")).count()

@@ -1,9 +1,9 @@
 """A query on Spark is stopped half-way and started again: with the same checkpoint each window comes out once.
 
-The position in the file, what the policy has seen, and the open windows are in the checkpoint. A folder as the sink has
-a list of the files that are part of the result, which Spark goes by when it reads the folder: a micro-batch that was
-stopped may have left other files. How many rows a micro-batch takes may change from run to run, the plan and the number
-of shards may not.
+The checkpoint has the position in the file, the state of the policy, and the open windows. The output folder has a list
+of the files that are part of the result. Spark follows this list when it reads the folder, because a micro-batch that
+was stopped may have left other files. The number of rows of a micro-batch may change from run to run; the plan and the
+number of shards may not.
 """
 
 import tempfile

@@ -1,8 +1,8 @@
-"""The paper's Q1 on both engines: the same plan gives the same windows, and finds the same rows late.
+"""The OOP paper's Q1 on both engines: the same plan gives the same windows, and finds the same rows late.
 
-Control carries its promises, Main1 has slack enough for what was held up on the way, and Main2's is too small on
-purpose: whether a row is late depends on the rows before it, not on the engine or on how its micro-batches were cut.
-Spark runs in this process (local mode); with a session of your own it is ``oop.Spark(session)``.
+Control carries its promises, Main1 has enough slack for the rows that were held up on the way, and Main2's slack is too
+small on purpose: whether a row is late depends on the rows before it, not on the engine or on how micro-batches were
+cut. Spark runs in this process (local mode); with a session of your own it is ``oop.Spark(session)``.
 """
 
 import tempfile

@@ -1,10 +1,10 @@
-"""The plan of the paper's figure 3: a cheap predicate spares many rows an expensive one; the union needs no order.
+"""The plan of the OOP paper's figure 3: a cheap predicate spares many rows an expensive one; the union needs no order.
 
     SELECT count(*)
     FROM packets [RANGE 10 sec, SLIDE 10 sec, WA ts]
     WHERE A OR B
 
-Rows that pass the cheap predicate overtake those that go the long way. Promises go both ways and meet in the union,
+Rows that pass the cheap predicate overtake those that take the long way. Promises take both ways and meet in the union,
 so the window count knows exactly when a window is complete.
 """
 

@@ -1,7 +1,7 @@
-"""Steps that Python takes in the project's own files: what work costs, told without a clock.
+"""Counts the steps that Python takes in the project's own files, which measures the cost of work without a clock.
 
-A step is a line that is executed, each pass of a loop or a comprehension counted, or an item that a method of a
-container or of an array goes through in C (`dict.copy`, `ndarray.tolist`). Both are the same on every machine.
+A step is an executed line, where each pass of a loop or a comprehension counts, or an item that a method of a container
+or an array handles in C (`dict.copy`, `ndarray.tolist`). Both counts are the same on every machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WHOLE = frozenset(("copy", "sort", "tolist", "remove", "index", "insert"))
 
 
 class Steps:
-    """Counts between its start and its end, in the thread that starts it."""
+    """Counts steps from `start` to `stop`, in the thread that starts it."""
 
     def __init__(self) -> None:
         self.taken = 0
@@ -31,7 +31,7 @@ class Steps:
         sys.setprofile(self._profile)
         sys.settrace(self._trace)
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None:  # what is already under way
+        while frame is not None:  # functions that are already running
             if self._is_ours(frame.f_code):
                 frame.f_trace = self._line
             frame = frame.f_back

@@ -1,4 +1,5 @@
-"""Aggregate (Aurora paper, section 5.2.2.2), and its kin Slide and XSection (Aurora* and Medusa paper, section 2.2).
+"""Aggregate (Aurora paper, section 5.2.2.2), and its variants Slide and XSection (Aurora* and Medusa paper, section
+2.2).
 
 "An algorithm for Aggregate that does not require sorting its input simply delays emitting result tuples according to
 the slack specification" (footnote 7): rows out of order are set aside, and windows are closed by the promises that the
@@ -34,16 +35,17 @@ _ROWS = "__rows"
 
 
 class Aggregate:
-    """``Aggregate(F, assuming=O, size=s, advance=i)(S)``: F over windows of each group, as ``on``, the groups, F.
+    """``Aggregate(F, assuming=O, size=s, advance=i)(S)``: F over windows of each group. Rows have ``on``, the groups
+    and F.
 
-    ``F`` is ``{name: aggregate}``: oop's, or `oop.aggregate(init, incr, final=…)`, whose ``incr`` is given a window's
-    rows in order of ``on``, those of one value as they arrive. So slack says the same as a `BSort` before it, whatever
-    F is. (A function with a ``merge`` must not depend on order: it takes rows as they come.)
+    ``F`` is ``{name: aggregate}``: oop's aggregates, or `oop.aggregate(init, incr, final=…)`, whose ``incr`` is given a
+    window's rows in order of ``on``, and rows of one value as they arrive. So slack gives the same answer as a `BSort`
+    before it, whatever F is. (A function with a ``merge`` must not depend on order: it takes rows as they come.)
 
-    A window has the rows with ``on`` in ``[a, a + size)``; ``a`` is ``offset`` and a multiple of ``advance``, as
-    everywhere in oop, and stands in the result. It comes out once rows of its group show that no more can come for it,
-    or at the end. On ``"Tup#"`` windows have exactly ``size`` rows, the first begins with the first row, and each comes
-    out with its last row; what is not full at the end is not put out.
+    A window has the rows with ``on`` in ``[a, a + size)``, where ``a`` is ``offset`` plus a multiple of ``advance``, as
+    everywhere in oop; the result has ``a`` in the column ``on``. The window comes out once rows of its group show that
+    no more can come for it, or at the end. On ``"Tup#"`` windows have exactly ``size`` rows, the first begins with the
+    first row, and each comes out with its last row; a window that is not full at the end is not put out.
 
     ``advance`` may be a predicate: then a window begins at each row for which it holds, and covers ``[a, a + size)`` of
     its group from that row's ``on``.
@@ -52,9 +54,9 @@ class Aggregate:
     which knows neither orders nor slack. What this class puts into a plan is an `Assume`, a `Bucket`, that spec, and a
     projection to the paper's columns.
 
-    ``timeout``: a window that has been open for longer, by the clock, comes out early, also if it is not full. Rows
-    that would still have contributed are ignored and counted (``late_unused`` in `Run.metrics`, once they are out of
-    reach).
+    ``timeout``: a window that has been open for longer, by the clock, comes out early, even if it is not full. Rows
+    that would still have contributed are ignored; they are counted (``late_unused`` in `Run.metrics`) once the end of
+    their window is promised.
 
     >>> import pyarrow as pa, oop
     >>> quotes = pa.table({"Time": [60, 75, 120, 105], "Price": [24, 20, 17, 13]})
@@ -107,7 +109,7 @@ class Aggregate:
         start = on if isinstance(self.advance, Expr) else "window_start"
         if on == TUP:
             full = col(rows) == int(duration_in(self.size, assumed.schema.field(TUP).type))
-            # windows of the grid that begin before the first row are never full, and may not come out early either
+            # windows of the grid that begin before the first row are never full, and must not come out early
             early = (col(EARLY) & (col(start) >= 0)) if self.timeout is not None else None
             found = found.filter(full if early is None else full | early)
         names: list[tuple[str, Expr]] = [(on, col(start)), *((name, col(name)) for name in (*keys, *self.functions))]
@@ -128,7 +130,7 @@ class Aggregate:
         if isinstance(self.advance, Expr):
             return OpenedWindow(self.size, self.advance, self.timeout)
         kind = "tumbling" if self.size == self.advance else "sliding"
-        # several groups, each in its own order, are together in no order
+        # groups that are each in order are not in order together
         disorder = self.order.on != TUP and (self.order.slack > 0 or keys != self.order.group_by)
         return ArrivalWindow(self.size, self.advance, self.offset, kind, self.timeout, disorder)
 
@@ -158,8 +160,9 @@ class XSection(Aggregate):
     """``XSection(F, assuming=O, size=s, advance=i, groups=…)(S)``: F over windows across the groups of the order.
 
     "Works across streams in a composite stream" (Aurora paper, section 6): each group has an order of its own, and a
-    window has the rows of all of them. It comes out when every group has passed it: those named by ``groups``, or with
-    ``idle`` those that have not been silent for so much of the attribute. With neither, the end alone tells.
+    window has the rows of all groups. It comes out when every group has passed it: the groups named by ``groups``, or
+    with ``idle`` all but those that have been silent for that much of the attribute. With neither, windows come out at
+    the end.
 
     >>> import pyarrow as pa, oop
     >>> rows = pa.table({"Sid": ["a", "a", "b", "b"], "Time": [1, 9, 2, 8], "Pos": [4, 5, 6, 7]})

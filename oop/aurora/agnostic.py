@@ -28,8 +28,8 @@ class Filter:
 
 
 class Map:
-    """``Map(B1=F1, …, Bm=Fm)(S)``: rows of just these attributes, each a function of the row's; a name stands for
-    itself.
+    """``Map(B1=F1, …, Bm=Fm)(S)``: rows with only these attributes, each a function of the row's; a column's name
+    stands for its value.
 
     >>> import pyarrow as pa, oop
     >>> s = oop.source(pa.table({"Time": [1], "Pos": [7]}), time="Time", punctuate=None)
@@ -46,7 +46,7 @@ class Map:
 
 
 class Union:
-    """``Union()(S1, …, Sn)``: the rows of all, as they come.
+    """``Union()(S1, …, Sn)``: the rows of all streams, as they come.
 
     >>> import pyarrow as pa, oop
     >>> s = oop.source(pa.table({"Time": [1, 2]}), time="Time", punctuate=None)

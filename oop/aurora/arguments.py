@@ -1,4 +1,4 @@
-"""What Aurora's operators are given: functions by name, orders, streams; and how they refuse what is none of these."""
+"""Checks the arguments of Aurora's operators: functions by name, orders, streams."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_stream(stream: Any) -> None:
 
 
 def no_order(given: object) -> WrongArgument:
-    """The error for what is none."""
+    """The error for an argument that is no order."""
     return wrong(f"what is assumed is an order, not {given!r}", "write oop.Order('Time', slack=2)")
 
 

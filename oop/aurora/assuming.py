@@ -1,4 +1,4 @@
-"""``Assuming O``: what the operators that are sensitive to order have in common (Aurora paper, section 5.2.2)."""
+"""``Assuming O``, the clause that all operators sensitive to order share (Aurora paper, section 5.2.2)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from oop.streams.stream import Stream
 class Assume:
     """``Assume(O)(S)``: the rows of S that are in order, with the promises that this allows; others are in `Run.late`.
 
-    A row is out of order if more than ``slack`` rows of its group that came before it are greater. The order
-    of each group is its own. With ``groups`` (all that there are) or ``idle`` (after how much of the attribute a silent
-    one no longer counts) there are promises about all groups together, too: as far as the slowest has come. A group
-    that is not among them must keep up with those. A group of several columns is a tuple, in the order of
-    ``group_by``, or a dictionary.
+    A row is out of order if more than ``slack`` rows of its group that came before it are greater. Each group has its
+    own order. ``groups`` lists all groups that there are; ``idle`` says after how much of the attribute a silent group
+    no longer counts. With either of them there are promises about all groups together too, as far as the slowest has
+    come. Rows of a group that is not listed are late below these promises. A group of several columns is a tuple, in
+    the order of ``group_by``, or a dictionary.
 
     An order on ``"Tup#"`` adds that column: the number of the row in its group, in the order of arrival.
 
@@ -63,7 +63,7 @@ class Assume:
 
     @property
     def tells_rest(self) -> bool:
-        """Is there a promise about all rows, whatever their group?"""
+        """Are there promises about the rows of all groups together?"""
         return not self.order.group_by or self.groups is not None or self.idle is not None
 
     def __call__(self, stream: Stream) -> Stream:
@@ -74,13 +74,13 @@ class Assume:
     def _spec(self, stream: Stream) -> assume.Assume:
         schema, order = stream.schema, self.order
         if (self.groups is None and self.idle is None) or order.on == TUP:
-            # if groups= and idle= do not fit the order, the spec's schema refuses them, whatever idle is
+            # the spec's schema refuses groups= or idle= that do not fit the order; any value of idle will do for that
             return assume.Assume(order, self.groups, 0 if self.idle is not None else None)
         for name in (order.on, *order.group_by):
             if name not in schema.names:
                 raise UnknownColumn.of(name, schema.names, at=user_line())
         try:
-            types = [schema.field(name).type for name in sorted(order.group_by)]  # as policies have them
+            types = [schema.field(name).type for name in sorted(order.group_by)]  # in the order of a policy's columns
             groups = None if self.groups is None else tuple(of_group(group, types) for group in self.groups)
             idle = None if self.idle is None else duration_in(self.idle, schema.field(order.on).type)
         except OopError as error:

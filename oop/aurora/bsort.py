@@ -1,4 +1,4 @@
-"""BSort (Aurora paper, section 5.2.2.1): the order is that of the output."""
+"""BSort (Aurora paper, section 5.2.2.1): the order that it assumes is the order of its output."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from oop.streams.stream import Stream
 
 
 class BSort:
-    """``BSort(assuming=O)(S)``: the rows of S after ``slack`` passes of a bubble sort on the order's attribute, those
-    of each of its groups apart. All rows are put out: "BSort outputs exactly the tuples it processes".
+    """``BSort(assuming=O)(S)``: the rows of S after ``slack`` passes of a bubble sort on the order's attribute; each
+    group of the order is sorted by itself. All rows are put out: "BSort outputs exactly the tuples it processes".
 
     >>> import pyarrow as pa, oop
     >>> s = oop.source(pa.table({"A": [1, 3, 1, 2, 4, 4, 8, 3, 4, 4]}), time="A", punctuate=None)

@@ -1,4 +1,5 @@
-"""Which columns the predicate of a Join asks to be equal: the keys of its hash join (Aurora paper, section 5.2.2.3)."""
+"""Finds the columns that a Join asks to be equal, which are the keys of its hash join (Aurora paper, section
+5.2.2.3)."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ Pairs = list[tuple[str, str]]
 
 
 def equalities(predicate: Expr | None, left: pa.Schema, right: pa.Schema) -> tuple[Pairs, Expr | None]:
-    """The pairs of columns, left and right, that the predicate asks to be equal, and what else it asks.
+    """The pairs of columns, left and right, that the predicate asks to be equal, and the rest of the predicate.
 
     >>> from oop.operators.expressions.expr import col
     >>> both = pa.schema({"k": pa.int64(), "x": pa.int64()})
@@ -35,12 +36,12 @@ def equalities(predicate: Expr | None, left: pa.Schema, right: pa.Schema) -> tup
             continue
         pairs.append(pair)
         if pa.types.is_floating(left.field(pair[0]).type):
-            rest.append(term)  # NaN is a key like others, and equals nothing
+            rest.append(term)  # as a key NaN matches NaN, but in P it equals nothing
     return pairs, reduce(and_, rest) if rest else None
 
 
 def terms(predicate: Expr | None) -> Iterator[Expr]:
-    """What must all be true for the predicate to be."""
+    """The terms of the predicate, which is true iff all of them are."""
     waiting = [] if predicate is None else [predicate]
     while waiting:
         term = waiting.pop()
@@ -60,7 +61,7 @@ def _pair(term: Expr, left: Sequence[str], called: dict[str, str]) -> tuple[str,
 
 
 def _are_keys(pair: tuple[str, str], known: Pairs, left: pa.Schema, right: pa.Schema) -> bool:
-    """Can they be keys: each column once, and of types that go together?"""
+    """Can the columns be a key: is neither used in another pair, and do their types go together?"""
     a, b = pair
     if any(a == c or b == d for c, d in known):
         return False

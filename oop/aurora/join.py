@@ -2,8 +2,8 @@
 
 "A simple variation of the symmetric hash join (that prunes internal tables of tuples that, because of the assumed
 orderings, are guaranteed not to join with tuples that have yet to arrive from the opposite stream) produces the correct
-join result": the join of oop, whose promises come from the two orders. "Join need not sort its inputs in order to
-process disordered streams but can instead delay pruning tuples to account for slack."
+join result". That variation is the join of oop, given the promises of the two orders. "Join need not sort its inputs in
+order to process disordered streams but can instead delay pruning tuples to account for slack."
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ from oop.streams.stream import Stream
 class Join:
     """``Join(P, size=s, left=O1, right=O2)(S1, S2)``: pairs t, u with ``|t.A - u.B| <= size`` for which P holds.
 
-    ``P`` is an expression over both rows (None: of all pairs), in which columns of the right that clash have the suffix
-    ``_right``, as in the result. Equalities between columns of the two sides in it are found by hashing.
+    ``P`` is an expression over both rows (None: it holds for all pairs). In it, as in the result, columns of the right
+    that clash have the suffix ``_right``. Pairs that satisfy its equalities between columns of the two sides are found
+    by hashing.
 
-    An order by groups frees rows of the other side if P asks the groups' columns to be among these equalities, or lists
-    their values (``oop.col("Sid").isin(["a", "b"])``); or if something is promised of all groups together, by the
-    source, or with ``left=Assume(order, groups=[…])`` or ``idle=…`` in the place of an order. Else no row could ever be
-    freed, and it is refused.
+    An order by groups frees rows of the other side if the groups' columns are among these equalities, or if P lists
+    their values (``oop.col("Sid").isin(["a", "b"])``). It also does if there are promises about all groups together:
+    from the source, or from ``left=Assume(order, groups=[…])`` or ``idle=…`` in the place of an order. Otherwise no row
+    could ever be freed, and the join is refused.
 
-    Either side, or both, may be a table that does not change: a path, an Arrow table. It is "a window on a stream that
-    is infinite in size", so there is no ``size``, and an order only for the stream.
+    Either side, or both, may be a table that does not change: a path, an Arrow table. The paper calls it "a window on a
+    stream that is infinite in size", so there is no ``size``, and only a stream has an order.
 
     >>> import pyarrow as pa, oop
     >>> x = oop.source(pa.table({"Sid": [1, 2], "Time": [0, 30], "Pos": [5, 9]}), time="Time", punctuate=None)
@@ -116,8 +117,8 @@ class Join:
             raise wrong("a table that does not change is a window of infinite size", "leave out size=")
 
     def _of_tables(self, left: Any, right: Any) -> Stream:
-        """ "Join also permits one or both of its inputs to be static tables": the rows of the left come as a stream
-        that ends, on which nothing but their number is in order."""
+        """Join two tables: "Join also permits one or both of its inputs to be static tables". The rows of the left
+        become a stream that ends; its time is the number of the row."""
         for side in (left, right):
             if side is None or isinstance(side, Number):
                 raise wrong(f"a side of a join is a stream or a table, not {side!r}", "give a pa.table, or a path")
@@ -137,7 +138,8 @@ class Join:
         return left.join(table, on=dict(pairs) or None, where=rest)
 
     def _with_left_table(self, data: Any, right: Stream) -> Stream:
-        """The stream stands first in what oop joins; so its columns are renamed before, and ordered after it."""
+        """Join a table with a stream. In oop the stream is the left side of such a join, so its columns are renamed
+        before it, and all columns are put in Aurora's order behind it."""
         right = right if self.sides[1] is None else self.sides[1](right)
         table = read_table(data)
         pairs, rest = equalities(self.predicate, table.schema, right.schema)

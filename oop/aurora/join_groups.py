@@ -1,4 +1,4 @@
-"""An order by groups in a Join: which groups the predicate leaves, so that rows of the other side can be freed.
+"""Orders by group in a Join: finds the groups that the predicate leaves, so that rows of the other side can be freed.
 
 A promise about one group frees rows of the other side only if these rows join with no other group. The predicate P
 ensures that if it requires the group's columns to equal keys of the other side, or if it lists their values, as ``Sid
@@ -33,7 +33,7 @@ def narrowed(
 ) -> tuple[Stream, Assume]:
     """The rows of a side whose groups P lists, and the order of these rows.
 
-    ``called`` are the names of the side's columns in P; ``linked`` columns are asked to equal keys of the other side.
+    ``called`` has the names of the side's columns in P; P asks ``linked`` columns to equal keys of the other side.
     """
     order, linked = assume.order, set(linked)
     loose = [name for name in order.group_by if name not in linked]
@@ -93,7 +93,7 @@ def listed(term: Expr) -> tuple[Value, ...] | None:
     (('a', 'b'), ('a', 'c'), None)
     """
     values: list[Value] = []
-    waiting = [term]  # a stack, because thousands of terms are nested as deep
+    waiting = [term]  # a stack instead of recursion, because thousands of terms are nested thousands deep
     while waiting:
         term = waiting.pop()
         if isinstance(term, Call) and term.function == "or":
@@ -116,7 +116,7 @@ def _column(term: Expr) -> str:
 
 
 def _held(values: Iterable[Value] | None, type_: pa.DataType) -> tuple[Value, ...]:
-    """The values as a column of that type holds them, each once; none if it cannot hold one of them."""
+    """The values as a column of that type holds them, each once; empty if it cannot hold one of them."""
     try:
         return tuple(dict.fromkeys(of_value(value, type_) for value in values or ()))
     except SchemaMismatch:

@@ -16,13 +16,13 @@ from oop.streams.stream import Stream
 
 class Resample:
     """``Resample(F, size=s, left=O1, right=O2)(S1, S2)``: for each row t of S1 and each group of O2 the group, A of t,
-    and F over the rows u of S2 with ``|t.A - u.B| <= s``. A group without such a row gives no result; where O2 has no
-    groups every t gives one, of no rows if none is near.
+    and F over the group's rows u of S2 with ``|t.A - u.B| <= s``. A group without such a row gives no result. If O2 has
+    no groups, every t gives a result, over no rows if none is near.
 
     Rows out of order are set aside (`Run.late`). A result comes out when its computation concludes: with the first row
     of its group that shows that none with ``B <= t.A + s`` can come any more, given the slack. As long as a group that
-    was never seen may come, rows of S1 stay; ``groups`` (all that there are) or ``idle`` (after how much of B a silent
-    one no longer counts) let them go.
+    was never seen may come, rows of S1 stay. They can leave earlier if ``groups`` lists all groups that there are, or
+    if ``idle`` says after how much of B a silent group no longer counts.
 
     >>> import pyarrow as pa, oop
     >>> h = oop.source(pa.table({"Time": [120]}), time="Time", punctuate=None)

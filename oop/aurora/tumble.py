@@ -1,5 +1,4 @@
-"""Tumble (Aurora* and Medusa paper, section 2.2), and what becomes of it when its box is split over machines (section
-5.1)."""
+"""Tumble (Aurora* and Medusa paper, section 2.2), and its splitting over several machines (section 5.1)."""
 
 from __future__ import annotations
 
@@ -22,16 +21,16 @@ StreamSort = Callable[[Stream], Stream]
 
 
 class Tumble:
-    """``Tumble(F, group_by)(S)``: F over windows of rows that follow each other and have the same values there.
+    """``Tumble(F, group_by)(S)``: F over windows of rows that follow each other and have the same ``group_by`` values.
 
-    A window comes out when the first row with other values arrives: rows count in the order of their arrival. What is
-    open comes out at the end, or when it is promised that no row has its values any more. ``timeout``: a window that
-    has been open for longer, by the clock, comes out early, and rows that would still have belonged to it are ignored
-    and counted (``late_unused`` in `Run.metrics`).
+    Rows count in the order of their arrival, and a window comes out when the first row with other values arrives. The
+    open window comes out at the end, or when it is promised that no further row has its values. ``timeout``: a window
+    that has been open for longer, by the clock, comes out early, and rows that would still have belonged to it are
+    ignored and counted (``late_unused`` in `Run.metrics`).
 
-    ``emit`` says when results are put out: if nothing is said, whenever a window is complete. A number shows the open
-    window after every so many of its rows, ``"on_change"`` after every batch that changed it, as `Stream.emit` does: a
-    column ``emit`` says "partial" or "final", and final rows are the same as without it.
+    ``emit`` says when results are put out; the default is whenever a window is complete. A number n shows the open
+    window after every n of its rows, ``"on_change"`` after every batch that changed it. As with `Stream.emit`, a column
+    ``emit`` then says "partial" or "final", and final rows are the same as without it.
 
     >>> import pyarrow as pa, oop
     >>> s = oop.source(pa.table({"A": [1, 1, 2, 1], "B": [2, 3, 2, 1]}), time="A", punctuate=None)
@@ -81,7 +80,7 @@ class Tumble:
 
     @property
     def combined(self) -> Tumble:
-        """What makes one result of those of several such boxes: the combination function of each aggregate.
+        """The Tumble that combines the results of several such boxes, by the combination function of each aggregate.
 
         >>> import oop
         >>> Tumble({"cnt": oop.count(), "most": oop.max("B")}, "A").combined.functions
@@ -90,11 +89,11 @@ class Tumble:
         return Tumble({n: f.combine(n) for n, f in self.functions.items()}, self.keys, self._given, self.emit)
 
     def merge(self, *parts: Stream, sort: StreamSort | None = None) -> Stream:
-        """The results of several such boxes, each for some of the rows, as if there had been one (figure 6).
+        """The results of several such boxes, each for some of the rows, as if there had been one box (figure 6).
 
-        They are united, brought into the order of the group-by attributes, and combined. The order is restored by
-        ``sort``: if nothing is said by the first attribute, as far as it is promised about. The answer is that of one
-        box if equal values come together in the stream; else windows of equal values become one.
+        The results are united, sorted by the group-by attributes, and combined. ``sort`` takes the stream and sorts it;
+        the default sorts by promises about the first attribute. The answer is that of one box if rows of equal values
+        follow each other in the stream; otherwise windows of equal values become one.
         """
         if not self.keys:
             raise wrong("there is nothing to bring into order: the Tumble has no group_by", "write Tumble(F, 'A')")
@@ -103,7 +102,7 @@ class Tumble:
         return self.combined((sort or (lambda s: s.sort(*self.keys[1:], on=self.keys[0])))(united))
 
     def split(self, predicate: Expr, sort: StreamSort | None = None) -> Callable[[Stream], Stream]:
-        """The same box in two: rows for which the predicate holds go to the one, others to the other (figure 6).
+        """This box split in two: rows for which the predicate holds go to one, all others to the other (figure 6).
 
         >>> import pyarrow as pa, oop
         >>> rows = pa.table({"A": [1, 1, 2, 2, 2, 4, 4], "B": [2, 3, 2, 1, 6, 5, 2]})

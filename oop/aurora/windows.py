@@ -1,5 +1,5 @@
-"""The windows that Aurora's Aggregate adds to those of oop (Aurora paper, section 5.2.2.2): they are given rows as
-these arrive and may time out, or they begin where a predicate holds."""
+"""The windows that Aurora's Aggregate adds to those of oop (Aurora paper, section 5.2.2.2): windows that are given rows
+in order of arrival, windows that begin where a predicate holds, and timeouts for both."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from oop.windows.window import edge_type
 
 @dataclass(frozen=True)
 class ArrivalWindow(TimeWindow):
-    """A window is given its rows in the order of their arrival, or, if they may come out of order of the attribute
-    (``disorder``), in that. ``timeout`` is in the clock's unit."""
+    """A window is given its rows in the order of their arrival. With ``disorder``, rows may arrive out of order of the
+    attribute, and are given in that order. ``timeout`` is in the clock's unit."""
 
     timeout: int | None = None
     disorder: bool = False
@@ -39,7 +39,7 @@ class ArrivalWindow(TimeWindow):
         time = flow.schema.field(on).type
         grid = self.grid(time)
         bucketed = flow.then(Bucket(on, grid, str(self)), f".window({self})", time=on)
-        sorts = self.disorder and not can_merge(functions)  # what merges does not depend on order
+        sorts = self.disorder and not can_merge(functions)  # aggregates that merge do not depend on order
         spec = ArrivalAggregate(keys, functions, grid, on, edge_type(time), sorts=sorts)
         if self.timeout is not None:
             _check_no_arrival(flow)

@@ -10,7 +10,7 @@ from oop.streams.stream import Stream
 
 class WSort:
     """``WSort(A1, …, An, timeout=t)(S)``: the rows of S in ascending order of these attributes, at least one in each
-    period of the clock. What comes after a row that follows it has left is in ``Run.late["WSort"]``.
+    period of the clock. A row that comes after a greater row has left is set aside in ``Run.late["WSort"]``.
 
     >>> import pyarrow as pa, oop
     >>> s = oop.source(pa.table({"A": [2, 1, 2], "B": [5, 7, 3]}), time="A", punctuate=None)
@@ -21,7 +21,7 @@ class WSort:
     def __init__(self, *columns: str, timeout: Duration) -> None:
         if not columns:
             raise wrong("WSort sorts by at least one attribute", "write WSort('A', timeout='1s')")
-        timeout_in(timeout)  # refuses what is no timeout
+        timeout_in(timeout)  # refuses an invalid timeout
         self.columns, self.timeout = columns, timeout
 
     def __call__(self, stream: Stream) -> Stream:

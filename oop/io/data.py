@@ -24,11 +24,13 @@ from oop.punctuation import Punctuation
 class Data:
     """Data that a source can read; its schema is known before it runs.
 
-    ``kind`` tells data that lies there whole (a file, in memory) from data that comes; ``rows`` is the number
-    of rows where that is written somewhere. Every batch of `elements` has exactly this schema. ``plain`` is data that
-    is a list, ``frame`` a Spark DataFrame with its ``channel`` column and the ``channels`` that are known, ``paths``
-    are the files that it reads, ``ring`` is one that tells when nothing is there. ``waiting`` says whether the next
-    element is at hand, where that can be known. ``progress`` tells how far it is, ``lull`` whether it is waited for.
+    ``kind`` tells data that is there as a whole (a file, in memory) from data that comes live; ``rows`` is the number
+    of rows, where it is known without reading. Every batch of `elements` has exactly this schema. ``once`` marks data
+    that can be read only once; ``peeked`` are its elements if reading has begun, to learn the schema. ``plain`` is the
+    list or tuple that was given, ``frame`` a Spark DataFrame with its ``channel`` column and the known ``channels``,
+    ``paths`` are the files to read, ``ring`` is a ring buffer, which can tell when it is empty. ``waiting`` says
+    whether the next element is at hand, where that can be known. ``progress`` tells how far the input is, ``lull``
+    whether a thread is waiting for it.
 
     >>> import pyarrow as pa
     >>> from oop.io.opening import open_data
@@ -58,8 +60,8 @@ class Data:
     used: bool = field(default=False, repr=False, init=False)
 
     def count_rows(self) -> int | None:
-        """The number of rows where it can be known without reading. Of a list they are counted only when asked for:
-        there may be very many batches, and small."""
+        """The number of rows, where it can be known without reading. The rows of a list are counted only when this is
+        called, since it may have very many small batches."""
         return self.rows if self.plain is None else _count_rows(self.plain)
 
     def elements(self) -> Iterator[InputElement]:
@@ -71,8 +73,8 @@ class Data:
         return self._fitted(raw)
 
     def trains(self, rows: int) -> Iterator[list[InputElement]]:
-        """The elements in lists of about so many rows; one element each where the next may be long in coming. Of a
-        ring an empty list: there is nothing yet."""
+        """The elements in lists of about ``rows`` rows; live data gives lists of one element, since the next may be
+        long in coming. A ring gives an empty list while it has nothing."""
         if self.ring is not None:
             return self.ring.trains(rows)
         elements = self.elements()
@@ -84,7 +86,7 @@ class Data:
         return _cut(list(self.plain), lengths, rows)
 
     def _lengths(self, elements: Sequence[InputElement]) -> list[int] | None:
-        """The rows of each element, if every batch is as the stream has them: then none is looked at on its way."""
+        """The rows of each element, if every batch already fits the stream, so that none must be checked on its way."""
         schema, most = self.schema, self.batch_rows
         found = []
         for element in elements:
@@ -124,7 +126,7 @@ class Data:
 
 
 def _fits_together(batch: pa.RecordBatch) -> bool:
-    """Are its buffers as long as its rows say? What a caller holds in memory is looked at no closer than that."""
+    """Are its buffers long enough for its rows? Batches that a caller holds in memory are checked no further."""
     try:
         batch.validate()
     except pa.ArrowException:
@@ -133,7 +135,8 @@ def _fits_together(batch: pa.RecordBatch) -> bool:
 
 
 def _cut(elements: list[InputElement], lengths: list[int], rows: int) -> Iterator[list[InputElement]]:
-    """What `trains` gives, for a list whose elements have so many rows each: where they are small, steps count."""
+    """The result of `trains`, for a list whose elements have these lengths. It slices the list, so that many small
+    elements take few steps."""
     ends = np.cumsum(lengths)
     start = before = 0
     while start < len(elements):
@@ -144,7 +147,7 @@ def _cut(elements: list[InputElement], lengths: list[int], rows: int) -> Iterato
 
 
 def _count_rows(elements: Iterable[Any]) -> int | None:
-    """Where it can be known without reading: none of them is itself to be read."""
+    """The number of rows; None if an element would have to be read to know it."""
     rows = 0
     for element in elements:
         if isinstance(element, pa.RecordBatch | pa.Table):
@@ -155,6 +158,6 @@ def _count_rows(elements: Iterable[Any]) -> int | None:
 
 
 def consumed(label: str) -> SourceError:
-    """For data that cannot be read again."""
+    """The error for data that cannot be read again."""
     hint = "pass a list, or a callable that makes a new one for each run"
     return SourceError(f"the {label} was already consumed: it can be read only once", hint=hint)

@@ -1,8 +1,8 @@
 """Files as streams of elements, in any of the formats of `oop.io.formats`.
 
-`expand` turns what the user wrote into paths, `open_file` learns a file's schema and how to read it. All is
-read in pieces of bounded size. A damaged file gives the rows before the damage, where its format allows (IPC
-streams, CSV and JSON lines; Parquet and IPC files keep their index at the end), then a `SourceError`.
+`expand` turns what the user wrote into paths, `open_file` learns a file's schema and how to read it. Files are read in
+batches of bounded size. A damaged file gives the rows before the damage, where its format allows it (IPC streams, CSV
+and JSON lines; Parquet and IPC files keep their index at the end), then a `SourceError`.
 
 >>> from pathlib import Path
 >>> expand("nowhere.parquet")

@@ -1,4 +1,4 @@
-"""Schemas and batches fitted to each other: what a stream's schema keeps, what may be read as it, and the cast."""
+"""Fits batches to a stream's schema: what such a schema keeps, which columns may be read as it, and the cast."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def fit(batch: pa.RecordBatch, schema: pa.Schema, where: str) -> pa.RecordBatch:
 
 
 def difference(found: pa.Schema, schema: pa.Schema, whose: str) -> str | None:
-    """What keeps columns of ``found`` from being read as ``schema``, if anything."""
+    """Text that says why columns of ``found`` cannot be read as ``schema``; None if they can."""
     times, ours_too = Counter(found.names), set(schema.names)
     for name in (*schema.names, *found.names):
         if name not in times:
@@ -123,8 +123,8 @@ def settled(schema: pa.Schema, where: str) -> pa.Schema:
 
 
 def _settled(kind: pa.DataType) -> pa.DataType:
-    # Polars exports its strings as views, which pyarrow can neither filter nor compare; nor can it filter runs. A small
-    # dictionary fits its own batch, not what several batches or a window hold together.
+    # Polars exports its strings as views, which pyarrow can neither filter nor compare; nor can it filter runs. A
+    # dictionary with small indices may hold its own batch, but not the values of several batches or of a window.
     if pa.types.is_run_end_encoded(kind):
         return _settled(kind.value_type)
     if pa.types.is_dictionary(kind):
@@ -133,7 +133,7 @@ def _settled(kind: pa.DataType) -> pa.DataType:
 
 
 def agreed(found: pa.Schema, declared: pa.Schema | None, where: str) -> pa.Schema:
-    """The declared schema, if what was found can be read as it; without one, what was found."""
+    """The declared schema, if the schema that was found can be read as it; without a declared one, the one found."""
     problem = declared and difference(found, declared, "the declared schema")
     if problem:
         raise SchemaMismatch(f"{where}: {problem}", hint="schema= must name every column with its type")
@@ -141,5 +141,5 @@ def agreed(found: pa.Schema, declared: pa.Schema | None, where: str) -> pa.Schem
 
 
 def text_types(schema: pa.Schema) -> pa.Schema:
-    """The schema as text is parsed: with no dictionaries and no wide offsets."""
+    """The schema with which text is parsed: it has no dictionaries and no wide offsets."""
     return pa.schema([pa.field(f.name, _decoded(f.type)) for f in schema])

@@ -1,6 +1,6 @@
-"""Spark DataFrames as what a source reads: their columns as Arrow types, without loading Spark.
+"""Spark DataFrames that a source reads: their columns as Arrow types, without loading Spark.
 
-Only the Spark engine can read one; everything that is asked before a plan runs needs just its schema.
+Only the Spark engine can read a DataFrame. Everything that is asked before a plan runs needs just its schema.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ _NO_FOOTER = "the footer is missing: write it again; of a stream (.arrows) the r
 
 @contextmanager
 def opened_ipc(path: Path, column: str | None = None) -> Iterator[Any]:
-    """A reader of an IPC file or stream, whichever it is. Of a file it may read a single ``column`` from the disk."""
+    """A reader of an IPC file or stream, whichever the path holds. With ``column`` it reads only that column of a
+    file."""
     with reading(path), pa.OSFile(str(path)) as source:
         is_file = source.read(6) == b"ARROW1"
         source.seek(0)
@@ -45,7 +46,7 @@ def ipc_schema(path: Path) -> pa.Schema:
 
 
 def ipc_rows(path: Path, column: str) -> list[int]:
-    """The rows of each batch of an IPC file, of which no more is read than one column."""
+    """The rows of each batch of an IPC file. No more than one column is read."""
     with opened_ipc(path, column) as reader:
         return [reader.get_batch(number).num_rows for number in range(reader.num_record_batches)]
 

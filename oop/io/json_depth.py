@@ -1,7 +1,8 @@
-"""JSON lines that would end the process: pyarrow's parser recurses, until its stack is at an end, and does not expect a
-line ``null``. Both are found here before it sees them, and are errors like any other that a line may have.
+"""Finds JSON lines that would crash the process in pyarrow's parser: it recurses until its stack overflows, and it does
+not expect a line ``null``. Both are found here before they reach the parser, and become ordinary errors of a line.
 
-Brackets outside of strings are counted. That is exact up to the first place which is no JSON, where the parser stops.
+Brackets outside of strings are counted. The count is exact up to the first place that is no JSON, where the parser
+stops.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 import numpy as np
 import pyarrow as pa
 
-MOST_NESTED = 100  # values in each other
+MOST_NESTED = 100  # levels of values
 _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 _STRING = re.compile(rb'"[^"]*"')
 _STEPS = np.zeros(256, np.int8)
@@ -27,7 +28,7 @@ _NO_MARKS, _NO_NULLS = _others(b'"[]{}'), _others(b"[]{}n")
 
 
 def check_json(block: bytes) -> None:
-    """Raise what the parser would raise if it could.
+    """Raise the error that the parser should raise instead of crashing.
 
     >>> check_json(b'{"a": [[1], [2]], "b": "[[[["}')
     >>> check_json(b'{"a": ' + b"[" * 500)
@@ -41,7 +42,7 @@ def check_json(block: bytes) -> None:
     """
     many = block.count(b"[") + block.count(b"{") > MOST_NESTED
     tight = block.translate(None, b" \t\r\n") if b"null" in block else b""
-    null = tight.startswith(b"null") or b"}null" in tight  # or so it looks: it may stand in a string
+    null = tight.startswith(b"null") or b"}null" in tight  # a suspicion: it may stand in a string
     if (many or null) and b"\\" in block:
         block = _ESCAPED.sub(b"", block)
     if many and (_depths(_brackets(block)) > MOST_NESTED).any():
@@ -53,7 +54,7 @@ def check_json(block: bytes) -> None:
 
 
 def _brackets(block: bytes) -> bytes:
-    """Those outside of strings. Strings without any are two quotes side by side, which change nothing."""
+    """The brackets outside of strings. A string without brackets leaves two quotes side by side, which are dropped."""
     marks = block.translate(None, _NO_MARKS).replace(b'""', b"")
     return _STRING.sub(b"", marks) if b'"' in marks else marks
 

@@ -1,6 +1,7 @@
 """The exact low-water mark of data at hand: before each batch, the least value still to come (OOP paper, Eq. 1).
 
-No row is ever late, and no promise could be stronger. The data is read twice, first for the least values of each batch.
+No row is ever late, and no promise could be stronger. The data is read twice; the first pass finds the least value of
+each batch.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from oop.punctuation.policy import by_attribute
 def punctuate_exactly(
     read: Callable[[], Iterable[InputElement]], attributes: Sequence[str], by: tuple[str, ...] = ()
 ) -> Iterator[InputElement]:
-    """The batches with the promises between them. Other promises are left out: these say as much, and nothing is late.
+    """The batches with the exact promises between them. Promises of the data are left out, since the exact ones are as
+    strong.
 
     ``read`` gives the same elements at each call.
 
@@ -60,7 +62,7 @@ class _Marks:
         self.attribute = attribute
         self.by = by
         self.least: list[dict[Value, Any]] = []  # the least time of each batch, by group
-        self.last: dict[Value, int] = {}  # the last batch of each group, also if its rows have no time
+        self.last: dict[Value, int] = {}  # the last batch of each group, even if its rows have no time
         self.promises: list[list[Punctuation]] = []  # before each batch, and after the last
 
     def add(self, batch: pa.RecordBatch) -> None:
@@ -74,8 +76,9 @@ class _Marks:
             self.least.append(_least_by_group(column, groups))
 
     def before(self, number: int) -> list[Punctuation]:
-        """What becomes known before this batch, once all have been added: the mark of each group at first, then those
-        that the batch before has raised; of groups that are through, that no row comes, whatever its time."""
+        """The promises before this batch, once all batches have been added. Before the first batch they are the marks
+        of all groups, later the marks that the previous batch has raised. A group that is complete gives a promise that
+        it has no more rows."""
         if not self.promises:
             self.promises = self._all()
         return self.promises[number]
@@ -93,7 +96,7 @@ class _Marks:
         found[0] = [Punctuation({self.attribute: mark}, self._where(group)) for group, mark in later.items()]
         for group, i in self.last.items():
             found[i + 1].append(Punctuation({}, self._where(group)))
-        if self.last and len(self.by) == 1:  # for several columns the rest is not a pattern of single columns
+        if self.last and len(self.by) == 1:  # "no other group" of several columns is no pattern of single columns
             found[0].append(Punctuation({}, {self.by[0]: NotIn(self.last)}))
         return found
 

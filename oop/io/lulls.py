@@ -1,7 +1,8 @@
-"""Is an input being waited for? The engine must know before it trusts what the source says of its progress.
+"""Tells whether a thread is waiting for an input. The engine must know that before it trusts the source's answer about
+its progress.
 
 A thread reads the input. An answer (OOP paper, section 3.2: polling) must not overtake elements that the iterator gave
-before and that are not processed yet.
+before it and that are not processed yet.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ T = TypeVar("T")
 
 
 class Lull:
-    """Knows in which call of the user's iterator a thread is now. Runs side by side read with a thread each.
+    """Knows in which call of the user's iterator each thread is now. Each of several concurrent runs reads with its own
+    thread.
 
     >>> lull, me = Lull(), get_ident()
     >>> for element in lull.watch(lull.call(me) for _ in range(2)):
@@ -27,12 +29,11 @@ class Lull:
         self._calls: dict[int, int] = {}
 
     def call(self, thread: int | None) -> int | None:
-        """The number of the call in which the thread waits. None while it is in no call; it may then hold an
-        element."""
+        """The number of the call in which the thread waits. None if it is in no call: it may then hold an element."""
         return None if thread is None else self._calls.get(thread)
 
     def watch(self, elements: Iterable[T]) -> Iterator[T]:
-        """The same elements; closing this closes a generator."""
+        """The elements, unchanged, with the calls noted; closing this closes the iterator too, if it can be closed."""
         iterator, calls = iter(elements), 0
         try:
             while True:

@@ -1,5 +1,5 @@
-"""`open_data`: anything that ``oop.source(data, …)`` may be given, files, tables, readers, iterables, callables, as
-`Data`.
+"""`open_data` makes `Data` of anything that ``oop.source(data, …)`` takes: files, tables, readers, iterables,
+callables.
 
 >>> import pyarrow as pa
 >>> table = pa.table({"ts": [1, 2, 3]})
@@ -41,10 +41,10 @@ _READABLE = (
 def open_data(
     data: Any, *, schema: pa.Schema | None = None, batch_rows: int = 65_536, lull: Lull | None = None
 ) -> Data:
-    """Make an `Data` of anything a source may be given.
+    """Make `Data` of anything a source may be given.
 
-    Without ``schema`` an iterable is read up to its first batch; what was read is kept for the first run. ``lull`` is
-    told when one that comes live is waited for.
+    Without ``schema`` an iterable is read up to its first batch; what was read is kept for the first run. ``lull``
+    notes when a thread waits for a live input.
 
     >>> import pyarrow as pa
     >>> from oop.punctuation import Punctuation
@@ -88,7 +88,7 @@ def open_data(
 
 
 def _waited_for(ring: Ring) -> Iterator[InputElement]:
-    """For those who have nothing else to do."""
+    """The elements of a ring, for readers that may sleep while it is empty."""
     for train in ring.trains(ring.batch):
         if not train:
             time.sleep(ring.pause)
@@ -136,13 +136,13 @@ def _of_stream(data: Any, declared: pa.Schema | None, batch_rows: int) -> Data:
         for batch in batches:
             rows += batch.num_rows
             yield batch
-        if most and not rows:  # an exporter that hands out the same drained stream again does not say so
+        if most and not rows:  # some exporters hand out a drained stream again, without an error
             raise consumed(label)
         most = max(most, rows)
 
     def start() -> Iterator[InputElement]:
         reader = _exported(data)
-        # A DuckDB connection has one open result at a time: held open, it would shut out its other relations.
+        # A DuckDB connection has one open result at a time: while it is open, no other relation of it can be read.
         yield from counted(reader.read_all().to_batches() if root == "duckdb" else reader)
 
     rows = len(data) if root in ("pandas", "polars") else None
@@ -171,7 +171,7 @@ def _of_iterable(data: Iterable[Any], declared: pa.Schema | None, batch_rows: in
 
 
 def _says_waiting(data: Any) -> bool:
-    """What an iterable says itself, by an attribute or a method: is its next element at hand?"""
+    """Is the next element at hand, according to the iterable's attribute or method ``waiting``?"""
     return bool(data.waiting() if callable(data.waiting) else data.waiting)
 
 
@@ -209,7 +209,7 @@ def _watched(elements: Iterator[Any], lull: Lull | None) -> Iterator[Any]:
 
 
 def _normal(data: Iterable[Any], lull: Lull | None) -> Iterator[InputElement]:
-    """Batches and promises out of an iterable's elements; anything else is an error that says where."""
+    """Batches and promises out of an iterable's elements; anything else is an error that names the position."""
     iterator = _watched(iter(data), lull)
     with closing_if_possible(iterator):
         for position, element in enumerate(iterator):
@@ -231,7 +231,7 @@ def _normal(data: Iterable[Any], lull: Lull | None) -> Iterator[InputElement]:
 def _batches(data: Any) -> Iterator[InputElement]:
     if isinstance(data, pa.RecordBatch):
         yield data
-    elif isinstance(data, pa.Table):  # one without rows may have no batch, and yet it has a schema
+    elif isinstance(data, pa.Table):  # a table without rows may have no batch, but it has a schema
         yield from data.to_batches() or [pa.RecordBatch.from_pylist([], schema=data.schema)]
     elif isinstance(data, pa.ipc.RecordBatchStreamReader):
         yield from ipc_elements(data, "the reader")
@@ -254,7 +254,7 @@ def _imported(data: Any) -> pa.RecordBatch:
 
 
 def _resumed(read: list[Any], rest: Iterator[Any]) -> Iterator[Any]:
-    """What was read to know the schema, then the rest; closing it closes the user's generator."""
+    """The elements that were read to learn the schema, then the rest; closing it closes the user's generator."""
     with closing_if_possible(rest):
         yield from read
         yield from rest

@@ -1,4 +1,4 @@
-"""A policy as it fits an attribute of some rows: durations in its unit, groups as its columns hold them."""
+"""Fits a policy to an attribute: its durations in the attribute's unit, its groups as the columns hold them."""
 
 from __future__ import annotations
 

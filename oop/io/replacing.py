@@ -1,8 +1,8 @@
-"""A file that is replaced as a whole: written under a temporary name beside its own, renamed when it is complete.
+"""Replaces a file as a whole: the new one is written under a temporary name beside it, and renamed when it is complete.
 
-What the file was stays: where a link points, who owns it, who may read it. A process that is killed leaves its
-temporary file behind. As long as a process lives it holds a lock on its own, so the next one to write the same file can
-tell what is left over from what is being written.
+The path keeps its link, owner, group and mode. A process that is killed leaves its temporary file behind. A living
+process holds a lock on its temporary file, so the next process that writes the same file can tell leftovers from files
+that are being written.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Missing(SinkError, FileNotFoundError):
 
 
 class Replacement:
-    """A new content for ``path``: write to `temporary`, then `finish`, or `discard` it and the old one stays."""
+    """New content for ``path``: write to `temporary`, then `finish`, or `discard`, which keeps the old content."""
 
     def __init__(self, path: Path) -> None:
-        self.path = Path(os.path.realpath(path))  # of a link its target is replaced, not the link
+        self.path = Path(os.path.realpath(path))  # the target of a link is replaced, not the link
         with writing(path):
             if not self.path.parent.is_dir():
                 raise Missing(f"cannot write {path}: there is no directory {self.path.parent}", hint="make it first")
@@ -40,7 +40,7 @@ class Replacement:
             self.temporary, self._lock = _create(self.path, 0o666 if self._old is None else 0o600)
 
     def finish(self) -> None:
-        """Rename the temporary file to the path. Until now the old file was there as a whole."""
+        """Rename the temporary file to the path. Until then the old file is there as a whole."""
         os.fsync(self._lock)  # otherwise a power cut could leave the new name on an empty file
         if self._old is not None:
             _take_over(self._lock, self._old)
@@ -52,8 +52,8 @@ class Replacement:
         self._unlock()
 
     def _unlock(self) -> None:
-        """Close the descriptor, once. An interrupt may let both `finish` and `discard` run, and its number may be in
-        use again."""
+        """Close the descriptor, once. After an interrupt both `finish` and `discard` may run, and the descriptor's
+        number may by then be in use again."""
         lock, self._lock = self._lock, -1
         if lock >= 0:
             os.close(lock)
@@ -61,7 +61,7 @@ class Replacement:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn an error of the system into one about this file."""
+    """Turn an error of the operating system into one about this file."""
     try:
         yield
     except OopError:
@@ -81,11 +81,11 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def sweep(folder: Path, name: str | None = None) -> None:
-    """Remove what processes that were killed left of a file, or of all files of a folder that only one may write to."""
+    """Remove the leftovers of killed processes: those of one file, or all in a folder that only one process writes."""
     for left in folder.iterdir():
         found = _TEMPORARY.fullmatch(left.name)
         if found is not None and name in (None, found["name"]):
-            with suppress(OSError):  # another process was faster, or it is not ours to remove
+            with suppress(OSError):  # another process was faster, or this user may not remove it
                 lock = os.open(left, os.O_RDWR | os.O_NOFOLLOW)
                 try:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # fails while its process lives
@@ -102,7 +102,7 @@ def _create(path: Path, mode: int) -> tuple[Path, int]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
         except OSError as error:
-            if error.errno not in _NO_LOCKS:  # without locks nobody can tell that the file is left over
+            if error.errno not in _NO_LOCKS:  # a file system without locks is accepted
                 os.close(lock)
                 temporary.unlink()
                 raise
@@ -112,7 +112,7 @@ def _create(path: Path, mode: int) -> tuple[Path, int]:
 
 
 def _regular(path: Path) -> os.stat_result | None:
-    """What is known of the file that is there, if one is."""
+    """The status of the file at the path, None if there is none; an error if it is not a regular file."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -124,7 +124,8 @@ def _regular(path: Path) -> os.stat_result | None:
 
 
 def _take_over(file: int, old: os.stat_result) -> None:
-    """Owner, group and mode, as far as the system lets this user; no group gets a right that it did not have."""
+    """Give the file the old one's owner, group and mode, as far as this user may. No group gets a right that it did not
+    have."""
     mode = stat.S_IMODE(old.st_mode) & 0o777
     mine = os.fstat(file)
     if mine.st_gid != old.st_gid:

@@ -1,6 +1,6 @@
-"""`oop.Ring`: packets at a set rate, through a ring of fixed size that overflows when nobody keeps up with it.
+"""`oop.Ring`: packets at a set rate, through a ring of fixed size that overflows when the reader does not keep up.
 
-This is how a low-level query is fed that reads a network card (OOP paper, section 6): for measurements in real time.
+It feeds a query as a network card feeds a low-level query (OOP paper, section 6), for measurements in real time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from oop.errors import SourceError, WrongArgument
 from oop.kernels.ring import MOST_GROUPS, MOST_RATE, Drained, PacketColumns, PacketRing, make_packets
 from oop.site import user_line
 
-# The same as oop.packets has them: a duration can be written "1s". A number of units would need one to be agreed on.
+# The columns of oop.packets. With a timestamp, durations can be written as "1s"; a plain number would have no unit.
 SCHEMA = pa.schema({"ts": pa.timestamp("us"), "src": pa.int32(), "dst": pa.int32(), "len": pa.int32()})
 _TYPES = [field.type for field in SCHEMA]
 _LONGEST_PAUSE = 0.01
@@ -26,13 +26,15 @@ _NANO = 1e-9
 class RingCounts:
     """What became of the rows, and how long the reader was away; times in seconds, ``…_at`` in microseconds of ``ts``.
 
-    ``produced`` is what was dropped, drained, or is ``waiting`` in the ring. ``greatest_fill`` is how many were in the
-    ring at once, at most; ``behind`` by how much the producer was late at most, since it, too, needs a core.
+    ``produced`` rows are the dropped, the drained, and those ``waiting`` in the ring. ``greatest_fill`` is the most
+    rows that were in the ring at once. ``behind`` is the most by which the producer was late, since it needs a core
+    too.
 
-    A pause is what the reading thread did between two drains: by its own processor time, which other processes do not
-    lengthen (``longest_pause``, ``reader_seconds`` in all), or by the clock (``longest_gap``). ``…_at`` is the time
-    of the last row that was drained before it. ``pauses`` are counts by steps of processor time, each given by its
-    least. ``pauses_in_window`` are the longest of those that began in each sixteenth of the ring's ``window``.
+    A pause is the time of the reading thread between two drains: in its own processor time, which other processes do
+    not lengthen (``longest_pause``, and ``reader_seconds`` in all), or by the clock (``longest_gap``). ``…_at`` is the
+    time of the last row that was drained before it. ``pauses`` counts the pauses by steps of processor time, each given
+    by its least value. ``pauses_in_window`` has the longest pause that began in each sixteenth of the ring's
+    ``window``.
 
     >>> import oop
     >>> ring = oop.Ring(rate=1_000_000, rows=2_000, slots=500)
@@ -67,15 +69,16 @@ class RingCounts:
 
 class Ring:
     """Packets at a set rate, for `oop.source`: a thread in C writes ``rate`` rows a second into a ring of ``slots``
-    rows, from when the run is first read. It waits for nobody: a row that finds the ring full is dropped, and counted
+    rows, from when the run is first read. It never waits: a row that finds the ring full is dropped, and counted
     (`counts`). Without ``rows=`` it goes on until `stop`, or until the run ends.
 
     Columns are ``ts`` (when the row is due, from 1970 on), ``src`` and ``dst`` (together one of ``groups``, drawn
-    evenly), ``len``. Row i is the same for the same rate, groups and seed, whatever happens to the others: `packets`.
+    evenly), ``len``. Row i depends only on the rate, the groups and the seed, not on the fate of other rows
+    (`packets`).
 
-    The engine is given what is there, in batches of up to ``batch`` rows. Where there are fewer than ``enough`` (if it
-    is not given, ``batch``) it waits for more, but no longer than 10 ms, nor until a quarter of the ring has filled:
-    small batches make for short pauses, and who has fallen behind catches up with large ones. ``window``, in
+    The engine is given what is there, in batches of up to ``batch`` rows. While there are fewer than ``enough`` rows
+    (default: ``batch``) it waits for more, but no longer than 10 ms, nor until a quarter of the ring has filled. Small
+    batches make for short pauses, and a reader that has fallen behind catches up with large ones. ``window``, in
     microseconds, tells pauses apart by where in a window they begin.
 
     >>> import oop
@@ -123,7 +126,7 @@ class Ring:
         return f"Ring(rate={self.rate}, rows={self.rows}, groups={self.groups}, slots={self.slots})"
 
     def start(self) -> None:
-        """Let the rows come now; reading does so, too. A ring runs once.
+        """Let the rows begin to come, as reading would. A ring runs once.
 
         >>> import oop
         >>> ring = oop.Ring(rate=1_000_000, rows=10)
@@ -133,12 +136,12 @@ class Ring:
         >>> ring.drain(4).num_rows, ring.drain(100).num_rows, ring.drain(100).num_rows
         (4, 6, 0)
         """
-        pa.array([0])  # Arrow loads pandas, where there is one, at its first conversion: not while rows come
+        pa.array([0])  # Arrow's first conversion loads pandas, if it is installed; that must not happen while rows come
         self._ring.start()
         self._is_started = True
 
     def stop(self) -> None:
-        """No more rows come; those that are in the ring can still be drained, and then it has ended.
+        """Let no more rows come; those in the ring can still be drained, and then it has ended.
 
         >>> import oop
         >>> ring = oop.Ring(rate=1_000)
@@ -152,7 +155,7 @@ class Ring:
         self._is_started = True
 
     def drain(self, most: int) -> pa.RecordBatch:
-        """Up to so many of the rows that are there; without a run that does it. One thread at a time.
+        """Up to ``most`` of the rows in the ring, for use without a run. One thread at a time may call it.
 
         >>> import oop
         >>> oop.Ring(rate=1_000).drain(100).num_rows  # it has not started
@@ -161,7 +164,8 @@ class Ring:
         return _batch(self._ring.drain(most))
 
     def forget_pauses(self) -> None:
-        """Count pauses anew: the first windows of a run are unlike the others. For the thread that reads the run.
+        """Count pauses anew, since the first windows of a run are unlike the others. Only the reading thread may call
+        it.
 
         >>> import oop
         >>> ring = oop.Ring(rate=1_000_000, rows=5_000)
@@ -174,7 +178,7 @@ class Ring:
         self._ring.forget_pauses()
 
     def packets(self, first: int, rows: int) -> pa.RecordBatch:
-        """Rows by their numbers, as the producer makes them: to know what the answer should be.
+        """Rows by their numbers, as the producer makes them, to compute the expected answer.
 
         >>> import oop
         >>> oop.Ring(rate=1_000, groups=1_000).packets(7, 1).to_pylist()
@@ -184,7 +188,7 @@ class Ring:
 
     @property
     def counts(self) -> RingCounts:
-        """What has happened so far; any thread may ask.
+        """What has happened so far; any thread may call it.
 
         >>> import oop
         >>> oop.Ring(rate=1_000).counts.produced
@@ -219,7 +223,7 @@ class Ring:
         return bool(self._ring.waiting())
 
     def trains(self, rows: int) -> Iterator[list[pa.RecordBatch]]:
-        """For the engine: what is there, up to so many rows; an empty train if there is too little to be worth it.
+        """For the engine: the rows in the ring, up to ``rows`` at once; an empty train while there are too few.
 
         >>> import oop
         >>> ring = oop.Ring(rate=1_000_000, rows=100)
@@ -240,7 +244,7 @@ class Ring:
             last = time.perf_counter()
             while (waiting := self._ring.waiting()) is not None:
                 now = time.perf_counter()
-                # A batch costs more than a row: let some come together.
+                # A batch costs more than a row, so several rows should gather.
                 if waiting >= min(self.enough, most) or (waiting and now - last >= self.pause):
                     last = now
                     yield [self.drain(min(most, max(self.enough, waiting // 2)))]

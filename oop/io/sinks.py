@@ -1,4 +1,4 @@
-"""Where ``run(to=…)`` puts what comes out (what it names: `targets`).
+"""Sinks: where ``run(to=…)`` puts results. `targets` reads what ``to`` names.
 
 A file is written under a temporary name beside its own and renamed when it is whole (`replacing`), so that no reader
 ever sees half a file. Promises go into a file whose format can hold them; `oop.punctuated()` reads them back.
@@ -31,7 +31,7 @@ PART_ROWS = 1_000_000
 
 
 class Sink(Protocol):
-    """What the engine calls: batches and promises in order, then either ``close`` or ``abort``."""
+    """What the engine calls: ``write`` and ``promise`` in order of the stream, then either ``close`` or ``abort``."""
 
     def write(self, batch: pa.RecordBatch) -> None: ...
 
@@ -66,7 +66,7 @@ def open_sink(to: Any, schema: pa.Schema) -> Sink:
 
 
 class CallableSink:
-    """Calls a function with each batch; promises are not for it."""
+    """Calls a function with each batch; promises are dropped."""
 
     def __init__(self, function: Callable[[pa.RecordBatch], object]) -> None:
         self._function = function
@@ -85,7 +85,7 @@ class CallableSink:
 
 
 class ObjectSink:
-    """An object with ``write``; of ``promise``, ``close`` and ``abort`` it may lack any."""
+    """An object with ``write``; ``promise``, ``close`` and ``abort`` are optional."""
 
     def __init__(self, target: Any) -> None:
         self._target = target
@@ -100,7 +100,7 @@ class ObjectSink:
         self._call("close")
 
     def abort(self) -> None:
-        # Not close() in its place: to many objects that means "keep it", and what is there is not whole.
+        # Never close() instead: many objects keep what they have when they are closed, and it is not whole here.
         self._call("abort")
 
     def _call(self, name: str, *arguments: object) -> None:
@@ -110,7 +110,7 @@ class ObjectSink:
 
 
 class FileSink:
-    """One file; it appears under its name at ``close``. ``abort`` leaves an older file as it was."""
+    """One file, which appears under its name at ``close``. ``abort`` leaves an older file as it was."""
 
     def __init__(self, target: FileTarget, schema: pa.Schema) -> None:
         path = target.path
@@ -156,12 +156,12 @@ class FileSink:
         if self._open:
             self._open = False
             with suppress(pa.ArrowException, OSError, ValueError):
-                self._writer.close()  # a Parquet writer left open would try it again when it is collected
+                self._writer.close()  # a Parquet writer left open would write when it is garbage collected
             self._discard()
 
     def _discard(self) -> None:
         if self._file is not None:
-            with suppress(OSError):  # on a full disk; nothing of it will be kept
+            with suppress(OSError):  # the disk may be full; the file is removed anyway
                 self._file.close()
         self._new.discard()
 
@@ -171,11 +171,11 @@ class FileSink:
 
 
 class Occupied(SinkError, FileExistsError):
-    """A folder has the parts of another run in it."""
+    """A folder holds files of another run."""
 
 
 def prepare_folder(path: Path) -> None:
-    """Make a folder to write to, unless it is there; parts of another run in it are an error."""
+    """Make a folder to write to, unless it is there; files of another run in it are an error."""
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
         old = sorted(path.glob("part-*"))
@@ -188,7 +188,7 @@ def prepare_folder(path: Path) -> None:
 class DirectorySink:
     """Numbered Parquet files of at most `PART_ROWS` rows; each appears when it is whole.
 
-    ``abort`` removes the part in progress and keeps the whole ones before it, which readers may have seen.
+    ``abort`` removes the file in progress and keeps the whole ones before it, which readers may have seen.
     """
 
     def __init__(self, path: Path, schema: pa.Schema) -> None:
@@ -245,7 +245,7 @@ def _decoded(schema: pa.Schema) -> pa.Schema:
 
 @contextmanager
 def _typed(path: Path, schema: pa.Schema) -> Iterator[None]:
-    """What a format has no place for is an error about the columns."""
+    """Turn a format's error about a type that it cannot hold into one that names the columns."""
     try:
         yield
     except (pa.ArrowNotImplementedError, pa.ArrowTypeError, pa.ArrowInvalid) as error:

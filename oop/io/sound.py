@@ -1,7 +1,7 @@
-"""What was read from a file is looked at before anything computes with it: a damaged file is an error, never a crash.
+"""Checks what was read from a file before anything computes with it: a damaged file is an error, never a crash.
 
-Arrow's readers check that a file is framed well, not that its offsets, indices and lengths stay inside its buffers;
-kernels, Arrow's and ours, take that for granted. `Sound` checks it, in one pass over what was just read.
+Arrow's readers check that a file is framed well, not that its offsets, indices and lengths stay inside its buffers.
+Kernels, Arrow's and ours, rely on that. `Sound` checks it, in one pass over what was just read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ DAMAGED = "the file is damaged or cut short: write it again"
 
 @contextmanager
 def reading(where: str | PathLike[str], hint: str = DAMAGED) -> Iterator[None]:
-    """Turn errors inside into errors about this file, or about this place in it."""
+    """Turn errors in the block into errors about this file, or about this place in it."""
     try:
         yield
     except FileNotFoundError as error:

@@ -45,7 +45,7 @@ class FileTarget:
 
 @dataclass(frozen=True)
 class FolderTarget:
-    """A folder of Parquet files, of which none may be there from another run."""
+    """A folder of Parquet files, with none of another run in it."""
 
     path: Path
 
@@ -66,7 +66,7 @@ class CallableTarget:
 
 @dataclass(frozen=True)
 class ObjectTarget:
-    """An object with ``write(batch)``; of ``promise``, ``close`` and ``abort`` it may lack any."""
+    """An object with ``write(batch)``; ``promise``, ``close`` and ``abort`` are optional."""
 
     target: Any
 
@@ -98,7 +98,7 @@ def _read_path(said: str) -> Target:
             raise WrongArgument(f"cannot write {said}: one file is written by this process, here", hint=hint)
         return RemoteFolder(said)
     path = Path(os.path.expanduser(said))
-    if ends_as_folder or not path.suffix or os.path.isdir(path):  # which says no where it must not look
+    if ends_as_folder or not path.suffix or os.path.isdir(path):  # isdir is False where this user may not look
         return FolderTarget(path)
     target = FileTarget(path)
     _ = target.format  # refuses an ending that cannot be written
@@ -106,7 +106,7 @@ def _read_path(said: str) -> Target:
 
 
 def is_address(path: str) -> bool:
-    """Does it name a file system beside the place?
+    """Does the path name a file system as well as a place in it?
 
     >>> is_address("hdfs://host/out"), is_address("/tmp/out")
     (True, False)

@@ -1,7 +1,7 @@
 """Text files, CSV and JSON lines, as record batches: blocks that end where a record ends, each parsed by pyarrow.
 
-pyarrow's own streaming readers give up a whole block for one bad line, so blocks are cut and mended here. A
-``delimiter`` means CSV, none means JSON lines. gzip is recognised by its first bytes.
+pyarrow's own streaming readers lose a whole block to one bad line, so blocks are cut here, and shortened before a bad
+line. A ``delimiter`` means CSV, None means JSON lines. gzip is recognised by its first bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BLOCK_BYTES = 4 << 20
 
 
 def first_rows(path: Path, delimiter: str | None, schema: pa.Schema | None) -> tuple[Any, Any]:
-    """The first rows of a text file and what is wrong after them, if anything."""
+    """The first rows of a text file, and the error of the line after them, if any."""
     start, table, error = b"", None, None
     for block in _blocks(path, delimiter):
         start += block
@@ -37,7 +37,7 @@ def first_rows(path: Path, delimiter: str | None, schema: pa.Schema | None) -> t
 
 
 def read_text(path: Path, delimiter: str | None, types: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The rows of a text file, up to the first line that cannot be read; then the error, with its number."""
+    """The rows of a text file up to the first line that cannot be read, then an error with that line's number."""
     line, rows, names = 1, 0, None
     for block in _blocks(path, delimiter):
         table, good, error = _longest(block, partial(_parse, delimiter, types, names), delimiter)
@@ -64,7 +64,7 @@ def _parse_csv(delimiter: str, schema: pa.Schema | None, names: list[str] | None
         pa.BufferReader(block),
         arrow_csv.ReadOptions(block_size=len(block) + 1, column_names=names),
         arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=b'"' in block),
-        # as our own sink writes them: nothing is null, "" is an empty string
+        # as our own sink writes them: an empty field is null, "" is an empty string
         arrow_csv.ConvertOptions(column_types=schema, strings_can_be_null=True, quoted_strings_can_be_null=False),
     )
 
@@ -73,7 +73,7 @@ def _parse_json(schema: pa.Schema | None, block: bytes) -> pa.Table:
     import pyarrow.json as arrow_json
 
     check_json(block)
-    # "ignore" would drop in silence what the first block did not have.
+    # "ignore" would silently drop fields that the first block did not have.
     unexpected = "infer" if schema is None else "error"
     options = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=unexpected)
     return arrow_json.read_json(pa.BufferReader(block), arrow_json.ReadOptions(block_size=len(block) + 1), options)
@@ -82,7 +82,7 @@ def _parse_json(schema: pa.Schema | None, block: bytes) -> pa.Table:
 def _longest(
     block: bytes, parse: Callable[[bytes], pa.Table], delimiter: str | None
 ) -> tuple[pa.Table | None, int, Exception | None]:
-    """Parse the block, or else as many of its first records as parse; their length and what was wrong."""
+    """Parse the block, or else the most of its first records that parse: the table, its length in bytes, the error."""
     try:
         return parse(block), len(block), None
     except (pa.ArrowException, OSError) as error:
@@ -99,7 +99,7 @@ def _longest(
 
 
 def _record_ends(block: bytes, delimiter: str | None) -> list[int]:
-    """Where records end: at newlines, in CSV those with an even number of quotes before them."""
+    """Where records end: at newlines; in CSV only at those with an even number of quotes before them."""
     lines = block.split(b"\n")[:-1]
     ends = list(itertools.accumulate(len(line) + 1 for line in lines))
     if delimiter is None:
@@ -139,7 +139,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
         raw.seek(0)
         file = gzip.GzipFile(fileobj=raw) if zipped else raw
         is_first = True
-        while piece := file.read1(BLOCK_BYTES):  # read1 gives what could still be unzipped before a cut
+        while piece := file.read1(BLOCK_BYTES):  # read1 also gives the bytes before a cut
             if is_first:
                 _check_encoding(path, piece)
                 is_first = False
@@ -172,12 +172,13 @@ def _cut(data: bytearray, delimiter: str | None) -> int:
         before = data.rfind(b"\n", 0, end - 1) + 1
         odd ^= data.count(b'"', before, end) % 2
         end = before
-    # No even place in twice the size: a stray quote inside a value, which opens nothing.
+    # If no newline in twice the block size has an even count, a stray quote inside a value, which opens nothing, is to
+    # blame.
     return last if not end and len(data) >= 2 * BLOCK_BYTES else end
 
 
 def _open_quote(data: bytearray, delimiter: str | None) -> Exception | None:
-    """Does the file end inside a quoted value? pyarrow would take the half of it for the whole."""
+    """The error if the file ends inside a quoted value; pyarrow would take the half value for the whole."""
     if delimiter is None or data.count(b'"') % 2 == 0:
         return None
     tail = data[_cut(data, delimiter) :].decode(errors="replace")

@@ -8,7 +8,7 @@ Way in. Read `stream.py`, then `sources.py` (`oop.source`) and `windowed.py` (`.
 The methods of a stream only call what makes their operators: `columns.py` (filter, select, with_columns, split, union),
 `joining.py`, `waiting.py` (sort, dedup, number), `sorting.py` (Aurora's sorts), `resampling.py`, `emitting.py`,
 `assuming.py`, `promising.py` (describe, each_window). `keys.py` finds the keys that are promised about, `locating.py`
-gives errors the user's line, `running.py` is what a stream asks of an engine.
+gives errors the user's line, `running.py` hands plans to an engine.
 
 Decisions:
 

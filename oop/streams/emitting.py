@@ -12,7 +12,7 @@ from oop.site import user_line
 
 
 def emitting(flow: Flow, when: str | None, every: Duration | None, rows: int | None) -> Flow:
-    """The same flow, with what its last operator has so far shown when asked for."""
+    """The flow with its last operator showing early results, at the times that the arguments name."""
     node, site = flow.node, user_line()
     if [when, every, rows].count(None) != 2:
         raise ValueError('emit takes "on_close", "on_change", every=… or rows=…, one of them')

@@ -1,4 +1,4 @@
-"""What users write for a join, made into its spec: keys, band, kind. Wrong combinations are refused here."""
+"""Makes the spec of a join (keys, band, kind) from a user's arguments, and refuses wrong combinations."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def make_join(
     where: Expr | None,
     unbounded: bool,
 ) -> Join:
-    """The spec of a join of two streams; raises what is wrong with it."""
+    """The spec of a join of two streams; raises an error about arguments that make none."""
     check_kind(how, KINDS)
     check_where(where)
     pairs = read_keys(on, left, right)
@@ -174,7 +174,7 @@ def _read_band(
     unbounded: bool,
     types: tuple[pa.DataType, pa.DataType],
 ) -> tuple[Band | SameWindow, str]:
-    """How near two rows must be, and how that is shown."""
+    """How near in time two rows must be, and the text that shows it."""
     given = [n for n, v in (("within", within), ("window", window), ("ranges", ranges)) if v is not None]
     if len(given) > 1:
         raise ValueError(f"a join has one of within=, window= and ranges=, not {' and '.join(given)}")
@@ -229,7 +229,7 @@ def _band(low: int | float, high: int | float, closed: str, type_: pa.DataType) 
     band = Band(low, high, closed in ("right", "neither"), closed in ("left", "neither"))
     if not is_whole(type_):
         band = Band(float(low), float(high), band.lo_open, band.hi_open)
-    gap = band.lo_open + band.hi_open - 1 if is_whole(type_) else 0  # fewer whole numbers lie between two open ends
+    gap = band.lo_open + band.hi_open - 1 if is_whole(type_) else 0  # a span that open ends leave empty
     if (band.lo_open or band.hi_open) and band.span <= max(gap, 0):
         raise ValueError(f"closed={closed!r}: no difference lies between {low} and {high}")
     return band

@@ -1,4 +1,4 @@
-"""Which keys of groups are promised about, so that groups come to an end."""
+"""Finds the keys of groups that are promised about: only by such a promise is a group complete before the end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def promised_keys(flow: Flow, keys: Sequence[str]) -> tuple[str, ...]:
     for bound in PROBES:
         try:
             frontier = frontiers(node, could_promise(node, bound))[id(node)]
-        except TimeError:  # out of reach of a window; another bound may not be
+        except TimeError:  # a window cannot reach this bound, but perhaps the next one
             continue
         attributes |= {a for p in frontier.promises() for a in p.below}
     return tuple(k for k in keys if k in attributes)

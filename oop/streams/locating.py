@@ -1,4 +1,4 @@
-"""Errors in what a user wrote get the user's line."""
+"""Puts the user's line into errors about a user's arguments."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from oop.site import user_line
 
 
 class AtUsersLine:
-    """``with AtUsersLine():`` around what looks at the arguments of a call. It is a class, and not a generator, since
-    the line is that of the innermost frame that is not ours: a generator's is called by Python's library."""
+    """``with AtUsersLine():`` goes around code that checks the arguments of a call. The line is that of the innermost
+    frame outside this package. That is why this is a class: a generator would be resumed by a frame of Python's
+    library."""
 
     def __enter__(self) -> None:
         pass

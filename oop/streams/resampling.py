@@ -1,4 +1,4 @@
-"""`Stream.resample`, from what a user writes."""
+"""Makes the spec of `Stream.resample` from a user's arguments."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def _make_resample(
         if function.keeps_account:
             raise SchemaMismatch(f"{name}={function} is known for windows of time and rows only")
         function = function.by_default(on[1]).in_window(None)
-        function.type(pairs)  # checked here, where all columns are still the user's
+        function.type(pairs)  # checked here, before columns are added that are not the user's
         functions.append((name, function))
     return replace(spec, aggregates=tuple(functions))
 
 
 def _what_stays(left: Flow, right: Flow, on: tuple[str, str]) -> str:
-    """Which rows nothing would free before the end, as text: right rows if the left promises nothing about all rows,
-    left rows if the right does not."""
+    """Text that names the rows that only the end would free: right rows if the left promises nothing about all rows,
+    left rows if the right promises nothing."""
     found = []
     if not _is_promised(left, on[0]):
         found.append(f"right rows stay until the left ends: nothing is promised about {on[0]} of all its rows")
@@ -85,7 +85,7 @@ def _is_promised(flow: Flow, attribute: str) -> bool:
     for bound in PROBES:
         try:
             promised: Frontier = frontiers(flow.node, could_promise(flow.node, bound))[id(flow.node)]
-        except TimeError:  # no window can reach the bound that is tried
+        except TimeError:  # no window can reach this trial bound
             return True
         if promised.bound(attribute) is not None:
             return True

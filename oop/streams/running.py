@@ -1,5 +1,5 @@
-"""What a stream asks of an engine. Engines come after streams in the order of imports, so the package tells streams
-which one runs by default, and which one makes DataFrames of Spark."""
+"""Hands a stream's plan to an engine. Streams cannot import engines, which come after them in the order of imports, so
+`oop/__init__.py` sets the default engine and the one that makes DataFrames of Spark (`set_engines`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ResultT_co = TypeVar("ResultT_co", covariant=True)
 
 
 class Engine(Protocol[ResultT_co]):
-    """What runs a plan: `oop.Embedded`, `oop.Spark`. One that runs in-order plans says so by ``runs_in_order``."""
+    """What runs a plan: `oop.Embedded`, `oop.Spark`. An engine that also runs in-order plans sets ``runs_in_order``."""
 
     def run(self, root: Node, *, to: Any = None) -> ResultT_co:
         """Run a plan that `lower` has made for it, or begin to; ``to`` names a sink."""
@@ -28,12 +28,12 @@ class Engine(Protocol[ResultT_co]):
         ...
 
     def notes(self, root: Node) -> dict[int, str]:
-        """By id of a node what there is more to say of it."""
+        """What `explain` adds to the lines of nodes, by the id of the node."""
         ...
 
 
 class Running(Protocol):
-    """What the engine by default gives back: `oop.Run`."""
+    """What the default engine gives back: `oop.Run`."""
 
     def __iter__(self) -> Iterator[pa.RecordBatch]: ...
 
@@ -60,7 +60,7 @@ _spark: list[Callable[..., Any]] = []
 
 
 def set_engines(default: Callable[[], Engine[Running]], spark: Callable[..., Any]) -> None:
-    """Say which engine runs where none is named, and which one makes DataFrames."""
+    """Set the engine that runs where none is named, and the one that makes DataFrames."""
     _default[:], _spark[:] = [default], [spark]
 
 

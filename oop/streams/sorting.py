@@ -1,4 +1,4 @@
-"""Aurora's sorts, from what a user writes: `Stream.bsort`, `Stream.wsort`."""
+"""Makes the specs of Aurora's sorts: `Stream.bsort`, `Stream.wsort`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sorted_within_timeout(flow: Flow, columns: Sequence[str], timeout: Duration)
 
 def _make_bsort(flow: Flow, slack: int, by: str | Iterable[str] | None, on: str | None) -> BSort:
     time = time_of(flow, on, "say .bsort(…, on=…)")
-    order = Order(time, slack, () if by is None else by)  # refuses what is no slack
+    order = Order(time, slack, () if by is None else by)  # refuses an invalid slack
     check_columns(flow, order.group_by)
     return BSort(order.on, order.slack, order.group_by)
 

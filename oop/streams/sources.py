@@ -41,18 +41,18 @@ def source(
 ) -> Stream:
     """A stream from files, Arrow data, or an iterable of batches and promises.
 
-    ``punctuate`` says how it comes to promise about its ``time`` (or a mapping: about several attributes). ``late`` is
-    what happens to a row that breaks a promise: ``"drop"`` (out of the results, kept in ``Run.late``), ``"raise"`` or
-    ``"admit"``. ``nulls`` is what happens to a row without a time: ``"raise"`` or ``"aside"``. A column that
-    `oop.arrival` is declared for is not in the data: rows are stamped with the clock.
+    ``punctuate`` says how the stream comes to promise about its ``time``; a mapping says it of several attributes.
+    ``late`` is what happens to a row that breaks a promise: ``"drop"`` (out of the results, kept in ``Run.late``),
+    ``"raise"`` or ``"admit"``. ``nulls`` is what happens to a row without a time: ``"raise"`` or ``"aside"``. A column
+    with the policy `oop.arrival` is not in the data: rows are stamped with the clock.
 
     A Spark DataFrame may come through several channels: ``channel`` is the column that tells them apart (the partition
     of a Kafka topic), each of which makes its own promises; the stream promises what all of them do. ``channels`` are
     those that are known to exist: until each has spoken, nothing is promised.
 
-    ``progress`` is asked how far a live input is while it has nothing to read: it returns a bound on the time (a number
-    in the column's unit, or a datetime), a promise, or None. What it says holds of all that the input gives from then
-    on; a row that breaks it is late. The input is read by a thread of its own.
+    ``progress`` is called while a live input has nothing to read, to ask how far it is: it returns a bound on the time
+    (a number in the column's unit, or a datetime), a promise, or None. The answer holds of all rows that the input
+    gives from then on; a row that breaks it is late. A separate thread reads the input.
 
     >>> import oop
     >>> table = pa.table({"ts": [1, 2, 12], "len": [40, 60, 50]})
@@ -123,7 +123,7 @@ def _with_channels(read: Data, channel: str | None, channels: Sequence[Any] | No
 def _policies(
     punctuate: Policy | Mapping[str, Policy] | None, time: str, schema: pa.Schema, kind: str
 ) -> tuple[tuple[str, Policy], ...]:
-    """Which attribute is promised about by which policy, with durations in that attribute's unit."""
+    """Each attribute with its policy, whose durations are in that attribute's unit."""
     found: list[tuple[str, Policy]] = []
     for attribute, policy in by_attribute(punctuate, time).items():
         fit = fitted(policy, attribute, schema)

@@ -26,8 +26,7 @@ from oop.windows import Window
 
 
 class Stream:
-    """A pipeline so far. ``time`` is the attribute that windows are on by default; ``flow`` is the plan behind it, for
-    the other modules of the package.
+    """A pipeline so far. ``time`` is the attribute that windows are on by default, ``flow`` the plan behind it.
 
     >>> import oop
     >>> s = oop.source(pa.table({"ts": [1, 2], "len": [40, 60]}), time="ts", punctuate=oop.ordered())
@@ -91,7 +90,7 @@ class Stream:
         return tuple(map(Stream, split(self.flow, predicates)))
 
     def union(self, *others: Stream) -> Stream:
-        """The rows of all, as they come; promises the least of what its inputs promise.
+        """The rows of all streams, as they come; promises the least of what they promise.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
@@ -118,13 +117,12 @@ class Stream:
     ) -> Stream:
         """Pairs of rows with equal keys that are near in time: ``lo <= right - left <= hi`` for ``within=(lo, hi)``.
 
-        ``on`` is a column, a list of them, or ``{left: right}``; None: near in time is enough. Null keys meet nothing.
-        ``closed`` says which ends of the band belong to it: both (if nothing is said), left, right or neither. Instead
-        of ``within``: ``window=oop.tumbling(…)`` for rows in the same window, ``ranges=(left, right)`` for a
-        sliding-window join (OOP paper, Q2), or ``unbounded=True`` for no condition on time, whose state grows.
-        ``where`` is a further condition on both rows.
-        ``how``: inner, left, right, full, semi (left rows that meet one), anti (left rows that meet none).
-        Columns of the right that clash get the suffix ``_right``. ``times`` names the time of each side, if it is not
+        ``on`` is a column, a list of columns, or ``{left: right}``; without it nearness in time is enough. Null keys
+        match nothing. ``closed`` says which ends belong to the band: both (the default), left, right or neither.
+        Instead of ``within``: ``window=oop.tumbling(…)`` for rows in the same window, ``ranges=(left, right)`` for a
+        sliding-window join (OOP paper, Q2), or ``unbounded=True`` for no condition on time; its state grows. ``where``
+        is a further condition on both rows. ``how``: inner, left, right, full, semi (left rows with a match), anti
+        (without). Columns of the right that clash get the suffix ``_right``. ``times`` names each side's time, if not
         the stream's own. ``other`` may also be a table that does not change: a path, an Arrow table, a DuckDB result.
 
         >>> import oop
@@ -149,14 +147,13 @@ class Stream:
         times: tuple[str, str] | None = None,
         **aggregates: Function,
     ) -> Stream:
-        """The other stream as it was at each row of this one: for every row and every group ``by`` of the other the
-        aggregates of that group's rows at most ``within`` before or after it (Aurora's Resample).
+        """For each row of this stream and each group ``by`` of the other: the aggregates of the group's rows at most
+        ``within`` before or after it (Aurora's Resample).
 
-        A result has the group, the time of this stream's row, and the aggregates; it comes out once the group is
-        promised to have passed, so that groups come out as they conclude. A group without a row there gives none;
-        without ``by`` every row of this stream gives one, of no rows if none is near.
-        Aggregates may also look at this stream's time, under its name, with ``_left`` behind it if the other stream
-        has a column of that name. Rows without a time, and admitted late ones, count for nothing.
+        A result has the group, the time of this stream's row, and the aggregates. It comes out once the group is
+        promised to have passed. A group without a near row gives no result; without ``by`` each row of this stream
+        gives one, of no rows if none is near. Aggregates may use this stream's time, by its name, with ``_left`` behind
+        it if the other stream has that column. Rows without a time, and admitted late ones, count for nothing.
 
         >>> import oop
         >>> beats = oop.source(pa.table({"Time": [10, 20]}), time="Time", punctuate=oop.ordered())
@@ -203,11 +200,10 @@ class Stream:
     def emit(self, when: str | None = None, *, every: Duration | None = None, rows: int | None = None) -> Stream:
         """Results before they are complete: a column ``emit`` says "partial" or "final".
 
-        ``"on_change"`` shows a result after each batch of rows that changed it; ``every="10s"`` in steps of stream
-        time, as far as rows have come; ``rows=100`` after every so many rows, however they come in batches (behind
-        `oop.aurora.Tumble` those of each window are counted); ``"on_close"`` nothing early. What has not changed is not
-        shown again. Final rows are the same in all of them, each exactly once. Only filters and projections may follow
-        partial results.
+        ``"on_change"`` shows a result after each batch that changed it, ``every="10s"`` in steps of stream time, as far
+        as rows have come, ``rows=100`` after every 100 rows, across batches (behind `oop.aurora.Tumble` each window
+        counts its own), ``"on_close"`` shows nothing early. Only what has changed is shown again. Final rows are the
+        same in all modes, each exactly once. Only filters and projections may follow partial results.
 
         >>> import oop
         >>> batches = [pa.record_batch({"ts": [1, 2]}), pa.record_batch({"ts": [3, 12]})]
@@ -221,9 +217,9 @@ class Stream:
     def sort(self, *ties: str, on: str | None = None) -> Stream:
         """Rows in order of time, each once no earlier one can come; released batches never go back in time.
 
-        Rows of one time are in the order of the columns ``ties``, else as they came. NaN comes after every number and
-        null last. ``on`` names another attribute than the stream's time. A group that is promised further than the
-        others waits for them, since the order is one of all rows.
+        Rows of one time are in the order of the columns ``ties``, else as they came. NaN comes after every number, null
+        last. ``on`` names another attribute than the stream's time. A group that is promised further than the others
+        waits for them, since all rows are in one order.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [3, 1, 2]}), time="ts", punctuate=oop.slack(2))
@@ -233,13 +229,12 @@ class Stream:
         return Stream(sorted_in_time(self.flow, ties, on))
 
     def bsort(self, slack: int, by: str | Sequence[str] | None = None, on: str | None = None) -> Stream:
-        """Rows sorted as well as a buffer of ``slack`` rows can: with each row that comes to a full buffer the least
-        one leaves (Aurora's BSort: the same as so many passes of a bubble sort). No row is set aside.
+        """Rows as a buffer of ``slack`` rows can sort them: each row that meets a full buffer drives out the least one
+        (Aurora's BSort, which equals ``slack`` passes of a bubble sort). No row is set aside.
 
-        ``by`` gives each group a buffer of its own, ``on`` names another attribute than the stream's time. Of equal
-        rows the first that came leaves first; NaN is greater than every number, and null than every value. Rows leave
-        by their number alone, and the rest in order at the end; a promise goes no further than the least row that is
-        held. Admitted late rows pass at once.
+        ``by`` gives each group its own buffer, ``on`` names another attribute than the stream's time. Of equal rows the
+        first leaves first; NaN is greater than every number, null than every value. Promises release no rows, and go no
+        further than the least row held; an end releases what is held, in order. Admitted late rows pass at once.
 
         >>> import oop
         >>> s = oop.source(pa.table({"A": [1, 3, 1, 2, 4, 4, 8, 3, 4, 4]}), time="A", punctuate=oop.at_end())
@@ -249,13 +244,12 @@ class Stream:
         return Stream(sorted_by_bubbles(self.flow, slack, by, on))
 
     def wsort(self, *columns: str, timeout: Duration) -> Stream:
-        """Rows in ascending order of some columns (default: the stream's time), none of which waits long (Aurora's
-        WSort).
+        """Rows in ascending order of columns (default: the stream's time), none of which waits long (Aurora's WSort).
 
-        Once a timeout has passed since rows last left, or since the oldest came, all that have waited so long leave,
-        with those that sort before them. A row that then comes behind one that follows it is set aside: it is in
-        ``run.late["WSort"]``. Rows that are promised to be the least leave sooner. NaN comes after every number and
-        null last; equal rows leave as they came. ``timeout`` goes by the clock of the engine.
+        Once ``timeout`` has passed on the engine's clock since rows last left, or since the oldest came, all that have
+        waited so long leave, with those that sort before them. A row that then comes behind a greater one is set aside
+        in ``run.late["WSort"]``. Rows that are promised to be the least leave sooner. NaN comes after every number,
+        null last; equal rows leave as they came.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [3, 1, 2]}), time="ts", punctuate=oop.at_end())
@@ -265,17 +259,17 @@ class Stream:
         return Stream(sorted_within_timeout(self.flow, columns, timeout))
 
     def dedup(self, *keys: str, keep: str = "any", within: Duration | None = None) -> Stream:
-        """Of the rows with equal keys one; no keys: all columns (with ``within``: all but the time).
+        """One of the rows with equal keys; no keys: all columns (with ``within``: all but the time).
 
         ``keep="any"`` puts out the first row that comes, at once. ``"first"`` and ``"last"`` go by time, then by the
-        values of all columns, and come out when promised; null is greater than every value. A key is held until a
-        promise covers it, so the time, or another attribute that is promised about, must be a key.
+        values of all columns (null is the greatest), and come out when promised. A key is held until a promise covers
+        it, so the time, or another attribute that is promised about, must be a key.
 
         ``within`` instead says how far apart rows of one key may be and still be the same event. First and last are
-        decided in order of time: the first row of a key begins a span ``[t0, t0 + within]``, rows in it are duplicates,
-        and the next row behind it begins the next span. With "any" a row is a duplicate if one of its key at most
-        ``within`` away, on either side, has been put out: one row for each event, whatever the order, as long as the
-        rows of an event are at most ``within`` apart and events further. Rows without a time are duplicates of none.
+        decided in order of time: the first row of a key begins a span ``[t0, t0 + within]``, the rows in it are
+        duplicates, and the next row behind it begins the next span. With "any" a row is a duplicate if one of its key
+        at most ``within`` away, on either side, was put out: one row for each event, in any order, if events are
+        further apart than ``within`` and their rows are not. Rows without a time are duplicates of none.
 
         >>> import oop
         >>> rows = pa.table({"ts": [1, 1, 2, 9], "id": ["a", "a", "a", "a"]})
@@ -288,11 +282,10 @@ class Stream:
         return Stream(deduplicated(self.flow, keys, keep, within))
 
     def number(self, name: str | None = None) -> Stream:
-        """Numbers the rows 0, 1, 2, … in order of time: what row windows count by, where sources' own numbers end.
+        """Numbers the rows 0, 1, 2, … in order of time: row windows count by them where sources' own numbers end.
 
         Rows of one time are ranked by source and the order in which it gave them; behind a join or an aggregate by the
-        values of all columns. A rank is known when the time of its row is promised for all rows. ``name`` also puts it
-        into a column.
+        values of all columns. A rank is known once its time is promised for all rows. ``name`` also makes it a column.
 
         >>> import oop
         >>> a, b = (oop.source(pa.table({"ts": t}), time="ts", punctuate=oop.ordered()) for t in ([1, 4], [2]))
@@ -307,10 +300,9 @@ class Stream:
         """Promises by a policy at this place of a plan, for example behind a union, a join, or a new time column:
         ``oop.ordered()`` or ``oop.slack(…)`` by time or rows, also by group (OOP paper, section 2, option 2).
 
-        Rows are judged as a source with that policy would, in the order in which they come here. Those that break it,
-        or have no value there, are set aside, also where the source says ``late="raise"``: they are in
-        ``run.late["Assume"]``. What has been promised before holds of the others, so this only adds promises. ``on``
-        names another attribute than the stream's time, and becomes its time.
+        Rows are judged as at a source with that policy, in the order in which they come here. Those that break it, or
+        have no value there, are set aside in ``run.late["Assume"]``, even if the source says ``late="raise"``. Earlier
+        promises still hold. ``on`` names another attribute, which becomes the stream's time.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [1, 7, 3, 12, 4]}), time="ts", punctuate=None)
@@ -327,9 +319,8 @@ class Stream:
     def describe(self, *attributes: str, by: str | Sequence[str] = (), every: Duration | None = None) -> Stream:
         """Only promises about these attributes (default: the stream's time), alone or together; rows pass.
 
-        Promises about groups are rolled up to the columns ``by``: with none, to what holds for all rows. ``every``
-        thins them out: a bound passes when it has reached a new step of stream time. Plans describe by themselves
-        what their operators cannot use; by hand it makes sense in front of a consumer outside.
+        Promises about groups are rolled up to the columns ``by``, or without any to all rows. ``every`` thins bounds
+        out to one for each step of stream time. Plans describe by themselves; by hand it helps a consumer outside.
 
         >>> import oop
         >>> batch = pa.record_batch({"ts": [3, 12, 27], "link": ["A", "B", "A"]})
@@ -344,11 +335,11 @@ class Stream:
         return Stream(described_by_hand(self.flow, attributes, by, every))
 
     def each_window(self, on: str = "window_end") -> Stream:
-        """A promise for each window that closes, behind its rows and before those of the next, for who reads promises:
-        `Run.elements`, or a sink (OOP paper, section 5.2). Else one may close several windows at once.
+        """A promise for each window that closes, between its rows and those of the next, for readers of `Run.elements`
+        or a sink (OOP paper, section 5.2). Without it one promise may close several windows.
 
-        Rows come window by window; ``on`` is the column that tells windows apart. A row that comes before its window is
-        promised complete waits for that.
+        Rows come window by window, each window once it is promised complete; ``on`` is the column that tells windows
+        apart.
 
         >>> import oop
         >>> data = [pa.record_batch({"ts": [1, 12, 3]}), oop.Punctuation({"ts": 20})]
@@ -375,12 +366,10 @@ class Stream:
 
     @overload
     def run(self, engine: Engine[ResultT_co], *, order: str = "oop", to: Any = None) -> ResultT_co: ...
-
     @overload
     def run(self, engine: None = None, *, order: str = "oop", to: Any = None) -> Running: ...
-
     def run(self, engine: Any = None, *, order: str = "oop", to: Any = None) -> Any:
-        """Run it: iterate over the result for batches, or ``.to_table()``; ``to`` names a sink instead.
+        """Run the plan: iterate over the result for batches, or ``.to_table()``; ``to`` names a sink instead.
 
         ``to`` means the same on every engine. On Spark (``engine=oop.Spark(…)``) it gives the running query.
 
@@ -392,15 +381,12 @@ class Stream:
         return run(self.flow, engine, order, to)
 
     def to_spark(self, session: Any = None, *, batch: bool | None = None, **options: Any) -> Any:
-        """The result as a DataFrame of Spark, for any sink: a streaming one, or with ``batch=True`` one of all rows.
-
-        It is a batch by itself if the sources are batch DataFrames. ``options`` are those of `oop.Spark`.
-        """
+        """The result as a DataFrame of Spark, for any sink: streaming, or a batch with ``batch=True`` and, by default,
+        if the sources are batch DataFrames. ``options`` are those of `oop.Spark`."""
         return to_spark(self.flow, session, batch, options)
 
     def explain(self, order: str = "oop", engine: Any = None) -> str:
-        """The plan as a tree; of ``order="iop"`` with what in-order operators hold. For an engine it also says where
-        rows are preaggregated, and where not and why.
+        """The plan as a tree; ``order="iop"`` shows what in-order operators hold, ``engine`` where it preaggregates.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.ordered(), name="north")

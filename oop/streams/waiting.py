@@ -1,4 +1,4 @@
-"""Operators whose rows wait for a promise, from what a user writes: `Stream.sort`, `Stream.dedup`, `Stream.number`."""
+"""Makes the specs of operators whose rows wait for a promise: `Stream.sort`, `Stream.dedup`, `Stream.number`."""
 
 from __future__ import annotations
 

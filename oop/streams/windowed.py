@@ -8,8 +8,8 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
-# Loaded here, as `operators.aggregate`, of which it is made, finds it only when a run begins: a child process that is
-# forked while another thread loads a module would wait for it for ever.
+# `operators.aggregate` would otherwise import this only when a run begins. A child process that is forked while another
+# thread imports a module would wait for that import for ever.
 import oop.operators.aggregate.hybrid  # noqa: F401
 from oop.errors import OopError, SchemaMismatch, UnknownColumn, WrongArgument
 from oop.operators.aggregate.aggregate import Aggregate
@@ -152,9 +152,9 @@ class Grouped(Generic[StreamT]):
 
     def preaggregate(self, flush: Flush | bool = True) -> Grouped[StreamT]:
         """Whether, and how, rows are reduced to partial aggregates on their way, in a table of a fixed size (OOP paper,
-        section 6): ``oop.slow_flush(…)`` or ``oop.lazy_flush(…)``, True for a table that fits by itself and delays
-        nothing, or False for none. The answer is the same. Without a word it is done where rows would else cross to
-        other workers of Spark one by one.
+        section 6): ``oop.slow_flush(…)`` or ``oop.lazy_flush(…)``, True for a table that chooses its size and delays
+        nothing, or False for none. The answer is the same. By default it is done only where rows would otherwise cross
+        to other workers of Spark one by one.
 
         >>> import oop
         >>> rows = pa.table({"ts": [1, 2, 3, 14, 25], "k": ["a", "b", "a", "a", "a"]})
@@ -198,7 +198,7 @@ class Grouped(Generic[StreamT]):
         try:
             functions = tuple((n, f.by_default(time).in_window(edges)) for n, f in aggregates.items())
             for _, function in functions:
-                function.type(self.flow.schema)  # checked here, where all columns are still the user's
+                function.type(self.flow.schema)  # checked here, before columns are added that are not the user's
         except OopError as wrong:
             raise wrong.located(site) from None
         counted = [name for name, function in functions if function.keeps_account]
@@ -220,7 +220,7 @@ class Grouped(Generic[StreamT]):
 
 
 def _preaggregated(flow: Flow, flush: Flush | bool, call: str, site: str) -> Flow:
-    """The aggregate that is the flow's last operator, told how to have its rows."""
+    """The flow with its last operator, an aggregate, told how its rows are preaggregated."""
     node = flow.node
     spec: Any = node.spec
     if flush:

@@ -1,7 +1,7 @@
 """Windows as users write them. Each kind knows which operators make its aggregates (`Window.aggregated`).
 
-Idea. A window is a value such as `oop.tumbling("1min")`. It is turned into numbers in the units of a column when it
-meets that column, and then into operators: `Bucket` and `Aggregate` for most kinds.
+Idea. A window is a value such as `oop.tumbling("1min")`. When its column is known, it is turned into numbers in that
+column's unit, and then into operators: `Bucket` and `Aggregate` for most kinds.
 
 Way in. Read `window.py`, then `time_windows.py`. The other kinds are `calendar_windows.py`, `landmark_windows.py`,
 `row_windows.py` and `session_windows.py`. Where windows begin and end is in `operators/windows`.

@@ -27,7 +27,7 @@ class CalendarWindow(Window):
     accounts: ClassVar[bool] = True
 
     def calendar(self, time: pa.DataType) -> Calendar:
-        """On a time column of this type; SchemaMismatch where its values are no points in a calendar."""
+        """The calendar for a time column of this type; SchemaMismatch if its values are no points in a calendar."""
         if pa.types.is_timestamp(time):
             zone = self.tz or time.tz
             return Calendar(self.unit, self.every, None if zone in UTC else zone, time.unit)
@@ -56,12 +56,12 @@ class CalendarWindow(Window):
 
 
 def calendar(unit: str, tz: str | None = None, every: int = 1) -> CalendarWindow:
-    """Hours, days, weeks (from Monday), months, quarters or years of a time zone, or ``every`` so many of them.
+    """Hours, days, weeks (from Monday), months, quarters or years of a time zone, one or ``every`` of them in a window.
 
     ``tz`` is an IANA name. Without it the column's own zone counts, and a column without a zone is taken as local time.
     With it, the times of a column without a zone are taken as UTC. Windows tile time: a day in which the clock is
     changed has 23 or 25 hours, the hour that comes twice is one window, and where local midnight is skipped a day
-    begins at its first instant. Several units are counted from the one that 1970 begins in.
+    begins at its first instant. Windows of several units are counted from the unit in which 1970 begins.
 
     >>> import oop
     >>> print(oop.calendar("day", tz="Europe/Berlin"))

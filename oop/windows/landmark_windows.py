@@ -38,7 +38,7 @@ class LandmarkWindow(Window):
         return self.every is None
 
     def windows(self, time: pa.DataType) -> Landmark:
-        """In the units of a time column of this type."""
+        """The windows in the units of a time column of this type."""
         begin = _instant_in(self.begin, time)
         if self.every is None:
             return Landmark(begin, None)
@@ -89,7 +89,7 @@ def _instant(value: Instant) -> Instant:
 
 
 def _instant_in(value: Instant, time: pa.DataType) -> int | float:
-    """A point in time as the physical number of a column of this type; ValueError if it falls between two."""
+    """A point in time as the physical number of a column of this type; ValueError if it falls between two numbers."""
     unit = unit_of(time)
     if isinstance(value, int | float) or unit is None:
         if isinstance(value, str | date):
@@ -110,7 +110,8 @@ def _instant_in(value: Instant, time: pa.DataType) -> int | float:
 
 
 def _zones_differ(value: Instant, moment: datetime, time: pa.DataType) -> WrongArgument:
-    """The error for when only one of landmark and column has a time zone; its hint writes out what could be meant."""
+    """The error for a landmark and a column of which only one has a time zone; the hint writes out what could be
+    meant."""
     shown = repr(value) if isinstance(value, str) else str(value)
     if moment.tzinfo is not None:
         local, utc = (m.replace(tzinfo=None).isoformat() for m in (moment, moment.astimezone(UTC)))
@@ -130,10 +131,10 @@ def _zones_differ(value: Instant, moment: datetime, time: pa.DataType) -> WrongA
 def landmark(start: Instant, every: Duration | None = None, *, changes: bool = False) -> LandmarkWindow:
     """Windows that all begin at ``start``: a running result, put out whenever another ``every`` of time is complete.
 
-    Each has a row for every group that has had one since the landmark, also if none came in the last step; with
-    ``changes=True`` only those that had one. At the end windows go out up to the one with the last row. Without
-    ``every`` there is one window, which only the end of the stream completes; its end is null. Rows before the landmark
-    are in no window. The state has one partial aggregate for each group, for ever.
+    Each window has a result for every group that has had a row since the landmark, even if none came in the last step;
+    with ``changes=True`` only for groups that had one in it. At the end windows go out up to the one with the last row.
+    Without ``every`` there is one window, which only the end of the stream completes; its end is null. Rows before the
+    landmark are in no window. The state has one partial aggregate for each group, for ever.
 
     >>> import oop
     >>> sales = pa.table({"ts": [1, 3, 12, 31], "shop": ["a", "b", "a", "b"]})

@@ -1,4 +1,4 @@
-"""Windows of rows: of the whole stream, and of each partition."""
+"""Windows that count rows: those of the whole stream, or those of each partition."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RowWindow(Window):
     counts_rows: ClassVar[bool] = True
 
     def check(self, time: pa.DataType) -> None:
-        """Nothing to check: it is on no column of the user's."""
+        """Nothing to check: the window is on no column of the user's."""
 
     def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
         grid = Grid(self.range, self.every, self.offset)
@@ -66,13 +66,14 @@ class PartitionedRowWindow(RowWindow):
 
 
 def rows(range: int, every: int | None = None, offset: int = 0, *, by: str | Sequence[str] | None = None) -> RowWindow:
-    """Windows of ``range`` rows, one beginning every ``every`` rows (default: side by side).
+    """Windows of ``range`` rows; a new one begins after every ``every`` rows (default: side by side).
 
-    ``by`` names the columns of partitions, each of which counts its own rows, as they reach the window; they are among
-    the groups of the result.
+    ``by`` names the columns of partitions, each of which counts its own rows as they reach the window; the columns are
+    among the keys of the result.
 
-    Rows are counted as the source gives them, before filters and with late ones, over all groups: the same answer
-    whatever the plan. Windows that reach over the first or the last row come out too, with the rows that they have.
+    Rows are counted as the source gives them, before filters and with late ones, over all groups, so the answer does
+    not depend on the plan. Windows that reach over the first or the last row come out too, with the rows that they
+    have.
 
     >>> import oop
     >>> s = oop.source(pa.table({"ts": [5, 1, 3, 9, 7]}), time="ts", punctuate=None)
@@ -98,7 +99,7 @@ def rows(range: int, every: int | None = None, offset: int = 0, *, by: str | Seq
 
 
 _MOST_ROWS = 2**62
-"""In a window, or before the first: its edges are int64."""
+"""The limit of rows in a window, and of its offset; its edges are int64."""
 
 
 def _count(name: str, value: int, least: int) -> int:

@@ -26,7 +26,7 @@ class SessionWindow(Window):
     gap: Duration
 
     def units(self, time: pa.DataType) -> Bound:
-        """The gap in the units of a time column of this type; ValueError where that makes no sense."""
+        """The gap in the units of a time column of this type; ValueError if it is not positive there."""
         gap = duration_in(self.gap, time)
         if gap <= 0:
             raise ValueError(f"the gap of a session must be greater than 0, not {gap}")
@@ -53,9 +53,9 @@ class SessionWindow(Window):
 
 
 def session(gap: Duration) -> SessionWindow:
-    """Sessions of each group: rows that follow one another within the gap; a difference equal to it is within.
+    """Sessions of each group: rows that follow one another within the gap, also at a distance equal to it.
 
-    ``window_start`` is the first row's time, ``window_end`` the last one's and the gap.
+    ``window_start`` is the first row's time, ``window_end`` the last row's time plus the gap.
 
     >>> import oop
     >>> visits = pa.table({"ts": [1, 4, 20, 7], "user": ["ann"] * 4})

@@ -33,7 +33,7 @@ class TimeWindow(Window):
     accounts: ClassVar[bool] = True
 
     def grid(self, time: pa.DataType) -> Grid:
-        """In the units of a time column of this type; ValueError where that makes no sense."""
+        """The grid in the units of a time column of this type; ValueError if it does not fit there."""
         range_, slide = duration_in(self.range, time), duration_in(self.every, time)
         for name, value in (("range", range_), ("every", slide)):
             if value <= 0:
@@ -68,7 +68,8 @@ def tumbling(range: Duration, offset: Duration = 0) -> TimeWindow:
 
 
 def sliding(range: Duration, every: Duration, offset: Duration = 0) -> TimeWindow:
-    """Windows ``range`` long, one beginning ``every`` so often; ``every`` may be longer, then there are gaps.
+    """Windows ``range`` long, of which one begins every ``every``. If ``every`` is longer than ``range``, there are
+    gaps.
 
     >>> str(sliding(10, every=5))
     'sliding 10 every 5'

@@ -34,11 +34,11 @@ class Window(ABC):
 
     @abstractmethod
     def check(self, time: pa.DataType) -> None:
-        """ValueError where it makes no sense on a time column of this type."""
+        """Raise ValueError if the window makes no sense on a time column of this type."""
 
     @abstractmethod
     def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
-        """The flow's aggregates for each window on an attribute and each group; ``call`` is what the user wrote."""
+        """The flow with aggregates for each window on ``on`` and each group; ``call`` is what the user wrote."""
 
 
 def aggregate(

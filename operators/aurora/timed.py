@@ -1,4 +1,4 @@
-"""What windows with a timeout have in common (Aurora paper, section 5.2.2.2): they may go out early, and say so."""
+"""The common base of windows with a timeout (Aurora paper, section 5.2.2.2): they may go out early, and say so."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EARLY = "__early"
 
 
 class Timed(Spec):
-    """Put before the spec of the windows: ``timeout`` is in the clock's unit."""
+    """A mixin that stands before the spec of the windows among the bases. ``timeout`` is in the clock's unit."""
 
     timeout: int
     clocked = True

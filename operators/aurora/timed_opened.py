@@ -3,8 +3,7 @@ Advance by a predicate and Timeout, together.
 
 The computation of a window begins when the row at which it begins arrives; then it is "timestamped with the local
 time". When the window has been open for longer than the timeout, it goes out with its rows. The window and the number
-of
-its rows are remembered until its end is promised, so that rows that came too late can be counted.
+of its rows are remembered until its end is promised, so that rows that came too late can be counted.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ class TimedOpenedOperator(OpenedOperator):
         """The windows that have ended, without those that went out early, whose late rows are counted."""
         out = views.column(rows.column(_OUT)).data
         starts, found = self._rows_of_windows(times, groups, begun)
-        # Rows of the same value begin one window. Those that came after it went out early do not have the mark.
+        # Rows of the same value begin one window. Those that came after it went out early still have -1.
         went = [int(out[members[times[members] == start]].max()) for start, members in zip(starts, found, strict=True)]
         self.late_unused += sum(len(members) - n for n, members in zip(went, found, strict=True) if n >= 0)
         here = [i for i, n in enumerate(went) if n < 0]

@@ -1,7 +1,7 @@
 """Distinct keys, and the best row of each, in slices of one key column, so that a promise frees them in bulk.
 
-Slices are as in `groups`: of one value each, until a batch spreads over many; then they get wider. The value is part of
-the key, so a table need not store it twice.
+Slices are like those of `operators/groups`: each has one value, until a batch spreads over many; then they get wider.
+The value is part of the key, so a table need not store it twice.
 """
 
 from __future__ import annotations

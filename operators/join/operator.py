@@ -184,7 +184,7 @@ class JoinOperator(Operator):
         yield from self.ports.whole() if added is None else self.ports.leaving(added)
 
     def _added(self, new: Sequence[Punctuation], port: int) -> Iterable[Punctuation] | None:
-        """What these promises add to the output's promises; None if that takes a look at all that is promised."""
+        """What these promises add to the output's promises; None if only the whole frontiers tell that."""
         left, right = self.ports.frontiers
         if left.is_linear and right.is_linear:
             return linear_promises((left, right), self.names, self.spec.band) if self.spec.gives_pairs else None

@@ -24,7 +24,7 @@ Near = Band | SameWindow
 @dataclass(frozen=True)
 class Moved:
     """A function from the other side's bound to a bound on the times of ``side``. It is a class, not a lambda, so that
-    two which say the same are equal."""
+    two of them with the same fields are equal."""
 
     band: Near
     side: int
@@ -104,7 +104,7 @@ def join_promises(frontiers: tuple[Frontier, Frontier], names: Names, band: Near
 def promises_of_groups(
     new: Sequence[Punctuation], port: int, frontiers: tuple[Frontier, Frontier], names: Names, band: Near
 ) -> Iterator[Punctuation] | None:
-    """What promises about single groups add to the output; None if that takes a look at all that is promised.
+    """What promises about single groups add to the output; None if only the whole frontiers tell that.
 
     Both rows of a pair are in one group. So if both sides promise by the same columns, and about named groups only,
     then a promise about one group changes what is promised about that group alone.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _FINE = 32  # slices in a gap: short ones, because every promise looks into the slice at its bound
 _SLACK = 4_096  # the slices may always have this many entries of absorbed sessions
-_DENSE = 64  # slots are put in order if they are at least one in so many
+_DENSE = 64  # slots are put in order if they are at least one in this many
 
 
 class FiledSessions:

@@ -1,4 +1,4 @@
-"""Histograms of lateness, in buckets that grow with it. They remain of rows that the ledger has given away.
+"""Histograms of lateness, in buckets that grow with it. They count rows that the ledger no longer holds.
 
 There are sixteen buckets for each power of two, so a lateness is known to a sixteenth of itself, whatever its unit, in
 a few hundred numbers at most.

@@ -51,7 +51,7 @@ class ByBound(ByNothing):
 def find_look(guard: Guard, given: Frontier) -> Look | None:
     """The quick check for this guard; None if one look is not enough. ``given`` is what the data has promised."""
     if guard.judges:
-        judge = guard.alone  # it looks itself
+        judge = guard.alone  # a judge is a look itself
         if judge is None or not judge.looks or judge.progress.every is not None or not given.is_empty:
             return None
         return judge

@@ -34,8 +34,8 @@ _counted = np.arange(65_536)
 
 @dataclass(frozen=True)
 class Numbered(Spec):
-    """A mark in a plan that is being written: at this place rows must have numbers. `oop.plan.numbering.resolved`
-    replaces it.
+    """A placeholder in a plan that is being written: at this place rows must have numbers.
+    `oop.plan.numbering.resolved` replaces it.
 
     ``sources`` allows this behind a union too, where the number also tells from which source a row is (`of_source`).
     """
@@ -81,7 +81,7 @@ def append_numbers(batch: pa.RecordBatch, numbers: Numbers) -> pa.RecordBatch:
 
 
 def promised(rows: int) -> Punctuation:
-    """The promise that can be made once so many rows have come."""
+    """The promise that can be made once this number of rows has come."""
     return Punctuation({SEQ: rows})
 
 

@@ -65,8 +65,8 @@ class InputOperator(Operator):
         return self.ledger.nbytes
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
-        """Most batches have no late row, which one look tells: they leave unchanged, with the promise that they
-        imply."""
+        """Process a batch. Most batches have no late row, which one look tells; they leave unchanged, with the promise
+        that they imply."""
         look = self._look if self._knows_look else self._find_look()
         if look is not None:
             times = views.fixed_values(batch.column(self.spec.time))

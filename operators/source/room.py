@@ -6,7 +6,7 @@ import threading
 
 
 class Room:
-    """How many rows may still be kept. Shards take from it at the same time, each as many as come to it.
+    """The number of rows that may still be kept. Shards take room from it concurrently, each for the rows that it gets.
 
     >>> room = Room(5)
     >>> room.take(3), room.take(3)

@@ -75,7 +75,7 @@ class Calendar:
 
     def wid_bound(self, bound: Bound) -> int:
         """The window that contains the bound: every one below it has ended."""
-        # No time lies beyond the limit, so a bound beyond it says no more than one at it.
+        # No time lies beyond the limit, so a bound beyond it says no more than a bound at the limit.
         at = max(-self.limit, min(self.limit, math.ceil(bound)))
         return int(self._numbers(np.array([at]))[0])
 

@@ -1,1 +1,1 @@
-"""How many Python calls a batch costs, stored as the instructions of the C kernels are."""
+"""The number of Python calls that a batch costs, stored like the instructions of the C kernels."""

@@ -1,8 +1,8 @@
-"""Counts the Python calls of one batch through ``source → filter → window → group_by → agg``: of 65,536 rows, and of
-one row, as a live source may give it.
+"""Counts the Python calls of one batch through ``source → filter → window → group_by → agg``, for a batch of 65,536
+rows, and for one of a single row, as a live source may give it.
 
-``python -m tests.calls.measure --store`` stores the counts as those to compare with. They hold for one version of
-Python and of pyarrow, whose own Python code is counted too.
+``python -m tests.calls.measure --store`` stores the counts that a test compares with. They hold for one version of
+Python and of pyarrow, whose Python code is counted too.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ POLICIES = {"ordered": oop.ordered(), "slack": oop.slack(5)}
 
 
 def batch(number: int, rows: int) -> pa.RecordBatch:
-    """Every second batch closes a window of 1,000."""
+    """A batch of a stream in which every second batch closes a window of 1,000."""
     times = np.linspace(number * 500, number * 500 + 499, rows + 2)[1:-1].astype(np.int64)
     return pa.record_batch({"ts": times, "k": np.arange(rows) % 10, "v": np.arange(rows)})
 
 
 def calls(policy: Any, rows: int) -> list[int]:
-    """The calls of each of some batches, once a run is under way."""
+    """The calls of each of several batches, once a run is under way."""
     counts: list[int] = []
     made = [batch(number, rows) for number in range(10)]
 
@@ -54,11 +54,12 @@ def calls(policy: Any, rows: int) -> list[int]:
         counted.run(engine=oop.Embedded(threads=1)).to_table()
     finally:
         sys.setprofile(None)
-    return counts[:-1]  # with the last batch the run ends
+    return counts[:-1]  # without the last batch, with which the run ends
 
 
 def measure() -> dict[str, int]:
-    """The least of several batches of each kind, by name: whether a batch closes a window, and the policy."""
+    """The least calls among several batches of each kind. The name says the policy, and whether a batch closes a
+    window."""
     found = {}
     for name, policy in POLICIES.items():
         counts = calls(policy, ROWS)

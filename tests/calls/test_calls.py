@@ -15,7 +15,7 @@ STORE = "store them anew: python -m tests.calls.measure --store"
 
 
 def test_counts_are_as_stored() -> None:
-    """In a process of its own, where nothing else is loaded; a figure that is better fails too, or it would hide a
+    """Counts in a process of its own, where nothing else is loaded. A lower count fails too, because it would hide a
     later rise."""
     stored = json.loads(STORED.read_text(encoding="utf-8"))
     if dispatch.kernels().name != "native" or stored["made_with"] != made_with():

@@ -1,6 +1,7 @@
-"""Walks a batch and a promise through both engines, and writes down which files they pass, in order.
+"""Walks a batch and a promise through both engines, and records which files they pass, in order.
 
-`docs/life_of_a_batch.md` is made of it: `python -m tests.docs.life --store` writes the page anew, and a test compares.
+`docs/life_of_a_batch.md` is made from the record: `python -m tests.docs.life --store` writes the page anew, and a test
+compares it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def walking(walk: Walk) -> Iterator[None]:
     def note(frame: FrameType, event: str, _: Any) -> None:
         name = frame.f_code.co_filename
         if event != "call" or name in seen or "__" in frame.f_code.co_qualname:
-            return  # what is only made is not on the way
+            return  # constructors and other special methods are not on the way
         seen.add(name)
         path = Path(name).resolve()
         if path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in FOLDERS:
@@ -67,8 +68,8 @@ def batch(time: int) -> pa.RecordBatch:
 
 
 def embedded() -> tuple[Walk, Walk]:
-    """The walk of a batch that closes nothing, and of a promise: the files that only a batch that closes a window
-    passes beyond those. What is made once, for the first batches, is left out."""
+    """The walk of a batch that closes nothing, and the walk of a promise, which has the further files that a batch
+    passes only if it closes a window. Work that is done once, for the first batches, is left out."""
     rows: Walk = []
     promise: Walk = []
 
@@ -84,17 +85,18 @@ def embedded() -> tuple[Walk, Walk]:
 
 
 class Kind(random.Random):
-    """Chance that lets nothing fail and nothing start anew."""
+    """A source of chance with which no task fails and no query restarts."""
 
     def random(self) -> float:
         return 0.99
 
     def shuffle(self, x: Any) -> None:
-        """As they come."""
+        """Leaves the order as it is."""
 
 
 def spark() -> Walk:
-    """The walk of micro-batches to the end, without Spark itself, which calls the first and carries the cells."""
+    """The walk of micro-batches through all stages, without Spark itself, which calls the stages and carries the
+    cells."""
     walk: Walk = []
 
     with tempfile.TemporaryDirectory() as folder:

@@ -14,7 +14,7 @@ from tests.kernels.processes import CSRC, ROOT, build_native
 
 @pytest.fixture(scope="session")
 def native_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The compiled module: the checkout's own if it is newer than every source, else a new one."""
+    """The compiled module: that of the checkout if it is newer than every source, otherwise a new one."""
     sources = max(path.stat().st_mtime for path in CSRC.glob("*.*"))
     for built in (ROOT / "kernels").glob("_native*.so"):
         if built.stat().st_mtime > sources:
@@ -26,6 +26,6 @@ def native_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def wanted() -> dict[str, Any]:
-    """What the reference gives for every case."""
+    """The results of the reference for all cases."""
     reference = kernels("reference")
     return {case.id: run_case(reference, case) for case in all_cases()}

@@ -1,4 +1,4 @@
-"""Building the compiled kernels, and running the table of cases in a process of its own."""
+"""Builds the compiled kernels, and runs the table of cases in a process of its own."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def build_native(folder: Path, *flags: str, csrc: Path = CSRC) -> tuple[Path, st
 
 
 def run_python(*args: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """A new process that finds this checkout, and nothing else that the environment of this one might name."""
+    """Run Python in a new process, which finds this checkout and gets nothing else from this process's environment."""
     env = {"PYTHONPATH": str(ROOT), "PATH": "", **(env or {})}
     return subprocess.run([sys.executable, "-W", "error", *args], capture_output=True, text=True, env=env)
 
 
 def run_cases(name: str, library: str, results: Path, env: dict[str, str] | None = None) -> dict[str, Any]:
-    """What the cases give on one implementation, alone in a process; it must end without an error."""
+    """The results of the cases on one implementation, alone in a process, which must end without an error."""
     script = ROOT / "tests" / "kernels" / "run_cases.py"
     done = run_python(str(script), name, library, str(results), env=env)
     assert done.returncode == 0, done.stderr

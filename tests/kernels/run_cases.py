@@ -17,7 +17,7 @@ MODULES = {
 
 
 def block_others(name: str) -> None:
-    """Any import of another implementation fails from here on."""
+    """Make every later import of another implementation fail."""
     for other, modules in MODULES.items():
         if other != name:
             for module in modules:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.operators.fuzz import CASES
 
-PIECES = 5  # each operator's cases in pieces, so that a failure is found soon
+PIECES = 5  # each operator's cases run in pieces, so that a failure is found soon
 
 
 @pytest.fixture(params=range(PIECES))

@@ -21,9 +21,9 @@ from oop.operators.functions.function import Function
 from oop.operators.functions.registry import functions
 
 CASES = int(os.environ.get("OOP_FUZZ_CASES", "100"))
-"""Seeds for each law; `make slow` tries more of them."""
+"""The number of seeds for each law; `make slow` tries more."""
 TOGETHER = CASES // 5
-"""For plans of several operators, each of which has its own laws."""
+"""The number of seeds for plans of several operators, each of which also has laws of its own."""
 
 TIMES = {
     "int64": pa.int64(),
@@ -54,7 +54,8 @@ def random_stream(
 ) -> list[Element]:
     """Up to thirty rows around a moving low-water mark, with promises of several kinds; some rows break them.
 
-    With ``right`` rows have two times, as those of a join do, and promises are about either or both together.
+    With ``right`` rows have two times, like the rows of a join, and promises are about either time or about both
+    together.
     """
     schema = schema_of(time, right)
     floats = pa.types.is_floating(time)
@@ -119,7 +120,7 @@ def random_stream(
 
 
 def cut_rows(rng: random.Random, elements: list[Element]) -> list[pa.RecordBatch]:
-    """The rows alone; in every second stream one a batch."""
+    """The rows without the promises; every second stream has one row in each batch."""
     batches = [e for e in elements if not isinstance(e, oop.Punctuation)]
     if rng.random() < 0.5:
         return batches
@@ -136,13 +137,14 @@ GROUP_COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "flag": (pa.bool_(), [True, False, None]),
     "many": (pa.int64(), list(range(40))),
 }
-"""Columns that name groups: of each type a few values, and those that are easily taken for each other."""
+"""Columns that name groups: a few values of each type, among them values that are easily confused."""
 
 
 def grouped_rows(rng: random.Random, time: pa.DataType) -> tuple[list[dict[str, Any]], pa.Schema, list[str]]:
-    """Rows that go on in time, some of them behind; of groups of one, two or three columns; ``v`` is the row's number.
+    """Rows whose times advance, though some are behind, with groups of one, two or three columns; ``v`` is the row's
+    number.
 
-    Times are physical: numbers of the time column's unit.
+    Times are physical: numbers in the time column's unit.
     """
     columns = rng.sample(list(GROUP_COLUMNS), rng.choice([1, 2, 2, 3]))
     rows = []
@@ -154,13 +156,13 @@ def grouped_rows(rng: random.Random, time: pa.DataType) -> tuple[list[dict[str, 
 
 
 def from_key(group: tuple[Any, ...]) -> Any:
-    """A group of the model as a user writes it: of one column its value."""
+    """A group of the model as a user writes it: a tuple, or the value itself if there is one column."""
     values = tuple(math.nan if value == "NaN" else value for value in group)
     return values if len(values) > 1 else values[0]
 
 
 def some_list_or_range(rng: random.Random, bound: float, right: bool) -> oop.Punctuation:
-    """A promise about several groups at once, or about a range of an attribute; with a bound on the time or without."""
+    """A promise about several groups at once, or about a range of an attribute, with or without a bound on the time."""
     below: dict[str, Any] = {"ts": bound + rng.randint(0, 9)} if rng.random() < 0.8 else {}
     where: dict[str, Any] = {}
     above: dict[str, Any] = {}
@@ -218,7 +220,7 @@ def on_time(elements: list[Element]) -> list[dict[str, Any]]:
 def with_admitted(
     elements: list[Element], keys: list[str], range_: Any, slide: Any, offset: Any
 ) -> list[tuple[dict[str, Any], int]]:
-    """Rows with the windows that they count in: a late one only where its group's window has not gone out."""
+    """Rows with the windows in which they count. A late row counts only if its group's window has not gone out."""
     given = oop.Frontier()
     found = []
     for element in elements:
@@ -237,7 +239,7 @@ def with_admitted(
 
 
 def placed(rows: list[dict[str, Any]], range_: Any, slide: Any, offset: Any) -> list[tuple[dict[str, Any], int]]:
-    """Rows with each of their windows."""
+    """Pairs of a row and one of its windows."""
     return [(row, w) for row in rows for w in windows_of(row["ts"], range_, slide, offset)]
 
 
@@ -254,24 +256,25 @@ def with_numbers(element: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def typed(rows: list[dict[str, Any]], schema: pa.Schema) -> list[dict[str, Any]]:
-    """Rows with physical times as the values that a column of the schema gives back."""
+    """Rows with physical times, as rows with the values that columns of the schema give back."""
     return batch(rows, schema).to_pylist() if rows else []
 
 
 def windows_of(ts: Any, range_: Any, slide: Any, offset: Any) -> list[int]:
-    """By definition: every w with offset + w·slide <= ts < offset + w·slide + range, literally."""
+    """The windows by definition: every w with offset + w·slide <= ts < offset + w·slide + range, literally."""
     guess = math.floor((Fraction(ts) - Fraction(offset)) / Fraction(slide))
     span = math.ceil(Fraction(range_) / Fraction(slide)) + 2
     return [w for w in range(guess - span, guess + 3) if offset + w * slide <= ts < end_of(w, range_, slide, offset)]
 
 
 def end_of(w: int, range_: Any, slide: Any, offset: Any) -> Any:
-    """A tumbling window ends where the next begins, also in floats."""
+    """The end of a window. A tumbling window ends where the next one begins, also with floats."""
     return offset + (w + 1) * slide if range_ == slide else offset + w * slide + range_
 
 
 def aggregates(rows: list[dict[str, Any]], wanted: dict[str, Any]) -> dict[str, Any]:
-    """count, sum, min, max, mean, var as SQL has them; first and last, distinct values, quantiles and lists."""
+    """The expected aggregates: count, sum, min, max, mean and var as in SQL; first and last, distinct values,
+    quantiles, lists."""
     v = [r["v"] for r in rows if r["v"] is not None]
     x = [r["x"] for r in rows if r["x"] is not None]
     mean = sum(x) / len(x) if x else None
@@ -300,7 +303,8 @@ def aggregates(rows: list[dict[str, Any]], wanted: dict[str, Any]) -> dict[str, 
 
 
 def at_once(function: Function, rows: list[dict[str, Any]]) -> Any:
-    """What a function of ``x`` gives for all rows in one go: its own test says whether that is right."""
+    """The result of a function of ``x`` for all rows in one update. The function's own test checks whether it is
+    right."""
     given = pa.record_batch({"x": pa.array([r["x"] for r in rows], pa.float64())})
     found = function.start(given.schema)
     found.grow(1)
@@ -309,13 +313,13 @@ def at_once(function: Function, rows: list[dict[str, Any]]) -> Any:
 
 
 def at_end(rows: list[dict[str, Any]], name: str, choose: Any) -> Any:
-    """The value at the first or last time; in a tie the least or greatest, and null only if there is no other."""
+    """The value at the first or last time; in a tie the least or greatest, and null only if there is no other value."""
     end = choose((r["ts"] for r in rows), default=None)
     return choose((r[name] for r in rows if r["ts"] == end and r[name] is not None), default=None)
 
 
 def quantile(values: list[Any], q: str) -> float | None:
-    """The least value that at least a part q does not exceed."""
+    """The least value that at least a share q of the values does not exceed."""
     fit = [a for a in values if Fraction(sum(b <= a for b in values), len(values)) >= Fraction(q)]
     return float(min(fit)) if fit else None
 
@@ -329,7 +333,7 @@ def by(*names: str) -> Callable[[dict[str, Any]], tuple[Any, ...]]:
 
 
 def some_aggregates(rng: random.Random) -> dict[str, Any]:
-    """One to three of them: which ones run side by side must not matter."""
+    """One to three aggregates, since it must not matter which ones run side by side."""
     return {n: AGGREGATES[n] for n in rng.sample(list(AGGREGATES), rng.randint(1, 3))}
 
 
@@ -354,7 +358,7 @@ AGGREGATES = {
     "tops": oop.top("link", 2, by="x"),
     "all": oop.collect("v", 4),
 }
-# functions of the package that have no answer above are tried too, against what they give at once
+# Functions without an expected answer above are tried too, against their result for all rows in one update.
 _ANSWERED = {type(function) for function in AGGREGATES.values()}
 AGGREGATES |= {
     str(example): example
@@ -374,7 +378,7 @@ def window_rows(
     time: pa.DataType,
     wanted: dict[str, Any],
 ) -> list[dict[str, Any]]:
-    """The result rows for rows that have been placed in windows."""
+    """The expected result rows for rows that have been placed in windows."""
     groups: dict[tuple, list[dict[str, Any]]] = defaultdict(list)
     for row, w in placed:
         groups[(w, *(row[k] for k in keys))].append(row)

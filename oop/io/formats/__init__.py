@@ -1,4 +1,4 @@
-"""File formats, one module for each: endings, reading, writing, reading by parts, compression.
+"""File formats, one module for each: endings, reading, writing, reading by pieces, compression.
 
 The way in is `format_of`, which finds a format by a file's name. A new format is one new module here with a subclass of
 `Format`: all modules of this package are loaded with it, and nothing else names them.

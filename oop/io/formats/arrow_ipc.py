@@ -1,4 +1,4 @@
-"""Arrow IPC files and streams, which also hold promises. Whatever its ending, a file is read as what it is."""
+"""Arrow IPC files and streams, which also hold promises. Reading goes by a file's content, not by its ending."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from oop.punctuation import Punctuation
 
 
 class ArrowFile(Format):
-    """With an index at its end, so that batches can be read by number."""
+    """An IPC file: it has an index at its end, so that batches can be read by number."""
 
     endings: ClassVar[tuple[str, ...]] = (".arrow", ".feather", ".ipc")
     can_write = True
@@ -36,7 +36,7 @@ class ArrowFile(Format):
         writer.write_batch(empty, custom_metadata={PROMISE_KEY: promise.to_json()})
 
     def has_pieces(self, path: Path) -> bool:
-        """A file begins with its magic word; a stream does not, whatever it is called."""
+        """True for an IPC file, which begins with its magic word; a stream does not, whatever its ending."""
         with reading(path), path.open("rb") as file:
             return file.read(6) == b"ARROW1"
 
@@ -49,7 +49,7 @@ class ArrowFile(Format):
 
 
 class ArrowStream(ArrowFile):
-    """Without an index: of one that was cut the batches before the cut can be read."""
+    """An IPC stream: it has no index, and if it was cut, the batches before the cut can be read."""
 
     endings = (".arrows",)
     changes_dictionaries = True

@@ -1,4 +1,4 @@
-"""What a file format is: the endings that name it, how its files are read, by whom, and how they are written.
+"""What a file format is: the endings that name it, and how its files are read, as a whole or by pieces, and written.
 
 A format is a subclass of `Format` that names its ``endings``; from then on `format_of` finds it, and with it sources,
 sinks and both engines. Nothing else in the package lists endings.
@@ -27,7 +27,7 @@ FORMATS: dict[str, Format] = {}
 
 @dataclass(frozen=True)
 class File:
-    """A file whose schema is known. ``rows`` is their number where the file says it.
+    """A file whose schema is known. ``rows`` is the number of its rows, where the file tells it.
 
     ``read`` takes the types for columns of text and the greatest number of rows of a batch. ``parses`` answers whether
     text may be read with another file's types.
@@ -42,8 +42,8 @@ class File:
 
 @dataclass(frozen=True)
 class FilePiece:
-    """A part of a file that can be read by its number. ``greatest`` is the greatest time in it, where the file says so
-    and every row has one."""
+    """A piece of a file that can be read by its number. ``greatest`` is the greatest time in it, where the file tells
+    it and every row has a time."""
 
     rows: int
     greatest: int | None = None
@@ -93,16 +93,16 @@ class Format:
         raise NotImplementedError
 
     def has_pieces(self, path: Path) -> bool:
-        """Can parts of this file be read by number? Spark then reads it in place; any other file goes through the
+        """Can pieces of this file be read by number? Spark then reads it in place; any other file goes through the
         driver. Workers know the formats that are part of the package."""
         return False
 
     def pieces(self, path: Path, time: str) -> list[FilePiece]:
-        """The parts of a file, from what it says about itself. ``time`` is the column to tell the greatest of."""
+        """The pieces of a file, from its own index. ``time`` is the column whose greatest value is told."""
         raise NotImplementedError
 
     def read_piece(self, path: Path, number: int, columns: list[str] | None) -> list[InputElement]:
-        """The batches and promises of one part; it may read no more than these columns."""
+        """The batches and promises of one piece. ``columns`` are those that are needed; others may be left out."""
         raise NotImplementedError
 
 

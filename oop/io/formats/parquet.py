@@ -57,7 +57,7 @@ class Parquet(Format):
 
 
 def _greatest(group: Any, time: str, type_: pa.DataType) -> int | None:
-    """From a row group's statistics; not for floats, whose NaN they leave out."""
+    """The greatest time by a row group's statistics. Not for floats: statistics leave NaN out."""
     for i in range(group.num_columns):
         column = group.column(i)
         if column.path_in_schema != time:
@@ -69,6 +69,6 @@ def _greatest(group: Any, time: str, type_: pa.DataType) -> int | None:
             return None
         try:
             return int(views.times(pa.array([said.max], type_))[0])
-        except (pa.ArrowException, OverflowError, ValueError):  # a type of time that Python has no value for
+        except (pa.ArrowException, OverflowError, ValueError):  # a time that Python cannot represent
             return None
     return None

@@ -1,4 +1,4 @@
-"""Instructions a row of each C kernel, counted by callgrind on fixed inputs: the same however busy the machine is.
+"""Instructions a row of each C kernel, counted by callgrind on fixed inputs. A busy machine does not change the counts.
 
 `python -m tests.kernels.callgrind.measure` prints them beside the stored ones; with `--store` it stores them.
 """
@@ -26,7 +26,7 @@ TOLERANCE = 0.05
 
 
 def why_not() -> str | None:
-    """What is missing for a measurement, if anything."""
+    """The tool that is missing for a measurement; None if none is."""
     if find_compiler() is None:
         return "no C compiler"
     if shutil.which("valgrind") is None:
@@ -35,7 +35,7 @@ def why_not() -> str | None:
 
 
 def describe_maker() -> dict[str, str]:
-    """What decides how many instructions the same source becomes."""
+    """The facts that decide how many instructions a source is compiled to."""
     compiler = str(find_compiler())
     name = "clang" if "clang" in _run([compiler, "--version"]) else "gcc"
     version = _run([compiler, "-dumpversion"]).strip().partition(".")[0]
@@ -51,11 +51,12 @@ def measure() -> dict[str, float]:
     with tempfile.TemporaryDirectory() as scratch:
         driver, out = f"{scratch}/driver", f"{scratch}/out"
         sources = [str(HERE / "driver.c"), *(str(CSRC / f"{stem}.c") for stem in STEMS)]
-        # Without wide vectors: which of them valgrind offers depends on the machine.
+        # Wide vectors are off, because valgrind offers different ones on different machines.
         _run([str(find_compiler()), *FLAGS, "-DOOP_NO_WIDE", f"-I{CSRC}", *sources, "-lm", "-o", driver])
-        # Entering or leaving such a function turns the counting on or off: so no kernel may call another.
+        # Entering or leaving such a function toggles the counting, so no kernel may call another.
         command = ["valgrind", "--tool=callgrind", "--toggle-collect=oop_*", "--dump-before=end_call*"]
-        # Bound at the start: the first call of a function in a library would count the search for it.
+        # Functions are bound at the start; otherwise the first call of a library function would count the search for
+        # it.
         printed = _run([*command, f"--callgrind-out-file={out}", driver], LD_BIND_NOW="1")
         found = {}
         for number, line in enumerate(printed.splitlines(), start=1):
@@ -67,7 +68,8 @@ def measure() -> dict[str, float]:
 
 
 def compare(found: dict[str, float], stored: dict[str, float]) -> list[str]:
-    """What to say about each figure that is not as stored. One that fell counts too: it would hide a later rise."""
+    """Messages about the figures that differ from the stored ones. A figure that fell counts too, as it would hide a
+    rise."""
     wrong = [f"{name}: no longer measured; {STORE}" for name in stored if name not in found]
     for name, count in found.items():
         if name not in stored:
@@ -81,7 +83,7 @@ def compare(found: dict[str, float], stored: dict[str, float]) -> list[str]:
 
 
 def load_stored() -> dict[str, Any]:
-    """`made_with`, and `per_row`: the figure of each call."""
+    """The stored `made_with`, and `per_row`, the figure of each call."""
     stored: dict[str, Any] = json.loads(COUNTS.read_text())
     return stored
 

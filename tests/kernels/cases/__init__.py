@@ -1,9 +1,9 @@
-"""One table of cases that every implementation of every kernel must agree on with `reference`.
+"""One table of cases on which every implementation of every kernel must agree with `reference`.
 
-A case names a kernel and makes its arguments afresh. What a kernel returns, what it leaves in its arguments
-and what it raises are the result. Each file has the cases of a stem, or of several that take the same rows: `cases()`
-gives them, and `RUNNERS` says by kernel how its cases are run, where that is more than one call. `inputs` has what they
-share. `all_cases` finds the files by itself.
+A case names a kernel and makes its arguments afresh. The result is what the kernel returns, what it leaves in its
+arguments, and what it raises. Each file has the cases of a stem, or of several stems that take the same rows: `cases()`
+gives them, and `RUNNERS` has, by kernel, the function that runs its cases, where that is more than one call. `inputs`
+has the inputs that several files share. `all_cases` finds the files by itself.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def all_cases() -> list[Case]:
 
 
 def run_case(kernels: Kernels, case: Case) -> Any:
-    """The result of a case: arrays, tuples, lists and plain values only, so that it can cross processes."""
+    """The result of a case. It has only arrays, tuples, lists and plain values, so that it can cross processes."""
     args = case.make()
     try:
         if case.kernel in _runners():
@@ -55,7 +55,8 @@ def run_case(kernels: Kernels, case: Case) -> Any:
 
 
 def assert_same(found: Any, wanted: Any) -> None:
-    """Equal in type, shape and value; NaN equals NaN, and floats may differ in the last digits."""
+    """Assert that results are equal in type, shape and value. NaN equals NaN, and floats may differ in the last
+    digits."""
     if isinstance(wanted, Column):
         found, wanted = ((c.kind, c.data, c.offsets, c.valid) if isinstance(c, Column) else c for c in (found, wanted))
     if isinstance(wanted, np.ndarray):

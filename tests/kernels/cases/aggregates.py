@@ -1,4 +1,4 @@
-"""Counts, sums, least and greatest values, and moments: the same rows for all of them."""
+"""Cases of counts, sums, least and greatest values, and moments, with the same rows for all of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.kernels.cases.inputs import LEAST, Case, some_values
 
 
 def cases() -> Iterator[Case]:
-    """Each update into fresh arrays that hold rubbish, and each merge into arrays that hold something."""
+    """Each update goes into fresh arrays that hold rubbish, and each merge into arrays that hold partial results."""
     for label, (ids, values, valid, groups) in some_values().items():
         dtype, floats = values.dtype, values.dtype == np.float64
 

@@ -1,4 +1,4 @@
-"""The greatest rows of each group."""
+"""Cases of the kernels that hold the greatest rows of each group."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.kernels.cases.inputs import Case, disorder, new_rng
 
 
 def run_buffers(kernels: Kernels, kernel: str, slack: Any, dtype: Any, steps: list[Any]) -> Any:
-    """A step is a pair of ids and values to push, a method, or groups whose bounds are asked for."""
+    """Run steps, each of which is a pair of ids and values to push, a method, or groups whose bounds are asked for."""
     buffers = getattr(kernels, kernel)(slack, dtype)
     found: list[Any] = []
     for step in steps:
@@ -45,7 +45,7 @@ def cases() -> Iterator[Case]:
             pushed = [(None if ids is None else ids[span], values[span]) for span in spans]
             sorts = [*pushed, "compact", pushed[0], "compact", "drain", pushed[-1], "drain", "drain"]
             every = np.zeros(1, np.int64) if ids is None else np.unique(ids)
-            some = every[::-2]  # those that have come, not in order
+            some = every[::-2]  # some of the groups that have come, in another order
             bounds = [*pushed, every, some, "held", pushed[0], "held", some[:0], every, some]
             for slack in slacks:
                 for kernel, steps in (("SortBuffers", sorts), ("RowBounds", bounds)):

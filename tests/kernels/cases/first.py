@@ -1,4 +1,4 @@
-"""The value at the least or the greatest of something else."""
+"""Cases of the value at the least or the greatest value of another column."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.kernels.cases.inputs import LEAST, MOST, Case, new_rng, some_values
 
 
 def _firsts(groups: int, held: bool = False) -> Any:
-    """Nothing, or in turn nothing, a null and a value."""
+    """States that hold nothing; with ``held``, in turn nothing, a null and a value."""
     state = np.zeros((groups, 3), np.int64)
     if held:
         state[:, 0] = np.arange(groups) % 3

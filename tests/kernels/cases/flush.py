@@ -1,4 +1,4 @@
-"""Tables of a fixed size, in which what is in the way goes out."""
+"""Cases of tables of a fixed size, from which an aggregate that is in the way goes out."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.kernels.cases.inputs import LEAST, MOST, Case, new_rng
 
 
 def run_flush_table(kernels: Kernels, kernel: str, made: tuple[Any, ...], steps: list[tuple[Any, ...]]) -> Any:
-    """Each step is a method and its arguments. "refused" is one that must fail, and leave the table as it was;
-    "free" without places gives back all that have left, and "move" goes on in another table."""
+    """Run steps, each of which is a method and its arguments. "refused" is a step that must fail and leave the table as
+    it was. "free" without places gives back all places that have left. "move" continues in another table."""
     table = kernels.FlushTable(*made)
     found: list[Any] = []
     gone: list[Any] = []
@@ -73,7 +73,7 @@ DISCIPLINES = {
 
 
 def _flush_rows(n: int, size: int, width: int, keys: int, in_order: bool, windows: int = 9) -> tuple[Any, ...]:
-    """Rows whose key says which slot they are for."""
+    """Rows whose key determines their slot."""
     rng = new_rng()
     codes = rng.integers(0, keys, n)
     words = np.column_stack([(codes >> i) * 0x1E3779B97F4A7C15 for i in range(width)]).view(np.uint64)
@@ -82,7 +82,8 @@ def _flush_rows(n: int, size: int, width: int, keys: int, in_order: bool, window
 
 
 def _flush_steps(rows: tuple[Any, ...], lengths: list[int], in_order: bool) -> list[tuple[Any, ...]]:
-    """Rows in pieces; in between places are given back, bounds come, old aggregates leave, and the table moves."""
+    """Steps that push rows in pieces. In between places are given back, bounds come, old aggregates leave, the table
+    moves."""
     steps: list[tuple[Any, ...]] = []
     ends = np.cumsum(lengths)
     for number, (end, length) in enumerate(zip(ends.tolist(), lengths, strict=True)):
@@ -140,7 +141,7 @@ def _flush_case(label: str, steps: list[tuple[Any, ...]], made: tuple[Any, ...])
 
 
 def _wrong_flush_cases() -> Iterator[Case]:
-    """What is refused leaves the table as it was; the rows behind it are taken."""
+    """Cases of steps that are refused. They leave the table as it was, and the rows after them are taken."""
     slots, words, wids = np.array([0, 1, 0], np.int32), np.array([[1], [2], [3]], np.uint64), np.array([4, 4, 5])
     push, two = ("push", slots, words, wids), np.array([0, 1], np.int32)
     wrong: dict[str, tuple[Any, ...]] = {
@@ -184,7 +185,7 @@ def _wrong_flush_cases() -> Iterator[Case]:
     full = ("refused", "push", *(np.concatenate((given, given[-1:])) for given in (slots, words, wids + 9)))
     for number, step in enumerate(back):
         yield _flush_case(f"refused-back_{number}", [push, ("refused", *step), ("free",), later], (2, 1, 4, ordered))
-    # The hand goes up to the last slot once. Out of order there is none, and what is said of it does not matter.
+    # The hand goes up to the last slot once. An out-of-order table has no hand, so that part of its state is ignored.
     uneven = ("state", (0, 0, 1, 2, 0, 0))
     yield _flush_case("refused-uneven", [("refused", *uneven), push], (2, 1, 4, ordered))
     yield _flush_case("uneven", [push, uneven, ("free",), later], (2, 1, 4, Discipline(every=1)))

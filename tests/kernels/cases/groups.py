@@ -1,4 +1,4 @@
-"""Keys to dense ids."""
+"""Cases of the table that maps keys to dense ids."""
 
 from __future__ import annotations
 

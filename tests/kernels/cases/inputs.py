@@ -18,7 +18,7 @@ LEAST, MOST = -(2**63), 2**63 - 1
 LARGE = 50_000
 
 
-# No deadline: a busy machine is not a failure.
+# There is no deadline, because a busy machine is no failure.
 quick = settings(deadline=None, max_examples=80)
 
 
@@ -117,7 +117,8 @@ def key_columns() -> dict[str, list[Column]]:
 
 
 def hostile_keys() -> np.ndarray[Any, Any]:
-    """Keys that the unseeded mixer of `hash_partition` sends to neighbouring places: inverted from their hashes."""
+    """Keys that the unseeded mixer of `hash_partition` sends to neighbouring places. They are computed by inverting
+    hashes."""
     inverse = {
         0xBF58476D1CE4E5B9: pow(0xBF58476D1CE4E5B9, -1, 2**64),
         0x94D049BB133111EB: pow(0x94D049BB133111EB, -1, 2**64),
@@ -138,7 +139,7 @@ def hostile_keys() -> np.ndarray[Any, Any]:
 
 
 def disorder() -> dict[str, np.ndarray[Any, Any]]:
-    """Values in many orders; a few thousand each, more than are sorted together at a time."""
+    """Values in many orders; each array has thousands of values, more than are sorted together at a time."""
     rng, n = new_rng(), 9000
     at = np.arange(n)
     shaken = 7 * at + rng.integers(0, 300, n)

@@ -1,4 +1,4 @@
-"""The rows that one side of a join holds."""
+"""Cases of the table with the rows that one side of a join holds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from tests.kernels.cases.inputs import LARGE, LEAST, MOST, Case, hostile_keys, n
 
 
 def run_join_table(kernels: Kernels, kernel: str, dtype: Any, steps: list[tuple[Any, ...]]) -> Any:
-    """Each step is a method and its arguments; "pages" is a probe from where the one before it ended, to the end."""
+    """Run steps, each of which is a method and its arguments. "pages" probes repeatedly, each time from where the last
+    probe ended, until all rows are probed."""
     table = kernels.JoinTable(dtype)
     found: list[Any] = [len(table)]
     for method, *args in steps:
@@ -121,7 +122,7 @@ def _join_case(label: str, steps: list[tuple[Any, ...]], dtype: Any = np.int64) 
 
 
 def _large_join(dtype: Any) -> list[tuple[Any, ...]]:
-    """Rows in several inserts between which the table grows; some go, and others take their places."""
+    """Steps that insert rows while the table grows, remove some of them, and put others into their places."""
     rng = new_rng()
     parts = list(pairwise((0, 7, 900, 1000, 20_000, LARGE)))
     places = np.concatenate([first + rng.permutation(last - first) for first, last in parts])
@@ -140,7 +141,7 @@ def _large_join(dtype: Any) -> list[tuple[Any, ...]]:
 
 
 def _join_order_cases() -> Iterator[Case]:
-    """What comes last is met first, whatever has gone in between."""
+    """Cases in which the row that came last must be met first, whatever was removed in between."""
     five, words, times = np.arange(5), np.full(5, 7, np.uint64), np.arange(5) * 10
     look = ("probe", words[:1], times[:1], Reach(-math.inf, math.inf))
     chain = [("insert", five, words, times), look]

@@ -1,4 +1,4 @@
-"""Bounds, and rows that are late."""
+"""Cases of the kernels that compute bounds and find late rows."""
 
 from __future__ import annotations
 

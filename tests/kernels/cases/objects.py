@@ -1,4 +1,4 @@
-"""Values that no array kernel holds."""
+"""Cases of values that only arrays of Python objects can hold."""
 
 from __future__ import annotations
 

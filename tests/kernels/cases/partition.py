@@ -1,4 +1,4 @@
-"""Rows by shard, and rows by number."""
+"""Cases of the kernels that part rows by shard, and of the one that takes rows by number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows are not repeats."""
+"""Cases of the kernels that find the rows which are no repeats, and the rows that begin a span."""
 
 from __future__ import annotations
 

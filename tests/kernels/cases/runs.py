@@ -1,4 +1,4 @@
-"""Sorted runs into one."""
+"""Cases of the kernel that merges sorted runs into one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Open sessions by key."""
+"""Cases of the kernels that keep open sessions by key."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from tests.kernels.cases.inputs import LARGE, LEAST, MOST, Case, new_rng
 
 
 def run_extend(kernels: Kernels, kernel: str, *args: Any) -> Any:
-    """The arguments are those of one call, or those of `_run_batches`."""
+    """Run one call, or `_run_batches` if the first argument is a list of batches."""
     return _run_batches(kernels, *args) if isinstance(args[0], list) else (kernels.extend_sessions(*args), args)
 
 
 def _run_batches(kernels: Kernels, batches: list[tuple[Any, ...]], gap: Any, dtype: Any, keys: int) -> Any:
-    """Batches of keys and times, and behind each the bound below which what is open is dropped."""
+    """Run batches of keys and times. Each batch has a bound, and the open sessions that end below it are dropped after
+    it."""
     room = 2 + sum(len(times) for _, times, _ in batches)
     heads, sessions = np.zeros(keys, np.uint32), np.zeros(room, session_dtype(dtype))
     free = np.arange(room - 1, 0, -1).astype(np.uint32)
     found: list[Any] = []
     for ids, times, bound in batches:
         extended = kernels.extend_sessions(ids, times, gap, heads, sessions, free)
-        found.append(tuple(extended[:5]))  # how many were looked at in vain may differ
+        found.append(tuple(extended[:5]))  # the number of sessions looked at in vain may differ
         gone = np.flatnonzero((sessions["state"] & OPEN > 0) & (sessions["end"] < bound))
         kernels.drop_sessions(gone, heads, sessions)
         sessions["state"][extended.absorbed] = 0

@@ -1,4 +1,4 @@
-"""Count, exact sum, least and greatest together."""
+"""Cases of the summary: count, exact sum, least and greatest value together."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.kernels.cases.inputs import LEAST, MOST, Case, some_values
 
 
 def _summaries(groups: int, held: bool = False, count: int = 1, hi: int = 3, lo: int = 5) -> Any:
-    """Summaries that hold nothing but rubbish, or something in every other group."""
+    """Summaries that hold only rubbish; with ``held``, every other group holds values."""
     state = np.zeros((groups, 5), np.int64)
     state[:, 3:] = 77, -77
     if held:
@@ -62,7 +62,7 @@ def cases() -> Iterator[Case]:
         yield Case("merge_summary", f"{label}-partials", lambda state=wrong[label]: (one, state, _summaries(1)))
     yield Case("merge_summary", "short_partials", lambda: (two, _summaries(1, True), _summaries(1)))
 
-    # At the limit, over it, and over it but back again.
+    # A sum at the limit, one beyond it, and one that goes beyond it and comes back.
     full = {"count": 1, "hi": 2**61, "lo": 2**32 - 1}
     for label, values in (("limit", [0]), ("beyond", [1]), ("back", [1, -1]), ("below", [MOST, -MOST, LEAST])):
         some = (np.zeros(len(values), np.int64), np.array(values), None)

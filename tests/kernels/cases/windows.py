@@ -1,4 +1,4 @@
-"""Window ids, and rows by slice of time."""
+"""Cases of the kernels that compute window ids, and of those that order rows by slice of time."""
 
 from __future__ import annotations
 

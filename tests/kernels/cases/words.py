@@ -1,4 +1,4 @@
-"""Keys as words."""
+"""Cases of the kernel that packs keys into words."""
 
 from __future__ import annotations
 
