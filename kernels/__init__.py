@@ -14,8 +14,8 @@ To add a kernel:
    are `verb_object`. A new stem is a new file with one class, which is a base of `Kernels` in `kernels/dispatch.py`.
 2. Write its three bodies under the same name, in the files of the same stem in `kernels/reference/`, `kernels/jit/` and
    `kernels/native/`. They check nothing: what the declaration passes on has been checked.
-3. Write its loops in C, in the pair of the same stem in `csrc/`, and call each from
-   `tests/kernels/callgrind/driver.c`; `make counts` stores its instructions.
+3. Write its loops in C, in the pair of the same stem in `csrc/`, and call each in
+   `tests/kernels/callgrind/`; `make counts` stores its instructions.
 4. Write its cases in `tests/kernels/cases/`, which all implementations must agree on: of every type, shape and wrong
    argument that it can meet.
 

@@ -43,7 +43,7 @@ a policy's type.
 5. Write its constructor below, beside `ordered`, and export it from `oop.punctuation` and `oop` if users are to
    write it.
 6. Test it row by row (`tests/punctuation/test_policies.py`), in batches against rows one by one
-   (`tests/operators/source`), and add it to the policies of the laws (`tests/operators/test_laws.py`).
+   (`tests/operators/source`), and add it to the policies of the laws (`tests/operators/test_laws_policies.py`).
    `tests/operators/source/test_own_policy.py` is a policy that is added in one place.
 
 **Decisions.** ``every`` counts on a fixed grid of stream time, so that batches do not matter. Late rows, and rows

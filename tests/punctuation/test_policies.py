@@ -1,4 +1,4 @@
-"""Policies at a source: what they promise, and which rows that makes late."""
+"""Policies at a source promise what the rows before imply, in all and by group, and as cases from elsewhere say."""
 
 import itertools
 import json
@@ -9,71 +9,29 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from oop.punctuation import Frontier, Punctuation, at_end, ordered, progress_groups, punctuated, slack, timer, trackers
-from oop.punctuation.durations import NANOSECONDS, in_units
+from oop.punctuation import Frontier, Punctuation, ordered, slack, timer
 from oop.punctuation.encoding import dumps, loads
 from tests.punctuation import naive
-
-MANY = settings(max_examples=300, deadline=None)
-NAN = float("nan")
-
-GROUPS = ("A", "B", 3, 1.5, None, NAN)
-KNOWN = ("A", 3, NAN)
-UNSEEN = "Z"
-PAIRS = (("A", 6), ("A", None), ("B", 6), (None, NAN), (None, 6), ("B", NAN))
-KNOWN_PAIRS = (("A", 6), (None, float("nan")), ("B", 6))  # a NaN of its own
-BOTH = {"by": ["link", "proto"]}
-VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "slack_punct.json").read_text(encoding="utf-8"))
-
-times = st.one_of(st.integers(0, 25), st.integers(0, 50).map(lambda t: t / 2), st.sampled_from([None, NAN]))
-rows = st.lists(st.tuples(times, st.sampled_from(GROUPS)), max_size=30)
-bounds_of = st.one_of(
-    st.integers(0, 8).map(lambda s: ({"bound": s}, naive.behind(s))),
-    st.integers(0, 3).map(lambda n: ({"rows": n}, naive.behind_rows(n))),
-)
-idles = [{}, {"idle": 1}, {"idle": 4}, {"idle": 12}]
-groupings = st.sampled_from([{"groups": KNOWN}, *idles])
-pair_groupings = st.sampled_from([{"groups": KNOWN_PAIRS}, *idles])
-everies = st.sampled_from([None, 1, 3, 2.5])
-data_policies = st.builds(
-    lambda how, grouping, every: slack(**how[0], by="link", **grouping, every=every),
+from tests.punctuation.drawn import (
+    BOTH,
+    GROUPS,
+    MANY,
+    NAN,
+    PAIRS,
+    UNSEEN,
     bounds_of,
+    data_policies,
+    events,
+    feed,
+    frontier_of,
     groupings,
-    everies,
+    pair_groupings,
+    rows,
+    timers,
+    times,
 )
-linear_policies = st.builds(lambda how, every: slack(**how[0], every=every), bounds_of, everies)
-timers = st.builds(
-    lambda every, lull, late, by: timer(every, lull, late, **by),
-    st.integers(1, 4),
-    st.integers(0, 10),
-    st.integers(0, 5),
-    st.one_of(st.just({}), groupings.map(lambda g: {"by": "link", **g})),
-)
-policies = st.one_of(linear_policies, data_policies, timers)
-readings = st.integers(0, 40)
-events = st.lists(st.one_of(st.tuples(times, st.sampled_from(GROUPS)), readings), max_size=30)
 
-
-def feed(progress, events):
-    """Rows go in one by one, readings of the clock tick: the bound before each row."""
-    before = []
-    for event in events:
-        if isinstance(event, tuple):
-            before += progress.observe([event[0]], [event[1]])
-        else:
-            progress.tick(event)
-    return before
-
-
-def frontier_of(progress):
-    return Frontier.of(*progress.promises())
-
-
-def is_late(value, bound):
-    return naive.has_time(value) and bound is not None and value < bound
-
-
-# What the rows imply
+VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "slack_punct.json").read_text(encoding="utf-8"))
 
 
 @MANY
@@ -221,238 +179,6 @@ def test_rows_without_a_time_neither_stop_a_policy_nor_make_a_group_active():
     assert list(progress.promises()) == [Punctuation({"ts": 5})]
 
 
-# Laws of all policies
-
-
-@settings(max_examples=500, deadline=None)
-@given(policies, events, st.data())
-def test_no_row_on_time_matches_a_promise_already_given(policy, events, data):
-    progress, given_ = policy.start("ts"), Frontier()
-    for event in events:
-        bounds = feed(progress, [event])
-        if bounds and not is_late(event[0], bounds[0]):
-            assert not given_.covers_row({"ts": event[0], "link": event[1]})
-        if data.draw(st.booleans()):
-            for promise in progress.promises():
-                given_.advance(promise)
-
-
-@MANY
-@given(policies, events)
-def test_bounds_never_retreat(policy, events):
-    progress = policy.start("ts")
-    last = {}
-    for event in events:
-        if isinstance(event, tuple):
-            group = naive.key(event[1]) if policy.by else ""
-            (bound,) = feed(progress, [event])
-            assert last.get(group) is None or bound >= last[group]
-            last[group] = bound
-        else:
-            progress.tick(event)
-
-
-@MANY
-@given(st.one_of(linear_policies, data_policies), rows, st.lists(st.integers(0, 30), max_size=5))
-def test_lateness_does_not_depend_on_batches_or_on_when_promises_are_asked_for(policy, rows, cuts):
-    values, groups = [v for v, _ in rows], [g for _, g in rows]
-    once, cut = policy.start("ts"), policy.start("ts")
-    before, edges = [], [0, *sorted(min(c, len(rows)) for c in cuts), len(rows)]
-    for start, stop in itertools.pairwise(edges):
-        before += cut.observe(values[start:stop], groups[start:stop])
-        list(cut.promises())
-    assert before == once.observe(values, groups)
-
-
-@MANY
-@given(st.one_of(linear_policies, data_policies), rows, st.data())
-def test_late_rows_and_rows_without_a_time_change_nothing(policy, rows, data):
-    whole, clean = policy.start("ts"), policy.start("ts")
-    for value, group in rows:
-        (bound,) = whole.observe([value], [group])
-        if naive.has_time(value) and not is_late(value, bound):
-            assert clean.observe([value], [group]) == [bound]
-        if data.draw(st.booleans()):
-            assert list(whole.promises()) == list(clean.promises())
-
-
-@pytest.mark.parametrize("through", ["itself", "json"])
-@MANY
-@given(policies, events, st.integers(0, 30), st.data())
-def test_state_and_restore_at_any_point_change_nothing(through, policy, events, at, data):
-    progress = policy.start("ts")
-    feed(progress, events[:at])
-    if data.draw(st.booleans()):
-        list(progress.promises())
-    state = progress.state()
-    again = policy.start("ts")
-    again.restore(json.loads(json.dumps(state)) if through == "json" else state)
-    for event in events[at:]:
-        assert feed(again, [event]) == feed(progress, [event])
-        assert list(again.promises()) == list(progress.promises())
-
-
-@MANY
-@given(policies, events, events, events, st.booleans())
-def test_what_came_since_a_mark_can_be_forgotten(policy, before, since, after, asked):
-    """As if it had never come: compared with the policy's state at the mark."""
-    progress, again = policy.start("ts"), policy.start("ts")
-    feed(progress, before)
-    given_ = [Frontier.of(*(progress.promises() if asked else ()))]
-    again.restore(progress.state())
-    given_.append(given_[0].copy())
-    mark = progress.mark()
-    feed(progress, [event for event in since if isinstance(event, tuple)])
-    progress.rewind(mark)
-    for event in [None, *after]:
-        if event is not None:
-            assert feed(progress, [event]) == feed(again, [event])
-        for frontier, policy_ in zip(given_, (progress, again), strict=True):
-            for promise in policy_.promises():
-                frontier.advance(promise)
-        assert given_[0] == given_[1]
-
-
-@MANY
-@given(bounds_of, st.sampled_from([1, 3, 2.5]), rows, st.data())
-def test_every_gives_one_promise_for_each_step_of_the_grid(how, every, rows, data):
-    arguments, bound_of = how
-    progress = slack(**arguments, every=every).start("ts")
-    promised = []
-    for n, (value, _) in enumerate(rows):
-        progress.observe([value])
-        if not data.draw(st.booleans()):
-            continue
-        promised += [p.below["ts"] for p in progress.promises()]
-        bound = naive.linear(rows[: n + 1], bound_of)[1]
-        if bound is None:
-            assert not promised
-        else:
-            assert promised[-1] <= bound
-            assert promised[-1] // every == bound // every
-    assert all(a // every < b // every for a, b in itertools.pairwise(promised))
-
-
-@MANY
-@given(data_policies.filter(lambda p: p.every is not None), rows)
-def test_every_by_group_delays_promises_by_less_than_a_step(policy, rows):
-    """Compared with the same policy that promises at once."""
-    slow, prompt = policy.start("ts"), type(policy)(**{**vars(policy), "every": None}).start("ts")
-    given_, all_ = Frontier(), Frontier()
-    for value, group in rows:
-        assert slow.observe([value], [group]) == prompt.observe([value], [group])
-        for promise in prompt.promises():
-            all_.advance(promise)
-        for promise in slow.promises():
-            assert given_.advance(promise)
-        for g in (*GROUPS, UNSEEN):
-            late, soon = (f.bound("ts", {"link": g}) for f in (given_, all_))
-            assert (late is None) == (soon is None)
-            assert late is None or (late <= soon and late // policy.every == soon // policy.every)
-
-
-# Memory
-
-
-@pytest.mark.parametrize("policy", [slack(2, by="k", idle=5), timer(1, 50, 2, by="k", idle=5)], ids=str)
-def test_retired_groups_are_forgotten(policy):
-    progress = policy.start("ts")
-    for t in range(300):
-        progress.observe([t], [t])
-        progress.tick(t)
-        list(progress.promises())
-    assert max(len(part) for part in progress.state().values()) < 20
-
-
-# Values
-
-
-@pytest.mark.parametrize("policy", [at_end(), punctuated(), punctuated(on="end")], ids=str)
-def test_policies_that_look_at_no_row_promise_nothing(policy):
-    progress = policy.start("ts")
-    assert progress.observe([3, 1]) == [None, None]
-    assert list(progress.promises()) == []
-    assert not policy.is_data_driven
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: slack(),
-        lambda: slack(5, rows=3),
-        lambda: slack(rows=-1),
-        lambda: slack(rows=True),
-        lambda: slack(rows=1.5),
-        lambda: ordered(groups=["A"]),
-        lambda: ordered(idle=5),
-        lambda: ordered(by="link", groups=["A"], idle=5),
-        lambda: ordered(by="link", groups="AB"),
-        lambda: ordered(by="link", groups=[]),
-        lambda: punctuated(on=[]),
-        lambda: ordered(by=[]),
-        lambda: ordered(by=5),
-        lambda: ordered(by=["link", 5]),
-        lambda: ordered(by=["link", "link"]),
-        lambda: punctuated(by=["link", "link"]),
-        lambda: ordered(by=["link", "proto"], groups=["A", "B"]),
-        lambda: ordered(by=["link", "proto"], groups=["AB"]),
-        lambda: ordered(by=["link", "proto"], groups=[("A", 6), ("A", 6, 1)]),
-        lambda: ordered(by=["link", "proto"], groups=[{"link": "A"}]),
-        lambda: ordered(by=["link", "proto"], groups=[{"link": "A", "proto": 6, "k": 1}]),
-        lambda: ordered(by="link", groups=[{"proto": 6}]),
-    ],
-)
-def test_arguments_that_make_no_sense_are_refused(make):
-    with pytest.raises(ValueError, match=r"\w+"):
-        make()
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [
-        slack(-1),
-        slack("-1s"),
-        ordered(every=0),
-        ordered(by="k", idle="0s"),
-        timer("1s", lull=-1),
-        timer(1, 1, "-1s"),
-    ],
-)
-def test_durations_of_the_wrong_sign_are_refused(policy):
-    with pytest.raises(ValueError, match=r"negative|greater than 0"):
-        policy.in_units(lambda d: in_units(d, NANOSECONDS["s"]))
-
-
-@pytest.mark.parametrize(
-    "policy",
-    [
-        slack("5s"),
-        ordered(every="1s"),
-        ordered(by="k", idle="1s"),
-        timer("1s", 5),
-        timer(1, "5s"),
-        timer(1, 5, "5s"),
-        timer(1, 5, by="k", idle="5s"),
-    ],
-    ids=str,
-)
-def test_a_policy_starts_only_when_its_durations_are_numbers(policy):
-    with pytest.raises(ValueError, match="in_units"):
-        policy.start("ts")
-    policy.in_units(lambda d: in_units(d, NANOSECONDS["s"])).start("ts")
-
-
-def test_a_list_of_one_column_is_its_name():
-    for make in (ordered, lambda **by: slack(5, **by), lambda **by: slack(rows=2, **by), punctuated):
-        assert make(by=["link"]) == make(by="link")
-        assert str(make(by=["proto", "link"])).endswith("by link, proto")
-    assert ordered(by=["link"], groups=["A"]) == ordered(by="link", groups=[{"link": "A"}])
-    assert slack(5, by=["proto", "link"], groups=[(6, "A")]) == slack(5, **BOTH, groups=[{"proto": 6, "link": "A"}])
-
-
-# Cases from elsewhere
-
-
 @pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["id"])
 def test_vectors(case):
     """slack 5; with a clock, which then starts at 7: a timer whose lull is the slack."""
@@ -467,17 +193,3 @@ def test_vectors(case):
         else:
             progress.tick(now)
             assert [p.below["ts"] for p in progress.promises()] == step["expect_punct"]
-
-
-def test_a_group_has_one_tracker_however_many_batches_it_is_in(monkeypatch):
-    made = []
-
-    def tracker(policy):
-        made.append(policy)
-        return trackers.Greatest(5)
-
-    monkeypatch.setattr(type(slack(5)), "tracker", tracker)
-    groups = progress_groups.GroupedProgress(slack(5, by="link"), "ts")
-    for _ in range(10):
-        assert groups.active(["A", "B"]) == [groups.trackers["A"], groups.trackers["B"]]
-    assert len(made) == 2

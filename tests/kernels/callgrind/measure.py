@@ -20,6 +20,7 @@ from csrc.build import CSRC, FLAGS, STEMS
 from tests.kernels.processes import find_compiler
 
 HERE = Path(__file__).resolve().parent
+CALLERS = sorted(HERE.glob("*.c"))
 COUNTS = HERE / "counts.json"
 STORE = "`make counts` stores new figures"
 TOLERANCE = 0.05
@@ -50,7 +51,7 @@ def measure() -> dict[str, float]:
     """Instructions a row of every call that the driver makes."""
     with tempfile.TemporaryDirectory() as scratch:
         driver, out = f"{scratch}/driver", f"{scratch}/out"
-        sources = [str(HERE / "driver.c"), *(str(CSRC / f"{stem}.c") for stem in STEMS)]
+        sources = [*map(str, CALLERS), *(str(CSRC / f"{stem}.c") for stem in STEMS)]
         # Wide vectors are off, because valgrind offers different ones on different machines.
         _run([str(find_compiler()), *FLAGS, "-DOOP_NO_WIDE", f"-I{CSRC}", *sources, "-lm", "-o", driver])
         # Entering or leaving such a function toggles the counting, so no kernel may call another.

@@ -15,7 +15,7 @@ from oop.operators.passing.qos import ENTERED, least_in, steps_of
 from oop.plan.final import final_plan
 from oop.plan.latency import measured
 from oop.testing import ManualClock
-from tests.oop_.plan.test_in_order import PLANS
+from tests.oop_.plan.plans import PLANS
 
 Plan = Callable[..., oop.Stream]
 WAIT = 100

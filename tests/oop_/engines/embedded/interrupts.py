@@ -8,11 +8,12 @@ chosen, again and again, where a timer would find it by chance.
 from __future__ import annotations
 
 import faulthandler
+import gc
 import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any
@@ -169,3 +170,11 @@ def threads_left(others: Set[threading.Thread] = frozenset()) -> list[str]:
     while (left := threads_of_runs() - others) and time.monotonic() < until:
         time.sleep(0.002)
     return [thread.name for thread in left]
+
+
+def watch_threads() -> Iterator[set[threading.Thread]]:
+    """The threads of other tests, whose inputs may be silent for ever; none comes to them."""
+    before = threads_of_runs()
+    yield before
+    gc.collect()
+    assert threads_left(before) == []
