@@ -60,8 +60,8 @@ from oop.punctuation import (
     timer,
 )
 from oop.streams.running import set_engines
-from oop.streams.sources import source
-from oop.streams.stream import Stream, union
+from oop.streams.sources import source, union
+from oop.streams.stream import Stream
 from oop.windows import calendar, landmark, rows, session, sliding, tumbling
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import Any
 
 from oop.aurora.arguments import check_stream, wrong
 from oop.operators.expressions.expr import Expr
-from oop.streams.stream import Stream, union
+from oop.streams.sources import union
+from oop.streams.stream import Stream
 
 
 class Filter:

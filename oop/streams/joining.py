@@ -75,7 +75,7 @@ def make_join(
 def make_static_join(left: pa.Schema, data: Any, *, on: On, how: str, where: Expr | None, **others: Any) -> StaticJoin:
     """The spec of a join with a table that does not change."""
     for name, value in others.items():
-        if value is not None and value != "both":
+        if value is not None and (name, value) != ("closed", "both"):
             raise ValueError(f"a static table has no time that rows could be near to: leave out {name}=")
     if how in ("right", "full"):
         raise ValueError(f"how={how!r}: a stream never ends for sure, so no row of a static table is ever unmatched")

@@ -136,3 +136,14 @@ def _policies(
     if sum(p.carried for _, p in found) > 1:
         raise ValueError("one punctuated(on=[…]) names all attributes that the data promises about")
     return tuple(found)
+
+
+def union(first: Stream, *others: Stream) -> Stream:
+    """The rows of all streams, as they come.
+
+    >>> import oop
+    >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
+    >>> oop.union(s, s, s).run().to_table().num_rows
+    6
+    """
+    return first.union(*others)

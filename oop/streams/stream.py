@@ -398,14 +398,3 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"<Stream {', '.join(self.schema.names)}>"
-
-
-def union(first: Stream, *others: Stream) -> Stream:
-    """The rows of all streams, as they come.
-
-    >>> import oop
-    >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
-    >>> oop.union(s, s, s).run().to_table().num_rows
-    6
-    """
-    return first.union(*others)

@@ -60,6 +60,7 @@ def test_static_tables_with_many_keys_of_the_stream_that_they_lack() -> None:
 def test_static_tables_are_refused_what_makes_no_sense(table: pa.Table) -> None:
     for arguments, says in (
         ({"within": (0, 1)}, "leave out within="),
+        ({"within": "both"}, "leave out within="),
         ({"how": "full"}, "never ends for sure"),
         ({"on": "q"}, "no column 'q'"),
     ):
