@@ -73,8 +73,8 @@ set_engines(Embedded, Spark)
 
 
 def __getattr__(name: str) -> Any:
-    """Aurora's algebra is loaded when it is first used; and every aggregate function is here, also one that no line
-    above imports. Those are for editors and type checkers, which look through no package."""
+    """Loads Aurora's algebra when it is first used, and finds every aggregate function in the registry. The imports of
+    functions above are for editors and type checkers, which do not look into the registry."""
     if name == "aurora":
         from importlib import import_module
 

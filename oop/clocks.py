@@ -1,4 +1,4 @@
-"""The wall clock, which only timers look at. Tests put a hand-cranked one in its place and never sleep."""
+"""The clock of a run. Tests put a clock that they move by hand in place of the wall clock, and never sleep."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oop.punctuation.patterns import Bound
 
 
 class Clock(Protocol):
-    """``live``: it moves by itself, so that waiting for it makes sense."""
+    """A clock. One that is ``live`` moves by itself, so that waiting for it makes sense."""
 
     live: bool
 

@@ -1,6 +1,6 @@
-"""Every error of oop says what, where in the user's code, and what to do.
+"""Every error of oop says what is wrong, where in the user's code, and what to do.
 
-This module is the bottom layer: anything may import it, it imports nothing of ours.
+This module is in the bottom layer: any module may import it, and it imports nothing of oop.
 
 >>> raise OopError("no such thing", at="report.py:9", hint="write oop.col('len')")
 Traceback (most recent call last):
@@ -48,12 +48,12 @@ class OopError(Exception):
 
 
 def _rebuild(kind: type[OopError], what: str, at: str | None, hint: str | None) -> OopError:
-    """Make an error again in another process; it says the same there."""
+    """Make an error again in another process, with the same text."""
     return kind(what, at=at, hint=hint)
 
 
 class NeverEmits(OopError):
-    """A plan has an operator that nothing its inputs promise could ever unblock.
+    """A plan has an operator that no promise of its inputs could ever unblock.
 
     >>> import oop, pyarrow as pa
     >>> s = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=None, name="north")
@@ -65,7 +65,7 @@ class NeverEmits(OopError):
 
 
 class LateRow(OopError):
-    """A row matches a promise already made for its stream, and the source says ``late="raise"``.
+    """A row breaks a promise that its source had made, and the source says ``late="raise"``.
 
     >>> import oop, pyarrow as pa
     >>> s = oop.source(pa.table({"ts": [5, 1]}), time="ts", punctuate=oop.ordered(), name="north", late="raise")
@@ -88,7 +88,7 @@ class SchemaMismatch(OopError):
 
 
 class PunctuationViolated(OopError):
-    """An operator of ours broke its own promise: always a bug in the operator.
+    """An operator broke its own promise, which is always a bug in the operator.
 
     It is raised by ``oop.Embedded(check=True)``, which watches every operator.
 
@@ -109,7 +109,7 @@ class SourceError(OopError):
 
 
 class SinkError(OopError, OSError):
-    """A sink could not be written: no such folder, no right to, no room. Also an OSError.
+    """A sink could not be written: there is no such folder, no permission, or no room. Also an OSError.
 
     >>> import oop, pyarrow as pa
     >>> s = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.ordered())
@@ -121,8 +121,8 @@ class SinkError(OopError, OSError):
 
 
 class RunInterrupted(OopError):
-    """A run that was interrupted (Ctrl-C, ``sys.exit``) in the middle of its work is read on. What it had read and not
-    yet put out is lost, so it has no right answer any more.
+    """A run is read on after it was interrupted (Ctrl-C, ``sys.exit``) in the middle of its work. Rows that it had read
+    and not yet put out are lost, so it has no right answer any more.
 
     >>> import oop, pyarrow as pa
     >>> def batches():
@@ -151,7 +151,7 @@ class TimeError(OopError):
 
 
 class WrongArgument(OopError, TypeError, ValueError):
-    """An argument that means nothing where it was given. Also a TypeError and a ValueError, for those who expect one.
+    """An argument that means nothing where it was given. Also a TypeError and a ValueError, for code that expects one.
 
     >>> str(WrongArgument("a share is a number, not 'most'", at="report.py:9", hint="write 0.99"))
     "a share is a number, not 'most' (at report.py:9)\\nHint: write 0.99"
@@ -159,7 +159,7 @@ class WrongArgument(OopError, TypeError, ValueError):
 
 
 class UnknownSource(OopError, KeyError):
-    """A name that none of a run's sources has, with the nearest one that there is. Also a KeyError.
+    """A name that none of a run's sources has. The hint names the nearest one. Also a KeyError.
 
     >>> str(UnknownSource.of("nort", ["north", "south"]))
     "there is no source 'nort'\\nHint: did you mean 'north'?"
@@ -174,7 +174,7 @@ class UnknownSource(OopError, KeyError):
 
 
 class UnknownColumn(OopError):
-    """A name that the stream does not have, with the nearest one that it has.
+    """A column that the stream does not have. The hint names the nearest one.
 
     >>> str(UnknownColumn.of("lenn", ["ts", "len"]))
     "no column 'lenn'; the stream has ts, len\\nHint: did you mean 'len'?"

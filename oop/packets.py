@@ -1,7 +1,7 @@
-"""Generated packets for the demo, the examples and the benchmarks: three links, as they arrive.
+"""Generated packets of three links, in the order of their arrival, for the demo, the examples and the benchmarks.
 
 The links are those of the paper's first query (OOP paper, section 2): Control has little traffic, Main1 and Main2 have
-much. Main2 arrives some seconds behind Main1, and by how much changes; a tenth of the rows of each link are held up on
+much. Main2 arrives some seconds behind Main1, by a skew that changes. A tenth of the rows of each link are held up on
 the way and come out of order.
 
 >>> links = generate(rows=10_000, seed=1)
@@ -27,13 +27,14 @@ START = 1_219_536_000_000_000  # 2008-08-24
 SECOND = 1_000_000
 DURATION = 120 * SECOND
 TICK = SECOND // 10
-DISORDERED = 0.1  # of the rows of each link
-HELD_UP = (SECOND // 5, SECOND)  # how long those are held up
+DISORDERED = 0.1  # the share of the rows of each link that is held up
+HELD_UP = (SECOND // 5, SECOND)  # the least and the longest time for which rows are held up
 
 
 @dataclass(frozen=True)
 class PacketLink:
-    """Its share of all rows, and how far its arrivals are behind: at the ends of the stream, and in its middle."""
+    """A link, with its share of all rows. ``skew`` is how far its arrivals are behind: at the beginning and the end of
+    the stream, and in its middle."""
 
     name: str
     share: float
@@ -59,7 +60,7 @@ class Tick(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Arrivals:
-    """Rows in the order in which they arrive, and when that is, in microseconds since 1970."""
+    """Rows in the order in which they arrive. ``at`` has their arrival times, in microseconds since 1970."""
 
     at: np.ndarray
     rows: pa.RecordBatch
@@ -69,13 +70,14 @@ class Arrivals:
         return self.rows.column("ts").cast(pa.int64()).to_numpy()
 
     def by_second(self, rows: pa.RecordBatch) -> list[pa.RecordBatch]:
-        """What is made of its rows, cut by arrival time: several links that are read in turn advance together."""
+        """Rows made from these, one for each, cut by each second of arrivals, so that links that are read in turn
+        advance together."""
         edges = np.searchsorted(self.at, np.arange(START, START + DURATION + MOST_LATE + SECOND, SECOND))
         return [rows.slice(begin, end - begin) for begin, end in pairwise(edges.tolist())]
 
     def ticks(self) -> list[Tick]:
-        """Cut by arrival time, so that several links can be fed side by side. ``low`` is the paper's low-water mark
-        (equation 1): the generator knows what is still to come."""
+        """The rows cut by arrival time, so that several links can be fed side by side. ``low`` is the paper's low-water
+        mark (equation 1), which the generator knows because it has the rows that are still to come."""
         low = np.minimum.accumulate(self.times[::-1])[::-1]
         ends = np.arange(START + TICK, START + DURATION + MOST_LATE + 2 * TICK, TICK)
         edges = np.searchsorted(self.at, ends)
@@ -88,13 +90,13 @@ class Arrivals:
 
 
 def generate(rows: int, seed: int = 0) -> dict[str, Arrivals]:
-    """About this many rows over all links; the same for the same seed."""
+    """The arrivals of all links, together about this many rows. The same seed gives the same rows."""
     random = np.random.default_rng(seed)
     return {link.name: _arrivals(link, round(rows * link.share), random) for link in LINKS}
 
 
 def merged(links: Mapping[str, Arrivals]) -> Arrivals:
-    """All links as one stream, by arrival."""
+    """All links as one stream, in the order of arrival."""
     at = np.concatenate([link.at for link in links.values()])
     order = np.argsort(at, kind="stable")
     rows = pa.concat_batches([link.rows for link in links.values()])

@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 
 _PACKAGE = Path(__file__).parent
-# the package's folders and where its symlinks lead: frames in them are ours
+# the package's folder, and the folders that its symlinks point to: frames of code in them are of oop
 _OURS = tuple(
     str(p) + os.sep for p in {_PACKAGE, *(d.resolve() for d in _PACKAGE.iterdir() if d.is_symlink() and d.is_dir())}
 )
 
 
 def user_line() -> str:
-    """``file:line`` of the innermost frame that is not ours.
+    """``file:line`` of the innermost frame that is not in oop.
 
     >>> user_line()
     '<doctest oop.site.user_line[0]>:1'
@@ -26,7 +26,7 @@ def user_line() -> str:
 
 
 def _short(path: str) -> str:
-    """Relative to the working directory, if that is shorter."""
+    """The path relative to the working directory, if it is inside of it."""
     try:
         relative = os.path.relpath(path)
     except ValueError:  # another drive

@@ -20,7 +20,7 @@ from oop.errors import OopError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; its exit code: 1 after an error of ours, which is printed without a traceback."""
+    """Run a command, and give its exit code. An error of oop is printed without a traceback, and its code is 1."""
     arguments = _parser().parse_args(argv)
     try:
         return int(arguments.run(arguments))
@@ -99,7 +99,7 @@ def _file_and_name(target: str) -> tuple[Path, str]:
 
 
 def _load(path: Path) -> ModuleType:
-    """Import a file by its path; its neighbours can be imported by it, as when it is run as a script."""
+    """Import a file by its path. It can import the files beside it, as when it is run as a script."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise OopError(f"{path} is not a Python file", hint="its name must end in .py")
@@ -133,12 +133,12 @@ def _bench(arguments: argparse.Namespace) -> int:
 
 
 def _run(path: Path) -> int:
-    """In a process of its own: what one benchmark loads and warms up is nothing to the next."""
+    """Run one benchmark in a process of its own, so that what it loads and warms up does not affect the next one."""
     print(f"=== {path.parent.name}/{path.name}", flush=True)
     command = [sys.executable, str(path)]
     if path.stem.startswith("test_"):
         command = [sys.executable, "-m", "pytest", "--benchmark-only", "--quiet", str(path)]
     root = path.parent.parent
-    # so that a checkout that is not installed works too
+    # the path is set so that a checkout that is not installed works too
     found = os.pathsep.join([str(root), *filter(None, [os.environ.get("PYTHONPATH")])])
     return subprocess.run(command, cwd=root, env={**os.environ, "PYTHONPATH": found}, check=False).returncode

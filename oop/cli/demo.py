@@ -1,9 +1,9 @@
 """``oop demo``: the paper's first query, run in several ways (OOP paper, section 2).
 
-Q1 counts the packets of three links per window. With exact promises each link says what will no longer come, and the
-union promises the least of the three. In order the same promises release rows from a sort behind each link, and a merge
-holds them until the slowest link has come as far (the paper's option 1). With slack the window count has to guess from
-what arrives (option 2): the links come as one stream, and Main2's skew looks like disorder.
+Q1 counts the packets of three links per window. With exact promises each link says which rows will no longer come, and
+the union promises the least of the three. In order the same promises release rows from a sort behind each link, and a
+merge holds the rows until the slowest link has come as far (the paper's option 1). With slack the links come as one
+stream, in which Main2's skew looks like disorder, and promises are guesses from the rows that arrive (option 2).
 
 To compare another way of running Q1, add a `Way` to `WAYS`.
 """
@@ -24,7 +24,7 @@ from oop.cli.feeds import WINDOW, Feeds, Way
 from oop.engines.metrics import Metrics
 from oop.packets import SECOND, START
 
-SHOWN = 5  # windows of the answer
+SHOWN = 5  # how many windows of the answer are printed
 COLUMNS = ("way", "rows held\nat the peak", "first window\n(stream, clock)", "throughput", "rows lost")
 
 
@@ -47,8 +47,8 @@ WAYS: tuple[Way, ...] = (
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of one way. ``first_stream`` and ``first_clock``: how many seconds of arrivals, and of the clock, had
-    passed when the first window came out."""
+    """The measurements of one way. ``first_stream`` and ``first_clock`` are the seconds of arrivals, and by the clock,
+    that had passed when the first window came out."""
 
     way: str
     answer: pa.Table
@@ -65,7 +65,7 @@ class Measured:
 
 
 def measure(way: Way, feeds: Feeds, truth: np.ndarray) -> Measured:
-    """Run one way; its answer must be the truth, less the rows that it says were late."""
+    """Run one way. Its answer must be the truth, without the rows that it reports as late."""
     feeds.now = START
     begin = perf_counter()
     run = way.stream(feeds).run(order=way.order)
@@ -85,7 +85,7 @@ def measure(way: Way, feeds: Feeds, truth: np.ndarray) -> Measured:
 
 
 def _lost(name: str, answer: pa.Table, truth: np.ndarray, late: int) -> int:
-    """Rows of the truth that the answer does not count; an answer that is wrong in any other way is an error."""
+    """The number of rows that the answer does not count. An answer that is wrong in any other way is an error."""
     windows = (answer["window_start"].cast(pa.int64()).to_numpy() - START) // SECOND
     missing = truth.copy()
     np.subtract.at(missing, windows, answer["packets"].to_numpy())
@@ -99,13 +99,13 @@ def _held(metrics: Metrics) -> int:
 
 
 def true_counts(links: dict[str, packets.Arrivals]) -> np.ndarray:
-    """Packets in each window, from all rows at once."""
+    """The packets in each window, counted over all rows at once."""
     times = np.concatenate([link.times for link in links.values()])
     return np.bincount((times - START) // SECOND)
 
 
 def conclusion(results: Sequence[Measured]) -> str:
-    """One sentence on the numbers measured: the first way, and the others against it."""
+    """One sentence on the measurements, which compares the other ways with the first."""
     first, *others = results
     name = first.way[0].upper() + first.way[1:]
     begin = f"{name} lost {_share(first)} and gave the first window after {first.first_stream:.1f} s of stream"
@@ -126,7 +126,7 @@ def _share(result: Measured) -> str:
 
 
 def main(rows: int = 4_000_000, seed: int = 0, quiet: bool = False, spark: bool = True) -> int:
-    """Print the answer to Q1, the table, then whether Spark gives the same answer; 1 if it does not."""
+    """Print the answer to Q1, the table, then whether Spark gives the same answer. Returns 1 if it does not, else 0."""
     from rich import box
     from rich.console import Console
     from rich.progress import Progress
@@ -165,7 +165,7 @@ def main(rows: int = 4_000_000, seed: int = 0, quiet: bool = False, spark: bool 
 
 
 def on_spark(rows: int, seed: int) -> tuple[str, bool]:
-    """What to say of Q1 on Spark, and that nothing is wrong. Where there is no Spark, it is left out."""
+    """What to print about Q1 on Spark, and False if its answer is wrong. Without Spark this part is left out."""
     from oop.cli import demo_spark
     from oop.engines.spark.session import local_session
 

@@ -1,6 +1,6 @@
 """The Spark part of ``oop demo``: Q1 on both engines, and whether they agree.
 
-Each link has a slack of its own that is somewhat too small: also which rows are late has to be the same.
+Each link has a slack of its own that is somewhat too small, so the engines must also agree on which rows are late.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from oop import packets
 from oop.cli.feeds import Feeds, Way
 
 ROWS = 200_000
-"""At most so many packets: nearly all of the time goes to starting Spark, and more rows would show no more."""
+"""The most packets. Nearly all of the time goes to starting Spark, and more rows would show nothing new."""
 SLACK = "500ms"
 WAY = Way(
     f"slack {SLACK} for each link",
@@ -25,7 +25,8 @@ WAY = Way(
 
 @dataclass(frozen=True)
 class Compared:
-    """``same``: the windows, their counts, and how many rows of each link were late."""
+    """``same`` says whether the engines agree on the windows, their counts, and the number of late rows of each
+    link."""
 
     rows: int
     late: int

@@ -1,4 +1,4 @@
-"""What the demo's ways have in common: how they are given the links' packets, and the query that they answer."""
+"""What the demo's ways have in common: the feeds of the links' packets, and the query that they answer."""
 
 from __future__ import annotations
 
@@ -14,9 +14,12 @@ WINDOW = "1s"
 
 
 class Feeds:
-    """The links' arrivals, handed to a pipeline; ``now`` is the arrival time of the last rows that it took.
+    """Feeds the links' arrivals to a pipeline. ``now`` is the arrival time of the last rows that the pipeline took, and
+    ``tell`` is called with the number of rows each time.
 
-    With ``whole`` they are handed over as lists, whose end is known, instead of one by one as the pipeline asks."""
+    With ``whole`` a link is handed over as a list, whose end is known. Without, its elements are made one by one as the
+    pipeline asks for them.
+    """
 
     def __init__(self, links: dict[str, packets.Arrivals], tell: Callable[[int], object], whole: bool = False) -> None:
         self.ticks = {name: link.ticks() for name, link in links.items()}
@@ -43,7 +46,7 @@ class Feeds:
 
 @dataclass(frozen=True)
 class Way:
-    """A way of running Q1: its name, the union of the links as it sees them, and whether its operators are in order."""
+    """A way of running Q1: its name, how it makes one stream of the links, and the ``order`` of `Stream.run`."""
 
     name: str
     union: Callable[[Feeds], oop.Stream]

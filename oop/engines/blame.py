@@ -9,8 +9,8 @@ from oop.punctuation import Punctuation
 
 @dataclass(frozen=True)
 class Link:
-    """An operator on the way: the promise that is needed from it, and what it has promised (None: nothing about
-    that)."""
+    """An operator on the way to a source: the promise that is needed from it, and what it has ``promised`` of it so
+    far (None: nothing)."""
 
     operator: str
     site: str
@@ -24,11 +24,11 @@ class Link:
 
 @dataclass(frozen=True)
 class Holder:
-    """A source that holds it back.
+    """A source that holds back a result.
 
-    ``group`` is the part of it that does, if it promises by group. ``ago`` and ``rows`` tell when it made the promise
-    that is shown, by the run's clock and in rows on time since; if there is none, when the run began. ``release`` is
-    the least that it would have to promise.
+    ``group`` names the groups that do so, if the source promises by group. ``ago`` and ``rows`` tell when the source
+    made the promise that is shown: by the run's clock, and in rows on time since then. Without a promise they count
+    from the beginning of the run. ``release`` is the least promise that would release the result.
     """
 
     source: str
@@ -39,7 +39,7 @@ class Holder:
     rows: int
     release: Punctuation
     needs: str  # ``release`` as text
-    progress: float = field(repr=False)  # how far it is, to compare sources
+    progress: float = field(repr=False)  # how far the source is, to compare sources
 
     def __str__(self) -> str:
         group = f", {self.group}" if self.group else ""
@@ -51,8 +51,9 @@ class Holder:
 
 @dataclass(frozen=True)
 class Blame:
-    """``what`` an operator holds back, the operators between it and the first source, and the ``sources`` that hold it
-    back, the one with the least progress first. If there is no source, the promise that releases it is on its way.
+    """Why an operator has not put out ``what`` it holds. ``sources`` are the sources that hold it back, the one with
+    the least progress first, and ``links`` are the operators between that source and this operator. If there are no
+    sources, the promise that releases it is on its way.
 
     >>> import oop
     >>> from oop.testing import Harness

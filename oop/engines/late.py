@@ -1,4 +1,4 @@
-"""`Run.late`: the rows that were set aside, by source, and by operator where one assumes an order."""
+"""`Run.late`: the rows that were set aside, by source, and by operator if it assumes an order of its input."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from oop.site import user_line
 
 
 class Shards:
-    """The ledgers of an operator, one for each thread. Where latency is measured, rows carry a timestamp that is
-    ``hidden`` from users."""
+    """The ledgers of an operator, one for each thread. ``hidden`` is the column that is not shown to users: the
+    timestamp of each row, where latency is measured."""
 
     def __init__(self, ledgers: Sequence[Ledger], hidden: str | None = None) -> None:
         self.ledgers, self.hidden = ledgers, hidden
@@ -48,7 +48,7 @@ class Shards:
 
 
 class Late:
-    """Rows that broke a promise, or had no time, by source; and by operator, where an order was assumed.
+    """Rows that broke a promise or had no time, by source, and by operator if it assumes an order of its input.
 
     >>> import oop
     >>> s = oop.source(pa.table({"ts": [5, 1]}), time="ts", punctuate=oop.ordered(), name="north")
@@ -81,9 +81,9 @@ class Late:
 
     @property
     def not_kept(self) -> dict[str, int]:
-        """How many of these rows are not here, by source and operator: more came than ``Embedded(late_rows=)`` keeps.
-        All other counts include them. `histogram` and `needed_slack` know their lateness to within a sixteenth, as that
-        of drained rows.
+        """How many rows were set aside but not kept, by source and operator, because ``Embedded(late_rows=)`` keeps
+        no more. All other counts include them. `histogram` and `needed_slack` know their lateness to within a
+        sixteenth, as they do for drained rows.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [9, 1, 2, 3]}), time="ts", punctuate=oop.ordered(), name="north")
@@ -98,14 +98,15 @@ class Late:
         return source in self._all
 
     def __getitem__(self, source: str) -> pa.Table:
-        """The rows of one source or operator with ``broke``, the promise, and ``late_by``, in the attribute's unit."""
+        """The rows of one source or operator, with two more columns: ``broke`` is the promise that a row broke, and
+        ``late_by`` how late the row was, in the attribute's unit."""
         if source not in self._all:
             raise UnknownSource.of(source, self._all, at=user_line())
         return self._all[source].table()
 
     def to_table(self) -> pa.Table:
-        """The rows of all sources, and of all operators that set some aside. They must have the same columns; else ask
-        one by one.
+        """The rows of all sources, and of all operators that set some aside. All of them must have the same columns; if
+        not, ask for each by name.
 
         >>> import oop
         >>> a, b = (oop.source(pa.table({"ts": t}), time="ts", punctuate=oop.ordered()) for t in ([5, 1], [9, 7]))
@@ -125,9 +126,9 @@ class Late:
         return pa.concat_tables(tables)
 
     def drain(self) -> dict[str, pa.Table]:
-        """The rows by source, which are then forgotten; for runs without an end.
+        """The rows by source and operator, which are then forgotten. Runs without an end need this.
 
-        The counts stay, and of how late each row was a sixteenth is lost.
+        The counts stay. How late each row was is known to within a sixteenth from then on.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [5, 1]}), time="ts", punctuate=oop.ordered(), name="north")
@@ -141,9 +142,9 @@ class Late:
     def histogram(
         self, source: str | None = None, bins: Sequence[Duration] | None = None, *, on: str | None = None
     ) -> Histogram:
-        """How late the late rows of a source were (``on`` one of its attributes, if not its time).
+        """How late the late rows of a source were on its time, or on the attribute that ``on`` names.
 
-        Bins are powers of two of the column's unit, or the edges given. Rows that were drained are counted as well.
+        The edges of the bins are powers of two of the column's unit, or those given. Drained rows are counted as well.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [9, 8, 2, 3, 1]}), time="ts", punctuate=oop.slack(1), name="north")
@@ -173,8 +174,8 @@ class Late:
     ) -> NeededSlack:
         """The smallest slack that would have kept 99 %, 99.9 % and all rows of a source, those on time included.
 
-        Where rows on time decide, all that is known is that the present slack is enough. A source with another policy
-        is told how much later to promise.
+        If a share of the rows was on time already, all that is known is that the present slack is enough for it. For a
+        source with another policy the answer is how much later to promise.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [9, 8, 2, 3, 1]}), time="ts", punctuate=oop.slack(1), name="north")
@@ -214,7 +215,7 @@ class Late:
 
 
 def _shares(shares: Any) -> list[float]:
-    """The shares of rows that were asked for, checked. A single one may be given without a list."""
+    """The shares of rows that were asked for, checked. A single share may be given without a list."""
     asked = list(shares) if isinstance(shares, Iterable) and not isinstance(shares, str) else [shares]
     for share in asked:
         if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) <= 1:

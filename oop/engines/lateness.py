@@ -1,9 +1,9 @@
 """What late rows tell about a source: how late they were, and how much later it should have promised.
 
 With slack s a row is on time iff it trails the maximum seen before it by at most s. So the slack that keeps a share of
-all rows, those on time included, is that quantile of how far rows trail the maximum. A late row trails it by the
-present slack plus its lateness; a row on time is only known to trail it by no more than the slack. With a slack of n
-rows a row is on time iff at most n greater rows came before it, so the same holds with rows in place of time.
+all rows, those on time included, is a quantile of the distances by which rows trail the maximum. A late row trails it
+by the present slack plus its lateness; a row on time is only known to trail it by no more than the slack. With a slack
+of n rows a row is on time iff at most n greater rows came before it, so the quantile is then one of numbers of rows.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ _WIDTH = 40
 
 @dataclass(frozen=True)
 class Need:
-    """To keep this share of the rows, every promise would have had to be ``more`` later (0: they were late enough).
+    """To keep this share of the rows, every promise would have had to be made ``more`` later (0: it came late enough).
 
-    ``slack`` is then the slack to declare, if the source has one; with slack by rows, ``rows`` is the number of them.
-    It is ``exact``, the smallest there is, unless rows on time decide it (then less may do), promises by group depend
-    on each other, rows were drained or not kept, or more rows came before a late one than are remembered.
+    ``slack`` is then the slack to declare, if the source has a slack by time, and ``rows`` if it has a slack by rows.
+    The answer is ``exact``, the smallest there is, with these exceptions: the share was on time already (less may do),
+    promises by group depend on each other, rows were drained or not kept, or more rows came before a late one than are
+    remembered.
 
     >>> import oop
     >>> run = oop.source(pa.table({"ts": [9, 8, 2]}), time="ts", punctuate=oop.slack(rows=1)).run()
@@ -54,7 +55,7 @@ class Need:
 
 @dataclass(frozen=True)
 class NeededSlack:
-    """What `Late.needed_slack` gives: numbers are in the unit of the time column, whose ``type`` is given.
+    """What `Late.needed_slack` gives. Numbers are in the unit of the attribute, which has this ``type``.
 
     >>> import oop
     >>> run = oop.source(pa.table({"ts": [9, 2]}), time="ts", punctuate=oop.slack(1), name="north").run()
@@ -136,8 +137,8 @@ def needed_slack(name: str, source: InputOperator, attribute: str, shares: Seque
 
 
 def _in_rows(need: Need, wanted: int, present: int, least: np.ndarray, most: np.ndarray) -> Need:
-    """The need of a source with slack by rows. For each late row the least and the greatest slack that it may need is
-    known."""
+    """The need of a source with slack by rows. ``least`` and ``most`` are, sorted, the least and the greatest slack
+    that each late row may need."""
     if wanted <= 0:
         return replace(need, rows=present)
     rows = most[wanted - 1]
@@ -145,7 +146,7 @@ def _in_rows(need: Need, wanted: int, present: int, least: np.ndarray, most: np.
 
 
 def _late(ledger: Ledger, attribute: str, unit: str, whole: bool) -> tuple[np.ndarray, np.ndarray]:
-    """How late rows were, at least and at most, each sorted. For drained rows only the bucket is known."""
+    """How late the late rows were, at least and at most, each sorted. For drained rows only the bucket is known."""
     values, unknown = ledger.late_by(attribute, unit)
     drained = ledger.drained.get((attribute, unit), Buckets())
     places = [(*edges(number), count) for number, count in drained.items()]

@@ -1,4 +1,5 @@
-"""What `Run.metrics` shows: counts for each box and arc, and the rows held at the peak."""
+"""What `Run.metrics` shows: counts for each box and arc, the rows held at the peak, and latency where it is
+measured."""
 
 from __future__ import annotations
 
@@ -7,8 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class BoxMetrics:
-    """One operator. ``seconds`` is the time that it took, output included. ``frontier`` is the text of what it has
-    promised. ``note`` is what the operator has decided by itself, as the aggregate over sliding windows does."""
+    """The counts of one operator. ``seconds`` is the time that it took, output included. ``frontier`` is the text of
+    what it has promised. ``note`` is what the operator has decided by itself, as the aggregate over sliding windows
+    does."""
 
     name: str
     site: str
@@ -68,8 +70,8 @@ class ArcMetrics:
 
 @dataclass(frozen=True)
 class Latency:
-    """How long rows of the result took, in the clock's unit (microseconds): from the entry of the oldest row that each
-    comes from. ``counts`` are rows by steps of latency, each given by its least."""
+    """How long each row of the result took since the oldest row that it comes from entered, in the clock's unit
+    (microseconds). ``counts`` has, for each step of latency, the least latency of the step and its number of rows."""
 
     rows: int
     mean: float
@@ -77,7 +79,7 @@ class Latency:
     counts: tuple[tuple[int, int], ...]
 
     def quantile(self, share: float) -> int:
-        """No more than this share of the rows took longer than the step that begins here.
+        """The quantile of latency, as the least latency of the step that it falls in.
 
         >>> Latency(4, 3.0, 8, ((0, 1), (2, 2), (8, 1))).quantile(0.5)
         2
@@ -96,8 +98,8 @@ class Latency:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Boxes in the order of the plan, inputs first; arcs in the order of the boxes that they come from. ``latency``
-    exists for runs with ``oop.Embedded(latency=True)``.
+    """``boxes`` are in the order of the plan, inputs first, and ``arcs`` in the order of the boxes that they come from.
+    ``latency`` is measured in runs with ``oop.Embedded(latency=True)``.
 
     >>> import oop, pyarrow as pa
     >>> run = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered(), name="north").run()
@@ -112,7 +114,7 @@ class Metrics:
     latency: Latency | None = None
 
     def box(self, name: str) -> BoxMetrics:
-        """The first box whose description begins with this.
+        """The first box whose description begins with this name.
 
         >>> import oop, pyarrow as pa
         >>> s = oop.source(pa.table({"ts": [1, 2, 12]}), time="ts", punctuate=oop.ordered())

@@ -1,7 +1,7 @@
-"""Accounts of late rows: the sources of windows that count late rows send these rows on, to be counted there.
+"""Accounts of late rows: where windows count late rows, the sources send these rows on, so that the windows get them.
 
-From a source to such a window there are only operators that pass rows. Every other reader of these operators gets an
-`OnTime` in front of it, which takes the late rows out.
+Between a source and such a window there are only operators that pass rows. Every other reader of the source and of
+these operators gets an `OnTime` in front of it, which takes the late rows out.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from oop.plan.graph import Edge, Node, rebuilt, walk
 
 
 def check_accounts(node: Node, site: str) -> None:
-    """Can rows that were late at the sources be counted behind this node?"""
+    """Raise SchemaMismatch if rows that were late at the sources cannot be counted behind this node."""
     for above in walk(node):
         if above.inputs and not above.spec.passes:
             raise SchemaMismatch(
@@ -28,7 +28,8 @@ def check_accounts(node: Node, site: str) -> None:
 
 
 def accounted(root: Node) -> Node:
-    """The plan in which late rows travel to the windows that count them; the very same plan if none does."""
+    """The plan in which late rows travel to the windows that count them. The very same plan if there is no such
+    window."""
     counting = [node for node in walk(root) if _counts(node)]
     if not counting:
         return root
@@ -53,7 +54,7 @@ def _counts(node: Node) -> bool:
 
 
 def _on_time(edge: Edge) -> Edge:
-    """An `OnTime` behind an edge. It works for one output of a split too: rows that have passed it have no route any
-    more."""
+    """An `OnTime` behind an edge, which may be one output of a split. The new edge needs no route, because the
+    `OnTime` gets only that output's rows."""
     node = edge.node
     return Edge(Node(OnTime(), (edge,), node.site, node.call, node.schema))

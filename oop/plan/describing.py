@@ -16,12 +16,12 @@ from oop.punctuation import Frontier, Interest, Punctuation
 from oop.punctuation.interest import asked_of
 
 _AHEAD = (2**30, 2**60)
-"""How far the groups are ahead of all rows in the promises that plans are tried with. It spans many windows, and most
-types can hold it."""
+"""How far groups are ahead of all rows in the promises that plans are tried with: far enough to span many windows, and
+small enough for most types."""
 
 
 def described(root: Node) -> Node:
-    """The plan with a Describe wherever one drops promises; the very same plan if there is no such place."""
+    """The plan with a Describe wherever one would drop promises. The very same plan if there is no such place."""
     wanted = interests(root)
     finer = {found for ahead in _AHEAD for found in _promise_too_finely(root, wanted, ahead)}
     made: dict[int, Node] = {}
@@ -59,7 +59,7 @@ def _translated(node: Node, promised: dict[int, Frontier]) -> Frontier:
 
 
 def _too_fine(promise: Punctuation, asked: list[Interest]) -> bool:
-    """Is a promise too fine: does no interest tell its groups apart, or use its attributes together?"""
+    """Is a promise too fine? It is if no interest tells its groups apart, or none uses its attributes together."""
     if promise.where and not any(i.keeps(promise) for i in asked):
         return True
     return len(promise.below) > 1 and not any(promise.below.keys() <= i.uses.keys() for i in asked)

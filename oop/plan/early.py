@@ -7,5 +7,5 @@ from oop.plan.graph import Node, walk
 
 
 def is_early(node: Node) -> bool:
-    """Are there results in a plan that may still change?"""
+    """Does a plan show results that may still change?"""
     return any(isinstance(n.spec, Emit) and n.spec.is_early for n in walk(node))

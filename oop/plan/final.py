@@ -1,7 +1,7 @@
-"""From what a user composed to the plan that an engine is given.
+"""From the flow that a user composed to the plan that an engine is given.
 
-`lower` is the only way there: runs on every engine, DataFrames, `explain` and the harness of the tests call it, so that
-tests run what users run.
+`lower` is the only way to such a plan. Runs on every engine, DataFrames, `explain` and the harness of the tests call
+it, so that tests run what users run.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ ORDERS = ("oop", "iop")
 
 
 def final_plan(flow: Flow, order: str = "oop") -> Node:
-    """The plan that is the same for all engines: steps 1 to 5 of `lower`. Its last node is the flow's; one
-    output of a split gets a node of its own."""
+    """The plan that is the same for all engines: steps 1 to 5 of `lower`."""
     node = flow.node
     if flow.route is not None:
         names = tuple((name, col(name)) for name in flow.schema.names)
@@ -32,34 +31,36 @@ def final_plan(flow: Flow, order: str = "oop") -> Node:
         raise ValueError(f"order is 'oop' (out of order) or 'iop' (in order), not {order!r}")
     plan = accounted(resolved(node))
     if order == "iop":
-        from oop.plan.in_order import in_order  # here, as few plans need it: `import oop` should be quick
+        from oop.plan.in_order import in_order  # imported here, because few plans need it
 
         plan = in_order(plan, flow.time)
     return described(plan)
 
 
 def lower(flow: Flow, engine: Any, order: str = "oop", *, check: bool = True) -> Node:
-    """The physical plan, for an engine. These are the steps, in this order:
+    """The physical plan for an engine. It is made in these steps:
 
-    1. One output of a split gets a node of its own.
-    2. Row numbers are carried to whoever counts rows (`numbering.py`).
+    1. If the flow is one output of a split, it gets a node of its own.
+    2. Row numbers are carried to the operators that count rows (`numbering.py`).
     3. Dropped rows travel on to windows that count them (`accounting.py`).
-    4. In order: sorts and in-order operators are put in (`in_order.py`).
-    5. Promises that are too fine are described (`describing.py`).
-    6. A plan that could never emit is refused (`check_emits`). Whoever only looks at a plan leaves this out.
-    7. The engine's own steps (`Engine.plan`): embedded, the measuring of latency and preaggregation; on Spark, none.
+    4. With ``order="iop"``, sorts and in-order operators are put in (`in_order.py`).
+    5. A Describe is put in where promises are too fine (`describing.py`).
+    6. A plan that could never emit is refused (`check_emits`), unless ``check`` is False, as for a plan that is only
+       shown.
+    7. The engine applies its own steps by its method ``plan``: `Embedded` puts in preaggregation and the measuring of
+       latency, `Spark` nothing.
 
     An engine asks the lowered plan for interests and needed columns when it starts operators.
     """
     plan = final_plan(flow, order)
     if check:
         check_emits(plan)
-    own = getattr(engine, "plan", None)  # an engine of a user may have `run` alone
+    own = getattr(engine, "plan", None)  # a user's own engine may have only `run`
     return plan if own is None else own(plan)  # type: ignore[no-any-return]
 
 
 def with_late(flow: Flow, mode: str) -> Flow:
-    """The same flow, whose sources treat late rows this way."""
+    """The flow with sources that treat late rows by this mode."""
 
     def make(node: Node, inputs: tuple[Edge, ...]) -> Node:
         return replace(node, spec=node.spec.with_late(mode), inputs=inputs)

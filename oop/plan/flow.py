@@ -1,5 +1,5 @@
-"""`Flow`: a plan while it is being composed. A stream is a flow with the methods that users call; windows, and all that
-makes an operator from what a user wrote, take a flow and give the next one."""
+"""`Flow`: a plan while it is being composed. A stream is a flow with the methods that users call. Windows, and all code
+that makes an operator from what a user wrote, take a flow and give the next one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from oop.site import user_line
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """The last node so far, and the column that windows are on by default; of a split, ``route`` is the output."""
+    """``node`` is the last node so far, and ``time`` the column that windows are on by default. If the node is a split,
+    ``route`` is its output."""
 
     node: Node
     time: str | None = None
@@ -33,11 +34,11 @@ class Flow:
 
     @property
     def edge(self) -> Edge:
-        """What an operator that reads it has as its input."""
+        """The input edge of an operator that reads this flow."""
         return Edge(self.node, self.route)
 
     def then(self, spec: Spec, call: str, *, time: str | None = None, others: Sequence[Flow] = ()) -> Flow:
-        """The flow behind one more operator, which also reads ``others``; ``call`` is what the user wrote."""
+        """The flow behind one more operator, which also reads ``others``. ``call`` is the step as the user wrote it."""
         if not spec.passes and any(is_early(flow.node) for flow in (self, *others)):
             raise SchemaMismatch(
                 "results that may still change cannot be aggregated, joined or held: .emit(…) is terminal",
@@ -48,7 +49,7 @@ class Flow:
         return Flow(make_node(spec, edges, user_line(), call), time)
 
     def project(self, columns: Sequence[tuple[str, Expr]], call: str) -> Flow:
-        """The flow with these columns alone; the time follows its column under another name."""
+        """The flow with only these columns. If the time column is there under another name, that is the new time."""
         site = user_line()
         try:
             unique_schema([pa.field(name, pa.null()) for name, _ in columns])

@@ -1,7 +1,7 @@
 """The plan: an immutable graph of specs, and what can be known about it before it runs.
 
-One node may feed several others (a diamond); it runs once. `check_emits` finds operators that nothing could ever
-unblock, `interests` which promises help whom.
+One node may feed several others (a diamond); it runs once. `check_emits` finds operators that no promise could ever
+unblock, and `interests` finds which promises help which nodes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from oop.punctuation.crossing import Crossing
 
 @dataclass(frozen=True, eq=False)
 class Edge:
-    """From a node, or from one output of a split."""
+    """What a node reads: another node, or one output of it (``route``) if that is a split."""
 
     node: Node
     route: int | None = None
@@ -32,7 +32,8 @@ class Edge:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A spec, what feeds it, the user's line, and the columns that it makes. A source also has its data."""
+    """A spec with the edges that feed it, the user's line (``site``), the step as the user wrote it (``call``), and the
+    columns that it gives. A source also has its data."""
 
     spec: Spec
     inputs: tuple[Edge, ...]
@@ -47,7 +48,7 @@ class Node:
 
     @property
     def source(self) -> Input:
-        """The spec of a node that is a source, and so says which policies it has and what it does with late rows."""
+        """The spec of a node that is a source. It says which policies the source has, and what happens to late rows."""
         assert isinstance(self.spec, Input)
         return self.spec
 
@@ -58,16 +59,16 @@ class Node:
 
     @cached_property
     def crossing(self) -> Crossing:
-        """How promises cross it; told once, since plans are asked again and again."""
+        """How promises cross the node. It is computed once, because plans ask for it again and again."""
         return self.spec.crossing(self.input_schemas())
 
     def __getstate__(self) -> dict[str, object]:
-        """What is shipped: how promises cross is told anew where it arrives."""
+        """What is shipped to another process, where the crossing is computed anew."""
         return {name: value for name, value in self.__dict__.items() if name != "crossing"}
 
 
 def make_node(spec: Spec, inputs: Sequence[Edge], site: str, call: str, data: SourceData | None = None) -> Node:
-    """A node whose schema has been checked; errors name the user's line."""
+    """A node whose schema has been checked. Errors name the user's line."""
     schemas = [data.schema] if data is not None else [e.node.schema for e in inputs]
     try:
         schema = spec.schema(schemas)
@@ -115,7 +116,8 @@ def consumers(root: Node) -> dict[int, list[tuple[Node, int]]]:
 
 
 def interests(root: Node) -> dict[int, list[Interest]]:
-    """By id of a node: the promises that help its consumers. Whoever reads the result may use any (A.1.1)."""
+    """By id of a node: the promises that help its consumers. The reader of the result may use any of them (OOP paper,
+    A.1.1)."""
     readers = consumers(root)
     wanted = {id(root): [_anything(root)]}
     for node in reversed(walk(root)):
@@ -129,7 +131,7 @@ def interests(root: Node) -> dict[int, list[Interest]]:
 
 
 def needed_columns(root: Node) -> dict[int, UsedColumns]:
-    """By id of a node: which of its columns its consumers use. Whoever reads the result may use all."""
+    """By id of a node: the columns that its consumers use. The reader of the result may use all."""
     readers = consumers(root)
     needed: dict[int, UsedColumns] = {id(root): None}
     for node in reversed(walk(root)):
@@ -141,7 +143,7 @@ def needed_columns(root: Node) -> dict[int, UsedColumns]:
     return needed
 
 
-_MOST_INTERESTS = 16  # each diamond doubles them; beyond this many they are not worth telling apart
+_MOST_INTERESTS = 16  # each diamond doubles interests; more than this are not worth telling apart
 
 
 def _anything(node: Node) -> Interest:
@@ -149,7 +151,7 @@ def _anything(node: Node) -> Interest:
 
 
 def frontiers(root: Node, given: dict[int, Frontier]) -> dict[int, Frontier]:
-    """By id of a node: what it promises when the sources promise what is given."""
+    """By id of a node: what it promises when the nodes in ``given``, by their ids, promise that."""
     found: dict[int, Frontier] = {}
     for node in walk(root):
         if id(node) in given:
@@ -159,7 +161,7 @@ def frontiers(root: Node, given: dict[int, Frontier]) -> dict[int, Frontier]:
     return found
 
 
-PROBES = (0, 2**20, 2**40)  # bounds to try: an unsigned column has no value below the first
+PROBES = (0, 2**20, 2**40)  # bounds that are tried; several, because no value of an unsigned column is below 0
 
 
 def could_promise(root: Node, bound: int = PROBES[0], ahead: int = 1) -> dict[int, Frontier]:
@@ -239,8 +241,8 @@ def _never_emits(node: Node, source: Node, attribute: str) -> NeverEmits:
 
 
 def explain(root: Node, notes: Mapping[int, str] | None = None) -> str:
-    """The plan as a tree, with how promises cross each operator. ``notes``, by id of a node, are added to their
-    lines."""
+    """The plan as a tree that shows how promises cross each operator. ``notes``, by id of a node, are added to the
+    lines of their nodes."""
     lines = list(_tree(root, "", "", {}, notes or {}))
     width = max((len(left) for left, right in lines if right), default=0)
     return "\n".join(f"{left:<{width}}   {right}".rstrip() if right else left for left, right in lines)

@@ -1,10 +1,10 @@
 """`run(order="iop")`: the same logical plan with the physical operators of an in-order system (OOP paper, section 2).
 
 Every operator that is sensitive to order says what its inputs must be in order of. A stream that is not in that order
-is sorted right in front of the operator, released by what its sources promise; so filters and projections come before
-the sort. A union becomes an ordered merge by what its readers need (`oop/plan/orders.py`), a sliding aggregate buffers
-its rows, a join waits until its output is in order; other operators go by the order of their rows
-(`operators/in_order/wrapper.py`). All of it runs on one thread: several would mix up the order.
+is sorted right in front of the operator, so filters and projections come before the sort. The promises of the sources
+release rows from the sort. A union becomes an ordered merge by what its readers need (`oop/plan/orders.py`), a sliding
+aggregate buffers its rows, and a join waits until its output is in order. Other operators go by the order of their rows
+(`operators/in_order/wrapper.py`). All of it runs on one thread, because several would mix up the order.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Made = tuple[Node, Step]
 
 def in_order(root: Node, time: str | None = None) -> Node:
     """The plan as an in-order system runs it, with the result in order of ``time`` where possible. Early results are
-    not put in order, because they would have to wait for that."""
+    not put in order, because a sort would make them wait."""
     time = time if time in root.schema.names else None
     early = is_early(root)
     plan = _Plan(root, NO_ORDER if early else time)
@@ -43,8 +43,9 @@ def in_order(root: Node, time: str | None = None) -> Node:
 
 
 class _Plan:
-    """The first pass finds what each operator needs, the second, from the result back to the sources, which orders are
-    asked for, and the third makes the nodes. ``above`` names the step that an operator reads from."""
+    """The first pass finds what each operator needs. The second, from the result back to the sources, finds which
+    orders are asked for. The third makes the nodes. ``above`` names the step that an operator reads from, and ``last``
+    is the order of the result."""
 
     def __init__(self, root: Node, last: str | None) -> None:
         self.root, self.nodes, self.last = root, walk(root), last
@@ -81,9 +82,9 @@ class _Plan:
         return [self._to_ask(edge.node, on) for edge, on in zip(node.inputs, asked, strict=True)]
 
     def _to_ask(self, node: Node, order: str | None) -> str | None:
-        """The order that is asked of a node. A union is merged by the order that is asked for, or by its time if any
-        order will do. If no promise could release that order, it is not merged, and rows are sorted where they are
-        needed."""
+        """The order that is asked of a node, if its reader asks for ``order``. A union is merged by that order, or by
+        its time if any order will do. If no promise could release that order, the union is not merged, and rows are
+        sorted where they are needed."""
         if not isinstance(node.spec, Union) or order == NO_ORDER:
             return order
         order = self.steps[id(node)].time if order is None else order
@@ -101,7 +102,7 @@ class _Plan:
                     self._sorted(Edge(above, edge.route), made, on, edge.node, node)
                     for (above, made), on, edge in zip(given, step.inputs, node.inputs, strict=True)
                 ]
-                # one node serves all orders, unless its inputs exist once for each order
+                # one node serves all orders, unless it is a union or its inputs exist once for each order
                 key = id(node), isinstance(node.spec, Union) and order, *((id(e.node), e.route) for e in edges)
                 if key not in nodes:
                     nodes[key] = make_node(step.spec, edges, node.site, node.call, node.data)
@@ -119,11 +120,11 @@ class _Plan:
         return Edge(self.sorts[key])
 
     def _step(self, node: Node, given: Sequence[Step]) -> Step:
-        """What a node needs, as far as that does not depend on its readers."""
+        """The step of a node, as far as it does not depend on the node's readers."""
         spec = node.spec
         if node.is_source:
             return input_step(node.source, node)
-        if isinstance(spec, Union):  # in the orders that all inputs have without a sort
+        if isinstance(spec, Union):  # it is in the orders that all inputs have without a sort
             times = {above.time for above in given}
             time = times.pop() if len(times) == 1 else None
             return Step(spec, [None] * len(given), time, frozenset.intersection(*(above.ordered for above in given)))
@@ -138,12 +139,13 @@ class _Plan:
         if is_grouping(spec):
             return grouped_step(spec, node, given[0], self.possible)
         if isinstance(spec, Bucket) and any(is_grouping(reader.spec) for reader, _ in self.readers.get(id(node), ())):
-            kept = given[0].ordered if spec.on in given[0].ordered else frozenset({spec.on})  # a sort ends other orders
+            # a sort by `on` destroys other orders
+            kept = given[0].ordered if spec.on in given[0].ordered else frozenset({spec.on})
             return Step(spec, [spec.on], given[0].time, kept)
         return passing_step(node, given)
 
     def _made_of(self, node: Node, order: str | None, given: Sequence[Step]) -> Step:
-        """The step of a node, given the steps of its inputs, for one of the orders that are asked for."""
+        """The final step of a node, given those of its inputs, for one of the orders that are asked for."""
         step = self.steps[id(node)]
         if isinstance(node.spec, Union):
             if not order:  # no reader needs an order, or there is none that all inputs could have
@@ -155,9 +157,10 @@ class _Plan:
         return step if is_grouping(node.spec) else self._step(node, given)
 
     def _join(self, node: Node, orders: Collection[str | None]) -> Step:
-        """The in-order join, in order of its leading time. The out-of-order join is used instead if a reader asks for
-        joint promises, or for an order of a column that only the whole frontier of a side releases; if the join is
-        unbounded, so that nothing tells when the last match has come; and for a full join, which has no single time."""
+        """The in-order join, whose output is in order of its leading time. The out-of-order join is used instead in
+        three cases: a reader asks for joint promises, or for an order of a column that only the whole frontier of a
+        side releases; the join is unbounded, so that nothing tells when the last match has come; or it is a full join,
+        which has no single time."""
         spec = node.spec
         assert isinstance(spec, Join)
         if spec.unbounded or spec.how == "full":
@@ -187,8 +190,8 @@ def _beside(promised: Collection[str], on: str) -> tuple[str, ...]:
 
 
 def _asked_alone(root: Node) -> Node:
-    """Let sorts and merges pass only promises about attributes that a reader asks about, because each costs a look at
-    what is held."""
+    """Let sorts and merges pass only promises about attributes that a reader asks about, because for each promise they
+    must look at the rows that they hold."""
     if not any(isinstance(n.spec, (InputSort, OrderedMerge)) and n.spec.beside for n in walk(root)):
         return root
     wanted = interests(root)

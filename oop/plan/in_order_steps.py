@@ -1,5 +1,5 @@
 """The in-order counterpart of each operator: what its inputs must be in order of, and what its output is in order of.
-Unions and joins depend on their readers, and are in `oop/plan/in_order.py`."""
+Those of unions and joins depend on their readers, and are in `oop/plan/in_order.py`."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _GroupingSpec = Aggregate | GroupBy | Session | Dedup | Emit
 
 
 def is_grouping(spec: Spec) -> TypeGuard[_GroupingSpec]:
-    """Does the operator give the same answer for any order of rows? Aurora's operators go by arrival, and stay as they
-    are."""
+    """Is this an operator with groups that gives the same answer for any order of rows? Aurora's operators are not
+    such, because they go by arrival; they have no in-order counterpart."""
     of = spec.of if isinstance(spec, Emit) else spec
     return type(of) in (Aggregate, LandmarkAggregate, PartitionRows, GroupBy, Session, Dedup)
 
@@ -58,7 +58,8 @@ def input_step(spec: Input, node: Node) -> Step:
             at=node.site,
             hint='pass late="drop", or run it with order="oop"',
         )
-    # rows behind the greatest value so far are late and do not pass the guard; but policies ignore infinite values
+    # Rows behind the greatest value so far are late, so rows that pass the guard are in order. Of an attribute beside
+    # the time that is a float this does not hold, because policies ignore infinite values.
     linear = [a for a, policy in spec.policies if policy.keeps_order]
     ordered = {a for a in linear if a == spec.time or not pa.types.is_floating(node.schema.field(a).type)}
     return Step(spec, [], spec.time, frozenset(ordered | ({SEQ} if spec.numbers else set())))
@@ -99,9 +100,10 @@ def grouped_step(spec: _GroupingSpec, node: Node, above: Step, possible: Possibl
 
 
 def _goes_by(spec: GroupBy | Dedup, node: Node, above: Step, possible: Possible) -> str | None:
-    """The key whose order it goes by, among the keys that may be promised about: one that its rows are already in order
-    of, else the time, else the first. `NO_ORDER` if promises are about several keys together: it then waits for those.
-    If no key is promised about, the first, so that the check of the plan says what is missing."""
+    """The key whose order a group-by or dedup goes by. Of the keys that may be promised about, it is one that the rows
+    are already in order of, else the time, else the first. If only promises about several keys together could release
+    groups it is `NO_ORDER`, and the operator waits for those. If no key is promised about it is the first key, so that
+    the check of the plan says what is missing."""
     input_ = node.inputs[0].node
     released = [name for name in spec.on if possible.releases(input_, name)]
     if released:
@@ -112,9 +114,9 @@ def _goes_by(spec: GroupBy | Dedup, node: Node, above: Step, possible: Possible)
 
 
 def _driven(spec: Spec, on: str, *, by: str | None = None, out: str | None, time: str | None, note: str) -> Step:
-    """An operator that goes by the order of its rows. They come in order of ``on`` and therefore of ``by`` (a window's
-    number for its time), by which it acts. Its output is in order of ``out``, and its time is ``time``. Of early
-    results only the final rows are in order."""
+    """The step of an operator that goes by the order of its rows. Rows come in order of ``on``, and therefore of
+    ``by``, by which the operator acts (such as a window's number, which follows from its time). The output is in order
+    of ``out``, unless it has early results, and its time is ``time``."""
     ordered = frozenset() if out is None or isinstance(spec, Emit) else frozenset({out})
     return Step(InOrder(spec, by or on, out, note), [on], time, ordered)
 

@@ -1,6 +1,6 @@
-"""Latency of results, on request: the plan with Aurora's QoS timestamp on every row (`operators/passing/qos.py`).
+"""To measure the latency of results, every row of the plan gets Aurora's QoS timestamp (`operators/passing/qos.py`).
 
-A row that an operator makes has the timestamp of the oldest row that it comes from (Aurora paper, footnote 3): an
+A row that an operator makes has the timestamp of the oldest row that it comes from (Aurora paper, footnote 3). So an
 aggregate takes the least, a join and a Resample the lesser of two.
 """
 
@@ -21,7 +21,8 @@ from oop.plan.graph import Edge, Node, make_node, rebuilt
 
 
 def measured(root: Node) -> Node:
-    """The plan with a monitor behind it. Rows get a new timestamp behind an operator that cannot carry it."""
+    """The plan with timestamps, and with a monitor at its end. Behind an operator that cannot carry timestamps, rows
+    get new ones."""
     last = rebuilt(root, _stamped)
     return make_node(Monitor(), [Edge(last)], root.site, root.call)
 
@@ -47,7 +48,7 @@ def _stamped(node: Node, inputs: tuple[Edge, ...]) -> Node:
 
 
 def _carrying(spec: Spec) -> Any:
-    """The spec that also gives the oldest of its rows' timestamps."""
+    """The spec that also gives the oldest timestamp of the rows behind each row. The same spec if it cannot."""
     if isinstance(spec, Project):
         return Project((*spec.columns, (ENTERED, col(ENTERED))))
     names = {field.name for field in fields(spec)}  # type: ignore[arg-type]
@@ -62,8 +63,8 @@ def _carrying(spec: Spec) -> Any:
 
 
 def _joined(node: Node, inputs: tuple[Edge, ...]) -> Node:
-    """A join with the lesser of both sides' timestamps. In a padded row the other side's is null. A row of a semi join
-    also comes from the right rows that released it."""
+    """A join with the lesser of both sides' timestamps. In a padded row the timestamp of the other side is null. A row
+    of a semi join also comes from the right rows that released it."""
     spec: Any = node.spec
     found = make_node(replace(spec, least_of=ENTERED) if spec.how == "semi" else spec, inputs, node.site, node.call)
     ours, theirs = col(ENTERED), col(ENTERED + SUFFIX)

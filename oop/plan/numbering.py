@@ -1,9 +1,10 @@
-"""Which operators of a plan carry row numbers: those on the way from a source to an operator that counts rows.
+"""Row numbers are carried by the operators on the way from a source to an operator that counts rows.
 
-A plan is written without them. An operator that needs the number of each row has a mark in front of it (`numbered`).
-Just before the plan runs, `resolved` takes the marks out and lets the operators in front of them carry the hidden
-column. So a stream that is also used otherwise stays one node, and nobody else sees the column. An operator says by
-`Spec.with_number` how it carries the number, by `Spec.numbers_rows` that it gives numbers itself.
+A plan is written without them. An operator that needs the number of each row has a `Numbered` node in front of it,
+which `numbered` puts there as a placeholder. When the plan is lowered, `resolved` takes the placeholders out, and lets
+the operators in front of them carry the hidden column. So a stream that is also used otherwise stays one node, and its
+other readers do not see the column. An operator says by `Spec.with_number` how it carries the number, and by
+`Spec.numbers_rows` that it gives numbers itself.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ def numbered(flow: Flow) -> Flow:
 
 
 def ranked(flow: Flow, time: str) -> Flow:
-    """The flow with its rows ranked: by time, then by source and number there if it has them, else by value."""
-    with_number(flow.schema)  # refuses a column of the user's that has the name, also where rows are ranked by value
+    """The flow with its rows ranked by time. Rows of the same time are ranked by their source and their number there,
+    or by their values if they have no numbers."""
+    with_number(flow.schema)  # refuses a user's column of the same name, also where rows are ranked by value
     try:
         check_numbers(flow.node, sources=True)
     except SchemaMismatch:
@@ -42,8 +44,8 @@ def ranked(flow: Flow, time: str) -> Flow:
 
 
 def check_numbers(root: Node, sources: bool = False) -> None:
-    """Raise SchemaMismatch if rows have no number there, naming the operator that loses it. With ``sources``, rows
-    behind a union have the number of their source."""
+    """Raise SchemaMismatch if the rows of a node have no number. The error names the operator that loses it. With
+    ``sources``, numbers are told apart by source, and so rows behind a union have one too."""
     waiting, seen = [root], {id(root)}
     while waiting:
         node = waiting.pop()
@@ -56,8 +58,8 @@ def check_numbers(root: Node, sources: bool = False) -> None:
 
 def _check_number(node: Node, sources: bool) -> None:
     if isinstance(node.spec, Numbered):
-        return  # rows have their numbers there
-    with_number(node.schema)  # refuses a column of the user's that has the name
+        return  # its rows have numbers, as was checked when it was made
+    with_number(node.schema)  # refuses a user's column of the same name
     through = sources and isinstance(node.spec, Union)
     if not through and node.spec.with_number() is None:
         raise SchemaMismatch(
@@ -72,7 +74,7 @@ def _check_number(node: Node, sources: bool) -> None:
 
 
 def resolved(root: Node) -> Node:
-    """The plan with numbers in place of marks; the very same plan if there is no mark."""
+    """The plan with row numbers in place of `Numbered` nodes. The very same plan if there are none."""
     nodes = walk(root)
     carriers = _carriers(node for node in nodes if isinstance(node.spec, Numbered))
     if not carriers:
@@ -88,7 +90,7 @@ def resolved(root: Node) -> Node:
 
 
 def _carriers(marks: Iterable[Node]) -> set[int]:
-    """The ids of the nodes that must carry the number: from each mark up to the node that gives it."""
+    """The ids of the nodes that must carry the number: from each `Numbered` node up to the node that gives it."""
     found: set[int] = set()
     waiting = [edge.node for mark in marks for edge in mark.inputs]
     while waiting:
@@ -109,7 +111,7 @@ def _rewritten(node: Node, inputs: Sequence[Edge], carries: bool) -> Node:
     if carries and isinstance(node.spec, Union):
         return make_node(node.spec, _of_sources(node, inputs), node.site, node.call)
     spec = node.spec.with_number()
-    if spec is None or node.spec.numbers_rows or len(inputs) > 1:  # it gets the columns that it was written for
+    if spec is None or node.spec.numbers_rows or len(inputs) > 1:  # give it only the columns that it was written for
         inputs = [_with_columns(new, old.node.schema.names) for new, old in zip(inputs, node.inputs, strict=True)]
         spec = spec if carries else node.spec
     assert spec is not None
@@ -117,7 +119,8 @@ def _rewritten(node: Node, inputs: Sequence[Edge], carries: bool) -> Node:
 
 
 def _of_sources(node: Node, inputs: Sequence[Edge]) -> list[Edge]:
-    """The inputs of a union with numbers that also say which source a row is from, counted over all inputs."""
+    """The inputs of a union, with numbers that also say which source a row is from. Sources are counted over all
+    inputs."""
     found, before = [], 0
     for new, old in zip(inputs, node.inputs, strict=True):
         columns = (*((name, col(name)) for name in old.node.schema.names), (SEQ, of_source(col(SEQ), before)))
@@ -127,7 +130,7 @@ def _of_sources(node: Node, inputs: Sequence[Edge]) -> list[Edge]:
 
 
 def _sources_of(root: Node) -> int:
-    """How many sources the numbers there tell apart; one that is read twice counts twice."""
+    """How many sources the row numbers of a node tell apart. A source that is read twice counts twice."""
     found: dict[int, int] = {}
     for node in walk(root):
         found[id(node)] = 1 if node.spec.numbers_rows else sum(found[id(edge.node)] for edge in node.inputs)
@@ -135,7 +138,7 @@ def _sources_of(root: Node) -> int:
 
 
 def _gives_the_same(node: Node, inputs: Sequence[Edge]) -> bool:
-    """Does the spec give the same columns with these inputs? Then it names the columns that it uses."""
+    """Does the spec give the same columns with these inputs? It does if it names all columns that it uses."""
     try:
         return bool(node.spec.schema([edge.node.schema for edge in inputs]).equals(node.schema))
     except OopError:
@@ -143,7 +146,7 @@ def _gives_the_same(node: Node, inputs: Sequence[Edge]) -> bool:
 
 
 def _with_columns(edge: Edge, names: Sequence[str]) -> Edge:
-    """The rows with these columns, in this order."""
+    """An edge whose rows have these columns, in this order."""
     if edge.node.schema.names == list(names):
         return edge
     spec = Project(tuple((name, col(name)) for name in names))

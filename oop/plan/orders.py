@@ -1,8 +1,9 @@
 """Which orders an in-order plan can make, and which its operators need (see `oop/plan/in_order.py`).
 
-A union can be merged by any attribute that all its inputs promise about. So its readers are asked first, through
-filters and projections, under the names that columns have there. An order that nobody needs is not made. If readers
-need several orders there is one merge for each, and no row is sorted by one attribute only to be sorted by another.
+A union can be merged by any attribute that all its inputs promise about. So first its readers are asked which orders
+they need, through filters and projections, under the names that columns have there. An order that no reader needs is
+not made. If readers need several orders there is one merge for each, and no row is sorted by one attribute only to be
+sorted by another.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from oop.plan.graph import PROBES, Node, could_promise, walk
 from oop.punctuation import Frontier
 
 NO_ORDER = ""
-"""Asked for where promises help more than any order of rows does. (None means that any order will do.)"""
+"""Asked for by an operator that goes by promises, which no order of rows would help. (None: any order will do.)"""
 
 
 class Possible:
-    """What each node of a plan may come to promise when it runs out of order; `check_emits` asks the same."""
+    """What each node of a plan may come to promise when the plan runs out of order. `check_emits` asks the same."""
 
     def __init__(self, root: Node) -> None:
         self._found = [_frontiers(root, could_promise(root, bound)) for bound in PROBES]
@@ -62,14 +63,14 @@ def _frontiers(root: Node, given: Mapping[int, Frontier]) -> dict[int, Frontier]
 
 
 def mixes(node: Node) -> bool:
-    """Does it pass rows, but change their order? A left join with a static table does: rows without a match leave
-    last."""
+    """Does a node that passes rows change their order? A left join with a static table does: rows without a match
+    leave last."""
     return isinstance(node.spec, StaticJoin) and node.spec.how == "left"
 
 
 def image_of_order(spec: Project, schema: pa.Schema) -> dict[str, str]:
-    """By column of a projection: the input column whose order it has, because it increases in that column alone. The
-    greatest of two times has bounds, but is in the order of neither."""
+    """By column of a projection: the input column whose order it has, because its value increases with that column
+    alone. The greatest of two times has bounds, but is not in the order of either."""
     sources: dict[str, set[str]] = {}
     for source, images in spec.crossing([schema]).attributes.items():
         for name, _ in images:
@@ -78,7 +79,7 @@ def image_of_order(spec: Project, schema: pa.Schema) -> dict[str, str]:
 
 
 def order_before(node: Node, order: str | None) -> str | None:
-    """The order that the input of an operator that passes rows must have for its output to be in this order."""
+    """The order that the input of an operator that passes rows must have, so that its output is in this order."""
     if not order:
         return order
     (schema,) = node.input_schemas()[:1]

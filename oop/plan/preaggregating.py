@@ -1,9 +1,9 @@
-"""Where a plan gets a `Preaggregate`, the low-level half of an aggregate (OOP paper, section 6): where it is asked for.
+"""A plan gets a `Preaggregate`, the low-level half of an aggregate (OOP paper, section 6), where the user asks for it.
 
-On Spark rows are preaggregated unless that is forbidden, in the worker that has them, so that fewer are encoded and
-shuffled (`oop/engines/spark/passage.py`, with the same table). In one process a look-up in the table costs as much as
-the aggregate's own, and crossing to a thread costs less: a count was slower with it, on two threads too
-(`benchmarks/threads.py`).
+On Spark rows are preaggregated in the worker that has them, unless the user forbids it, so that fewer rows are encoded
+and shuffled (`oop/engines/spark/passage.py`, with the same table). In one process it does not pay: a look-up in its
+table costs as much as one in the aggregate, and saves less than that, even where rows cross to other threads. A count
+is slower with it, also on two threads (`benchmarks/threads.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from oop.operators.in_order.wrapper import InOrder
 from oop.plan.graph import Edge, Node, make_node, rebuilt, sources, walk
 
 BY_ITSELF = Flush()
-"""Lazy-flush, sized by what it sees, and no window late."""
+"""Lazy-flush, with a table that is sized by the rows that come, and with no promise delayed."""
 
 
 def preaggregated(root: Node) -> Node:
@@ -41,7 +41,8 @@ def preaggregated(root: Node) -> Node:
 
 
 def notes(root: Node, shuffles: bool) -> dict[int, str]:
-    """By id of an aggregate without a Preaggregate: why it has none. With ``shuffles`` rows go to other processes."""
+    """By id of an aggregate without a Preaggregate: why it has none. With ``shuffles`` the engine preaggregates rows
+    by itself, because they go to other processes."""
     found = {}
     for node in _aggregates(root):
         if not isinstance(node.inputs[0].node.spec, Preaggregate):
@@ -51,7 +52,7 @@ def notes(root: Node, shuffles: bool) -> dict[int, str]:
 
 
 def why_not(node: Node, shuffles: bool) -> str:
-    """Why rows are not preaggregated unless asked for; an empty text if they are."""
+    """Why rows are not preaggregated unless the user asks for it. An empty text if they are."""
     of = aggregate_of(node.spec)
     if of is not None and of.flush is False:
         return "forbidden"
@@ -61,7 +62,8 @@ def why_not(node: Node, shuffles: bool) -> str:
 
 
 def aggregate_of(spec: Spec) -> Aggregate | None:
-    """The aggregate that a Preaggregate could stand before: each of its windows goes out once, when it is complete."""
+    """The aggregate of a spec, if a Preaggregate could stand before it: each of its windows must leave once, when it is
+    complete."""
     of = spec.of if isinstance(spec, InOrder) else spec
     return of if type(of) is Aggregate else None
 
@@ -82,7 +84,8 @@ def _behind(node: Node, spec: Preaggregate) -> Node:
 
 
 def _check(node: Node, of: Aggregate, flush: Flush) -> None:
-    """Late rows are recognised by what has been promised. Behind a delayed promise they would not be recognised."""
+    """Refuse to delay promises for an aggregate that takes or counts late rows. It recognises late rows by what has
+    been promised, so a delayed promise would hide them."""
     if not flush.m or isinstance(node.spec, InOrder):
         return
     admits = any(s.source.late == "admit" for s in sources(node))

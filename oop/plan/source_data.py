@@ -1,5 +1,5 @@
-"""What a plan knows of the data that its sources read. `oop.io.data.Data` is what stands there; a plan neither opens
-nor reads it, so it need not know how."""
+"""What a plan knows of the data that its sources read. `oop.io.data.Data` has all of it; a plan neither opens nor reads
+data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 import pyarrow as pa
 
 Kind = Literal["file", "memory", "live"]
-"""Data that lies there whole, in files or in memory, and data that comes."""
+"""Data that is there as a whole, in files or in memory, or data that comes while it is read."""
 
 
 class SourceData(Protocol):
@@ -30,13 +30,13 @@ class SourceData(Protocol):
     lull: Any
 
     def count_rows(self) -> int | None:
-        """The number of rows where it can be known without reading."""
+        """The number of rows, if it can be known without reading."""
         ...
 
     def elements(self) -> Iterator[Any]:
-        """The batches and promises from the beginning."""
+        """The batches and promises, from the beginning."""
         ...
 
     def trains(self, rows: int) -> Iterator[list[Any]]:
-        """The elements in lists of about so many rows."""
+        """The elements in lists of about this many rows."""
         ...

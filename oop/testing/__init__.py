@@ -1,7 +1,7 @@
 """For testing pipelines: streams as text tables, a harness, a hand-cranked clock, disorder, and the laws.
 
-The way in is `Harness`, which drives a pipeline step by step; `check_operator` holds an operator to the laws that all
-must keep.
+The way in is `Harness`, which drives a pipeline step by step. `check_operator` holds an operator to the laws that every
+operator must keep.
 
 >>> import oop
 >>> from oop.testing import Harness
@@ -13,15 +13,15 @@ must keep.
 >>> h.promises()
 [Punctuation(window_start < 10), Punctuation(window_end < 20)]
 
-Way in. `harness.py` drives a pipeline by hand, `tables.py` writes streams as text, `laws.py` is `check_operator`, the
-laws that every operator is held to. `disorder.py` permutes rows within promises and cuts batches anew, `clock.py` is a
-clock that moves only when told to, `aggregates.py` has the laws of merging, `exact.py` the strongest promises that rows
-allow, `forced.py` an aggregate that must run one way.
+Way in. `harness.py` drives a pipeline by hand, `tables.py` writes streams as text, and `laws.py` has `check_operator`.
+`promising.py` checks the promises of a run for it. `disorder.py` permutes rows within promises and cuts batches anew,
+`clock.py` is a clock that moves only when told to, `aggregates.py` has the laws of merging, `exact.py` the strongest
+promises that rows allow, `forced.py` an aggregate that must run one way.
 
-The laws: any order of rows within the promises, and any cut into batches, gives the same rows and the same late rows;
-purging never changes an answer; what has been put out does not change; a bound never retreats and is never said twice;
-the end is said once; nothing is held after the end; a saved and loaded operator goes on as if nothing had happened; and
-what one promise adds is what the whole frontier says.
+The laws: any order of rows within the promises, and any cut into batches, gives the same rows and the same late rows.
+Purging never changes an answer. Rows that have been put out do not change. A bound never retreats and is never promised
+twice. The end is promised once. Nothing is held after the end. A saved and loaded operator goes on as if nothing had
+happened. The promises that are put out add up to what the crossings give for all that the inputs have promised.
 """
 
 from oop.testing.aggregates import check_aggregate

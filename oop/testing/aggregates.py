@@ -21,12 +21,14 @@ def check_aggregate(
     window: tuple[Any, Any] = (0, 1),
     seed: int = 0,
 ) -> None:
-    """Hold the laws that panes, threads and Spark rely on; AssertionError names the one that failed.
+    """Check the laws that panes, threads and Spark rely on. The AssertionError names the law that failed.
 
-    ``columns`` are values to try it on, one sequence for each argument of incr behind the state; without any, small
-    whole numbers at random. Rows may come in any order; merge is associative and commutative, with init for its zero;
-    partial results of some rows each, down to one, merge to what all rows give. What is compared is what ``final``
-    gives, floats within the tolerance; ``window`` is what final is told, if it takes a window.
+    The laws: rows may come in any order; merge is associative and commutative, and init is its zero; partial results of
+    some rows each, down to single rows, merge to the result of all rows.
+
+    ``columns`` are the values to try the aggregate on, one sequence for each argument of incr behind the state. Without
+    columns, small whole numbers are chosen at random. The results of ``final`` are compared, floats within the
+    tolerance. ``window`` is passed to final, if it takes a window.
 
     >>> import oop
     >>> check_aggregate(oop.aggregate(0, lambda s, v: s + v, lambda a, b: a + b), [3, 1, 2])

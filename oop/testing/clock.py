@@ -26,7 +26,7 @@ class ManualClock:
         self._now: Any = now
 
     def now(self, type_: pa.DataType) -> Bound:
-        """What it shows, in the unit of a time column.
+        """The time, in the unit of a time column.
 
         >>> ManualClock(datetime(1970, 1, 2)).now(pa.date32())
         1
@@ -34,7 +34,7 @@ class ManualClock:
         return physical(self._now, type_)
 
     def advance(self, by: Bound | timedelta) -> None:
-        """Move by a number of units, or by a timedelta if the clock shows a datetime.
+        """Move the clock by a number of units, or by a timedelta if it shows a datetime.
 
         >>> clock = ManualClock(datetime(1970, 1, 1))
         >>> clock.advance(timedelta(seconds=5))

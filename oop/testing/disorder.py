@@ -1,4 +1,4 @@
-"""The disorder fuzzer: the same stream, its rows permuted within its promises and its batches cut anew.
+"""The disorder fuzzer gives the same stream with its rows permuted within its promises and its batches cut anew.
 
 A row may overtake promises freely. It may fall behind a promise only if it does not match that promise. A row that was
 late stays late. So every answer must stay the same.
@@ -38,7 +38,7 @@ def disorder(elements: Iterable[Element], seed: int, *, largest: int = 7) -> lis
     spans: list[list[int]] = [[] for _ in range(len(promises) + 1)]
     for row, place in enumerate(places):
         first = covering[row]
-        if place <= first:  # on time: anywhere before the promise that covers it
+        if place <= first:  # the row is on time, so it may go anywhere before the promise that covers it
             spans[rng.randint(0, first)].append(row)
         else:
             spans[rng.randint(first + 1, len(promises))].append(row)
@@ -49,7 +49,7 @@ def disorder(elements: Iterable[Element], seed: int, *, largest: int = 7) -> lis
         if i < len(promises):
             out.append(promises[i])
             if rng.random() < 0.1 and not promises[i].is_end:
-                out.append(promises[i])  # repeated: that must change nothing
+                out.append(promises[i])  # a repeated promise must change nothing
     return out
 
 
@@ -85,10 +85,10 @@ def _parse(elements: Iterable[Element]) -> tuple[pa.RecordBatch | None, list[Pun
 
 
 def _covering(rows: pa.RecordBatch | None, promises: list[Punctuation]) -> list[int]:
-    """For each row the first promise that covers it, or how many there are.
+    """For each row the place of the first promise that covers it, or the number of promises if none does.
 
-    A bound, also that of a range, is a number in the column's own unit, a group a value as the column gives it: of a
-    column of dates a promise may say either.
+    A bound, also that of a range, is a number in the column's own unit. A group is a value as the column gives it. So a
+    column of dates is read in both ways.
     """
     if rows is None:
         return []

@@ -1,4 +1,5 @@
-"""The stream with the strongest promises that its rows allow, as data: for any engine, and to compare policies with."""
+"""The stream with the strongest promises that its rows allow, as data that any engine can read. Tests compare policies
+with it."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from oop.punctuation.named_groups import By
 
 def exact(elements: Iterable[Element], time: str | Sequence[str] = "ts", *, by: By | None = None) -> list[Element]:
     """The batches, and before each the exact low-water mark of ``time`` (OOP paper, Eq. 1), with ``by`` also that of
-    each group. Read it with ``oop.punctuated()``; `oop.exact` does the same at a source.
+    each group. Read it with ``oop.punctuated()``. At a source the policy `oop.exact` makes the same promises.
 
     >>> import pyarrow as pa
     >>> batches = [pa.record_batch({"ts": [5, 1]}), pa.record_batch({"ts": [3]}), pa.record_batch({"ts": [9]})]

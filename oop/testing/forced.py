@@ -1,4 +1,4 @@
-"""A plan whose last aggregate is to run one way, for tests and benchmarks."""
+"""A plan whose last aggregate must run in one given way, for tests and benchmarks."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from oop.streams.stream import Stream
 
 
 def forced(stream: Stream, how: str) -> Stream:
-    """The same stream; the aggregate that it comes from is run ``"incremental"``, ``"buffered"``, or as the stream
-    suggests (``"hybrid"``). The answer is the same.
+    """The stream, with the aggregate at its end run in this way: ``"incremental"``, ``"buffered"``, or as its rows
+    suggest (``"hybrid"``). The answer is the same.
 
     >>> import oop, pyarrow as pa
     >>> s = oop.source(pa.table({"ts": [1, 2, 12]}), time="ts", punctuate=oop.ordered())

@@ -58,7 +58,7 @@ class Harness:
         ]
         self.order = order
         self._clock = clock
-        # by their data, as a plan may have made other nodes of them
+        # inputs are known by their data, because rewriting the plan may replace their nodes
         self._inputs = {id(s.flow.node.data): i for i, s in enumerate(streams)}
         self.stream = pipeline(*streams)
         self.root = lower(self.stream.flow, Embedded(), order)
@@ -75,7 +75,8 @@ class Harness:
         self._out: list[Element] = []
 
     def again(self, threads: int = 1) -> Harness:
-        """The same plan from its beginning, beside this one: making a plan takes longer than a short run of it.
+        """Another run of the same plan, from its beginning. It saves making the plan, which takes longer than a short
+        run of it.
 
         >>> h = Harness(lambda s: s, {"ts": "int64"})
         >>> h.push({"ts": [1]})
@@ -87,7 +88,7 @@ class Harness:
         return other
 
     def push(self, rows: pa.RecordBatch | Mapping[str, Sequence[Any]] | Sequence[Mapping], port: int = 0) -> None:
-        """Rows, as a batch, as columns, or as a list of dicts.
+        """Push rows: a batch, columns, or a list of dicts.
 
         >>> h = Harness(lambda s: s, {"ts": "int64"})
         >>> h.push({"ts": [1, 2]})
@@ -102,7 +103,7 @@ class Harness:
         self.feed(rows, port=port)
 
     def promise(self, port: int = 0, where: Mapping[str, Any] | None = None, **below: Any) -> None:
-        """``promise(ts=5)`` is the promise ``ts < 5``.
+        """Push a promise: ``promise(ts=5)`` pushes ``ts < 5``.
 
         >>> h = Harness(lambda s: s, {"ts": "int64", "link": "string"})
         >>> h.promise(ts=5)
@@ -113,7 +114,7 @@ class Harness:
         self.feed(Punctuation(below, where), port=port)
 
     def end(self, port: int | None = None) -> None:
-        """The end of one input, or of all.
+        """Push the end of one input, or of all.
 
         >>> import oop
         >>> h = Harness(lambda s: s.window(oop.tumbling(10)).agg(n=oop.count()), {"ts": "int64"})
@@ -126,7 +127,7 @@ class Harness:
             self.feed(END, port=i)
 
     def feed(self, *elements: Element, port: int = 0) -> None:
-        """Push elements, several together as a train, and let the pipeline come to rest.
+        """Push elements, several of them as one train, and let every operator process what follows.
 
         >>> h = Harness(lambda s: s, {"ts": "int64"})
         >>> h.feed(pa.record_batch({"ts": [7]}), Punctuation({"ts": 5}))
@@ -149,7 +150,7 @@ class Harness:
             given.advance(promised(int(given.bound(SEQ) or 0) + rows))
 
     def tick(self) -> None:
-        """Let timers, and operators that look at it, look at the clock.
+        """Let timers, and operators that are clocked, look at the clock.
 
         >>> import oop
         >>> from oop.testing import ManualClock
@@ -174,7 +175,7 @@ class Harness:
         self._out.extend(self.crank.settle())
 
     def out(self) -> list[Element]:
-        """What came out since the last look.
+        """The elements that came out since the last call.
 
         >>> h = Harness(lambda s: s, {"ts": "int64"})
         >>> h.push({"ts": [7]})
@@ -186,7 +187,7 @@ class Harness:
         return out
 
     def rows(self) -> list[dict[str, Any]]:
-        """The rows that came out since the last look; promises are left for `promises`.
+        """The rows that came out since the last call. Promises are left for `promises`.
 
         >>> h = Harness(lambda s: s, {"ts": "int64"})
         >>> h.push({"ts": [7]})
@@ -198,7 +199,7 @@ class Harness:
         return rows
 
     def promises(self) -> list[Punctuation]:
-        """The promises that came out since the last look; rows are left for `rows`.
+        """The promises that came out since the last call. Rows are left for `rows`.
 
         >>> h = Harness(lambda s: s, {"ts": "int64"})
         >>> h.promise(ts=5)
@@ -222,7 +223,7 @@ class Harness:
         return self.crank.boxes[-1].frontier
 
     def expected_frontier(self) -> Frontier:
-        """What the plan's crossings allow the output to promise, given what the inputs were promised and the steps of
+        """What the plan's crossings allow the output to promise, given the promises that were pushed, and the steps of
         ``every=``.
 
         >>> import oop
@@ -234,10 +235,11 @@ class Harness:
         return self._promising().allowed()[id(self.root)]
 
     def check_prompt(self) -> None:
-        """Promises are exactly what translate allows. Behind an operator that holds some back it is what its open
-        results allow (what is held back lowers the bound), or more: what was said of groups earlier
-        may be finer. But never more than translate allows, and never what an open result would break. In order, rows
-        say how far their stream has come, so there may be more than that.
+        """Check that promises are exactly what the plan's crossings allow.
+
+        An operator that holds promises back must promise what its open results allow. It may have promised more,
+        because earlier promises about groups may be finer, but never more than the crossings allow. In order, promises
+        also follow from rows, so there may be more of them.
 
         >>> h = Harness(lambda s: s.sort(), {"ts": "int64"})
         >>> h.promise(ts=5)
@@ -246,7 +248,7 @@ class Harness:
         self._promising().check_prompt(in_order=self.order == "iop")
 
     def check_held_back(self) -> None:
-        """Check that results so far break no promise that was made.
+        """Check that open results, as they are now, break no promise that was made.
 
         >>> import oop
         >>> h = Harness(lambda s: s.window(oop.session(5)).agg(n=oop.count()), {"ts": "int64"})
@@ -257,7 +259,7 @@ class Harness:
         self._promising().check_held_back()
 
     def check_steps(self) -> None:
-        """Check operators whose promises go in steps: each step must be promised as soon as it is reached.
+        """Check operators that promise in steps: each step must be promised as soon as it is reached.
 
         >>> h = Harness(lambda s: s.describe("ts", every=10), {"ts": "int64"})
         >>> h.promise(ts=14)
@@ -295,7 +297,8 @@ class Harness:
 
     @property
     def state_bytes(self) -> int:
-        """Memory held by all operators; not of rows set aside, which are kept for whoever asks, nor of static tables.
+        """The memory of the state of all operators, without static tables and without rows set aside, which are kept
+        for `late`.
 
         >>> h = Harness(lambda s: s.sort(), {"ts": "int64"})
         >>> h.push({"ts": [1, 2]})
@@ -312,7 +315,7 @@ class Harness:
         return (box.operator for box in self.crank.boxes)
 
     def save(self, into: Snapshot | None = None) -> Snapshot:
-        """The parts of every operator; given an earlier snapshot, only what changed is written into it.
+        """The parts of every operator. With an earlier snapshot, the parts that have changed are written into it.
 
         >>> h = Harness(lambda s: s.sort(), {"ts": "int64"})
         >>> h.push({"ts": [7, 3]})
@@ -333,7 +336,7 @@ class Harness:
         return snapshot
 
     def load(self, snapshot: Snapshot, given: Sequence[Frontier]) -> None:
-        """Continue where a snapshot was taken; ``given`` are the inputs' frontiers then.
+        """Continue from a snapshot. ``given`` are the frontiers that the inputs had when it was taken.
 
         >>> h, other = (Harness(lambda s: s.sort(), {"ts": "int64"}) for _ in range(2))
         >>> h.push({"ts": [7]})

@@ -1,4 +1,4 @@
-"""The laws that every operator is tested for, as one check over a pipeline and its inputs."""
+"""The laws that every operator must keep, as one check over a pipeline and its inputs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ Row = tuple[tuple[str, Any], ...]
 
 
 def bag(rows: Iterable[Mapping[str, Any]]) -> Counter[Row]:
-    """Rows as a bag; floats agree when they are equal to about nine digits, the tolerance for sums in any order.
+    """Rows as a bag. Floats count as equal if they agree to about nine digits, because sums depend on the order of
+    rows.
 
     >>> bag([{"x": 0.1 + 0.2}]) == bag([{"x": 0.3}])
     True
@@ -55,12 +56,12 @@ def check_operator(
     order: str = "oop",
     expected: Iterable[Mapping[str, Any]] | None = None,
 ) -> None:
-    """Hold every law for one random disorder of the inputs; AssertionError names the law that failed.
+    """Check every law for one random disorder of the inputs. The AssertionError names the law that failed.
 
-    ``inputs`` are batches and promises for each of the pipeline's streams. Without a policy, or with `punctuated`,
-    their own promises count and rows are permuted within them; with another policy only the batches are cut anew.
-    ``expected`` are the answer's rows. With ``threads`` the disordered runs are on so many, the plain one on one.
-    ``order`` is that of `Stream.run`.
+    ``inputs`` are batches and promises for each of the pipeline's streams. Without a policy, or with `punctuated`, the
+    promises in the inputs count, and rows are permuted within them. With another policy only the batches are cut anew.
+    ``expected`` are the rows of the answer. The disordered runs are on this many ``threads``, the plain run on one.
+    ``order`` is the argument of `Stream.run`.
 
     >>> import oop
     >>> from oop.testing import elements
@@ -81,7 +82,7 @@ def check_operator(
     def start() -> Harness:
         return first.again(threads)
 
-    # policies by attribute are for plans that count rows in the order in which they come
+    # rows are not permuted for policies by attribute: such plans count rows in the order in which they come
     shuffled = punctuate is None or (isinstance(punctuate, Policy) and punctuate.carried)
     plain = _Trial(lambda: first, [list(i) for i in inputs], random.Random(seed), shuffled)
     plain.play()
@@ -90,7 +91,7 @@ def check_operator(
     mixed = [(disorder if shuffled else resplit)(i, rng.randrange(2**32)) for i in inputs]
     trial = _Trial(start, mixed, rng, shuffled)
     trial.play(saving=True)
-    if late != "admit":  # which windows an admitted row still finds open depends on when it comes
+    if late != "admit":  # which windows are still open for an admitted row depends on when it comes
         _same("any order and any batch split gives the same bag", trial.rows, plain.rows)
     _same("any order and any batch split gives the same rows late", trial.late, plain.late)
     if shuffled and late != "admit":
@@ -100,7 +101,7 @@ def check_operator(
 
 
 class _Trial:
-    """One run of the pipeline over interleaved inputs, with the laws that are watched on the way."""
+    """One run of the pipeline over interleaved inputs, with the laws that are checked on the way."""
 
     def __init__(
         self, start: Callable[[], Harness], inputs: list[list[Element]], rng: random.Random, shuffled: bool
@@ -159,7 +160,7 @@ class _Trial:
     def _note_late(self) -> None:
         for operator, ledger in zip(self.harness.crank.inputs, self.harness.late.sources.values(), strict=True):
             table = ledger.table()
-            # which of several promises in the data a late row is booked on depends on when it comes
+            # a row may break several promises in the data; under which of them it is booked depends on when it comes
             if self.shuffled or operator.punctuated:
                 table = table.select(ledger.schema.names)
             self.late += bag(table.to_pylist())
@@ -168,12 +169,12 @@ class _Trial:
 
 
 def _is_data_free(harness: Harness) -> bool:
-    """Do all promises come from what was pushed, so that what is allowed is known?"""
+    """Do all promises come from the elements that were pushed? Then it is known what may be promised."""
     return all(not o.progress or o.punctuated for o in harness.crank.inputs)
 
 
 def _on_time(elements: Sequence[Element]) -> list[Element]:
-    """The rows that break no promise, without the promises: nothing is purged before the end."""
+    """The rows that break no promise, without the promises, so that nothing is purged before the end."""
     given, schema = Frontier(), _schema_of(elements)
     kept: list[Element] = []
     for element in elements:

@@ -1,4 +1,4 @@
-"""Whether the boxes of a run promise what they may: all that the plan allows, nothing that what they hold breaks."""
+"""Checks on what the boxes of a run promise: all that the plan allows, and nothing that rows which they hold break."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from oop.punctuation import Frontier, Punctuation
 @dataclass(frozen=True)
 class Promising:
     """The plan of a run, its boxes with that of the result last, and what the sources were given, by id of their
-    nodes. What each check means is told where users call it: `Harness.check_prompt` and those beside it."""
+    nodes. `Harness` has a method for each check, whose docstring says what is checked."""
 
     root: Node
     boxes: Sequence[Box]
     given: Mapping[int, Frontier]
 
     def allowed(self, lowered: bool = False) -> dict[int, Frontier]:
-        """By id of a node what it may promise at most; ``lowered``: what it must promise, for what it holds back."""
+        """By id of a node: the most that it may promise. With ``lowered``: what it must promise, where operators that
+        hold promises back lower their bounds for their open results."""
         given = dict(self.given) | {id(box.node): box.frontier for box in (*self._in_steps(), *self._counting())}
         for box in self._holding_back() if lowered else ():
             allowed = frontiers(box.node, given)[id(box.node)]
@@ -35,7 +36,7 @@ class Promising:
         return frontiers(self.root, given)
 
     def check_prompt(self, in_order: bool) -> None:
-        """Promises are exactly what the plan allows, as far as that can be told."""
+        """Check that promises are exactly what the plan allows, as far as that can be told."""
         allowed = self.allowed(lowered=True)
         found, wanted = self.boxes[-1].frontier, allowed[id(self.root)]
         held = self._holding_back()
@@ -50,14 +51,14 @@ class Promising:
         assert all(map(most.covers, found.promises())), f"{found!r} is promised, but {most!r} is all that is allowed"
 
     def check_held_back(self) -> None:
-        """What is open breaks, as it is now, no promise that was made."""
+        """Check that open results, as they are now, break no promise that was made."""
         for box in self._holding_back():
             for batch in _open_results(box.operator):
                 broken = [str(p) for p, _ in broken_promises(box.frontier, batch)]
                 assert not broken, f"{broken[0]} was promised, but what is open breaks it: {batch.to_pylist()}"
 
     def check_steps(self) -> None:
-        """A describe in steps is prompt step by step."""
+        """Check that operators which promise in steps, or by counting rows, promise each step at once."""
         if not self._in_steps() and not self._counting():
             return
         allowed = self.allowed()
@@ -80,7 +81,7 @@ class Promising:
         return [box for box in self.boxes if box.node.spec.held_back]
 
     def _counting(self) -> list[Box]:
-        """Boxes that promise by counting rows, which the plan's translations do not see."""
+        """Boxes that promise by counting rows. The plan's crossings do not know these promises."""
         return [b for b in self.boxes if b.node.spec.counts]
 
     def _in_steps(self) -> list[Box]:
@@ -88,7 +89,7 @@ class Promising:
 
 
 def lower(allowed: Frontier, attributes: Sequence[str], held: Sequence[pa.RecordBatch]) -> Frontier:
-    """What may be promised when these rows are still to come: about some attributes no more than holds for them.
+    """What may be promised while these rows are still to come: about these attributes, no more than holds for the rows.
 
     >>> row = pa.record_batch({"start": [3], "link": ["A"]})
     >>> groups = Punctuation({"start": 9}), Punctuation({"start": 12}, {"link": "B"})

@@ -36,7 +36,7 @@ _PATTERN = re.compile(r"\s*(\w+)\s*(<|>=|=|not in|in)\s*(\{[^}]*\}|\[[^)]*\)|'[^
 
 
 def elements(text: str, types: Mapping[str, str | pa.DataType] | None = None) -> list[Element]:
-    """The batches and promises of a text table. Cells are Python literals or bare words; an empty one is null.
+    """The batches and promises of a text table. Its entries are Python literals or bare words; an empty one is null.
 
     ``types`` gives columns types other than those that Arrow infers over the whole table.
 
@@ -85,7 +85,7 @@ def stream(text: str, *, time: str = "ts", types: Mapping[str, str | pa.DataType
 
 
 def promise(text: str) -> Punctuation:
-    """A promise as text.
+    """The promise that a text says.
 
     >>> promise("ts < 5, link not in {'A'}")
     Punctuation(ts < 5, link not in {'A'})

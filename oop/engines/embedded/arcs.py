@@ -22,8 +22,8 @@ OVERTAKING_ROWS = BATCH_ROWS  # rows that cross to other threads from behind a p
 
 
 class Arc(Generic[BoxT]):
-    """A queue from a box to one port of another, or to whoever reads the result (``target`` None). What is joined in
-    it has at most ``batch_rows``."""
+    """A queue from a box to one port of another, or to the reader of the result (``target`` is None). ``route`` is the
+    output of a split that the arc carries. Batches that are joined here have at most ``batch_rows`` together."""
 
     def __init__(self, target: BoxT | None, port: int, route: int | None, batch_rows: int = BATCH_ROWS) -> None:
         self.batch_rows = batch_rows
@@ -52,8 +52,8 @@ class Arc(Generic[BoxT]):
         self.queue.append(element)
 
     def take_advance(self) -> Advance:
-        """The promises that are next, if they are: one about all rows alone, those about groups that stand in a row
-        together, since all groups are promised about in a row."""
+        """The promises at the head of the queue; none if rows are there. A promise about all rows comes alone. Promises
+        about groups come together if they stand in a row, because a source promises about all its groups in a row."""
         first = self.queue[0]
         if isinstance(first, pa.RecordBatch):
             return ()
@@ -71,7 +71,7 @@ class Arc(Generic[BoxT]):
         return found
 
     def take_element(self) -> Element:
-        """The next element: a promise as it is, or batches as `take` gives them."""
+        """The next element: a promise, or rows as `take` gives them."""
         element = self.queue[0]
         if isinstance(element, pa.RecordBatch):
             return self.take()
@@ -80,7 +80,7 @@ class Arc(Generic[BoxT]):
         return element
 
     def take(self) -> pa.RecordBatch:
-        """The next rows; small batches in a row come joined, and nothing overtakes a promise."""
+        """The next rows. Small batches that stand in a row are joined, never across a promise."""
         first = self.queue[0]
         assert isinstance(first, pa.RecordBatch)
         if len(self.queue) == 1 or first.num_rows >= TRAIN_ROWS:  # most batches have nothing to be joined with
@@ -96,7 +96,7 @@ class Arc(Generic[BoxT]):
         return train[0]
 
     def take_batches(self, enough: int) -> list[pa.RecordBatch]:
-        """The next batches, up to a promise, a batch with other marks, or this many rows."""
+        """The next batches, up to a promise, to a batch that cannot be joined with them, or to ``enough`` rows."""
         train: list[pa.RecordBatch] = []
         rows = 0
         while self.queue and rows < enough:
@@ -112,9 +112,9 @@ class Arc(Generic[BoxT]):
         return train
 
     def take_past_promises(self, enough: int) -> tuple[list[pa.RecordBatch], list[Punctuation]]:
-        """The next batches, also from behind linear promises, and these promises. Rows may overtake promises, and the
-        last promise about an attribute implies the earlier ones. Few rows may overtake, because a promise should not
-        wait."""
+        """The next batches, also from behind linear promises, and the promises that were passed. Of several promises
+        about an attribute only the last is given, because it implies the earlier ones. Only a limited number of rows
+        may overtake, because a promise should not wait long."""
         train: list[pa.RecordBatch] = []
         promises: dict[str, Punctuation] = {}
         rows = 0

@@ -1,4 +1,4 @@
-"""A bell: any thread rings it, one waits for it.
+"""A bell, which any thread may ring and one thread waits for.
 
 `threading.Event` and `Condition` run Python code while they hold a lock. An interrupt (Ctrl-C) there leaves the lock
 held, and every other thread waits for ever. Here each step is one call into C, which an interrupt cannot cut in two.

@@ -1,7 +1,7 @@
-"""Boxes: operators made ready to run (Aurora's word); the queues between them are in `arcs.py`.
+"""Boxes: operators made ready to run (Aurora's word). The queues between them are in `arcs.py`.
 
-A box takes elements from the arcs that lead to it and puts what comes out on the arcs that lead away. Both count what
-passes; the metrics of a run are made of these counts.
+A box takes elements from the arcs that lead to it, and puts its output on the arcs that lead away. Boxes and arcs count
+what passes; the metrics of a run are made of these counts.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Gauge:
 
 
 class Notes(Protocol):
-    """Something that is told of each promise that leaves a box; ``last`` is the last promise that was new."""
+    """Something that notes each promise that leaves a box (`stamps.py`). ``last`` is the last promise that was new."""
 
     last: Promise | None
 
@@ -51,7 +51,7 @@ class Notes(Protocol):
 
 
 class PromiseListener(Protocol):
-    """Something that is told of each promise that comes to a box or leaves it (`pulses.py`)."""
+    """Something that notes each promise that comes to a box or leaves it (`pulses.py`)."""
 
     def came(self) -> None: ...
 
@@ -60,11 +60,12 @@ class PromiseListener(Protocol):
 
 @dataclass(eq=False)
 class Box:
-    """A running operator with what it reads and feeds. ``check`` watches that it keeps its own promises.
+    """A running operator with the arcs that it reads and feeds. With ``check`` the box watches that its operator keeps
+    its own promises.
 
-    One element may give very much output. When a queue behind the box is full, or a turn's worth has been put out, the
-    rest stays ``pending``, not yet made, and the box takes nothing else before it. No batch has more than
-    ``batch_rows``.
+    One element may give very much output. When a queue behind the box is full, or the box has put out the rows of a
+    turn, the rest of the output stays ``pending``: it is not made yet, and the box takes nothing else before it. No
+    batch that leaves has more than ``batch_rows``.
     """
 
     node: Node
@@ -87,14 +88,14 @@ class Box:
     peak_bytes: int = 0
     held: int = 0
     failed: bool = False
-    stamps: Notes | None = None  # for a source: when it made its promises
-    pulse: PromiseListener | None = None  # where someone asks: when it promised, and how long promises waited
+    stamps: Notes | None = None  # of a source: when it made its promises
+    pulse: PromiseListener | None = None  # with `silent_for=`: when it promised, and how long promises waited
     pending: Iterator[Element] | None = None
     unfinished: bool = False  # its last turn ended before its work did
-    round: int = 0  # in which it had a turn
+    round: int = 0  # the round of its last turn
 
     def __post_init__(self) -> None:
-        self._turn_ends = 0  # when so many rows have been put out
+        self._turn_ends = 0  # the value of `rows_out` at which the turn ends
         self.capacity = CAPACITY_ROWS if self.queue_rows is None else self.queue_rows
         """The capacity, in rows, of the queues behind it."""
 
@@ -113,7 +114,7 @@ class Box:
     def has_work(self) -> bool:
         if self.failed:
             return False
-        for arc in self.inputs:  # loops, here and below: these are asked many times for each batch
+        for arc in self.inputs:  # loops without generators, here and below: they run many times for each batch
             if arc.queue:
                 return True
         return self.pending is not None
@@ -159,8 +160,8 @@ class Box:
         return False
 
     def run(self, rows: int | None) -> bool:
-        """Take at most this many rows from the ports in turn (None: all that wait, up to a turn); True if anything was
-        taken."""
+        """Take at most this many rows (None: all that wait), but no more than a turn, from the ports in turn. True if
+        there was anything to do."""
         taken, worked = 0, False
         turn = self.turn_rows  # the rows that it may take, and put out, before others have their turn
         self._turn_ends = self.rows_out + turn
@@ -199,8 +200,8 @@ class Box:
         self._go_on(self.operator.process_punctuation, advance, port)
 
     def process_train(self, elements: list[Element]) -> int:
-        """Process what an input box takes in one go; returns the number of rows."""
-        assert isinstance(self.operator, InputOperator)  # without a call, since every batch comes by here
+        """Process a train of elements in an input box; returns the number of rows."""
+        assert isinstance(self.operator, InputOperator)  # not `input_operator`, to save a call for each batch
         rows = batches = 0
         for element in elements:
             if isinstance(element, pa.RecordBatch):
@@ -214,7 +215,8 @@ class Box:
         return rows
 
     def _go_on(self, hook: Callable[..., Iterable[Element]], *given: object) -> None:
-        """Put out what the operator gives, until a queue behind it is full or its turn has ended."""
+        """Put out what a hook gives, until a queue behind the box is full or its turn has ended. The rest stays
+        pending."""
         self.pending = None
         self.emit(hook, *given, pausing=True)
 
@@ -227,13 +229,14 @@ class Box:
             self.measure()
 
     def emit(self, hook: Callable[..., Iterable[Element]], *given: object, pausing: bool = False) -> None:
-        """Put what a hook gives on every arc; an error from the operator gets the user's line."""
+        """Put what a hook gives on every arc that leads away. An error of the operator gets the user's line. With
+        ``pausing`` the output stops where the turn ends or a queue is full, and the rest stays pending."""
         start = perf_counter()
         try:
             elements = iter(hook(*given))
             for element in elements:
                 if isinstance(element, pa.RecordBatch) and element.num_rows <= self.batch_rows and not self.check:
-                    self.rows_out += element.num_rows  # as `_put`, without a call for each batch
+                    self.rows_out += element.num_rows  # does what `_put` does, without a call for each batch
                     self.batches_out += 1
                     for arc in self.outputs:
                         arc.put(element)
@@ -242,7 +245,7 @@ class Box:
                 if not pausing:
                     continue
                 full = self.rows_out >= self._turn_ends
-                for arc in self.outputs:  # as `is_full`, without a call for each element
+                for arc in self.outputs:  # asks what `is_full` asks, without a call for each element
                     if arc.queued_rows >= self.capacity and (arc.target is None or not arc.target.failed):
                         full = True
                 if full:

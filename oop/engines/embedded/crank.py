@@ -1,4 +1,4 @@
-"""A crank: drives a run by hand, for tests, which look into it while it stands still."""
+"""A crank drives a run by hand, so that tests can look at its boxes while it stands still."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Crank:
         self._rounds.tick()
 
     def settle(self) -> Iterator[Element]:
-        """Let every operator take what waits for it; what came out."""
+        """Let every operator process what waits for it, and give the elements that came out."""
         while self._rounds.run():
             pass
         if self._rounds.failure is not None:

@@ -1,4 +1,4 @@
-"""`Embedded`: the engine in this process. It makes a `Run` (`run.py`) of a plan, by its options (`options.py`)."""
+"""`Embedded`: the engine in this process. It makes a `Run` (`run.py`) of a plan, with its options (`options.py`)."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ __all__ = ["Embedded", "Run"]
 class Embedded(Options):
     """Run in this process. ``check=True`` watches that every operator keeps its own promises (for tests).
 
-    ``threads=n`` spreads the groups of each operator that has keys over n threads; the order of the results is then
-    free. Without it there is one thread, unless the inputs are known to have a million rows or more: then there is one
-    for each core, up to four.
+    ``threads=n`` spreads the groups of each operator that has keys over n threads; the results then come in any order.
+    Without it there is one thread, unless the inputs are known to have a million rows or more: then there is one for
+    each core, up to four.
 
-    ``latency=True`` measures how long each row of the result took since the oldest row that it comes from entered: in
-    ``Run.metrics.latency``. It costs a column on the way.
+    ``latency=True`` measures how long each row of the result took since the oldest row that it comes from entered.
+    ``Run.metrics.latency`` has the answer. It costs one more column in every row.
 
-    ``readers=True`` gives every live input a thread that reads it, so that one which is silent does not hold up the
-    others; without it, inputs are read in turn (a plan with a timer has such threads anyway).
+    ``readers=True`` gives every live input a thread that reads it, so that a silent input does not hold up the others.
+    Without it inputs are read in turn. (A plan with a timer has such threads anyway.)
 
-    ``batch_rows`` is the most that any batch has, on the way and in the result. A window of very many groups leaves in
-    such slices, and between two of them the engine looks after inputs that say that something waits: those with a
-    reader, and iterables with an attribute ``waiting``. Smaller slices are shorter pauses.
+    ``batch_rows`` is the most rows that any batch has, on the way and in the result. A window of very many groups
+    leaves in slices of that size. Between two of them the engine reads inputs that say that something waits: those with
+    a reader, and iterables with an attribute ``waiting``. Smaller slices are shorter pauses.
 
-    ``silent_for="10s"`` watches for inputs that have promised nothing for so long by the clock, and for operators that
-    have not answered a promise for so long: ``Run.health`` tells of all of them, and ``on_silent`` is called with an
-    `oop.Silence` when one falls silent, and when that is over. Live inputs then have readers.
+    ``silent_for="10s"`` watches for inputs that have promised nothing for that long by the clock, and for operators
+    that have not answered a promise for that long. ``Run.health`` tells of all inputs and operators. ``on_silent`` is
+    called with an `oop.Silence` when one of them falls silent, and when that is over. Live inputs then have readers.
 
-    ``queue_rows`` is how many rows may wait before an operator (default: half a million). A queue that is full pushes
-    back on whatever feeds it, and at last on the source.
+    ``queue_rows`` is how many rows may wait in front of an operator (default: half a million). A queue that is full
+    pushes back on whatever feeds it, and at last on the source.
 
-    ``late_rows`` is how many late rows (and rows without a time) are kept for ``Run.late``, of each source and of each
-    operator that sets rows aside (default: a million). Of those beyond it ``Run.late`` knows how many they are and how
-    late they were, and says that they were not kept. A run without an end drains them: ``run.late.drain()``.
+    ``late_rows`` is how many late rows (and rows without a time) are kept for ``Run.late``, for each source and for
+    each operator that sets rows aside (default: a million). Rows beyond that number are not kept: ``Run.late`` knows
+    only how many they are and how late they were. A run without an end drains the rows: ``run.late.drain()``.
 
     >>> import oop, pyarrow as pa
     >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
@@ -53,7 +53,7 @@ class Embedded(Options):
     runs_in_order = True
 
     def run(self, root: Node, *, to: Any = None) -> Run:
-        """What `Stream.run` calls, with the plan that `oop.plan.final.lower` has made for this engine.
+        """Run a plan that `oop.plan.final.lower` has made for this engine. `Stream.run` calls this.
 
         >>> import oop, pyarrow as pa
         >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())
@@ -81,13 +81,13 @@ class Embedded(Options):
         └─ Preaggregate lazy-flush, sized as it runs, no window late
         """
         if self.latency:
-            from oop.plan.latency import measured  # here, as few plans need it: `import oop` should be quick
+            from oop.plan.latency import measured  # imported here, because few plans need it
 
             root = measured(root)
         return preaggregated(root)
 
     def notes(self, root: Node) -> dict[int, str]:
-        """What `Stream.explain` says more of a plan's nodes.
+        """Notes on nodes of a plan, by id, which `Stream.explain` adds to their lines.
 
         >>> import oop, pyarrow as pa
         >>> s = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.ordered(), name="north")

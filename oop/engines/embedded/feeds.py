@@ -1,7 +1,8 @@
 """Feeds: where an input box gets its elements from, without blocking the engine where it must not block.
 
-An input whose promises come from a wall clock is read by a thread of its own: in a lull the engine still ticks. Every
-other input is read in the engine's own thread, when there is room for it. So is a ring, always: it never blocks.
+An input whose promises come from a wall clock is read by a thread of its own, so that the engine still ticks in a lull.
+A ring is always read in the engine's own thread, because it never blocks. `network.py` decides about the other inputs;
+most are read in the engine's thread, when there is room for their elements.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _PATIENCE = 0.1  # seconds after which a reader without room checks whether the 
 
 @dataclass(frozen=True)
 class Failed:
-    """What reading raised; it is raised again in the engine's thread."""
+    """An error that reading raised. It is raised again in the engine's thread."""
 
     error: BaseException
 
@@ -35,7 +36,7 @@ Next = Train | Failed | Done | None  # None: nothing yet
 
 
 class DirectFeed:
-    """Reads a train when asked. ``waits`` says whether something is at hand, if the input can tell."""
+    """Reads a train when asked for one. ``waits`` says whether an element is at hand, if the input can tell."""
 
     def __init__(self, trains: Iterator[Train], waits: Callable[[], bool] | None = None) -> None:
         self.trains = trains
@@ -47,8 +48,8 @@ class DirectFeed:
         return self.waits is not None and self.waits()
 
     def next(self) -> Next:
-        """The next train. What is not an `Exception`, such as an interrupt, is left to the caller: it ends the run at
-        once."""
+        """The next train. What is raised and is no `Exception`, such as an interrupt, goes to the caller and ends the
+        run at once."""
         try:
             return next(self.trains)
         except StopIteration:
@@ -63,10 +64,11 @@ class DirectFeed:
 
 
 class ThreadFeed:
-    """A thread reads ahead, starting when it is first asked; ``arrived`` rings when there is something.
+    """Has a thread that reads ahead. The thread starts at the first call of `next`, and rings ``arrived`` when it has
+    read a train.
 
-    Whatever ends the thread is handed over, also what is no `Exception` (``sys.exit()``, a task of asyncio that is
-    cancelled): nobody else would notice, and the engine would wait for ever.
+    Any error that ends the thread is handed over, also one that is no `Exception` (``sys.exit()``, a cancelled task of
+    asyncio). Otherwise nobody would notice, and the engine would wait for ever.
     """
 
     def __init__(self, trains: Iterator[Train], arrived: Bell) -> None:
@@ -100,7 +102,7 @@ class ThreadFeed:
         self.arrived.ring()
 
     def _read_ahead(self) -> Failed | Done | None:
-        """How the input ended; None if it was stopped."""
+        """Read until the input ends, and tell how it ended; None if the run stopped the reading."""
         while not self.stopped:
             train = self.direct.next()
             assert train is not None
@@ -139,7 +141,7 @@ class ThreadFeed:
 
 
 class RingFeed:
-    """Reads what is in a ring; an empty train means that nothing is there."""
+    """Reads the elements of a ring. A ring gives an empty train if it has none."""
 
     def __init__(self, trains: Iterator[Train], ring: Ring) -> None:
         self.direct = DirectFeed(trains)

@@ -1,7 +1,7 @@
-"""`Run.health`, and what is said of an input or operator that has fallen silent (OOP paper, section 5.1).
+"""`Run.health`, and the report on an input or operator that has fallen silent (OOP paper, section 5.1).
 
 An input is silent if it has promised nothing for the given time. An operator is silent if a promise came to it that
-long ago and it has made none since. An operator whose inputs are silent is not reported; the inputs are.
+long ago and it has made none since. An operator whose inputs are silent is not reported, only its inputs are.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from oop.punctuation.patterns import Bound
 
 @dataclass(frozen=True)
 class Pace:
-    """How long promises that came to an operator waited until it made one of its own: how many were answered, and how
-    long that took, on average and at most, in the clock's unit (microseconds).
+    """How an operator answers promises: how often it answered promises that came to it with one of its own, and how
+    long the first of them had waited by then, on average and at most, in the clock's unit (microseconds).
 
     >>> Pace(answers=2, mean=1.5, longest=2.0).longest
     2.0
@@ -39,9 +39,9 @@ class Pace:
 
 @dataclass(frozen=True)
 class BoxHealth:
-    """An input or operator. ``since`` is when it last promised (or when the run began) by the run's clock, ``silent``
-    how long ago that was, both in microseconds; ``rows`` and ``batches`` have left it since. ``waiting`` is how long a
-    promise that came to it has waited for an answer, None if none does.
+    """The health of an input or operator. ``since`` is when it last promised by the run's clock (or when the run
+    began), and ``silent`` how long ago that was, both in microseconds. ``rows`` and ``batches`` count what has left it
+    since. ``waiting`` is how long a promise that came to it has waited for an answer, None if no promise waits.
 
     >>> promised, pace = Punctuation({"ts": 12}), Pace(0, 0.0, 0.0)
     >>> print(BoxHealth("source 'north'", "report.py:3", True, promised, 0, 7, 2, 1, None, pace, False, False))
@@ -75,7 +75,7 @@ class BoxHealth:
 
 @dataclass(frozen=True)
 class Health:
-    """All inputs and operators of a run, inputs first.
+    """The health of all inputs and operators of a run, inputs first.
 
     >>> import pyarrow as pa, oop
     >>> from oop.testing import ManualClock
@@ -92,7 +92,7 @@ class Health:
     boxes: tuple[BoxHealth, ...]
 
     def box(self, name: str) -> BoxHealth:
-        """The first whose name begins so.
+        """The first input or operator whose name begins with this.
 
         >>> Health(()).box("north")
         Traceback (most recent call last):
@@ -106,7 +106,7 @@ class Health:
 
     @property
     def silent(self) -> tuple[BoxHealth, ...]:
-        """Those that are silent now.
+        """The inputs and operators that are silent now.
 
         >>> Health(()).silent
         ()
@@ -120,9 +120,10 @@ class Health:
 @dataclass(frozen=True)
 class Silence:
     """What ``on_silent`` is called with: once when an input or operator has fallen silent, and once when that is
-    ``over``. It had last ``promised`` this. ``since`` is when an input last promised, or when the promise came that an
-    operator has not answered; ``lasted`` is how long ago that is (or was, when it spoke again). ``holds_up`` is the
-    oldest thing that waits for this input, as `Run.blame` finds it.
+    ``over``. ``promised`` is its last promise before the silence. ``since`` is when an input last promised, or when the
+    promise came that an operator has not answered. ``lasted`` is how long the silence has lasted until now, or until
+    it was over. ``holds_up`` is the oldest window (or group, or row) that waits for this input, as `Run.blame` finds
+    it.
 
     >>> fallen = Silence("source 'north'", "report.py:3", True, Punctuation({"ts": 20}), 0, 12_000_000, None, False)
     >>> print(fallen)
@@ -192,7 +193,7 @@ class SilenceMonitor:
         if box.frontier.ended:
             return False
         if box.node.is_source:
-            # an input that never promises before its end is not expected to
+            # an input that is not expected to promise before its end is never silent
             return now - pulse.since >= self.silent_for and _may_promise(box.node.source)
         return pulse.waiting is not None and now - pulse.waiting >= self.silent_for
 
@@ -203,8 +204,8 @@ class SilenceMonitor:
         return Silence(name, site, is_input, pulse.promised, since, now - since, held, False)
 
     def _held_by(self, box: Box) -> str | None:
-        """The oldest thing that waits for this input. It is not asked while an operator is in the middle of its
-        output."""
+        """The oldest thing that waits for this input. None while an operator is in the middle of its output, because
+        then it cannot be told what operators hold."""
         node = box.node
         if not node.is_source or any(b.pending is not None for b in self.boxes):
             return None
@@ -253,8 +254,8 @@ def _over(known: Silence, now: Bound) -> Silence:
 
 
 def _may_promise(spec: Input) -> bool:
-    """Is this input expected to promise? Not if it only numbers its rows, because windows of rows wait for rows
-    alone."""
+    """Is this input expected to promise before its end? Promises about row numbers alone do not count, because windows
+    of rows wait for rows only."""
     return any(set(promise.below) - {SEQ} for promise in spec.could_promise({}, 0).promises())
 
 
@@ -265,7 +266,7 @@ def _named(box: Box) -> tuple[str, str, bool]:
 
 
 def _shown(span: Bound) -> str:
-    """A span of the clock, as a reader wants it.
+    """A span of the clock in a unit that is easy to read.
 
     >>> [_shown(span) for span in (7, 1_500, 12_300_000)]
     ['7 us', '1.5 ms', '12.3 s']

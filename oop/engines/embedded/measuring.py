@@ -12,7 +12,7 @@ from oop.operators.passing.qos import MonitorOperator, least_in
 
 
 def gather(boxes: Sequence[Box], peak_rows: int) -> Metrics:
-    """What has been counted so far."""
+    """The metrics of a run as counted so far."""
     measured = tuple(_of(box) for box in boxes)
     arcs = tuple(
         ArcMetrics(

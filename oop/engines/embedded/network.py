@@ -1,7 +1,7 @@
 """The network of a run: its boxes and the arcs between them (Aurora's words), built from a plan.
 
 One box is made for each node of the plan, with an operator that is started here, and one arc for each edge. Boxes are
-in the order of the plan: inputs come before those that read them, and the box of the result is the last one.
+in the order of the plan: a box comes after those that feed it, and the box of the result is the last one.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from oop.engines.embedded.options import Options
 
 _MANY_ROWS = 1_000_000
-_MOST_THREADS = 4  # unless asked for: between kernels they wait for one interpreter
+_MOST_THREADS = 4  # unless the user asks for more: outside of kernels, threads wait for the one interpreter
 _SOURCE_ROWS = BATCH_ROWS  # rows that a source gives in one round, if it has them at hand
 
 
 class Network:
-    """The boxes of a plan, run with these options. ``clocked`` are the boxes that look at the clock, ``result``
-    is the arc to whoever reads the result. ``arrived`` rings when something has come, from a reader or from the
-    ``pool``; ``pause`` is how long to wait for it at most, in seconds."""
+    """The boxes of a plan, run with these options. ``clocked`` are the boxes that look at the clock, and ``result`` is
+    the arc to the reader of the result. ``arrived`` rings when something has come, from a reader of an input or from
+    the ``pool``. ``pause`` is the longest time to wait for that, in seconds."""
 
     def __init__(self, root: Node, options: Options) -> None:
         self.clock = options.clock
@@ -48,8 +48,8 @@ class Network:
         threads = options.threads or _threads_for(root)
         self.pool = Pool(threads, self.arrived) if threads > 1 else None
         if self.pool is not None:
-            # Arrow loads pandas, where there is one, at its first conversion. Not in a thread: an interrupt in the
-            # middle of it would leave the import locked for all.
+            # Arrow loads pandas, if it is installed, at its first conversion. That must not happen in a thread: an
+            # interrupt in the middle of the import would leave it locked for all threads.
             pa.array([0])
         self.boxes: list[Box] = []
         self.clocked: list[Box] = []
@@ -70,7 +70,7 @@ class Network:
         return self.pool is not None or any(isinstance(s.feed, ThreadFeed) for s in self.sources)
 
     def _build(self, root: Node, options: Options) -> bool:
-        """Make boxes and arcs; True if something looks at the clock."""
+        """Make boxes and arcs. True if a source's policy or an operator looks at the clock."""
         asked, needed = interests(root), needed_columns(root)
         boxes: dict[int, Box] = {}
         timers = False
@@ -91,7 +91,7 @@ class Network:
                 operator = box.input_operator
                 stamps = Stamps(box, self.clock, node.schema.field(operator.spec.time).type)
                 box.stamps, operator.made = stamps, stamps.note
-                for progress in operator.clocked:  # refuses a clock that cannot count in the column's unit
+                for progress in operator.clocked:  # raises if the clock cannot count in the column's unit
                     self.clock.now(node.schema.field(progress.attribute).type)
                     timers = True
             if node.spec.clocked:
@@ -113,7 +113,7 @@ class Network:
         return ShardedBox(node, sharded, self.gauge, check=options.check, **sizes)
 
     def _source(self, box: Box, train: int, threaded: bool) -> Source:
-        """An input with its feed. ``train`` is how many rows are joined where they are at hand."""
+        """An input with its feed. ``train`` is about how many rows a train has, where that many are at hand."""
         data = box.node.data
         assert data is not None
         try:

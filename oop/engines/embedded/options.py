@@ -1,4 +1,4 @@
-"""What a user may say about a run in this process. `Embedded` takes these options; a `Run` and its parts read them."""
+"""The options of a run in this process. `Embedded` takes them; a `Run` and what it is made of read them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from oop.engines.embedded.schedulers import MinCost, Scheduler
 from oop.operators.core.batches import BATCH_ROWS
 from oop.punctuation.durations import Duration
 
-_LATE_ROWS = 1_000_000  # late rows that are kept of each source
+_LATE_ROWS = 1_000_000  # late rows that are kept for each source and each operator that sets rows aside
 
 
 class Options:
-    """The options of `Embedded`, which says what each one means."""
+    """The options of `Embedded`. Its docstring says what each of them means."""
 
     def __init__(
         self,

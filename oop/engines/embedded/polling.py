@@ -1,8 +1,8 @@
 """Asking a source how far it is while it has nothing to read (OOP paper, section 3.2: progress by polling).
 
-An answer holds for what the source gives from then on. A source that a thread reads is asked in the middle of the call
-that waits for its next element. Rows that it gave before must be processed first. So an answer counts only if that very
-call is still waiting when the engine comes by again and finds that nothing has arrived.
+An answer is about the rows that the source gives from then on; rows that it gave before must be processed first. Where
+a thread reads the source, the source is asked in the middle of the call that waits for its next element. The answer
+counts only if that same call still waits when the engine asks again and finds that nothing has arrived.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ class Poll:
         assert data.progress is not None
         self.node, self.progress, self.lull = node, data.progress, data.lull
         self.source = node.source.source
-        self._asked = -1.0  # when it was last asked it was last asked
+        self._asked = -1.0  # the time of the last question
         self._answer: Any = None
         self._call: int | None = None  # the call of the iterator during which the answer was given
 
     def ask(self, thread: int | None) -> Any:
-        """The answer that counts by now, or None. ``thread`` reads the source, if the engine itself does not."""
+        """The answer that counts by now, or None. ``thread`` is the thread that reads the source, None if the engine
+        reads it."""
         now = monotonic()
         if now - self._asked < _PAUSE:
             return None
         self._asked = now
-        if self.lull is None:  # read by the engine itself, which found nothing
+        if self.lull is None:  # the engine itself reads the source, and has just found nothing
             return self._said()
         call = self.lull.call(thread)
         answer = self._answer if call is not None and call == self._call else None

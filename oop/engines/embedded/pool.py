@@ -1,4 +1,4 @@
-"""A pool of threads for an engine. Whoever waits for its tasks runs some of them meanwhile.
+"""A pool of threads for an engine. A thread that waits for the pool's tasks runs some of them meanwhile.
 
 With ``threads`` = n there are n - 1 threads beside the one that reads the result, which runs tasks itself when it has
 nothing else to do. Tasks handle their own errors (`Exception`). Anything else that escapes from a task, an interrupt or
@@ -23,7 +23,8 @@ _PATIENCE = 1.0  # seconds after which to check whether the threads still exist
 
 
 class Pool:
-    """Threads start with the first task, and end when the pool is closed. ``bell`` rings when something has changed."""
+    """Threads start with the first task, and end when the pool is closed. ``bell`` rings when a task has been submitted
+    or has ended, and when the pool fails or closes."""
 
     def __init__(self, threads: int, bell: Bell | None = None) -> None:
         self.threads = threads
@@ -83,8 +84,8 @@ class Pool:
         return self._closed or not self._unfinished
 
     def close(self) -> None:
-        """Forget the tasks that wait, and let the threads end. It does not wait for the threads, because a collector
-        may call it in any thread and with any lock held."""
+        """Forget the tasks that wait, and let the threads end. It does not wait for the threads, because a garbage
+        collection may call it in any thread and with any lock held."""
         self._closed = True
         for _ in range(1, self.threads):
             self._tasks.put(None)
@@ -111,11 +112,11 @@ class Pool:
             while (task := self._tasks.get()) is not None:
                 if not self._closed:
                     self._run(task)
-        except BaseException as error:  # between two tasks: an exception was thrown into this thread from outside
+        except BaseException as error:  # an exception was thrown into this thread from outside, between two tasks
             self._fail(error)
 
     def _look_after_threads(self) -> None:
-        """A thread that was ended from outside must not be waited for."""
+        """Fail if a thread was ended from outside: its task would be waited for without end."""
         if not self._closed and any(t.ident is not None and not t.is_alive() for t in self._threads):
             self.failure = self.failure or OopError(
                 "a thread of the run has ended before its work", hint="run it again"

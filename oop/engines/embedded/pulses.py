@@ -1,7 +1,7 @@
-"""When a box last promised, and how long a promise that came to it waited: what a monitor notes (OOP paper, section
-5.1: "timer-driven punctuation also serves to detect operator failure and monitor query latency").
+"""A pulse notes when a box last promised, and how long a promise that came to it waited (OOP paper, section 5.1:
+"timer-driven punctuation also serves to detect operator failure and monitor query latency").
 
-A pulse costs a look at the clock for each promise that comes or leaves, so boxes have one only if it is asked for.
+A pulse costs a look at the clock for each promise that comes or leaves, so boxes have one only with `silent_for=`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from oop.punctuation.patterns import Bound
 
 
 class Pulse:
-    """The pulse of one box. ``since`` is when it last promised, or when the run began. ``waiting`` is when the first
-    promise came that it has not answered by one of its own."""
+    """The pulse of one box. ``since`` is when the box last promised, or when the run began. ``waiting`` is when the
+    first promise came that the box has not answered by one of its own."""
 
     def __init__(self, box: Box, now: Callable[[], Bound]) -> None:
         self.box, self.now = box, now
@@ -25,7 +25,7 @@ class Pulse:
         self.waiting: Bound | None = None
         self.said: Promise | None = None
         self.answers, self.total, self.longest = 0, 0.0, 0.0
-        self.rows, self.batches = 0, 0  # how many had been put out at that time
+        self.rows, self.batches = 0, 0  # how many the box had put out at the time ``since``
         self._place = self._how_far()
 
     def came(self) -> None:
@@ -47,7 +47,7 @@ class Pulse:
         self.since, self.rows, self.batches = now, self.box.rows_out, self.box.batches_out
 
     def look(self, now: Bound) -> None:
-        """An input also makes promises that help nobody and do not leave it; they count as speaking."""
+        """Note that an input has promised more, even if the promise helps no consumer and does not leave it."""
         place = self._how_far()
         if place != self._place:
             self._place = place
@@ -58,14 +58,15 @@ class Pulse:
             return None
         operator = self.box.input_operator
         given = operator.ports.frontiers[0].bound(operator.spec.time)
-        # within a batch, a policy without groups also makes promises that its gate never sees
+        # what policies have promised is read too, because one without groups also makes promises within a batch, which
+        # its gate never sees
         return self.box.promises_in, given, operator.gate.offered, *(p.promised for p in operator.progress)
 
     @property
     def promised(self) -> Punctuation | None:
-        """The last promise that was new. If it was about several groups, the promise about the last of them."""
+        """The last promise that was new. Of a promise about several groups, the part about the last group."""
         if self.box.frontier.ended:
             return END
-        stamps = self.box.stamps  # inputs have stamps, because some of their promises help nobody and do not leave
+        stamps = self.box.stamps  # inputs have stamps, which also note promises that do not leave the input
         said = self.said if stamps is None else stamps.last
         return list(said)[-1] if isinstance(said, GroupPromises) else said

@@ -1,4 +1,4 @@
-"""Who reads a run: one reader at a time, and none after a reading that was cut short.
+"""Reading a run: one reader at a time, and no reader any more after a reading was cut short.
 
 An interrupt may come between any two steps, also while an error is handled. So a reading counts as cut short from its
 beginning until one last assignment says that it went well. If a reader gave up in between, the run says so; it never
@@ -25,8 +25,8 @@ _PATIENCE = 10.0  # seconds until a reader that does not answer is given up
 
 
 class Reading:
-    """``close`` is called when the run ends, well or not. A ``threaded`` run can be read only in the process that made
-    it.
+    """Lets readers read a run. ``close`` is called if a reading fails. A ``threaded`` run can be read only in the
+    process that made it.
 
     >>> reading = Reading(close=lambda: None, threaded=False)
     >>> reading.do(lambda: "a batch")
@@ -46,8 +46,8 @@ class Reading:
         self._process = os.getpid() if threaded else None
         self._lock = threading.Lock()  # a lock of C, which an interrupt cannot leave held
         self._busy = False  # is it being read, or was a reading cut short?
-        self._reader = 0  # the thread that reads it, or did
-        self._looking = 0  # threads that ask something while nobody reads
+        self._reader = 0  # the thread that reads it, or that read it last
+        self._looking = 0  # the number of threads that look at the run while nobody reads it
         self.questions: deque[_Question] = deque()
         self._cause: BaseException | None = None
 
@@ -57,7 +57,7 @@ class Reading:
         return self._cause is not None
 
     def do(self, read: Callable[[], T]) -> T:
-        """Let someone read; whatever it raises is remembered, and ends the run."""
+        """The result of ``read``. Whatever it raises is remembered, and ends the run."""
         self._begin()
         try:
             found = read()
@@ -76,7 +76,7 @@ class Reading:
                 hint="call run() in the child, or read it before the fork",
             )
         if isinstance(self._cause, Exception):
-            raise self._cause  # as it was
+            raise self._cause  # the same error again
         if self._cause is not None:  # an interrupt is not raised again, because nobody interrupts now
             by = type(self._cause).__name__
             raise RunInterrupted(
@@ -92,7 +92,7 @@ class Reading:
                     return
             if not self._looking or self._reader == me:
                 break
-            sleep(0.001)  # another thread is looking at the run, which takes a moment
+            sleep(0.001)  # another thread is looking at the run, and will soon have finished
         raise RunInterrupted(
             "this run is being read, by another thread or by code that the run itself calls; or an interrupt cut a "
             "reading short",
@@ -163,8 +163,8 @@ class _Question:
 
 
 class Reader(Generic[T]):
-    """An iterator over a run; dropping one does not end the run, another goes on where it stopped. ``take`` gives the
-    next element, or None at the end.
+    """An iterator over a run. ``take`` gives the next element, or None at the end. Dropping a reader does not end the
+    run: another reader goes on where this one stopped.
 
     >>> list(Reader(Reading(lambda: None, threaded=False), iter([1, 2, None]).__next__))
     [1, 2]
@@ -180,7 +180,7 @@ class Reader(Generic[T]):
     def __next__(self) -> T:
         try:
             element = self._reading.do(self._take)
-        except StopIteration as wrong:  # raised by a user's clock or scheduler: it must not look like the end
+        except StopIteration as wrong:  # a user's clock or scheduler raised it, and it must not look like the end
             raise RuntimeError("StopIteration was raised in the middle of a run") from wrong
         if element is None:
             raise StopIteration

@@ -1,7 +1,7 @@
 """The rounds of a run: sources are read, boxes that hold a promise have their turn, then the scheduler's boxes do.
 
-An error of a source or of a box is kept as the ``failure``. It is raised by whoever drives the rounds, when the results
-of what came before it have left.
+An error of a source or of a box is kept as the ``failure``. The `Run` (or `Crank`) that drives the rounds raises it,
+when the results of what came before it have left.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _ELEMENT_ROWS = 1_024  # each waiting element counts as this many rows more, bec
 
 
 class Rounds:
-    """Rounds over a network, with an engine's scheduler and its monitor, if it has one."""
+    """The rounds over a network, with the scheduler of the options, and with a monitor if they ask for one."""
 
     def __init__(self, network: Network, options: Options) -> None:
         self.boxes, self.sources, self.clocked = network.boxes, network.sources, network.clocked
         self.clock, self.pool = network.clock, network.pool
         self.scheduler = copy(options.scheduler)  # a copy, because a scheduler may count the turns of one run
         self.failure: BaseException | None = None
-        self.telling: int | None = None  # the thread that is calling on_silent now; no operator is at work meanwhile
+        self.telling: int | None = None  # the thread in which on_silent is being called; no operator works meanwhile
         silent_for = options.silent_for
         self.monitor = (
             None if silent_for is None else SilenceMonitor(self.boxes, self.clock, silent_for, options.on_silent)
@@ -40,7 +40,7 @@ class Rounds:
         self._round_rows = network.round_rows
         self._there_and_back = self.boxes[::-1] + self.boxes
         self._train: int | None = getattr(self.scheduler, "train", None)
-        self._number = 0  # of the round
+        self._number = 0  # the number of the round
 
     @property
     def have_ended(self) -> bool:
@@ -56,7 +56,7 @@ class Rounds:
         # because those could overflow. Rows of other inputs can wait where they are, and reading such an input may
         # block.
         releasing = False
-        for box in self.boxes:  # a loop, because it is asked for each batch
+        for box in self.boxes:  # a loop and not `any`, because this runs for each batch
             if box.unfinished:
                 releasing = True
                 break
@@ -84,13 +84,14 @@ class Rounds:
                 rows += _ELEMENT_ROWS if releasing else 0
             if source.operator.clocked:
                 self.guarded(source.box, partial(source.tick, self.clock))
-        if self.monitor is not None:  # after reading: what waited while nobody read the run does not count as silence
+        if self.monitor is not None:  # only after reading: a pause in which nobody read the run is no silence
             self._watch(self.monitor)
         return any_read
 
     def run(self) -> bool:
         """Run one round. If there was nothing to do in it, run a task of the pool. False if nothing is left to do."""
-        # asked before the round, so that the round sees everything that threads put out before they went idle
+        # The pool is asked before the round, so that the round sees everything that threads put out before they went
+        # idle.
         busy = self.pool is not None and not self.pool.is_idle
         if self.pool is not None:
             self.pool.check()
@@ -102,12 +103,12 @@ class Rounds:
         return ran or busy
 
     def serve_promises(self) -> bool:
-        """Run the boxes that hold a promise before all others, because a promise is an element of high priority (OOP
-        paper, A.1.1): first those nearest to the result, then the boxes that the promise reaches on its way."""
+        """Run the boxes that hold a promise: first those nearest to the result, then the boxes that the promise reaches
+        on its way. They run before all others, because a promise is an element of high priority (OOP paper, A.1.1)."""
         return self._serve(self._holding_promises())
 
     def _holding_promises(self) -> Iterator[tuple[Box, int | None]]:
-        """The boxes that hold a promise when their turn comes; one that is served may hand a promise to the next."""
+        """The boxes that hold a promise when their turn comes. A box may get its promise from one that has just run."""
         for box in self._there_and_back:
             if box.pending is not None:
                 yield box, self._train
@@ -118,8 +119,8 @@ class Rounds:
                     break
 
     def _serve(self, turns: Iterable[tuple[Box, int | None]]) -> bool:
-        """Let boxes have their turns, each with the most rows that it takes; True if any of them ran. A box that could
-        not finish gets no second turn in a round, because inputs wait too."""
+        """Let boxes have their turns, each with the most rows that it may take. True if any of them ran. A box that
+        could not finish gets no second turn in a round, because inputs wait to be read too."""
         ran = False
         for box, rows in turns:
             if (box.unfinished and box.round == self._number) or not box.can_run:
@@ -133,19 +134,19 @@ class Rounds:
         return ran
 
     def tick(self) -> None:
-        """Let operators look at the clock, but not while rows wait in front of them: those arrived before."""
+        """Let operators look at the clock, but not while rows wait in front of them, because those arrived before."""
         for box in self.clocked:
             if not box.has_work and not box.failed:
                 punct = arrives_at(self.clock.now(CLOCK))
                 self.guarded(box, partial(box.tick, punct))
 
     def finish(self) -> None:
-        """Finish the pending output of all boxes, so that what they hold is exactly what is open."""
+        """Finish the pending output of all boxes. After that, what operators hold is exactly what is open."""
         for box in self.boxes:
             self.guarded(box, box.finish)
 
     def guarded(self, box: Box, action: Callable[[], Any]) -> None:
-        """Do something for a box. An error is kept, and raised later, when what came before it has left."""
+        """Do an action of a box. An error is kept, and raised when the results of what came before it have left."""
         try:
             action()
         except Exception as error:
@@ -156,8 +157,8 @@ class Rounds:
         box.failed = True
 
     def _watch(self, monitor: SilenceMonitor) -> None:
-        """Let the monitor look. An error raised by ``on_silent`` ends the run, once what came before it has left.
-        ``on_silent`` may ask for blame."""
+        """Let the monitor look. An error that ``on_silent`` raises ends the run, when the results of what came before
+        it have left. While ``on_silent`` runs, it may call `Run.blame`, which `telling` makes possible."""
         self.telling = threading.get_ident()
         try:
             monitor.look()

@@ -1,6 +1,6 @@
-"""`Run`: one run of a plan, as its user has it in hand. Reading it drives it, round by round (`rounds.py`).
+"""`Run`: one run of a plan, which `Stream.run` gives to the user. Reading it drives it, round by round (`rounds.py`).
 
-Beside the result a run tells of itself: late rows, blame, health, metrics.
+Beside the result a run has its late rows, and tells about itself by blame, health and metrics.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """One run of a pipeline; reading it drives it. Iterate for batches, `elements` also gives the promises.
+    """One run of a pipeline. Reading it drives it. Iterating over it gives batches; `elements` also gives the promises.
 
     >>> import oop
     >>> run = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered()).run()
@@ -57,11 +57,11 @@ class Run:
         self._arrived, self._pause = network.arrived, network.pause
         self._rounds = Rounds(network, options)
         self._stopped = False
-        self._has_read = self._has_run = True  # in the last round: was there anything to read, and to do?
-        self._left: Iterator[Punctuation] = iter(())  # the promises of a `GroupPromises` that are still to be read
+        self._has_read = self._has_run = True  # was there anything to read, and anything to do, in the last round?
+        self._left: Iterator[Punctuation] = iter(())  # the promises of a `GroupPromises` that are still to be given
         feeds = [source.feed for source in self._sources]
-        # A run that nobody reads to its end is closed when it is gone. When the process ends, inputs are left alone:
-        # another thread may be reading one.
+        # A run that nobody reads to its end is closed when it is collected. When the process ends, inputs are not
+        # closed, because another thread may be reading one.
         weakref.finalize(self, _close, feeds, None).atexit = False
         if self._pool is not None:
             weakref.finalize(self, self._pool.close)
@@ -69,8 +69,8 @@ class Run:
         self._reading = Reading(self._close, network.is_threaded)
 
     def _next(self) -> Element | GroupPromises | None:
-        """The next element of the result, after as many rounds as that takes. None at the end: all sources have ended,
-        or the run was stopped."""
+        """The next element of the result, after as many rounds as that takes. None at the end, which is when all
+        sources have ended or the run was stopped."""
         rounds = self._rounds
         while not self._stopped:
             if self._reading.questions:
@@ -79,7 +79,7 @@ class Run:
                 return self._result.take_element()
             if not self._has_run:
                 if rounds.failure is not None:
-                    raise rounds.failure  # the results of what came before it have left
+                    raise rounds.failure  # by now the results of what came before it have left
                 if not self._has_read:
                     if rounds.have_ended:
                         break
@@ -125,7 +125,7 @@ class Run:
         >>> s.run().to_table().to_pydict()
         {'ts': [1, 2]}
         """
-        return self._reading.do(self._table)  # as one reading: rows already taken are nowhere else
+        return self._reading.do(self._table)  # one reading, because rows that it has taken would otherwise be lost
 
     def _table(self) -> pa.Table:
         batches = []
@@ -134,7 +134,7 @@ class Run:
         return pa.Table.from_batches(batches, schema=self._root.schema.remove_metadata())
 
     def stop(self) -> None:
-        """Stop reading; windows that are still open stay unfinished (this is not the end of the stream).
+        """Stop the run. Windows that are still open stay unfinished, because this is not the end of the stream.
 
         >>> import itertools, oop
         >>> endless = (pa.record_batch({"ts": [t]}) for t in itertools.count())
@@ -183,8 +183,8 @@ class Run:
     def blame(self) -> Blame | None:
         """Why the oldest open window (or group, or row of a join) has not come out; None if nothing is open.
 
-        Ask between two batches, after `stop`, after an error, or in ``on_silent``. While another thread reads the run,
-        that one answers between two of its rounds; not while it waits for an input that has no reader of its own.
+        Ask between two batches, after `stop`, after an error, or in ``on_silent``. If another thread reads the run, it
+        answers between two of its rounds. It cannot answer while it waits for an input that has no reader thread.
 
         >>> import oop
         >>> batches = (pa.record_batch({"ts": [t]}) for t in (1, 12, 14))
@@ -207,8 +207,8 @@ class Run:
 
     @property
     def health(self) -> Health:
-        """For each input and operator what it last promised, when, and how long promises wait in it; where it is asked
-        for by ``oop.Embedded(silent_for=…)``.
+        """For each input and operator: what it last promised, when, and how long promises wait in it. Only runs with
+        ``oop.Embedded(silent_for=…)`` have it.
 
         >>> import oop
         >>> from oop.testing import ManualClock
@@ -241,7 +241,7 @@ class Run:
 
 
 def _free_name(name: str, taken: Container[str]) -> str:
-    """The name, or one like it that is not taken."""
+    """The name, with a number behind it if it is taken already."""
     found, n = name, 2
     while found in taken:
         found, n = f"{name} ({n})", n + 1

@@ -1,6 +1,7 @@
-"""Schedulers: which box runs next, and how many rows it takes (as in the Scheduling paper).
+"""Schedulers decide which box runs next, and how many rows it takes (as in the Scheduling paper).
 
-A scheduler is an object with one method: `turn` gives one round of (box, rows). Boxes come inputs first.
+A scheduler is an object with one method: `turn` takes the boxes of a plan, inputs first, and gives one round of
+(box, rows).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from oop.engines.embedded.boxes import Box
 
 
 class Scheduler(Protocol):
-    """One with a ``train`` also says how many rows a source may couple into one batch."""
+    """A scheduler that has a number ``train`` also limits by it how many rows a source joins into one batch."""
 
     def turn(self, boxes: Sequence[Box]) -> Iterable[tuple[Box, int | None]]:
         """One round: each box to run, with the most rows that it takes (None: all that wait, up to a turn)."""
@@ -21,8 +22,8 @@ class Scheduler(Protocol):
 
 
 class MinCost:
-    """The whole plan as one superbox, traversed so that each box is called as seldom as possible: a box runs after
-    all boxes that feed it, on all that waits, up to a turn of it (Scheduling paper, section 4.1.2: Min-Cost).
+    """The whole plan is one superbox, which is traversed so that each box is called as seldom as possible: a box runs
+    after all boxes that feed it, on all rows that wait, up to a turn (Scheduling paper, section 4.1.2: Min-Cost).
 
     >>> MinCost()
     MinCost()
@@ -60,7 +61,7 @@ class RoundRobin:
         >>> list(rounds.turn(["source", "filter"])), list(rounds.turn(["source", "filter"]))
         ([('source', 10), ('filter', 10)], [('filter', 10), ('source', 10)])
         """
-        # the round begins one box further each time, so that none is always last
+        # the round begins one box further each time, so that no box is always last
         for i in range(len(boxes)):
             yield boxes[(self._first + i) % len(boxes)], self.train
         self._first = (self._first + 1) % max(1, len(boxes))

@@ -1,8 +1,8 @@
-"""A stateful operator on several threads: rows are parted by key, each shard has an operator of its own.
+"""A stateful operator on several threads: rows are parted by key, and each shard has an operator of its own.
 
-To the engine it is one operator with the two hooks. Its output comes a little later, and is taken by `ready`. Any
-thread may part a batch. A shard takes its items in order, one thread at a time, so that no promise overtakes a row. The
-output promises what all shards promise, like a union of them.
+To the engine it is one operator with the two hooks. Its output comes a little later, and `ready` gives it. Any thread
+may part a batch. A shard takes its items in order, on one thread at a time, so that no promise overtakes a row. The
+output promises what all shards promise, like a union of the shards.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from oop.punctuation.crossing import Met
 from oop.punctuation.group_promises import Advance, Promise
 from oop.punctuation.patterns import Equal
 
-SLICES = 2  # slices that a box or a shard puts out before others have their turn
+SLICES = 2  # how many slices a box or a shard puts out before others have their turn
 
 
 class Item:
@@ -48,8 +48,8 @@ class Item:
 
 
 class Promises(Item):
-    """Promises for every shard, each of which takes them together. What is taken together is said when they are handed
-    over: if shards took what happens to wait, what they promise would depend on the threads."""
+    """Promises for every shard, which a shard takes together. Promises are put together here and not by the shards. If
+    each shard took together whatever waits for it, its promises would depend on the timing of threads."""
 
     __slots__ = ("advance",)
 
@@ -59,7 +59,7 @@ class Promises(Item):
 
 
 class Ticket(Item):
-    """Some batches. Their parts, one for each shard, are filled in by the thread that parts them."""
+    """Some batches. The thread that parts them by shard fills in ``parts``, which has the rows of each shard."""
 
     __slots__ = ("batches", "parts")
 
@@ -76,14 +76,15 @@ class Shard:
     queue: deque[Item] = field(default_factory=deque)
     busy: bool = False
     pending: Iterator[Element] | None = None  # the rest of the output of the first item in the queue
-    finished: int = -1  # the number of the item that it finished last
+    finished: int = -1  # the number of the last item that it has finished
 
 
 class Sharded(Operator):
     """``columns`` are, for each port, the columns whose values decide the shard. ``pool`` runs the work.
 
-    ``waiting_rows`` are on their way through the shards; a promise counts as a row for each. About ``room`` rows of
-    results may wait to be taken; shards that would put out more pause in the middle of an item.
+    ``waiting_rows`` is how many rows are on their way through the shards, where a promise counts as one row for each
+    shard. About ``room`` rows of results may wait to be taken; shards that would put out more pause in the middle of an
+    item.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class Sharded(Operator):
         self._out: deque[Element] = deque()
         self._out_rows = 0
         self._paused = False  # is there a shard that waits until results are taken?
-        self._settling = False  # while settling nobody takes results, so shards must not pause
+        self._settling = False  # `settle` takes no results, so shards must not pause until it has ended
         self._numbers = itertools.count()
         self._unfinished = 0
         self._behind = False  # has a shard made promises that other shards have not made yet?
@@ -116,7 +117,7 @@ class Sharded(Operator):
         return self.process_batches([batch], port)
 
     def process_batches(self, batches: Sequence[pa.RecordBatch], port: int = 0) -> Iterator[Element]:
-        """Take batches that stand in a row and have the same marks; they are parted together."""
+        """Take batches that stand in a row and have the same marks. They are parted together."""
         ticket = Ticket(next(self._numbers), port, batches)
         with self._lock:
             self._append(ticket, sum(batch.num_rows for batch in batches))
@@ -130,7 +131,7 @@ class Sharded(Operator):
         return self.ready()
 
     def ready(self) -> Iterator[Element]:
-        """The output so far. It raises the error of a thread, once all that came before it has left."""
+        """The output so far. An error of a thread is raised here, when all output of what came before it has left."""
         while True:
             with self._lock:
                 if not self._out:
@@ -160,7 +161,7 @@ class Sharded(Operator):
         return not self._unfinished
 
     def settle(self) -> None:
-        """Wait until everything that was taken in has been processed, however many results that gives."""
+        """Wait until everything that was taken in has been processed, however many results wait by then."""
         self._settling = True
         try:
             with self._lock:
@@ -183,7 +184,7 @@ class Sharded(Operator):
             shard.queue.append(item)
 
     def _wake(self, shards: Iterable[Shard]) -> None:
-        """Give each shard that can go on to a thread. The lock must be held."""
+        """Submit the work of each shard that can go on to the pool. The caller must hold the lock."""
         if self._is_full:
             self._paused = True
             return
@@ -206,12 +207,12 @@ class Sharded(Operator):
             self._wake(self.shards)
 
     def _work(self, shard: Shard) -> None:
-        """Process the next item of a shard, or go on with it, then queue the shard again. One call does a bounded
-        amount of work, so that the reader's thread does not get stuck in it and one shard does not delay the others."""
+        """Begin or continue the first item of a shard, then submit the shard again. One call does a bounded amount of
+        work, so that it does not keep the reader's thread long, and one shard does not delay the others."""
         start = perf_counter()
         with self._lock:
             item = shard.queue[0]
-            # items after a failure are only removed; items before it are still processed
+            # items behind one that failed are only removed; items before it are still processed
             counts = item.number < self._failed_at
         done = True
         try:
@@ -219,7 +220,7 @@ class Sharded(Operator):
                 if shard.pending is None:
                     shard.pending = self._process(shard, item)
                 done = self._emit(shard, shard.pending, item)
-        except Exception as error:  # anything else, such as an interrupt, is left to the pool and ends the run at once
+        except Exception as error:  # anything else, such as an interrupt, goes to the pool and ends the run at once
             self._fail(error, item.number)
         with self._lock:
             if done:
@@ -244,7 +245,7 @@ class Sharded(Operator):
         yield from shard.operator.process_punctuation(item.advance, item.port)
 
     def _emit(self, shard: Shard, elements: Iterator[Element], item: Item) -> bool:
-        """Put out one turn of the output; False if there may be more."""
+        """Put out one turn of the output. False if there may be more."""
         # If rows caused a promise, and it names a value of each column that decides the shard, then it is about a group
         # that no other shard has.
         own = self.columns[item.port] if isinstance(item, Ticket) else None
@@ -263,15 +264,15 @@ class Sharded(Operator):
         return True
 
     def _following(self, promise: Promise, own: tuple[str, ...] | None) -> list[Promise]:
-        """What a shard's new promise lets the whole promise. ``own`` are the columns that decide the shard, where rows
-        have brought the promise."""
+        """The promises of the whole operator that follow from a shard's new promise. If rows caused the promise,
+        ``own`` are the columns that decide the shard, else None."""
         if isinstance(promise, GroupPromises):
             alone = own is not None and set(own) <= set(promise.columns)
             return self.ports.leaving((promise,)) if alone else self.ports.promises((promise,))
         if own is not None and all(isinstance(promise.where.get(c), Equal) for c in own):
             return self.ports.leaving((promise,))
-        # Where groups of several columns are promised about, a promise leaves as soon as the last shard has made it:
-        # what holds of all shards while some are behind would tell apart all combinations of such groups.
+        # Where promises are about groups of several columns, a promise leaves when the last shard has made it. The meet
+        # of all shards is not taken while some are behind, because it would tell apart all combinations of groups.
         frontiers = self.ports.frontiers
         if not any(f.has_several or len(f.by) > 1 for f in frontiers):
             return self.ports.promises((promise,))
@@ -281,8 +282,8 @@ class Sharded(Operator):
         return []
 
     def _catch_up(self, item: Item) -> None:
-        """When all shards have come equally far: what else holds for all of them. As a rule they have promised the
-        same."""
+        """Once all shards have finished this item, put out what else follows from their promises together. As a rule
+        all shards have promised the same then, and nothing else follows."""
         if not self._behind or any(shard.finished != item.number for shard in self.shards):
             return
         self._behind = False
@@ -318,7 +319,7 @@ class Sharded(Operator):
 
     @property
     def note(self) -> str:  # type: ignore[override]
-        """The notes of the shards, each of which decides for itself."""
+        """The notes of all shards, each of which decides by itself."""
         return "; ".join(sorted({shard.operator.note for shard in self.shards} - {""}))
 
     @property
@@ -330,7 +331,7 @@ class Sharded(Operator):
             yield from shard.operator.open_results()
 
     def oldest(self) -> Held | None:
-        """The oldest thing that a shard holds, once everything taken in has been processed (or the run has ended)."""
+        """The oldest thing that any shard holds, when everything taken in has been processed (or the run has ended)."""
         if self.pool.is_closed:
             self.pool.rest()
         else:
@@ -375,7 +376,7 @@ def _weight(item: Item, shard: Shard) -> int:
 
 
 def _needed(spec: Spec, context: Context) -> list[list[str]]:
-    """For each port the columns that the operator must be given. Other columns need not be parted."""
+    """For each port, the columns that the operator must be given. Other columns need not be parted."""
     asked = spec.needs(context.wanted, context.inputs)
     return [
         [name for name in schema.names if columns is None or name in columns]

@@ -14,8 +14,8 @@ from oop.operators.core.operator import Element
 
 
 class ShardedBox(Box):
-    """A box whose operator works on several threads. Its output comes later, and only a limited number of rows is on
-    its way."""
+    """A box whose operator works on several threads. Its output comes later, and the number of rows on their way is
+    limited."""
 
     sharded: Sharded
 
@@ -51,21 +51,21 @@ class ShardedBox(Box):
                 taken += self._process_batches(train, arc.port)
                 for promise in promises:
                     self.process_advance((promise,), arc.port)
-        if self.rows_out == before or not self.is_full:  # every turn puts something out, or the reader would wait
+        if self.rows_out == before or not self.is_full:  # put something out in every turn, or the reader would wait
             self._put_out(self.sharded.ready)
         self.unfinished = self.is_full and self.sharded.has_output
         self.measure()
         return True
 
     def _go_on(self, hook: Callable[..., Iterable[Element]], *given: object) -> None:
-        """Hand over what was given; what has come back is put out if there is room for it."""
+        """Hand the given rows or promises to the shards, and put out what has come back if there is room for it."""
         ready = hook(*given)
         if not self.is_full:
             self._put_out(iter, ready)
 
     def _put_out(self, hook: Callable[..., Iterable[Element]], *given: object) -> None:
-        """Put out what has come back, until a queue behind it is full. What is left stays with the shards, which pause
-        when that is too much: nothing is pending here."""
+        """Put out what has come back, until a queue behind the box is full. The rest stays with the shards, which pause
+        when they have too much of it. So nothing is pending in the box itself."""
         self._turn_ends = sys.maxsize
         self.emit(hook, *given, pausing=True)
         self.pending = None
@@ -74,7 +74,7 @@ class ShardedBox(Box):
         rows = sum(batch.num_rows for batch in train)
         self.rows_in += rows
         self.batches_in += len(train)
-        if rows < len(train) * TRAIN_ROWS:  # small batches cost more one by one than copied into one
+        if rows < len(train) * TRAIN_ROWS:  # to process small batches one by one costs more than to join them
             train = joined(train)
         self._go_on(self.sharded.process_batches, train, port)
         return rows
@@ -83,4 +83,4 @@ class ShardedBox(Box):
         super().measure()
         self.peak_buffered = max(self.peak_buffered, self.sharded.peak_rows)
         self.peak_bytes = max(self.peak_bytes, self.sharded.peak_bytes)
-        self.gauge.peak = max(self.gauge.peak, self.sharded.peak_rows)  # the peak may have come and gone in a thread
+        self.gauge.peak = max(self.gauge.peak, self.sharded.peak_rows)  # the peak may have been within a thread's work

@@ -1,7 +1,7 @@
 """A source of a run: the box of an input, and the feed from which it gets its elements (`feeds.py`).
 
-A source takes what its feed gives, lets its timers look at the clock, and is asked how far it is while it has nothing
-to read (`polling.py`).
+A source hands the trains of its feed to its box, and lets the policies that are timers look at the clock. While there
+is nothing to read, it asks the user's source how far it is (`polling.py`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from oop.punctuation import END, Punctuation
 
 
 class Source:
-    """An input box with its feed, which opens when the run is first read."""
+    """An input box with its feed. Nothing is read before the run is."""
 
     def __init__(self, box: Box, feed: Feed) -> None:
         self.box = box
@@ -52,14 +52,15 @@ class Source:
             self.done = True
             train = [END]
         elif self.is_live:
-            # rows of a finite input behind its END are late, not lost; a live input may never give anything more
+            # A live input is not read on after END, because it may never give anything more. A finite input is: rows
+            # behind its END are late rows.
             for element in train:
                 if isinstance(element, Punctuation) and element.is_end:
                     self.done = True
         return self.box.process_train(train)
 
     def located(self, error: BaseException) -> BaseException:
-        """What reading raised, with the user's line."""
+        """An error that reading raised, with the user's line."""
         node = self.box.node
         if isinstance(error, OopError):
             return error.located(node.site)

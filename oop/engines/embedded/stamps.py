@@ -1,7 +1,8 @@
-"""When a source made each of its promises: a reading of the run's clock and a number of rows.
+"""Stamps tell when a source made each of its promises: by the run's clock, and as a number of rows.
 
-This is all that `Run.blame` costs while nobody asks: a look at the clock for each promise that a source makes, whether
-it helps somebody and leaves it or not. What follows from the rows of a batch is promised at its end.
+While nobody asks for blame, stamps are all that it costs: a look at the clock for each promise that a source makes,
+whether the promise helps a consumer and leaves the source or not. A promise that follows from the rows of a batch is
+made at the end of the batch.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, GroupPattern, Value
 from oop.punctuation.ranges import is_ranged
 
-_GROUPS = 1_024  # stamps by group; beyond this, stamps of groups that no promise names any more are dropped
+_GROUPS = 1_024  # when there are more stamps than this, those of groups that no promise names any more are dropped
 
 
 class Stamp(NamedTuple):
-    """``time`` is what the clock showed, or None if it cannot be read for this source. ``rows`` is how many rows had
-    been put out. The promise reached to ``bound``."""
+    """``time`` is what the clock showed, or None if it cannot be read for this source. ``rows`` is how many rows the
+    source had put out, and ``bound`` is the bound that was promised."""
 
     time: Bound | None
     rows: int
@@ -45,12 +46,12 @@ GroupKey = tuple[tuple[str, ...], Value | _Rest] | None
 
 
 class Stamps:
-    """Notes the promises that a source makes. Stamps are by attribute and group; a promise without a bound, the end of
-    a group, is one about every attribute."""
+    """Notes the promises that a source makes. There is a stamp for each attribute and group. A promise without a bound,
+    which is the end of a group, is stamped under the attribute None and counts for every attribute."""
 
     def __init__(self, box: Box, clock: Clock, time: pa.DataType) -> None:
         self.box = box
-        # a clock that moves by itself shows real time; one that a test moves counts in the column's unit
+        # A clock that moves by itself shows real time. A clock that a test moves counts in the column's unit.
         self.unit = pa.timestamp("us") if clock.live else time
         self.live = clock.live
         self.read = _reader(clock, self.unit)
@@ -60,9 +61,9 @@ class Stamps:
         self._room = _GROUPS
 
     def note(self, promise: Promise, behind: int = 0) -> None:
-        """Note a promise that was made this many rows ago."""
+        """Note a promise that was made ``behind`` rows ago."""
         if isinstance(promise, Punctuation) and len(promise.below) == 1 and not promise.where:
-            self._note_bound(promise, behind)  # as most are, one with every batch
+            self._note_bound(promise, behind)  # most promises are like this, one with every batch
         elif isinstance(promise, GroupPromises):
             each = (((promise.columns, group), bound) for group, bound in promise.bounds.items())
             if self._put(promise.attribute, each, behind):
@@ -76,7 +77,7 @@ class Stamps:
                     self.last = promise
 
     def _note_bound(self, promise: Punctuation, behind: int) -> None:
-        """The same for a bound on one attribute, for all rows."""
+        """Note a promise that is a bound on one attribute for all rows."""
         ((attribute, bound),) = promise.below.items()
         before = self.by.get((attribute, None))
         if before is not None and before.bound >= bound:
@@ -88,9 +89,9 @@ class Stamps:
             self.last = promise
 
     def _put(self, attribute: str | None, bounds: Iterable[tuple[GroupKey, Bound]], behind: int) -> bool:
-        """Note these bounds; is one of them new?"""
+        """Note these bounds. True if one of them is new."""
         get = self.by.get
-        # a bound that is said again keeps its first stamp
+        # a bound that is promised again keeps its first stamp
         new = [(g, b) for g, b in bounds if (before := get((attribute, g))) is None or before.bound < b]
         if not new:
             return False
@@ -120,7 +121,7 @@ class Stamps:
 
     def since(self, attribute: str, bound: Bound | None, where: Mapping[str, GroupPattern]) -> tuple[str | None, int]:
         """How long ago this bound was promised for a group (without patterns: for all rows), as text, and how many rows
-        ago; if none was, since the run began."""
+        ago. If it was not promised, both count from the beginning of the run."""
         then, now = self._found(attribute, bound, where), Stamp(self.read(), self.box.rows_out)
         if then.time is None or now.time is None:
             return None, now.rows - then.rows
@@ -134,7 +135,7 @@ class Stamps:
         group = group_key(where)
         groups = {None, group, group and (group[0], _REST)}
         stamps = [self.by.get((name, g)) for name in (attribute, None) for g in groups]
-        # the first promise that said as much: it may have been about a group first, and about all rows later
+        # of the promises that reach the bound the first one: it may have been about the group, or about all rows
         reaching = [stamp for stamp in stamps if stamp is not None and stamp.bound >= bound]
         return min(reaching, key=lambda stamp: stamp.rows, default=self.start)
 

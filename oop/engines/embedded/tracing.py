@@ -1,7 +1,8 @@
 """The answer to `Run.blame`: which sources keep an operator from releasing what it holds.
 
-The promise that would release it is traced through the plan. A source holds it back if and only if it would not be
-released even if every other source had ended. What that source would have to promise is found by trying bounds.
+The operator says which promise would release what it holds, and the plan's crossings say whether that promise follows.
+A source holds it back if and only if the promise would not follow even if every other source had ended. The promise
+that is needed from that source is found by trying bounds.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _SHOWN = 3
 
 
 def find_blame(boxes: Sequence[Box]) -> Blame | None:
-    """The oldest thing held by the operators nearest to the result; None if nothing is."""
+    """Why the oldest thing is held that the operators nearest to the result hold; None if they hold nothing."""
     held = [(b, h) for b in boxes if (h := b.operator.oldest()) is not None]
     feeding = {id(n) for box, _ in held for n in walk(box.node) if n is not box.node}
     found = [_Trace(boxes, box, h).blame() for box, h in held if id(box.node) not in feeding]
@@ -37,7 +38,7 @@ def find_blame(boxes: Sequence[Box]) -> Blame | None:
 
 
 class _Trace:
-    """The way from one operator that holds something back to the sources."""
+    """The way from one operator, which holds something back, to its sources."""
 
     def __init__(self, boxes: Sequence[Box], box: Box, held: Held) -> None:
         self.box, self.held = box, held
@@ -56,20 +57,20 @@ class _Trace:
         return Blame(self.held.what, node.spec.describe(), node.site, links, tuple(h for h, _ in holders))
 
     def released(self, given: Mapping[int, Frontier]) -> bool:
-        """Is the releasing promise made if these nodes promise this much and all other sources have ended?"""
+        """Would the releasing promise follow if these nodes had promised this much and all other sources had ended?"""
         ended = {id(s): Frontier.of(END) for s in self.sources}
         return frontiers(self.at, {**ended, **given})[id(self.at)].covers(self.held.release)
 
     def least(self, node: Node, base: Frontier, attribute: str, where: Mapping[str, GroupPattern]) -> Bound | None:
-        """The least bound on an attribute that is enough for a release, if a node promises it in addition to
-        ``base``."""
+        """The least bound on an attribute with which the releasing promise follows, if a node promises it in addition
+        to ``base``. None if no bound is enough."""
 
         def enough(bound: Bound) -> bool:
             promised = base.copy()
             promised.advance(Punctuation({attribute: bound}, where))
             try:
                 return self.released({id(node): promised})
-            except TimeError:  # beyond what a window can reach
+            except TimeError:  # no window can reach this bound; a greater one than the start counts as enough
                 return bound > near
 
         type_ = node.schema.field(attribute).type
@@ -107,8 +108,8 @@ class _Trace:
         )
 
     def group(self, source: Node, known: Frontier) -> Where:
-        """The group (or the rest of a column's groups) whose bound holds it back, were all other groups at their end;
-        empty if it is no one group."""
+        """The group (or the rest of a column's groups) that would hold back the result even if all other groups had
+        ended. Empty if there is no such group."""
         if known.has_several:
             return self.group_of_several(source, known)
         for column, grouping in known.by.items():
@@ -126,8 +127,8 @@ class _Trace:
         return {}
 
     def group_of_several(self, source: Node, known: Frontier) -> Where:
-        """Like `group`, for groups of several columns together. The rest of such groups is not a pattern of single
-        columns; if the rest holds it back, then the promise about all rows does."""
+        """Like `group`, for groups of several columns together. The rest of such groups cannot be said by patterns of
+        single columns. If it is the rest that holds back the result, no group is named."""
         if len(known.across.single) != 1 or known.across.mixed or known.by or known.ranges:
             return {}
         ((columns, bounds),) = known.across.single.items()
@@ -145,7 +146,7 @@ class _Trace:
         return {}
 
     def links(self, source: Node) -> Iterator[Link]:
-        """The operators on the way that hold something themselves, or have several inputs."""
+        """The operators on the way to a source that hold rows themselves, or have several inputs."""
         for node in _path(self.at, source):
             if node.is_source or (node.spec.passes and len(node.inputs) < 2):
                 continue
@@ -171,7 +172,7 @@ def _link(node: Node, frontier: Frontier, attribute: str, bound: Bound, where: M
 
 
 def _path(node: Node, source: Node) -> list[Node]:
-    """The nodes from one to a source that feeds it."""
+    """The nodes on the way from ``node`` to a source that feeds it, both included; empty if it does not feed it."""
     if node is source:
         return [node]
     for edge in node.inputs:
@@ -182,7 +183,7 @@ def _path(node: Node, source: Node) -> list[Node]:
 
 
 def _known(box: Box) -> Frontier:
-    """Everything that a source has promised, also what helped nobody and so did not leave it."""
+    """Everything that a source has promised, also promises that helped no consumer and so did not leave it."""
     operator = box.input_operator
     known = box.frontier.copy()
     for promise in (*operator.ports.frontiers[0].promises(), *(p for g in operator.progress for p in g.so_far())):
@@ -191,12 +192,12 @@ def _known(box: Box) -> Frontier:
 
 
 def _only(known: Frontier, where: Mapping[str, GroupPattern]) -> Frontier:
-    """What is promised about one group, or about the rest, as if all others had ended."""
+    """What is promised about one group, or about the rest, as if all other groups had ended."""
     if not where:
         return known
     others: list[dict[str, GroupPattern]] = []
     same: dict[str, GroupPattern] = {}
-    for column, pattern in where.items():  # the groups that differ in this column and in no earlier one
+    for column, pattern in where.items():  # adds the groups that differ in this column and in no earlier one
         assert isinstance(pattern, Equal | NotIn)  # held groups are named one by one
         different = [NotIn([pattern.value])] if isinstance(pattern, Equal) else [Equal(v) for v in pattern.values]
         others += ({**same, column: other} for other in different)
@@ -238,8 +239,8 @@ def _attributes(spec: Input) -> list[str]:
 
 
 def _show_group(box: Box, attribute: str, where: Mapping[str, GroupPattern]) -> str | None:
-    """The group that holds it back, as text. For the rest, the groups that hold the rest back, if the policy knows
-    them."""
+    """The group that holds back the result, as text. If it is the rest, the groups that the rest waits for, if the
+    policy knows them."""
     if where and all(isinstance(pattern, Equal) for pattern in where.values()):
         return f"group {_show(where)}"
     operator = box.input_operator

@@ -1,7 +1,8 @@
-"""Blocks: the parts in which files are read by position. A row group of Parquet, a batch of an Arrow IPC file.
+"""Blocks: files are read by position, block by block. A block is a row group of Parquet or a batch of an Arrow IPC
+file.
 
-A position is the number of a file and of a block in it, so that a micro-batch can be read again exactly. Everything
-else that a source may be given is first written to such files (`spool`).
+A position is the number of a file and of a block in it, so that a micro-batch can be read again exactly. All other data
+that a source may be given is first written to such files (`spool.py`).
 """
 
 from __future__ import annotations
@@ -22,13 +23,13 @@ from oop.punctuation import Punctuation
 
 @dataclass(frozen=True)
 class Block:
-    """``greatest`` is the greatest time in it where the file says so, and every row has one."""
+    """One block of a file. ``greatest`` is the greatest time in it, if the file says so and every row has a time."""
 
     path: str
     number: int
     rows: int
     greatest: int | None = None
-    final: bool = False  # of the last file there is: only there does an END in the file end the stream
+    final: bool = False  # is it in the last file? Only there does an END in the file end the stream
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Listing:
-    """The files there are, and whether more may come. ``failure`` is why no more will."""
+    """The files so far. ``ended`` says that no more will come, and ``failure`` why the input broke off, if it did."""
 
     paths: tuple[str, ...]
     ended: bool
@@ -51,7 +52,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Files:
-    """Files that lie there whole, read in this order."""
+    """Complete files, which are read in this order."""
 
     paths: tuple[str, ...]
 
@@ -60,7 +61,7 @@ class Files:
 
 
 def following(listing: Listing, at: Position, time: str) -> Iterator[tuple[Block, Position]]:
-    """The blocks from a position on, each with the position behind it."""
+    """The blocks from a position on, each with the position of the next one."""
     for file in range(at.file, len(listing.paths)):
         blocks = blocks_of(listing.paths[file], time)
         final = listing.ended and file == len(listing.paths) - 1
@@ -71,7 +72,7 @@ def following(listing: Listing, at: Position, time: str) -> Iterator[tuple[Block
 
 
 def blocks_of(path: str, time: str) -> tuple[Block, ...]:
-    """The blocks of a file, from what it says about itself; found out again when the file is another."""
+    """The blocks of a file, as its metadata tells. They are looked up again when its time or size has changed."""
     with reading(Path(path)):
         said = Path(path).stat()
     return _blocks_of(path, time, said.st_mtime_ns, said.st_size)
@@ -91,7 +92,7 @@ def _format(path: str) -> Format:
 
 
 def read_block(block: Block, schema: pa.Schema, columns: list[str] | None = None) -> Iterator[InputElement]:
-    """The elements of a block: batches with exactly this schema (or of it these columns), and promises."""
+    """The elements of a block: promises, and batches with exactly this schema, or with these ``columns`` of it."""
     if columns is not None:
         schema = pa.schema([schema.field(c) for c in columns])
     where = f"block {block.number} (from 0) of {block.path}"

@@ -1,8 +1,9 @@
-"""Cells: what travels between stages, few and large rows. A cell holds an Arrow batch, promises, or a count.
+"""Cells: the few, large rows of Spark that travel between stages. A cell holds an Arrow batch, promises, a count, or a
+tick of the clock.
 
-The columns say where it goes (`stage`, `key` of the shard, `port`), where it comes from (`sender`, `split`, `number`:
-together the order in which cells are processed, so that a retried attempt gives the same), its `kind`, a `value` that
-Spark itself can sum, and the `body`.
+The columns of a cell say where it goes (`stage`, `key` of the shard, `port`), where it comes from (`sender`, `split`,
+`number`), and its `kind`. `value` is a number that Spark itself can sum, and `body` the content. Cells are processed in
+the order of port, sender, split and number, so that a retried attempt gives the same output.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from oop.punctuation import Punctuation
 from oop.punctuation.encoding import dumps, loads
 
 ROWS, PROMISES, METRIC, TICK = range(4)
-"""A batch; a list of promises; a count for the query's progress; the time on the driver's clock."""
+"""The kinds of cells: a batch; a list of promises; a count for the query's progress; the time on the driver's clock."""
 LATE, WITHOUT_TIME, FRONTIER, HELD, BYTES = range(5)
-"""What a METRIC counts, in `number`."""
+"""What a METRIC cell counts. Its `number` says which of these."""
 
 CELLS = pa.schema(
     [
@@ -57,11 +58,11 @@ class Cell(NamedTuple):
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
-_COMPRESSED_BYTES = 65_536  # smaller batches are not worth it
+_COMPRESSED_BYTES = 65_536  # compressing smaller batches is not worth it
 
 
 def encode(batch: pa.RecordBatch) -> bytes:
-    """A batch with its schema and marks; a large one compressed, since it is copied many times on its way.
+    """A batch with its schema and marks. A large one is compressed, because it is copied many times on its way.
 
     >>> decode(encode(pa.record_batch({"ts": [1, 2]}))).to_pydict()
     {'ts': [1, 2]}

@@ -1,8 +1,9 @@
-"""The input stage of a foreign DataFrame: policy and guard for each channel, before anything is reduced.
+"""The input stage of a foreign DataFrame: a policy and a guard for each channel, before anything is reduced.
 
-A channel is a value of a declared column, or the source as a whole. It is never a task, because tasks come and go. The
-source promises what all of its channels promise, so skew between channels makes no row late. A channel that appears
-later starts at what is promised by then; `channels=` names those that must have spoken first.
+A channel is all rows with one value in a declared column, or the source as a whole. A channel is never a task of Spark,
+because tasks come and go. The source promises what all of its channels promise, so skew between channels makes no row
+late. A channel that appears later starts at what is promised by then. `channels=` names channels that are known to
+exist: until each of them has promised, the source promises nothing.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ from oop.punctuation import END, Frontier
 from oop.punctuation.encoding import dumps, loads
 
 WHOLE = "null"
-"""The channel of a source that has just one; with a channel column, that of rows without a value."""
+"""The channel of a source that has only one. Where there is a channel column, the channel of rows without a value."""
 
 
 class InputRunner:
-    """All channels of one source, in one worker, because only together they know what the source has promised.
+    """All channels of one source, in one worker, because the promises of the source follow from all of them together.
 
-    ``expected`` are channels that are known to exist. A cell's body names its channel in the schema's metadata.
+    ``expected`` are the channels that are known to exist. The schema's metadata in a cell's body names its channel.
     """
 
     finishes = False
@@ -135,7 +136,7 @@ class InputRunner:
             yield passage.metric(FRONTIER, bound)
 
     def save(self) -> Iterator[Part]:
-        """A part for each channel that changed."""
+        """A part for each channel that has changed, and one for the source."""
         for channel in sorted(self.changed & self.channels.keys()):
             promised = self.promised[channel].to_json()
             yield text_part(f"channel/{channel}", {"state": dump(self.channels[channel]), "promised": promised})
@@ -165,7 +166,7 @@ def channel_of(cell: Cell) -> str:
 
 
 def by_channel(batch: pa.RecordBatch, column: str | None) -> Iterator[pa.RecordBatch]:
-    """The rows of each channel, which the batch names in its metadata, in their order."""
+    """The rows of each channel as one batch, in their order. The batch names the channel in its metadata."""
     if column is None:
         yield batch.replace_schema_metadata(None)
         return

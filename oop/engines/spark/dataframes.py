@@ -1,8 +1,8 @@
 """A plan as DataFrames of Spark.
 
-Every producer gives a DataFrame of cells; a stage takes the union of those that have cells for it. A DataFrame may also
-carry cells for later stages: it goes to the first stage that it has something for, and they pass through. So nothing is
-read or computed twice, however streams are shared.
+Every producer gives a DataFrame of cells, and a stage takes the union of the DataFrames that have cells for it. A
+DataFrame may carry cells for several stages: it goes to the first of these, and cells for later stages pass through it.
+So nothing is read or computed twice, however streams are shared.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ from oop.plan.graph import sources as sources_of
 
 
 class Built:
-    """A plan as DataFrames. ``frame`` is the result; `close` stops the threads that feed it. ``metrics`` is the name of
-    our counts in a query's progress."""
+    """A plan as DataFrames. ``frame`` is the result, and `close` stops the threads that feed it. ``metrics`` is the
+    name under which a query's progress has the counts of oop."""
 
     def __init__(self, engine: Any, session: Any, root: Node, shards: int, batch: bool, metrics: str) -> None:
         check_clocks(root)
         self.engine, self.session, self.batch = engine, session, batch
-        self.rows, self.schema = root.schema, spark_schema(root.schema)  # as the stream has them, and as Spark does
+        self.rows, self.schema = root.schema, spark_schema(root.schema)  # the schema of the stream, and that for Spark
         plain = Stages(without_data(root), shards)
         originals = sources_of(root)
-        # producers keep the order of the plan, with data or without
+        # a plan without its data has its sources in the same order
         self.data = {number: node.data for number, node in zip(plain.sources, originals, strict=True)}
         foreign = frozenset(i for i, data in self.data.items() if data is not None and data.frame is not None)
         self.stages = Stages(plain.root, shards, foreign)
@@ -76,27 +76,28 @@ class Built:
             raise
 
     def close(self) -> None:
-        """The query has ended: stop what feeds it, remove what only it needed."""
+        """Call this when the query has ended: it stops the threads that feed it, and removes its temporary folders."""
         for spool in self.spools:
             spool.close()
         for folder in self.temporary:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _folder(self) -> Path:
-        """Where elements are spooled: beside the checkpoint, because a restart reads them again."""
+        """Where elements are spooled: inside the checkpoint, if that is a local folder, because a restart reads them
+        again."""
         if self.engine.checkpoint is not None and self.engine.checkpoint.startswith("/"):
             return Path(self.engine.checkpoint).absolute() / "oop-spool"
         return Path(self.temporary_folder())
 
     def temporary_folder(self) -> str:
-        """A folder that stays as long as the process, or until `close`: a DataFrame may be run at any time."""
+        """A folder that stays until `close`, or until the process ends, because a DataFrame may be run at any time."""
         folder = tempfile.mkdtemp(prefix="oop-")
         self.temporary.append(folder)
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         return folder
 
     def _result(self) -> Any:
-        """Chain the stages: each takes the frames that have cells for it first."""
+        """Chain the stages. Each takes the frames whose first stage it is."""
         result = self.stages.result
         frames: list[tuple[set[int], Any]] = []
         for number in range(result):
@@ -160,7 +161,8 @@ class Built:
         )
 
     def _stage(self, number: int, frame: Any, result: pa.Schema | None = None) -> Any:
-        """A stage over the cells of a frame: cells again, or (``result`` is its schema) rows of the result."""
+        """A stage over the cells of a frame. It gives cells again, or rows of the result if ``result`` is its
+        schema."""
         keys = shard_keys(self.stages.shards)
         start: Callable[[int], Any]
         if number in self.stages.foreign:
@@ -183,7 +185,7 @@ class Built:
         )
 
     def _observed(self, cells: Any) -> Any:
-        """Late rows, frontiers and state go into the query's progress."""
+        """The cells, with late rows, frontiers and state observed for the query's progress."""
         from pyspark.sql import functions as f
 
         named = []

@@ -1,7 +1,7 @@
-"""Spark's side of a source that we read ourselves: a Python data source whose tasks yield cells.
+"""The Spark side of a source that oop reads itself: a Python data source whose tasks yield cells.
 
-Spark keeps what `latestOffset` gives in its log, so an offset with the policies' state, a clock tick or the end makes a
-micro-batch even where there are no new rows.
+Spark starts a micro-batch when `latestOffset` gives a new offset. The offset holds the policies' state, so a clock tick
+or the end makes a micro-batch even if there are no new rows.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from oop.engines.spark.timers import Timers
 
 try:
     from pyspark.sql.streaming.datasource import ReadAllAvailable, SupportsTriggerAvailableNow
-except ImportError:  # before Spark 4.2 a source cannot limit a micro-batch, and reads everything there is
+except ImportError:  # before Spark 4.2 a source cannot limit a micro-batch, and reads all that is there
 
     class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
         pass
@@ -41,7 +41,7 @@ def make_ticks(timers: Timers) -> type[DataSource]:
 def _data_source(
     stream: Callable[[], DataSourceStreamReader], batch: Callable[[], DataSourceReader] | None = None
 ) -> type[DataSource]:
-    """Make a new class, because what it reads is part of the class, which Spark ships."""
+    """A new class for each source, because Spark takes a class, and what a source reads must be part of it."""
 
     class OopSource(DataSource):
         @classmethod

@@ -1,4 +1,4 @@
-"""`oop.Spark`: the same plan as a streaming query of Spark, or as a batch (see the docstring of this package)."""
+"""`oop.Spark`: a plan as a streaming query of Spark, or as a batch. The docstring of the package tells how."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _TRIGGERS = ("availableNow", "once", "processingTime")
 
 
 class Spark:
-    """Run on Spark. Without a ``session`` the active one is taken, or a local one made.
+    """Run on Spark. Without a ``session`` the active session is taken, or a local one made.
 
-    ``checkpoint`` makes a query durable: started again with it, it goes on where it stopped. ``shards`` is over how
-    many workers the groups of each stage are spread (default: the session's cores), ``rows`` about how many rows a
-    micro-batch takes from each source, ``trigger`` as in Spark (``{"availableNow": True}`` is the default where all
-    inputs end). ``late_to`` is a folder for late rows.
+    ``checkpoint`` is a folder that makes a query durable: when it is started again with the same folder, it goes on
+    where it stopped. ``shards`` is the number of workers over which the groups of each stage are spread (default: the
+    session's cores). ``rows`` is about how many rows a micro-batch takes from each source. ``trigger`` is Spark's own
+    (``{"availableNow": True}`` is the default where all inputs end). ``late_to`` is a folder for late rows.
 
     >>> import oop
     >>> oop.Spark(shards=2, rows=100_000)
@@ -69,7 +69,7 @@ class Spark:
         return f"Spark({', '.join(f'{k}={v!r}' for k, v in said.items() if v is not None)})"
 
     def plan(self, root: Node) -> Node:
-        """The plan as it is cut into stages: workers reduce rows by themselves, whatever table was asked for.
+        """The plan that is cut into stages. It gets no Preaggregate, because workers reduce rows by themselves.
 
         >>> import oop, pyarrow as pa
         >>> s = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.ordered(), name="north")
@@ -80,7 +80,7 @@ class Spark:
         return root
 
     def notes(self, root: Node) -> dict[int, str]:
-        """What `Stream.explain` says more of a plan's nodes.
+        """Notes on nodes of a plan, by id, which `Stream.explain` adds to their lines.
 
         >>> import oop, pyarrow as pa
         >>> s = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.ordered(), name="north")
@@ -91,8 +91,8 @@ class Spark:
         return notes(root, shuffles=True)
 
     def run(self, root: Node, *, to: Any = None) -> Any:
-        """Start a query that writes to a sink, as everywhere, or (None) to a table in memory. It is running when it is
-        given back; with one file, or an object with ``write``, it has ended."""
+        """Start a query that writes to the sink ``to``, or (None) to a table in memory. The query that is returned is
+        running. If the sink is one file, or an object with ``write``, the query has ended."""
         check_installed()
         from oop.engines.spark.dataframes import Built
         from oop.engines.spark.starting import spark_target, start
@@ -107,12 +107,12 @@ class Spark:
                 restore(session, before)
 
     def frame(self, root: Node, *, batch: bool | None = None) -> Any:
-        """The DataFrame of a plan's result, for any sink. The session keeps the settings that it needs: a query takes
-        those that there are when it is started."""
+        """The DataFrame of a plan's result, for any sink. The settings that it needs stay in the session, because a
+        query takes the settings that the session has when the query is started."""
         from oop.engines.spark.dataframes import Built
 
         session, shards = self._session(root)
-        metrics = f"oop {uuid.uuid4().hex[:8]}"  # a name of its own, because two such results may meet in one query
+        metrics = f"oop {uuid.uuid4().hex[:8]}"  # a unique name, because one query may use several such results
         with _BUILDING:
             set_up(session, shards)
             return Built(self, session, root, shards, self._is_batch(root, batch), metrics).frame
@@ -127,7 +127,7 @@ class Spark:
         return session, self.shards or session.sparkContext.defaultParallelism
 
     def _is_batch(self, root: Node, batch: bool | None) -> bool:
-        """Is this a batch? As the caller said; if nothing was said, as the DataFrames among the sources are."""
+        """Is this a batch? If the caller did not say (None), it is one if the DataFrames among the sources are."""
         frames = [n.data.frame for n in sources_of(root) if n.data is not None and n.data.frame is not None]
         if batch is None:
             batch = bool(frames) and not any(f.isStreaming for f in frames)

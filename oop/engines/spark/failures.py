@@ -1,7 +1,7 @@
 """Errors from Spark's workers come back as errors of oop: what went wrong, in which operator, at which line.
 
-A worker raises `OopError`s whose text carries the operator and the user's line; Spark wraps that text into pages of its
-own. `ours` finds it again on the driver.
+A worker raises an `OopError` whose text has the operator and the user's line. Spark wraps that text into pages of its
+own, in which `ours` finds it again on the driver.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OURS = re.compile(
 
 @contextmanager
 def located(node: Node) -> Iterator[None]:
-    """An error inside gets the name and the user's line of the innermost operator around it."""
+    """Let an error that is raised inside name this operator and its line, unless it names an inner one already."""
     try:
         yield
     except OopError as wrong:
@@ -36,7 +36,7 @@ def located(node: Node) -> Iterator[None]:
 
 
 def ours(failure: BaseException) -> OopError | None:
-    """The error that a worker raised, found in the text of Spark's; None if it was not one of ours.
+    """The error of oop that a worker raised, found in the text of Spark's error. None if there is none in it.
 
     >>> page = "Traceback ...\\noop.errors.LateRow: row 3 is late (at q.py:7)\\nHint: promise less\\n\\tat java.lang"
     >>> ours(RuntimeError(page))

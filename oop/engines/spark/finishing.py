@@ -1,8 +1,7 @@
-"""The result as rows: decoded from cells, or put out by the last stage itself, which saves a hand-over to another
-worker.
+"""The last stage puts out the result as rows, not as cells, which saves a hand-over to another worker.
 
 Spark takes a pandas frame from a stage. Its columns may be Arrow's, so nothing is converted. Results with nested
-columns go through cells all the same.
+columns cannot be put out like this: they go through cells, which are decoded later (`dataframes.py`).
 """
 
 from __future__ import annotations
@@ -16,16 +15,17 @@ from oop.engines.spark.cells import ROWS, Cell, decode
 from oop.engines.spark.types import as_spark
 
 COUNTED = pa.schema([("kind", pa.int32()), ("sender", pa.int32()), ("number", pa.int64()), ("value", pa.int64())])
-"""The columns that the counts need, which stand beside those of the result."""
+"""The columns of the counts (`METRIC` cells), which stand in front of the columns of the result."""
 
 
 def finished(schema: pa.Schema) -> pa.Schema:
-    """The columns of the last stage: counts, and the result's under names that clash with none."""
+    """The columns of the last stage: those of counts, then those of the result, under names that cannot clash."""
     return pa.schema([*COUNTED, *(pa.field(f"c{i}", field.type) for i, field in enumerate(schema))])
 
 
 def result_frames(cells: Iterable[Cell], schema: pa.Schema) -> Iterator[pd.DataFrame]:
-    """Rows of the result, and counts; a cell with rows from an earlier stage is decoded on the way."""
+    """Rows of the result, and counts. Cells from earlier stages are decoded; the last stage's own batches are not
+    encoded."""
     columns = finished(schema)
     for cell in cells:
         rows = [pa.nulls(1, field.type) for field in schema]

@@ -1,4 +1,4 @@
-"""Rows of a DataFrame that Spark reads itself, as cells for its input stage (see `channels`)."""
+"""Rows of a DataFrame that Spark reads, as cells for its input stage (`channels.py`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from oop.punctuation.encoding import dumps
 def foreign_cells(
     session: Any, stages: Stages, number: int, data: SourceData, *, batch: bool, clock: Clock, whole: bool
 ) -> Any:
-    """The DataFrame of a source's rows as cells; in a batch its end follows."""
+    """The DataFrame of a source's rows as cells. In a batch a cell with the end follows, in a stream the ticks of its
+    timers, if it has any."""
     key = shard_keys(stages.shards)[0]
     schema = stages.source_schema(number, whole)
     names = dict.fromkeys([*schema.names, *([data.channel] if data.channel else [])])
@@ -51,7 +52,7 @@ def _encode(
     def cells() -> Iterator[Cell]:
         count = 0
         for batch in found:
-            # Spark hands over times in the zone of its session: the same instants under another name
+            # Spark gives times in the time zone of its session: the cast changes the zone, not the instants
             columns = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
             for piece in by_channel(pa.RecordBatch.from_arrays(columns, schema=schema), channel):
                 count += 1

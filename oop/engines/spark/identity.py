@@ -1,4 +1,5 @@
-"""What a checkpoint belongs to: the plan, the format of saved state, the number of shards. Any other is refused."""
+"""The identity of a query: its plan, the format of saved state, the number of shards. A checkpoint of another one is
+refused."""
 
 from __future__ import annotations
 
@@ -16,13 +17,13 @@ FORMAT = 3
 
 
 def identity(stages: Stages) -> dict[str, Any]:
-    """The plan as lines, for comparing and for saying what differs."""
+    """The identity of a query. The plan is in lines, so that an error can say which lines differ."""
     lines = []
     for node in stages.nodes:
         inputs = ", ".join(str(stages.nodes.index(e.node)) for e in node.inputs)
         columns = ", ".join(f"{f.name} {f.type}" for f in node.schema)
         said = node.spec.describe()
-        if node.is_source:  # files may be added, and its label with them; the rest of it may not change
+        if node.is_source:  # its label is left out, because files may be added; the rest of it may not change
             policies = "; ".join(f"{attribute}: {policy}" for attribute, policy in node.source.policies)
             said = f"Source {policies}   late: {node.source.late}   nulls: {node.source.nulls}"
         lines.append(f"{said} <- ({inputs}): {columns}")
@@ -30,7 +31,7 @@ def identity(stages: Stages) -> dict[str, Any]:
 
 
 def check_identity(found: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
-    """Refuse state of another plan, format or number of shards, with the difference."""
+    """Refuse state of another plan, format or number of shards. The error says what differs."""
     hint = "run the plan that wrote the checkpoint, or begin with another checkpoint"
     if found["format"] != ours["format"]:
         raise OopError(
@@ -49,8 +50,8 @@ def check_identity(found: Mapping[str, Any], ours: Mapping[str, Any]) -> None:
 
 
 def check_checkpoint(checkpoint: str, ours: Any) -> None:
-    """Compare with the plan that the last offset in a checkpoint names. Where none can be read here (the checkpoint
-    is elsewhere), the sources and stages compare for themselves."""
+    """Refuse a checkpoint whose last offset names another identity. If no offset can be read here, because the
+    checkpoint is on another machine, sources and stages check this later, each by itself."""
     offsets = Path(checkpoint) / "offsets"
     numbers = [int(p.name) for p in offsets.iterdir() if p.name.isdigit()] if offsets.is_dir() else []
     if not numbers:

@@ -1,7 +1,7 @@
-"""Late rows of a query on Spark, written beside it: `oop.Spark(late_to=path)`.
+"""Late rows of a query on Spark are written to files: `oop.Spark(late_to=path)`.
 
-A file is named after the piece of input that its rows stand in, so that a retried attempt writes the same file again:
-each late row is there once.
+A file is named after the piece of input that its rows come from. A retried attempt writes the same file again, so each
+late row is there once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pyarrow as pa
 
 
 def write_late(folder: str, source: str, piece: str, rows: pa.Table) -> None:
-    """The rows with the promise that each broke, as ``folder/source/piece.parquet``."""
+    """Write the rows, with the promise that each broke, to ``folder/source/piece.parquet``."""
     import pyarrow.parquet as pq
 
     target = Path(folder) / re.sub(r"[^\w.-]+", "_", source)

@@ -1,4 +1,5 @@
-"""The way from a producer to the stages behind it: through operators that pass rows, reduced, parted and encoded."""
+"""The way of rows from a producer to the stages behind it: they pass the operators in between, and are reduced, parted
+and encoded."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ from oop.punctuation import Punctuation
 class Passage:
     """Takes the rows that a producer puts out, and gives the cells to ship.
 
-    ``split`` says which piece of its input the sender read, or which shard it is. With ``finishes`` the result leaves
-    here, and its batches are not encoded.
+    ``split`` says which piece of its input the sender read, or which shard it is. With ``finishes`` the sender is the
+    last stage, and batches of the result are not encoded.
     """
 
     def __init__(self, stages: Stages, sender: int, split: int, finishes: bool = False) -> None:
@@ -55,7 +56,7 @@ class Passage:
             yield from self._ship(target, port, lane)
 
     def promise(self, promises: list[Punctuation]) -> Iterator[Cell]:
-        """Promises go to every shard of every stage that may use them."""
+        """The cells that bring these promises to every shard of every stage that the producer's promises may reach."""
         if not promises:
             return
         body = encode_promises(promises)
@@ -135,7 +136,7 @@ class _Lane:
             self.rows += batch.num_rows
 
     def close(self) -> None:
-        """Called when no more rows follow: what is still being reduced leaves too."""
+        """No more rows follow: let the partial aggregates that are still held join the rows that wait."""
         if self.reducing is not None:
             self._wait(self.reducing.drain())
 
@@ -145,7 +146,7 @@ class _Lane:
         for run in map(joined, in_runs(batches)):
             if self.columns is not None or len(run) > 1:
                 yield run
-            else:  # on its way to the result, where nobody cuts it any more
+            else:  # it goes to the result, where no operator cuts it any more
                 yield list(cut(run[0], BATCH_ROWS))
 
     def part(self, batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:

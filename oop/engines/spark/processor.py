@@ -1,7 +1,7 @@
-"""Spark's side of a stage: the runner of a shard, with its parts in the state store.
+"""The Spark side of a stage: the runner of a shard, with its parts in the state store.
 
-A runner is kept in the worker for the next micro-batch. It is used only if the state store holds exactly what this
-runner saved last: after a failed attempt, or a micro-batch that another worker did, it is loaded anew.
+A runner is kept in the worker for the next micro-batch. It is used again only if the state store holds exactly what
+this runner saved last. After a failed attempt, or a micro-batch in another worker, a new runner is loaded.
 """
 
 from __future__ import annotations
@@ -32,13 +32,14 @@ class _KeptRunner:
     parts: StoredParts
 
 
-_MOST_KEPT = 64  # runners in one worker, which may serve several queries, and outlive them
+_MOST_KEPT = 64  # runners that one worker keeps; it may serve several queries, and live longer than they do
 _kept: dict[tuple[str, int, int], _KeptRunner] = {}
 
 
 class StageProcessor(StatefulProcessor):
-    """``start(shard)`` makes the runner of a shard, ``keys`` are those of the shards. ``copies`` is a folder that all
-    workers share, if there is one. ``result`` is the schema of the result if it leaves here, as rows, not as cells."""
+    """``start(shard)`` makes the runner of a shard, and ``keys`` are the keys of the shards. ``copies`` is a folder
+    that all workers share, if there is one. ``result`` is the schema of the result, if this is the last stage, which
+    puts out rows in place of cells."""
 
     def __init__(
         self,
@@ -65,11 +66,11 @@ class StageProcessor(StatefulProcessor):
         for frame in rows:
             found = list(map(Cell._make, frame[CELLS.names].itertuples(index=False, name=None)))
             mine += (cell for cell in found if cell.stage == self.number)
-            yield from self._frames(cell for cell in found if cell.stage != self.number)  # on their way to later stages
+            yield from self._frames(cell for cell in found if cell.stage != self.number)  # cells for later stages
         if not mine:
             return
         shard = self.shards[int(key[0])]
-        # taken out, so that a later attempt does not find a runner that failed half-way
+        # the runner is taken out, so that a later attempt does not find one that failed half-way
         kept = self._current(shard, _kept.pop((self.run, self.number, shard), None))
         kept.runner.finishes = self.result is not None
         yield from self._frames(kept.runner.run(mine))
@@ -103,4 +104,4 @@ class StageProcessor(StatefulProcessor):
         return (pd.DataFrame(chunk, columns=CELLS.names) for chunk in chunks(cells))
 
     def close(self) -> None:
-        """Nothing is held but what other micro-batches use."""
+        """Do nothing: runners are kept for the next micro-batch."""

@@ -1,4 +1,5 @@
-"""A running query: Spark's `StreamingQuery`, whose errors are ours and whose progress is by name."""
+"""A running query: Spark's `StreamingQuery`, but it raises the errors of oop, and gives counts by the names of sources
+and stages."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from oop.engines.spark.failures import ours
 
-_LOOK = 0.25  # seconds between two looks
+_LOOK = 0.25  # seconds between two looks at the progress
 
 
 class Query(StreamingQuery):
@@ -25,10 +26,10 @@ class Query(StreamingQuery):
         self._table = table
 
     def awaitTermination(self, timeout: float | None = None) -> bool | None:
-        """Wait until it has ended; an error in a worker is raised as ours.
+        """Wait until the query has ended. An error in a worker is raised as an error of oop.
 
-        Spark goes on asking inputs that have ended. When all have ended and everything has been processed, the query
-        stops.
+        Spark itself goes on asking inputs that have ended. This stops the query when all inputs have ended and
+        everything has been processed.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
         while not self._ours(lambda: super(Query, self).awaitTermination(_LOOK)):
@@ -78,9 +79,9 @@ class Query(StreamingQuery):
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:
-        """By source or stage: late rows in all micro-batches so far, and the last of everything else.
+        """By source or stage: late rows in all micro-batches so far, and all other counts of the last micro-batch.
 
-        Spark keeps the progress of the last hundred micro-batches; late rows of earlier ones are not in the sum.
+        Spark keeps the progress of the last hundred micro-batches. Late rows of earlier ones are not in the sum.
         """
         found: dict[str, dict[str, int]] = {}
         for progress in self.recentProgress:

@@ -1,4 +1,4 @@
-"""Micro-batches of a source that we read ourselves: how far the next one goes, how it is split, and what a task does.
+"""Micro-batches of a source that oop reads itself: how far the next one goes, how it is split, and what a task does.
 
 `Planner` runs on the driver, `read_split` in a worker. An offset holds the position, the policies' state there, whether
 the end has been promised, and which plan it belongs to.
@@ -41,15 +41,16 @@ class SourceReading:
     number: int
     files: Files | Spooled
     identity: Mapping[str, Any]
-    rows: int  # in a micro-batch, about
-    tasks: int  # that share a micro-batch
+    rows: int  # about how many rows a micro-batch takes
+    tasks: int  # how many tasks share a micro-batch
     clock: Clock
     late_to: str | None
 
 
 @dataclass(frozen=True)
 class InputSplit:
-    """What one task reads: blocks in a row, the policies' state before them, and promises that follow all rows."""
+    """What one task reads: blocks in a row, the policies' state before them, and the promises that follow all rows of
+    the micro-batch, if this is its last split."""
 
     split: int
     state: str
@@ -59,8 +60,8 @@ class InputSplit:
 
 
 class Planner:
-    """Says where micro-batches end. It keeps what it has computed for an offset, because Spark asks for the splits up
-    to it afterwards; after a restart it computes that again."""
+    """Says where micro-batches end, and into which splits they are divided. It computes this from offsets alone, so it
+    goes on after a restart."""
 
     def __init__(self, reading: SourceReading) -> None:
         self.reading = reading
@@ -73,7 +74,7 @@ class Planner:
         return self._offset(Position(), scout.state(), False, Listing((), False))
 
     def freeze(self) -> None:
-        """From now on ignore what comes later (Spark's trigger ``availableNow``)."""
+        """From now on ignore files that come later (Spark's trigger ``availableNow``)."""
         self.most = self.reading.files.complete() if isinstance(self.reading.files, Spooled) else None
 
     def latest(self, start: Mapping[str, Any], unlimited: bool = False) -> dict[str, Any]:
@@ -109,7 +110,7 @@ class Planner:
             return dict(start) if _same(new, start) else new
 
     def splits(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[InputSplit]:
-        """A micro-batch as pieces for the tasks; its last piece brings the promises."""
+        """A micro-batch as splits for the tasks. The last split brings the promises."""
         with located(self.node):
             check_identity(start["plan"], self.reading.identity)
             listing = self.reading.files.listing()
@@ -152,7 +153,7 @@ class Planner:
 
 
 def _position(start: Mapping[str, Any], listing: Listing) -> Position:
-    """Where an offset stands in the files as they are now; those that were read must be the same."""
+    """The position of an offset in the files as they are now. The files that were read must be the same as then."""
     read = start["files"]["read"]
     if len(listing.paths) < read or _digest(listing.paths[:read]) != start["files"]["names"]:
         raise SourceError(
@@ -172,7 +173,8 @@ def _same(new: Mapping[str, Any], start: Mapping[str, Any]) -> bool:
 
 
 def _even(blocks: list[Block], tasks: int) -> list[list[Block]]:
-    """Blocks in a row in up to so many pieces with about as many rows each; at least one piece, even without blocks."""
+    """The blocks in pieces of blocks in a row, one for each task, with about as many rows each. There is at least one
+    piece, even without blocks."""
     total = sum(b.rows for b in blocks)
     pieces: list[list[Block]] = [[]]
     rows = 0
@@ -185,9 +187,10 @@ def _even(blocks: list[Block], tasks: int) -> list[list[Block]]:
 
 
 def read_split(reading: SourceReading, split: InputSplit) -> Iterator[Cell]:
-    """The source stage: guard, then the operators that pass rows, then a partial aggregate; in the worker that reads.
+    """What a task does, in the worker that reads: guard the rows, let them pass the operators behind the source, and
+    reduce them by a partial aggregate.
 
-    The guard begins with what the rows before this split imply: the scout has put that into the offset.
+    The guard begins with the policies' state before this split, which the scout has found on the driver.
     """
     stages, node = reading.stages, reading.stages.producers[reading.number]
     passage = Passage(stages, reading.number, split.split)

@@ -1,7 +1,7 @@
 """What a stage does in a micro-batch, on one shard: it processes rows, then promises, and ships the output.
 
 All rows are processed before any promise, whatever order cells arrive in. That only delays promises, which is sound.
-Nothing here knows Spark; `processor` keeps the parts in Spark's state store.
+This module knows nothing of Spark; `processor.py` keeps the parts in Spark's state store.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class StageRunner:
     """An operator with state, what its producers have promised, and the way on to the next stages."""
 
     finishes = False
-    """Does the result leave here? Then its batches are not encoded."""
+    """Is this the last stage, which puts out rows? Then batches of the result are not encoded."""
 
     def __init__(self, stages: Stages, number: int, shard: int, late_to: str | None = None) -> None:
         self.stages = stages
@@ -78,7 +78,7 @@ class StageRunner:
         yield passage.metric(BYTES, self.operator.state_bytes)
 
     def _set_aside(self, passage: Passage, ledger: Ledger) -> Iterator[Cell]:
-        """Rows that the operator set aside leave its state, into a file, as late rows of sources do."""
+        """Move the rows that the operator has set aside from its state into a file, as late rows of sources are."""
         if ledger.entries and self.late_to is not None:
             write_late(self.late_to, self.stages.name(self.number), f"{self.batches:012}-{self.shard}", ledger.table())
         for what, count in ((LATE, ledger.late), (WITHOUT_TIME, ledger.without_time)):
@@ -94,7 +94,7 @@ class StageRunner:
                     yield from self.operator.process_batch(batch, port)
             for cell in sorted((c for c in cells if c.kind == PROMISES), key=lambda c: c.order):
                 workers = self.given[cell.sender]
-                frontier = workers[0 if len(workers) == 1 else cell.split]  # the split of a source is no worker
+                frontier = workers[0 if len(workers) == 1 else cell.split]  # a source's splits share one frontier
                 for promise in decode_promises(cell.body):
                     frontier.advance(promise)
             known = {i: self.stages.promised(i, frontiers) for i, frontiers in self.given.items()}
@@ -104,7 +104,7 @@ class StageRunner:
                     yield from self.operator.process_punctuation(new, port)
 
     def save(self) -> Iterator[Part]:
-        """What changed since the last save: the operator's parts, and what has been promised."""
+        """The operator's parts that changed since the last save, and what has been promised."""
         yield from ((f"operator/{key}", part) for key, part in self.operator.save())
         yield text_part(GIVEN, [[str(i), [f.to_json() for f in frontiers]] for i, frontiers in self.given.items()])
         yield text_part("heard", [f.to_json() for f in self.heard])
@@ -126,14 +126,14 @@ class StageRunner:
 
 
 def trains(cells: Iterable[Cell]) -> Iterator[pa.RecordBatch]:
-    """The batches of cells, small ones with the same schema and marks joined."""
+    """The batches of cells. Small batches in a row with the same schema and marks are joined."""
     for run in in_runs((decode(cell.body) for cell in cells), BATCH_ROWS):
         yield from joined(run)
 
 
 def main_bound(frontier: Frontier) -> int | None:
-    """One number that says how far a stream has come, for the query's progress: its least linear bound; of row numbers
-    only where it promises nothing about a time."""
+    """How far a stream has come, as one number for the query's progress: its least linear bound. A bound on row numbers
+    counts only if it is the only bound."""
     bounds = {a: b for a, b in frontier.all.linear.items() if abs(b) < 2**63}
     if len(bounds) > 1:
         bounds.pop(SEQ, None)

@@ -1,8 +1,8 @@
-"""The scout runs a source's policies ahead of its rows, on the driver, to know what has been promised at a position.
+"""The scout runs a source's policies on the driver, ahead of the tasks, to know what has been promised at a position.
 
-A task must know what the rows before its own imply, or lateness would depend on how a micro-batch was cut. So the
-policy's state at a position is part of the offset, and travels to the tasks. Where a Parquet file says what the
-greatest time of a row group is, its rows need not be looked at.
+A task must know which promises follow from the rows before its own, or lateness would depend on how a micro-batch was
+cut. So the policies' state at a position is part of the offset, and travels to the tasks. If a Parquet file tells the
+greatest time of a row group, and the policy needs no more, the scout does not read its rows.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Scout:
 
     def see(self, elements: Iterable[Element]) -> None:
         for _ in self.operator.process_train(list(elements)):
-            pass  # tasks process the rows; the gate keeps the promises
+            pass  # tasks process the rows, and the gate keeps the promises
         self.operator.ledger = Ledger(self.operator.output)
 
     def pass_over(self, block: Block) -> None:
-        """Go on behind a block."""
+        """Advance the policies past a block."""
         if block.greatest is None or not self._pass_over(block.greatest):
             self.see(read_block(block, self.schema, self.columns))
             return
@@ -51,7 +51,7 @@ class Scout:
             pass
 
     def _pass_over(self, greatest: Bound) -> bool:
-        """Take rows as seen by the greatest of their times, if that is all that the policy would remember of them."""
+        """Advance the policy by the greatest time of a block's rows. False if the policy has to see each of them."""
         progress = self.operator.progress
         if len(progress) != 1 or progress[0].attribute != self.operator.spec.time:
             return False
@@ -69,7 +69,7 @@ class Scout:
 
 
 def dump(operator: InputOperator) -> str:
-    """The state of an input's policies as text; not the rows that it set aside."""
+    """The state of an input's policies as text, without the rows that it has set aside."""
     parts: dict[str, Any] = dict(operator.save())
     given = [row["promise"] for row in parts[FRONTIERS].to_pylist() if row["port"] == 0]
     return dumps({"given": given, "input": parts["input"].column(0)[0].as_py()})

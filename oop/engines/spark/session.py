@@ -1,4 +1,4 @@
-"""The Spark session: made without output when none is given, checked and set up when there is one."""
+"""The Spark session: a local one is made if there is none, which prints nothing. Any session is checked and set up."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def absolute(path: str | os.PathLike[str]) -> str:
 
 
 def check_installed() -> None:
-    """Say in one sentence what is missing."""
+    """Raise an error that says in one sentence what is missing, if anything is."""
     try:
         import pyspark
     except ImportError as missing:
@@ -46,7 +46,7 @@ def check_installed() -> None:
             f"the Spark engine needs Spark 4.0 or newer, and this is {pyspark.__version__}",
             hint="pip install --upgrade 'oop[spark]'",
         )
-    # said at every use, about something that the tests here cover
+    # pyspark warns at every use, about something that oop's tests cover
     warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
     try:
         import google.protobuf  # noqa: F401
@@ -58,7 +58,7 @@ def check_installed() -> None:
 
 
 def check_java() -> None:
-    """Spark starts a Java of its own choice: is there one, and is it new enough?"""
+    """Refuse to start if the Java that Spark would run is missing or too old."""
     home = os.environ.get("JAVA_HOME")
     java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     hint = "install Java 17 or newer, for example the package openjdk-17-jre-headless, or set JAVA_HOME"
@@ -71,15 +71,15 @@ def check_java() -> None:
 
 
 def local_session() -> Any:
-    """The session that is there, or a new one in this process on all cores, with nothing printed."""
+    """The session that exists already, or a new one in this process on all cores, which prints nothing."""
     check_installed()
     from pyspark.sql import SparkSession
 
-    active = SparkSession.getActiveSession() or SparkSession._instantiatedSession  # the active one is per thread
+    active = SparkSession.getActiveSession() or SparkSession._instantiatedSession  # each thread has its own active one
     if active is not None:
         return active
     check_java()
-    # workers must run this Python, with the packages that are here
+    # workers must run this Python, because it has the packages
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = (
         SparkSession.builder.appName("oop")
@@ -101,7 +101,7 @@ def local_session() -> Any:
 
 
 def new_log() -> Path:
-    """An empty file that only this user may read, under a name that nobody could foresee and put a link at."""
+    """An empty file that only this user may read. Its name is random, so that nobody can have put a link there."""
     handle, path = tempfile.mkstemp(prefix=f"oop-spark-{os.getpid()}-", suffix=".log")
     os.close(handle)
     return Path(path)
@@ -109,7 +109,8 @@ def new_log() -> Path:
 
 @contextmanager
 def stderr_to(path: Path) -> Iterator[None]:
-    """What the Java process says goes to a file, for as long as it lives: it takes over this process's error stream."""
+    """Let a process that is started inside write its errors to a file. Java inherits this process's error stream, and
+    so goes on writing there as long as it lives."""
     sys.stderr.flush()
     ours = os.dup(2)
     with path.open("ab") as file:
@@ -130,13 +131,13 @@ def check_classic(session: Any) -> None:
 
 
 def set_up(session: Any, shards: int) -> dict[str, str | None]:
-    """What the stages need of a session: a state store that they can use, and as many partitions as shards.
+    """Set what the stages need in a session: a state store that they can use, and as many partitions as shards.
 
-    A query takes the settings that its session has when it starts. What they were before is given back.
+    A query takes the settings that its session has when it starts. Returns the settings as they were before.
     """
     wanted = {_STORE: ROCKSDB, _PARTITIONS: str(shards), _BYTES: str(256 << 20)}
     if session.conf.get(_CHANGELOG, None) is None:
-        wanted[_CHANGELOG] = "true"  # a micro-batch uploads what it changed, not all of the store's files
+        wanted[_CHANGELOG] = "true"  # a micro-batch then uploads only what it changed, not all files of the store
     before = {name: session.conf.get(name, None) for name in wanted}
     restore(session, wanted)
     return before

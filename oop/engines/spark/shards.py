@@ -1,21 +1,21 @@
-"""Which value of the shuffle's key brings a shard to the partition of the same number.
+"""The keys of shards: values of the shuffle's key, chosen so that each shard gets a partition of its own.
 
-Spark hashes the key; of two shards with keys 0 and 1 both may land in one partition while another stays idle. So keys
-are chosen: for each partition the least number whose hash leads there.
+Spark hashes the key. Two shards with the keys 0 and 1 may land in one partition, while another partition stays idle. So
+the key of a shard is the least number whose hash leads to the partition of the same number as the shard.
 """
 
 from __future__ import annotations
 
 from functools import cache
 
-_SEED = 42  # of Spark's hash partitioning
+_SEED = 42  # the seed of Spark's hash partitioning
 _C1, _C2 = 0xCC9E2D51, 0x1B873593
 _WORD = 0xFFFFFFFF
 
 
 @cache
 def shard_keys(shards: int) -> tuple[int, ...]:
-    """For each shard its key.
+    """The keys of this many shards.
 
     >>> shard_keys(2)
     (2, 0)

@@ -1,8 +1,8 @@
 """The spool: elements of a source that cannot be read by position are written to files that can.
 
-Iterables, callables, data in memory and text files live in the driver's process, or have no blocks. A thread there
-writes them as Arrow IPC files, numbered, each complete before it gets its name; only then may an offset name it. What
-has been written stays, so that a restarted query reads the same again.
+Iterables, callables, data in memory and text files live in the driver's process, or have no blocks. A thread of the
+driver writes their elements to numbered Arrow IPC files. A file gets its name when it is complete, and only then may an
+offset name it. Files that have been written stay, so that a restarted query reads the same again.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _FILE_ELEMENTS = 16_384
 _PATIENCE = 0.05  # seconds that an element of a live input may wait for more
 _ROOM = 64  # elements that may wait to be written
 _CLOSED = "closed.json"
-_LAST_WORDS = 16_384  # bytes reserved on the disk for the message how the input ended
+_LAST_WORDS = 16_384  # bytes reserved on the disk for the message about how the input ended
 _AGAIN = 0.5  # seconds after which writing that message is tried again
 
 
 @dataclass(frozen=True)
 class Spooled:
-    """A folder of numbered files; ``closed.json`` says that no more will come, and why.
+    """A folder of numbered files. ``closed.json`` says that no more will come, and why.
 
-    ``bounded``: its end does come, so that whoever wants all may wait for it.
+    If it is ``bounded`` its end will come, so `complete` can wait for that.
     """
 
     folder: str
@@ -48,13 +48,13 @@ class Spooled:
 
     def listing(self) -> Listing:
         folder = Path(self.folder)
-        said = _said(folder)  # read before the files are listed, so that none is missed
+        said = _said(folder)  # before the files are listed, so that no file is missed
         paths = tuple(str(p) for p in sorted(folder.glob("*.arrow")))
         failure = said["failure"] if said is not None else ""
         return Listing(paths, said is not None and not failure, failure or None)
 
     def complete(self) -> Listing:
-        """All files, once there will be no more; of an input without end, those that are there."""
+        """All files of a bounded input, for whose end this waits. Of an input without end, the files so far."""
         while self.bounded and not (Path(self.folder) / _CLOSED).exists():
             if not Path(self.folder).is_dir():
                 raise SourceError(
@@ -66,10 +66,10 @@ class Spooled:
 
 
 class Spool:
-    """Writes an input's elements to a folder, in a thread of its own; `close` stops it.
+    """Writes an input's elements to a folder, in threads of its own. `close` stops them.
 
-    Of an input that lies there whole the files are cut by size alone, so that one which was interrupted goes on where
-    it stopped. Of a live one what has come leaves soon.
+    The files of a bounded input are cut by size alone, so that after an interruption writing goes on where it stopped.
+    The elements of a live input are written soon after they have come, however few they are.
     """
 
     def __init__(self, data: SourceData, folder: Path) -> None:
@@ -97,16 +97,16 @@ class Spool:
                 threading.Thread(target=target, name="oop-spool", daemon=True).start()
 
     def _is_done(self) -> bool:
-        """Is all there from an earlier run? If not, find out where to go on."""
+        """Has an earlier run written everything already? If not, find out where to go on."""
         for left in self.folder.glob("*.tmp"):
             left.unlink()
         written = sorted(self.folder.glob("*.arrow"))
         self.number = len(written)
-        if not self.spooled.bounded:  # a live input gives only what is new; what it gave before has been spooled
+        if not self.spooled.bounded:  # a live input gives only new elements; earlier ones have been spooled
             (self.folder / _CLOSED).unlink(missing_ok=True)
             return False
         said = _said(self.folder)
-        if said is None:  # a bounded input is read again from its beginning, and what has been spooled is skipped
+        if said is None:  # a bounded input is read again from its beginning, and spooled elements are skipped
             for path in written:
                 counts = ipc_rows(path, self.schema.names[0])
                 self.skipped += len(counts)
@@ -128,7 +128,8 @@ class Spool:
         self.stopped.set()
 
     def _reserve(self) -> None:
-        """Take the room on the disk that `_say_end` needs: a disk that is full by then must not make the query wait."""
+        """Reserve the room on the disk that `_say_end` needs. If the disk were full by then, the query would wait
+        without end."""
         try:
             _overwrite(self._last_words, b" " * _LAST_WORDS)
         except OSError as wrong:
@@ -147,7 +148,7 @@ class Spool:
                 if not self._put(element):
                     return
             self._put(None)
-        except BaseException as error:  # sys.exit() too: the query must be told, or it would wait for ever
+        except BaseException as error:  # also sys.exit(): the query must be told, or it would wait for ever
             self._put(error)
 
     def _put(self, item: InputElement | BaseException | None) -> bool:
@@ -172,10 +173,10 @@ class Spool:
             pass
 
     def _say_end(self, why: BaseException | None) -> bool:
-        """Write that no more comes, and why. False if that failed; it may succeed later."""
+        """Write that no more comes, and why. False if writing failed; a later attempt may succeed."""
         said = dumps({"rows": self.rows, "failure": "" if why is None else _what(why)[:1_000]}).encode()
         try:
-            _overwrite(self._last_words, said.ljust(_LAST_WORDS))  # in place: the room stays reserved
+            _overwrite(self._last_words, said.ljust(_LAST_WORDS))  # in place, so that the room stays reserved
             os.replace(self._last_words, self.folder / _CLOSED)
         except OSError:
             return False
@@ -216,12 +217,12 @@ def _what(why: BaseException) -> str:
         return why.what
     try:
         return f"{type(why).__name__}: {why}"
-    except Exception:  # raised by the error's own __str__: the name of its type must do
+    except Exception:  # the error's own __str__ failed, so the name of its type must do
         return type(why).__name__
 
 
 def _said(folder: Path) -> Any:
-    """How the input ended, as `Spool` wrote it; None: it has not ended."""
+    """How the input ended, as `Spool` wrote it. None if it has not ended."""
     path = folder / _CLOSED
     if not path.exists():
         return None
@@ -235,7 +236,7 @@ def _said(folder: Path) -> Any:
 
 
 def _pairs(elements: list[InputElement], schema: pa.Schema) -> Iterator[tuple[pa.RecordBatch, Punctuation | None]]:
-    """Each promise rides on an empty batch."""
+    """Batches to write, each with its promise or None. A promise is written with an empty batch."""
     empty = pa.RecordBatch.from_pylist([], schema=schema)
     for element in elements:
         if isinstance(element, Punctuation):
@@ -245,18 +246,18 @@ def _pairs(elements: list[InputElement], schema: pa.Schema) -> Iterator[tuple[pa
 
 
 def _publish(path: Path, body: Any) -> None:
-    """Write the file, make it durable, then give it its name, so that whoever sees the name sees the whole file."""
+    """Write the file, make it durable, then give it its name, so that a file with this name is always whole."""
     temporary = path.with_suffix(".tmp")
     try:
         _overwrite(temporary, body)
     except OSError:
-        temporary.unlink(missing_ok=True)  # half of it is of no use, and takes room
+        temporary.unlink(missing_ok=True)  # half a file is useless, and takes room
         raise
     os.replace(temporary, path)
 
 
 def _overwrite(path: Path, body: Any) -> None:
-    """Overwrite a file in place; its old content must not be longer."""
+    """Overwrite a file in place, and make it durable. Its old content must not be longer."""
     with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666), "wb") as file:
         file.write(body)
         file.flush()

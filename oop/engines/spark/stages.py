@@ -1,9 +1,9 @@
-"""A plan cut into stages: where rows must meet by key, they are shuffled.
+"""A plan cut into stages, between which rows are shuffled by key.
 
 *Producers* are the nodes at which rows begin or are held: sources and operators with state. They are numbered in the
-order of the plan. Between two producers stand only operators that pass rows, so a producer's worker runs all of them
-and ships what comes out to the *stages* (operators with state) behind them, or to the result. Promises are not pushed
-through: a stage keeps what each producer has promised, and translates that (`port_frontier`).
+order of the plan. Between two producers stand only operators that pass rows. A producer's worker runs all of them, and
+ships their output to the *stages* (operators with state) behind them, or to the result. Promises are not pushed through
+these operators: a stage keeps what each producer has promised, and translates that (`port_frontier`).
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ from oop.punctuation import Frontier, Interest
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """``root`` is a plan without its data, so that it can be shipped; ``shards`` are the workers of each stage.
-
-    ``foreign`` are the numbers of the sources whose rows another part of Spark reads: these are stages, too.
+    """``root`` is a plan without its data, so that it can be shipped. ``shards`` is the number of workers of each
+    stage. ``foreign`` are the numbers of the sources whose rows Spark reads; these are stages, too.
     """
 
     root: Node
@@ -73,7 +72,7 @@ class Stages:
         return consumers(self.root)
 
     def readers(self, node: Node) -> Iterator[tuple[Node, int, int | None]]:
-        """Who reads a node, on which port, and which output of it if it is a split."""
+        """The nodes that read a node, each with its port, and the output that it reads if the node is a split."""
         for reader, port in self._readers.get(id(node), ()):
             yield reader, port, reader.inputs[port].route
 
@@ -82,17 +81,16 @@ class Stages:
         return needed_columns(self.root)
 
     def wanted(self, node: Node) -> UsedColumns:
-        """Which of its columns are used."""
+        """The columns of a node that are used; None if all of them are."""
         return self._needed[id(node)]
 
     def start(self, node: Node) -> Operator:
-        """A running operator that leaves out columns which nobody uses."""
+        """A running operator, which leaves out columns that are not used."""
         return node.spec.start(Context(node.input_schemas(), wanted=self.wanted(node)))
 
     def source_schema(self, number: int, whole: bool) -> pa.Schema:
-        """The columns of a source that must be read: those that are used, and those that its promises depend on.
-
-        ``whole``: all of them, since late rows are shown or kept as they came. A row's number is not read.
+        """The columns of a source that must be read: those that are used, and those that its promises depend on. With
+        ``whole``, or if a late row is an error that shows the row, all of them are read. Row numbers are not read.
         """
         node = self.producers[number]
         (schema,) = node.input_schemas()
@@ -109,17 +107,17 @@ class Stages:
         return [name for name in node.input_schemas()[port].names if asked is None or name in asked]
 
     def shard_columns(self, number: int, port: int) -> tuple[str, ...] | None:
-        """The columns by which rows to a stage are parted; None: its first shard takes all.
+        """The columns by which the rows for a stage are parted. None if its first shard takes all rows.
 
-        An operator that promises by counting rows has one shard too, because a shard could not speak for the others.
+        An operator that promises by counting rows has only one shard, because no shard could count for the others.
         """
         node = self.producers[number]
         columns = None if node.spec.counts else node.spec.shard_columns(node.input_schemas())
         return None if columns is None else columns[port]
 
     def promised(self, number: int, workers: Sequence[Frontier]) -> Frontier:
-        """What a producer has promised when its workers have promised this. If one worker takes all rows, it speaks for
-        all."""
+        """What a producer has promised, given what its workers have promised. If one worker takes all rows, that one
+        alone counts."""
         if not self.producers[number].is_source and self.shard_columns(number, 0) is None:
             return workers[0]
         return Frontier.meet(workers)
@@ -129,7 +127,7 @@ class Stages:
         return interests(self.root)
 
     def interests(self, number: int) -> list[Interest]:
-        """The promises of a producer that help someone."""
+        """The promises of a producer that help its consumers."""
         return self._interests[id(self.producers[number])]
 
     def targets(self, number: int) -> set[int]:
@@ -152,7 +150,7 @@ class Stages:
         return [i for i in range(number) if number in self.targets(i)]
 
     def port_frontier(self, number: int, port: int, promised: Mapping[int, Frontier]) -> Frontier:
-        """What is promised on a port of a stage, when producers have promised this much."""
+        """What is promised on a port of a stage, given what the producers have promised."""
         node = self.producers[number].inputs[port].node
         given = {id(self.producers[i]): frontier for i, frontier in promised.items()}
         return _translate(node, given)
@@ -169,11 +167,13 @@ class Stages:
         return found
 
     def name(self, number: int) -> str:
-        """What a producer is called in the progress and among late files: by the user's name, or the operator's."""
+        """The name of a producer in the progress and among late files: the user's name of a source, or the operator's
+        name."""
         return self._names[number]
 
     def workers(self, number: int) -> int:
-        """From how many workers a producer's promises come: a source's from one, a stage's from each shard."""
+        """The number of frontiers that a stage keeps for a producer: one for a source, one for each shard of a
+        stage."""
         return 1 if self.producers[number].is_source else self.shards
 
 
@@ -186,7 +186,7 @@ def _translate(node: Node, given: Mapping[int, Frontier]) -> Frontier:
 
 
 def without_data(root: Node) -> Node:
-    """The same plan with sources that know only their schema."""
+    """The plan with sources that know only the schema of their data."""
     made: dict[int, Node] = {}
     for node in walk(root):
         inputs = tuple(Edge(made[id(e.node)], e.route) for e in node.inputs)
@@ -202,7 +202,7 @@ def _no_data() -> Iterator[pa.RecordBatch]:
 
 
 def policy_columns(spec: Input, schema: pa.Schema) -> list[str]:
-    """The columns that a source's promises depend on; promises in the data may name any."""
+    """The columns that a source's promises depend on. Promises in the data may name any column."""
     if any(policy.carried for _, policy in spec.policies):
         return list(schema.names)
     columns = [spec.time]

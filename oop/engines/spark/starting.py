@@ -1,8 +1,8 @@
-"""Starting a query: which trigger, which sink, and a checkpoint of another plan refused before anything runs.
+"""Starting a query with its trigger and its sink.
 
-What ``to`` names is read as everywhere (`oop.io.targets`). Folders are written by Spark's workers. One file, or an
-object with ``write``, is given the rows by this process, and is whole when `start` returns; a callable is given them
-while the query runs.
+``to`` names a sink as it does for every engine (`oop.io.targets`). Folders are written by Spark's workers. One file, or
+an object with ``write``, gets the rows from this process, and is complete when `start` returns. A callable gets the
+rows while the query runs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from oop.io.targets import CallableTarget, FileTarget, FolderTarget, ObjectTarge
 
 
 def spark_target(to: Any, checkpoint: str | None) -> Target | None:
-    """What ``to`` names, if Spark can write it; else an error that says the way out."""
+    """The sink that ``to`` names. Raises an error with a way out if Spark cannot write to it."""
     if to is None:
         if checkpoint is not None:
             hint = "run(engine=…, to='out/')"
@@ -51,7 +51,7 @@ def spark_target(to: Any, checkpoint: str | None) -> Target | None:
 
 
 def start(engine: Any, built: Any, target: Target | None) -> Query:
-    """Start the query of a plan; if that fails, nothing of it stays."""
+    """Start the query of a plan. If that fails, its threads and temporary folders are removed."""
     try:
         if isinstance(target, FileTarget | ObjectTarget):
             return _completed(engine, built, target)
@@ -62,7 +62,7 @@ def start(engine: Any, built: Any, target: Target | None) -> Query:
 
 
 def _completed(engine: Any, built: Any, target: FileTarget | ObjectTarget) -> Query:
-    """The query of a sink that is whole or not at all, when it has ended."""
+    """Run a query to its end, for a sink that must be complete or not written at all."""
     sink = FileSink(target, built.rows) if isinstance(target, FileTarget) else ObjectSink(target.target)
     query = None
     try:
@@ -94,7 +94,7 @@ def _start(engine: Any, built: Any, target: Target | None) -> Query:
         writer = writer.format("parquet").option("path", _folder(engine, built, target))
     try:
         query = (writer if trigger is None else writer.trigger(**trigger)).start()
-    except Exception as failure:  # from Java, with pages of it
+    except Exception as failure:  # an error of Java, whose text has several pages
         named = ours(failure)
         if named is not None:
             raise named from failure
@@ -106,7 +106,8 @@ def _start(engine: Any, built: Any, target: Target | None) -> Query:
 
 
 def _folder(engine: Any, built: Any, target: Any) -> str:
-    """The folder as Spark is told it. A local one is looked at as anywhere, unless the query goes on in it."""
+    """The folder as Spark's option for it. A local folder is checked and prepared as on every engine, unless the query
+    continues in it."""
     if isinstance(target, RemoteFolder):
         return target.address
     assert isinstance(target, FolderTarget)
@@ -118,7 +119,8 @@ def _folder(engine: Any, built: Any, target: Any) -> str:
 
 
 def _has_begun(checkpoint: str | None) -> bool:
-    """Has a query with this checkpoint planned anything? If so, what is in its folder is its own."""
+    """Has a query with this checkpoint begun already? If so, the files in the sink's folder are its own. A checkpoint
+    that is not a local folder cannot be read here, and counts as begun."""
     if checkpoint is None:
         return False
     offsets = Path(checkpoint) / "offsets"

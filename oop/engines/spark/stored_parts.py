@@ -1,10 +1,11 @@
-"""The parts of a shard in Spark's state store: what changed is written, small parts together, large ones in pieces.
+"""The parts of a shard in Spark's state store. Only parts that changed are written: small ones together in one value,
+large ones in pieces.
 
-Every write gets a version. Where the driver and its workers share a machine, a copy is kept in a local folder, so that
-another worker that takes over the shard asks the slow store only for the version.
+Every write gets a version. If the driver and its workers share a machine, a copy is kept in a local folder. A worker
+that takes over the shard then asks the slow store only for the version.
 
-Operators load their parts without checking them, so every part is sealed with a checksum: a bit that a disk lost would
-otherwise be a wrong answer. A damaged copy is ignored, a damaged store is an error.
+Operators load their parts without checking them, so every part is sealed with a checksum. Otherwise a single wrong bit
+on a disk would give a wrong answer. A damaged copy is ignored; a damaged store is an error.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from oop.operators.core.parts import Part
 from oop.punctuation.encoding import dumps, loads
 
 SMALL = "small"
-"""The value with the version and the small parts of the last write: one call instead of one for each."""
-_SMALL = 2 << 10  # bytes of a part that goes there
-_PIECE = 16 << 20  # bytes in one value
-_MORE = "#"  # between the name of a part and the number of a piece
+"""The key of the value with the version and the small parts of the last write. To write them together takes one call
+instead of one for each."""
+_SMALL = 2 << 10  # the most bytes of a small part
+_PIECE = 16 << 20  # the most bytes in one value
+_MORE = "#"  # stands between the name of a part and the number of a piece
 
 
 class StoredParts:
-    """``store`` is a map in Spark's state store, ``folder`` where copies are, if anywhere.
-
-    ``version`` is that of what was last written or read here; None: nothing yet.
+    """The parts of one shard. ``store``, in the methods, is a map in Spark's state store. ``folder`` is where copies
+    are, if there are any. ``version`` is the version that was last written or read here, None if there is none yet.
     """
 
     def __init__(self, folder: str | None) -> None:
@@ -44,20 +45,20 @@ class StoredParts:
         self.files: dict[str, str] = {}
 
     def is_current(self, store: Any) -> bool:
-        """Does the store hold what was last written here?"""
+        """Does the store hold the version that was last written or read here?"""
         said = store.getValue((SMALL,))
         return said is None if self.version is None else said is not None and _version(said[0]) == self.version
 
     def write(self, store: Any, parts: Iterable[Part]) -> None:
-        """Small parts that change at every write stay together; one that did not change this time gets a place of its
-        own, or it would be written again and again."""
+        """Write the parts that changed. Small parts that change at every write stay together in one value. A small part
+        that did not change this time gets a value of its own, or it would be written again each time."""
         before, small = self.small, {}
         large: dict[str, bytes] = {}
         for name, part in parts:
             body = b"" if part is None else seal(encode(part))
             before.pop(name, None)
             if 0 < len(body) <= _SMALL:
-                small[name], large[name] = body, b""  # remove the large form, which it may have had before
+                small[name], large[name] = body, b""  # removes its own value, which it may have had before
             else:
                 large[name] = body
         large |= before
@@ -69,7 +70,7 @@ class StoredParts:
         self._copy(older, large)
 
     def _put(self, store: Any, name: str, body: bytes) -> None:
-        """Write a part in pieces of a size that suits the store. Surplus pieces of its last version are removed."""
+        """Write a part in pieces of a size that suits the store, and remove surplus pieces of its last version."""
         pieces = range(0, len(body), _PIECE)
         for i, at in enumerate(pieces):
             store.updateValue((_piece(name, i),), (body[at : at + _PIECE],))
@@ -98,18 +99,20 @@ class StoredParts:
             self.pieces[whole] = self.pieces.get(whole, 0) + 1
         return {name: b"".join(found[_piece(name, i)] for i in range(n)) for name, n in self.pieces.items()}
 
-    # The copy: files that are never changed, and for each version a list of those that belong to it.
+    # The copy consists of files that are never changed, and of a list for each version that names its files.
 
     def _copy(self, older: str | None, changed: Mapping[str, bytes]) -> None:
-        if self.folder is None or not self.folder.parent.is_dir():  # the query was stopped, or runs on another machine
+        # there is no folder if the query was stopped, or if this worker is on another machine
+        if self.folder is None or not self.folder.parent.is_dir():
             return
         try:
             self._write_copy(self.folder, older, changed)
-        except OSError:  # for example a full disk; the store has everything that counts
+        except OSError:  # for example a full disk; nothing is lost, because the store has everything
             self.folder = None
 
     def _write_copy(self, folder: Path, older: str | None, changed: Mapping[str, bytes]) -> None:
-        """Copy what changed. The version before stays as well: should this attempt fail, the next begins there."""
+        """Copy what changed. The version before stays as well, because the next attempt begins there if this one
+        fails."""
         folder.mkdir(exist_ok=True)
         files = {name: file for name, file in self.files.items() if name not in changed}
         for number, (name, body) in enumerate(changed.items()):
@@ -133,14 +136,14 @@ class StoredParts:
             found = {name: (self.folder / file).read_bytes() for name, file in said["files"].items()}
             for body in found.values():
                 unseal(body)
-        except (OSError, Damaged):  # another attempt is already further, or a disk failed: the store has it all
+        except (OSError, Damaged):  # a later attempt has removed files, or a disk failed; the store has everything
             return None
         self.pieces, self.files = dict(said["pieces"]), dict(said["files"])
         return found
 
 
 class Damaged(OopError):
-    """What was saved is not what is read."""
+    """The parts that are read are not those that were saved."""
 
 
 def seal(body: bytes) -> bytes:
@@ -158,7 +161,7 @@ def seal(body: bytes) -> bytes:
 
 
 def unseal(body: bytes) -> bytes:
-    """The body that was sealed, if it is still that one."""
+    """The body that was sealed. Raises `Damaged` if it has changed since."""
     if len(body) < 4 or zlib.crc32(memoryview(body)[:-4]) != int.from_bytes(body[-4:], "little"):
         raise Damaged(
             "the checkpoint is damaged: a part of the saved state has a wrong checksum",

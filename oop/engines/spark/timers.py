@@ -1,4 +1,4 @@
-"""The driver's clock, as cells for the input stage of a source that Spark reads itself."""
+"""Ticks of the driver's clock, as cells for the input stage of a source that Spark reads."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from oop.punctuation.encoding import dumps
 from oop.punctuation.patterns import Bound
 from oop.punctuation.policies import Timer
 
-LAST_SPLIT = 1 << 62  # behind all rows
+LAST_SPLIT = 1 << 62  # a split that comes after those of all rows
 
 
 @dataclass(frozen=True)
 class Timers:
-    """The driver's clock for a source that is read elsewhere: without new rows there would be no micro-batch, and
-    nothing would be promised in a lull (OOP paper, A.1.1)."""
+    """The driver's clock for a source that Spark reads. Without ticks there would be no micro-batch while no rows come,
+    and nothing would be promised in a lull (OOP paper, A.1.1)."""
 
     number: int
     key: int
@@ -37,7 +37,8 @@ class Timers:
         return cls(number, key, types, every, clock)
 
     def offset(self, start: Mapping[str, Bound] | None) -> dict[str, Bound]:
-        """The time now, in the unit of each timer's column; the old one until a timer's ``every`` has passed."""
+        """The time now, in the unit of each timer's column. It stays the old time until the ``every`` of some timer has
+        passed."""
         now = {str(type_): self.clock.now(type_) for type_ in self.types}
         if start and all(now[str(t)] - start[str(t)] < e for t, e in zip(self.types, self.every, strict=True)):
             return dict(start)

@@ -1,4 +1,4 @@
-"""Columns of a result as Spark has them: what Spark lacks becomes the nearest type that holds every value."""
+"""Columns of a result as Spark has them: a type that Spark lacks becomes the nearest type that holds its values."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def _nearest(type_: pa.DataType, name: str) -> pa.DataType:
 
 
 def can_finish(schema: pa.Schema) -> bool:
-    """Can a stage put out these columns as rows (see `finishing`)?"""
+    """Can the last stage put out these columns as rows (`finishing.py`)?"""
     return not any(pa.types.is_nested(field.type) or pa.types.is_null(field.type) for field in schema)
 
 
 def as_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """A batch in the schema of `spark_schema`; a value that does not fit is an error, never cut."""
+    """A batch in the schema of `spark_schema`. A value that does not fit is an error, and is never cut."""
     columns = []
     for column, field in zip(batch.columns, schema, strict=True):
         if column.type == field.type:
@@ -78,7 +78,7 @@ def as_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def from_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """What `as_spark` made of a batch, and Spark gave back, in the schema that it had before.
+    """A batch that Spark gives back, in the schema that it had before `as_spark`.
 
     >>> from_spark(pa.record_batch({"n": [1, 2]}), pa.schema({"n": pa.uint32()})).schema
     n: uint32
