@@ -1,8 +1,7 @@
 """Aggregate: WID's second half (OOP paper, section 4.1, A.2.2 and figure A-3).
 
-Rows come tagged with window ids from `Bucket`, in any order; each updates the partial aggregates of its group. When the
-promise ``wid < W`` arrives, the windows below W go out and are purged. On every advance of W, with rows or without, the
-output promises ``window_start < start(W)`` and ``window_end < start(W) + range``.
+Rows come tagged with window ids, in any order. When ``wid < W`` is promised, the windows below W go out and are purged,
+and the output promises ``window_start < start(W)`` and ``window_end < start(W) + range``, with rows or without.
 """
 
 from __future__ import annotations
@@ -53,15 +52,14 @@ from oop.punctuation.group_promises import Advance, Promise
 from oop.punctuation.translate import Image
 
 WINDOW_START, WINDOW_END = "window_start", "window_end"
-_MANY = 64  # windows that go out with one promise, and groups held for each, from and up to which they share merges
-_FEW = 512  # groups of a window for which it does not matter where the memory of its edges comes from
+_MANY = 64  # at least so many windows with one promise, and at most so many groups held for each, share merges
+_FEW = 512  # windows of at most so many groups take the memory of their edges from NumPy
 _MOST_AT_ONCE = 2**17  # windows that are looked up in one go, at most
 
 
 @dataclass(frozen=True, eq=False)
 class Aggregate(Spec):
-    """``on`` is the windowed attribute, ``time`` its type, ``grid`` the windows in its units. ``how`` is "hybrid", or
-    says which implementation it is to be, whatever the stream is like: "incremental" or "buffered"."""
+    """``on`` is the windowed attribute, and ``grid`` the windows in its units; ``how`` may force one implementation."""
 
     keys: tuple[str, ...]
     aggregates: tuple[tuple[str, Function], ...]
@@ -69,8 +67,8 @@ class Aggregate(Spec):
     on: str
     time: pa.DataType
     flush: Flush | bool | None = field(default=None, kw_only=True)
-    """How its rows are preaggregated, if the user said so; or whether."""
-    how: str = field(default="hybrid", kw_only=True)
+    """How its rows are preaggregated, or whether, if the user said so."""
+    how: str = field(default="hybrid", kw_only=True)  # or "incremental" or "buffered"
     name = "Aggregate"
     note = "emits a window when wid < W is promised"
 
@@ -97,7 +95,7 @@ class Aggregate(Spec):
         return None if is_promised(frontiers[0], WID_START, self.keys) else self.on
 
     def start(self, context: Context) -> Operator:
-        from oop.operators.aggregate.hybrid import HybridOperator, may_switch  # it is made of the operator below
+        from oop.operators.aggregate.hybrid import HybridOperator, may_switch  # it is a subclass of the operator below
 
         return AggregateOperator(self, context) if not may_switch(self) else HybridOperator(self, context)
 
@@ -119,8 +117,7 @@ class Aggregate(Spec):
 
 
 class AggregateOperator(StoreOperator):
-    """``aggregates`` in the place of the spec's, for who keeps more of a window; without ``panes`` rows go into each of
-    their windows, also where panes could be merged."""
+    """A subclass may keep other ``aggregates`` than the spec; without ``panes`` rows go into each of their windows."""
 
     shows_open = True
 
@@ -161,7 +158,7 @@ class AggregateOperator(StoreOperator):
         yield from ()
 
     def take_in_windows(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
-        """Rows into their windows, from the first to the last."""
+        """Take rows into their windows, from the first to the last."""
         if self.sliding:
             self._touched(self.take_in(self.code.encode(first, last), batch))
         elif self.repeats:
@@ -172,11 +169,11 @@ class AggregateOperator(StoreOperator):
     def _touched(self, slices: list[int]) -> None:
         if self.sliding and not self.store.shift:
             self.tree.touched(slices)
-        elif self.tree.nodes:  # panes have come to share tables
+        elif self.tree.nodes:  # panes share tables now
             self.tree.forget_below(INT64_MAX)
 
     def take_in_each(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
-        """Rows into every window from their first to their last: all into their first, then all into the next."""
+        """Take rows into each of their windows: all rows into their first, then all into the next."""
         while batch.num_rows:
             keys, values = [read_key(batch.column(k)) for k in self.keys], self.store.shape.prepare(batch)
             more = np.ones(batch.num_rows, np.bool_)
@@ -189,14 +186,14 @@ class AggregateOperator(StoreOperator):
     def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
         frontier = self.ports.frontiers[port]
         uneven, least = self._is_uneven(frontier), as_int64(frontier.bound(WID_START))
-        # windows below it went out already; panes stay until all of theirs are out
+        # windows below ``least`` went out already; a pane stays until all of its windows are out
         before = self.reach.before(frontier, len(self.store)) if uneven and self.sliding else None
         new = self.ports.advance(advance, port)
         if not new:
             return
         self.reach.follow(new)
         self.advanced(new)
-        # what went out before may be uneven too, even when the promise now is the same for all groups
+        # groups may have gone out unevenly before, even if the promise now is the same for all
         if uneven or self._is_uneven(frontier):
             most = max(map(reached_wid, new))
             now = self.reach.now(frontier, len(self.store))
@@ -210,10 +207,10 @@ class AggregateOperator(StoreOperator):
         yield from self.ports.promises(new)
 
     def advanced(self, new: Sequence[Promise]) -> None:
-        """Promises have been taken in, and what they complete is about to leave: for rows that are not in yet."""
+        """Called before complete windows leave, for subclasses that hold rows which are not in the store yet."""
 
     def _is_uneven(self, frontier: Frontier) -> bool:
-        """Are groups told apart by promises?"""
+        """Do promises tell groups apart?"""
         if frontier.rising is not None:
             return False  # only bounds about all rows
         return not self._key_columns.isdisjoint(frontier.group_columns())
@@ -228,8 +225,7 @@ class AggregateOperator(StoreOperator):
         self._purge_panes(bound)
 
     def _windows(self, wids: list[int]) -> Iterator[Table]:
-        """Complete windows of panes with tables of their own. Where they are many for what is held, a few rows in
-        panes of which a window has thousands, a table for each costs more than what is in it."""
+        """Complete windows of panes with tables of their own; many nearly empty ones do not get a table each."""
         if len(wids) >= _MANY and len(self.store) <= _MANY * len(wids):
             end = wids[-1] + 1
             yield from self._together((t, wids[0], end) for t in self._panes_below(end))
@@ -240,20 +236,20 @@ class AggregateOperator(StoreOperator):
                 yield _at(table, wid)
 
     def _panes_below(self, bound: int) -> Iterator[Table]:
-        """Those that may have windows below a bound."""
+        """The tables of panes that may have windows below a bound."""
         return (self.store.tables[number] for number in self._slices_below(bound))
 
     def _slices_below(self, bound: int) -> list[int]:
         return self.store.numbers_below(INT64_MAX if bound == INT64_MAX else self.code.bounds(bound)[1])
 
     def _slots_due(self, bound: int) -> tuple[int, int]:
-        """A slot up to which windows below a bound leave nothing of a group, and one from which on none of them is."""
+        """The slot below which nothing of a group is left by a bound, and the slot from which on nothing changes."""
         if not self.sliding or bound == INT64_MAX:
             return bound, bound
         return self.code.first_needed(bound), self.code.bounds(bound)[1]
 
     def _slices_with(self, due: set[int] | None, below: int) -> list[int]:
-        """Of the slices of panes below a bound those that may have one of these windows."""
+        """The slices of panes below a bound that may have one of these windows."""
         numbers, shift = self._slices_below(below), self.store.shift
         if due is None:
             return numbers
@@ -284,9 +280,8 @@ class AggregateOperator(StoreOperator):
     ) -> Iterator[Table]:
         """Group-wise promises (A.1.1): each group goes out as far as its own bound reaches.
 
-        What promises newly cover lies below their own bounds, so only windows below the greatest are looked at; those
-        below the least of what was promised before are out. ``due``, where it is known, are the windows that go out of
-        any group, and ``among`` the slices that they may be in.
+        Windows below ``least`` are out, and no new bound is beyond ``most``. ``due`` are the windows that go out of any
+        group, and ``among`` the slices that they may be in, where this is known.
         """
         if not self.sliding:
             slices = None if due is None else {wid >> self.store.shift for wid in due}
@@ -309,7 +304,7 @@ class AggregateOperator(StoreOperator):
         yield from self._together(going)
         for number, bounds in reached.items():
             self.store.take_where(number, self.code.decode_all(self.store.tables[number].slots())[1] < bounds)
-        # a merge may still have a group that left one of its panes: no window of that pane is due for it any more
+        # a merge may have a group that left one of its panes, but no window of that pane is due for it any more
         merged = self.tree.nodes and not self.store.shift
         self.tree.forget_below(min(self.store.tables, default=INT64_MAX) if merged else INT64_MAX)
 
@@ -323,14 +318,14 @@ class AggregateOperator(StoreOperator):
         return self._batches(self.store.tables[number].copy() for number in self.store.touched())  # rows go on coming
 
     def _open_sliding(self, slots: np.ndarray) -> Iterator[Table]:
-        """The open windows of some panes."""
+        """The open windows of some panes, given by their slots."""
         if not len(slots):
             return
         first, last = self.code.decode_all(slots)
         touched = np.unique(numbers_in(first, last - first + 1))
         low, high = int(touched[0]), int(touched[-1]) + 1
         frontier = self.ports.frontiers[0]
-        # by group, some may have gone out
+        # windows of some groups may have gone out
         due = ((t, np.maximum(self._bounds(frontier, t), low), high) for t in self._panes_below(high))
         for table in self._together(due):
             rows = np.flatnonzero(np.isin(table.slots(), touched))
@@ -345,7 +340,7 @@ class AggregateOperator(StoreOperator):
         """Start and end of each group's window."""
         if table.slotted:
             return self.grid.edges(table.slots())
-        start, end = self.grid.edges(np.array([table.slot]))  # one window: its edges are the same in every row
+        start, end = self.grid.edges(np.array([table.slot]))  # one window has the same edges in every row
         groups = len(table)
         if groups <= _FEW:
             return start.repeat(groups), end.repeat(groups)
@@ -398,8 +393,7 @@ def wids_of(batch: pa.RecordBatch, name: str) -> np.ndarray:
 
 
 def _at(table: Table, wid: int) -> Table:
-    """The groups as the rows of one window. A pane may serve several, and take more rows: results must not change with
-    it. Its keys may be shared, since what is kept of a key stays as it is."""
+    """A copy of the groups for one window: a pane may serve several windows, and may take more rows."""
     out = table.copy()
     out.slot, out.slotted = wid, False
     return out

@@ -61,7 +61,7 @@ class BufferedWindows:
             self.begun.take_until(bound, closed=False)
 
     def _begin(self, found: list[pa.RecordBatch]) -> None:
-        """Put rows in order. All that have begun stand before them, unless late rows are among them."""
+        """Put rows in order among those that have begun, which all stand before them unless some of them are late."""
         if not found:
             return
         rows = pa.concat_batches(found)
@@ -69,7 +69,7 @@ class BufferedWindows:
         if held is not None and rows.num_rows and wids(rows, WID_START).min() <= wids(held, WID_START)[-1]:
             rows = pa.concat_batches([held, rows])
             self.begun.clear()
-        # in time both the first and the last never fall
+        # as time grows neither the first nor the last window falls
         order = order_by(wids(rows, WID_START), wids(rows, self.end))
         self.begun.add(rows if order is None else rows.take(pa.array(order)))
 

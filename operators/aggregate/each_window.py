@@ -1,11 +1,11 @@
 """EachWindow: a promise for each window that closes, behind its rows and before those of the next.
 
 "The aggregate operator produces a punctuation for each window after it outputs all groups in the window" (OOP paper,
-section 5.2). Operators of ours close all windows that a promise covers in one go, and promise once; who reads the
-result and wants to be told window by window puts this behind them.
+section 5.2). Our operators close all windows that a promise covers in one go, and promise once. A user who wants to be
+told window by window puts this operator behind them.
 
-Rows wait until they are promised complete: behind an aggregate that is at once. What else is promised crosses as far as
-no row that waits matches it, and so it grows window by window, too.
+Rows wait until a promise completes them, which behind an aggregate is at once. Other promises cross as far as no
+waiting row matches them, so they grow window by window, too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _HELD, _PENDING = "held", "pending"
 
 @dataclass(frozen=True)
 class EachWindow(Spec):
-    """``on`` tells windows apart, and is promised about; ``times`` are all columns that may be."""
+    """``on`` tells windows apart, and is promised about; ``times`` are all columns that may be promised about."""
 
     on: str
     times: tuple[str, ...]
@@ -68,8 +68,8 @@ class EachWindow(Spec):
 
 
 class EachWindowOperator(Keeping):
-    """``held`` are rows that are not promised complete; ``pending`` is what of the input's promises some of them still
-    match. It is part of its frontier, and no larger."""
+    """``held`` are the rows that are not promised complete; ``pending`` are the input's promises that some of them
+    still match. They are a part of the input's frontier, and take no more room than it."""
 
     shows_open = True
 
@@ -103,7 +103,7 @@ class EachWindowOperator(Keeping):
                 if complete.any():
                     yield from self._close(new, complete)
                     waiting, self.pending = list(self.pending.promises()), Frontier()
-                    yield from self._as_far_as_held(waiting)  # it goes further only when rows have left
+                    yield from self._as_far_as_held(waiting)  # they go further only when rows have left
                 if self.ports.out.advance(new):
                     yield new
             else:
@@ -136,12 +136,12 @@ class EachWindowOperator(Keeping):
         pattern = punct.where.get(self.on)
         if pattern is None:
             return Punctuation({self.on: following}, punct.where)
-        # of a range so much of it; of single windows this one
+        # of a range, its beginning up to the next window; of single windows, this one
         part = Range(pattern.low, following) if isinstance(pattern, Range) else Range(window, above(window))
         return Punctuation({}, {**punct.where, self.on: part})
 
     def _as_far_as_held(self, promises: Iterable[Punctuation]) -> Iterator[Element]:
-        """Of promises what no row that is held matches; those that one matches wait."""
+        """Promises as far as no held row matches them; a promise that one matches also waits."""
         rows = self._rows()
         for promise in promises:
             low = Lowered(promise, rows.slice(0, 0), rows).after(0)
@@ -151,7 +151,7 @@ class EachWindowOperator(Keeping):
                 yield low
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
-        """What waits: promises go no further than that."""
+        """The rows that wait, which no promise of the output covers."""
         yield from self.held
 
     def oldest(self) -> Held | None:
@@ -178,7 +178,7 @@ class EachWindowOperator(Keeping):
 
 
 def _numbers(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Which values are there (no null, no NaN), and all of them as numbers: 0 for what is not."""
+    """Which values are there (no null, no NaN), and all values as numbers, with 0 for those that are not."""
     known = views.booleans(column.is_valid())
     values = np.zeros(len(column), np.float64 if pa.types.is_floating(column.type) else np.int64)
     values[known] = views.times(column.drop_null())
@@ -188,7 +188,7 @@ def _numbers(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
 
 
 def each_window(on: str, schema: pa.Schema) -> EachWindow:
-    """As a user asks for it."""
+    """The `EachWindow` that a user asks for."""
     if on not in schema.names:
         raise UnknownColumn.of(on, schema.names)
     check_time_type(on, schema.field(on).type)

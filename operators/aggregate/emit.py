@@ -1,10 +1,10 @@
 """Emit: an aggregate that also shows what it has so far, before promises complete it.
 
 Results so far ("partial") are shown after every batch that changed them, or in steps of stream time. Each result is put
-out once more when it is complete ("final"): those rows are the very answer that there would be without this. A row so
-far never breaks a promise, since what is open is not covered by one.
+out once more when it is complete ("final"): the final rows are the answer that there would be without `Emit`. A partial
+row never breaks a promise, because no promise covers an open result.
 
-They may also be shown after every so many rows. That goes by arrival alone, whatever the batches: Aurora's parameter
+They may also be shown after every n-th row. This follows arrival alone, whatever the batches. It is Aurora's parameter
 that says "when tuples get emitted" (Aurora* and Medusa paper, section 2.2, second footnote).
 """
 
@@ -38,7 +38,7 @@ _SHOWN, _STEP = "shown", "step"
 @dataclass(frozen=True, eq=False)
 class Emit(Spec):
     """``of`` is the aggregate. ``every`` is a step of stream time, in units of the attribute that it aggregates on;
-    ``rows`` is after how many rows it is looked at; else ``when`` is on_close or on_change."""
+    ``rows`` is a number of rows after which results are shown; otherwise ``when`` is on_close or on_change."""
 
     of: Spec
     when: str
@@ -73,7 +73,7 @@ class Emit(Spec):
         return self.of.crossing(inputs)
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
-        # rows are counted in the order of their arrival: by one worker
+        # rows are counted in the order of their arrival, so one worker counts them
         return None if self.rows is not None else self.of.shard_columns(inputs)
 
     def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
@@ -86,7 +86,7 @@ class Emit(Spec):
         return None if self.every is not None or self.rows is not None else self.of.partials(inputs)
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
-        # what shows results so far need not wait for a promise
+        # an operator that shows results so far need not wait for a promise
         return None if self.is_early else self.of.blocking(frontiers, inputs)
 
     def start(self, context: Context) -> Operator:

@@ -34,10 +34,10 @@ class Flush:
 
 
 def lazy_flush(*, m: int = _FIGURE_9[1], slots: int | None = None, next_slot: bool = False) -> Flush:
-    """Old aggregates leave when others need their slots: no work of its own, and at most ``m`` windows late.
+    """Old aggregates leave when others need their slots, without work of its own, and at most ``m`` windows late.
 
-    ``slots`` is the size of the table; None: by what it sees. With ``next_slot`` an aggregate may also be in the slot
-    behind its own (the paper's footnote 1).
+    ``slots`` is the size of the table; None: it is sized by what it sees. With ``next_slot`` an aggregate may also be
+    in the slot behind its own (the paper's footnote 1).
 
     >>> print(lazy_flush(slots=1024))
     lazy-flush, 1,024 slots, at most 2 windows late
@@ -52,7 +52,7 @@ def slow_flush(
     is spread over the next ones, and one window after the other is complete.
 
     In order (``run(order="iop")``) it is the slow-flush of figure 7, which visits a slot with each row, whatever ``i``
-    and ``m`` are. Else as `lazy_flush`.
+    and ``m`` are. The other parameters are those of `lazy_flush`.
 
     >>> print(slow_flush(slots=1024, i=10, m=1))
     slow-flush every 10 rows, 1,024 slots, at most 1 window late

@@ -72,7 +72,7 @@ class GroupBy(Spec):
         return Partials(Shape(inputs[0], self.keys, self.aggregates), self.slots)
 
     def slots(self, batch: pa.RecordBatch) -> np.ndarray:
-        """Where rows stand in time: the first key that is promised about."""
+        """The slot of each row, by the first key that is promised about."""
         return slots_of(batch.column(self.on[0])) if self.on else np.zeros(batch.num_rows, np.int64)
 
     def describe(self) -> str:
@@ -86,7 +86,7 @@ class GroupByOperator(StoreOperator):
         super().__init__(spec, context, spec.keys, spec.aggregates)
         self.spec = spec
         self.slot_on = spec.on[0] if spec.on else None
-        self.whole = spec.crossing(context.inputs)  # what covers a group is not only what consumers ask for
+        self.whole = spec.crossing(context.inputs)  # any promise may cover groups, not only those asked for
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         if is_partial(batch):
@@ -106,7 +106,7 @@ class GroupByOperator(StoreOperator):
         new = self.ports.advance_singly(advance, port)
         if not new:
             return
-        # what is newly covered matches what the promises add; only where a group column goes does the whole decide
+        # newly covered groups match what the promises add; the whole decides only where a group column is dropped
         added = [self.whole.added(p, self.ports.frontiers) for p in new]
         own = (
             self._own()
@@ -140,11 +140,11 @@ class GroupByOperator(StoreOperator):
                 yield taken
 
     def _candidates(self, own: Frontier) -> list[tuple[int, bool]]:
-        """A linear promise reaches the slices below it; any other kind may reach every slice. And whether all in them
-        is covered for certain: then no group need be looked at."""
+        """The slices that promises may reach, each with whether all its groups are covered for certain, so that none
+        need be examined. A linear promise reaches the slices below it; any other kind may reach every slice."""
         if own.is_linear and not own.ended and self.slot_on is not None and set(own.all.linear) == {self.slot_on}:
             bound, shift = own.all.linear[self.slot_on], self.store.shift
-            # what is far from 0, or has no value, stands in one slot, whatever it is
+            # values beyond FAR stand in one slot on each side, and groups without a value in another
             numbers = self.store.numbers_below(min(max(as_int64(bound), -FAR + 1), INT64_MAX - 1))
             return [(number, (number + 1) << shift <= min(bound, FAR)) for number in numbers]
         return [(number, own.ended) for number in self.store.tables]

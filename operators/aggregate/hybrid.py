@@ -1,10 +1,11 @@
 """Hybrid aggregation: sliding windows by panes (WID) or from buffered rows, whichever suits the stream as it is now
 (OOP paper, section 5.5, and the third of its next steps).
 
-A switch is made between two windows: those from a boundary on are the newer one's, and the boundary is behind every
-window that has a row yet. Rows go to whoever has one of their windows, those at the boundary to both; each puts out the
-windows of its own range. When the last window before the boundary is out, the older one is empty. So no answer
-changes, and no promise is later. There are never more than two: a switch waits for the one before.
+A switch is made at a boundary between two windows, behind every window that has a row yet. Windows from the boundary on
+belong to the newer implementation, those before it to the older one. A row goes to each implementation that has one of
+its windows, so rows at the boundary go to both, and each implementation puts out its own windows. When the last window
+before the boundary is out, the older implementation is empty. So no answer changes, and no promise is later. There are
+never more than two implementations at work: a switch waits until the one before is complete.
 """
 
 from __future__ import annotations
@@ -46,19 +47,20 @@ _STATE, _ROWS = "hybrid", "rows/"
 
 
 def may_switch(spec: Aggregate) -> bool:
-    """Only windows that overlap: of others each row is looked at once either way, and no workload was found in which
-    buffered rows are clearly faster (0.3 to 1.3 times). Who keeps account of late rows must be told of each at once."""
+    """Only windows that overlap have the choice: in others each row is looked at once either way, and no workload was
+    found in which buffered rows are clearly faster (0.3 to 1.3 times as fast). Functions that keep account of late rows
+    must be told of each row at once."""
     if spec.how == INCREMENTAL or any_keeps_account(spec.aggregates):
         return False
     return has_panes(spec.grid) or spec.how == BUFFERED
 
 
 class HybridOperator(AggregateOperator):
-    """The store of the `AggregateOperator` that it is, and ``rows`` beside it.
+    """An `AggregateOperator`, whose store has the partial aggregates, with buffered ``rows`` beside it.
 
-    Windows from ``boundary`` on are the ``newer`` implementation's; those before it the other's, until they are out.
-    ``greatest`` is the greatest window that a row has come for. ``settled``: it stays incremental for good, since what
-    it was given can only be merged, or is promised group by group.
+    Windows from ``boundary`` on are those of the ``newer`` implementation; those before it are the other's, until they
+    are out. ``greatest`` is the greatest window that a row has come for. ``settled`` says that it stays incremental for
+    good: it was given partials, which can only be merged, or promises group by group, or was asked for results so far.
     """
 
     def __init__(self, spec: Aggregate, context: Context) -> None:
@@ -73,14 +75,14 @@ class HybridOperator(AggregateOperator):
         self.query = QueryTraits(
             width, row_bytes([_width(f.type) for f in fields]), not self.repeats, limits, self.code.thin
         )
-        # what cannot merge goes into each window either way
+        # rows of aggregates that cannot merge go into each window either way
         self.newer = BUFFERED if self.repeats or self.how == BUFFERED else INCREMENTAL
         self.boundary: int | None = None
         self.greatest = INT64_MIN
         self.settled = False
         self.counts = PeriodCounts()
         self.note = self.newer
-        self._used = False  # has a row been buffered? Until then there is nothing of it to save
+        self._used = False  # has a row been buffered? Until then there are no rows to save
 
     @property
     def older(self) -> str:
@@ -145,7 +147,7 @@ class HybridOperator(AggregateOperator):
 
     @property
     def _is_plain(self) -> bool:
-        """Is it incremental, and nothing else?"""
+        """Is the incremental implementation alone at work?"""
         return self.newer == INCREMENTAL and self.boundary is None
 
     def _advance(self, advance: Advance, port: int) -> Iterator[Element]:
@@ -172,7 +174,7 @@ class HybridOperator(AggregateOperator):
         return self._close_sliding(least, bound) if self.sliding else self.store.take_below(bound)
 
     def _drop_older(self, now: int) -> None:
-        """The older one has no window left; rows at the boundary are the newer one's as well."""
+        """Empty the older implementation when it has no window left; rows at the boundary are in the newer one, too."""
         if self.boundary is not None and now >= self.boundary:
             if self.older == BUFFERED:
                 self.rows.clear()
@@ -189,7 +191,7 @@ class HybridOperator(AggregateOperator):
             yield table
 
     def _choose(self) -> None:
-        """At a promise that has closed windows: is the other one better for what comes?"""
+        """At a promise that has closed windows, switch if the other implementation suits the stream better now."""
         if self.boundary is not None or self.how != "hybrid":
             return
         found = estimate(self.query, self.counts)
@@ -200,7 +202,7 @@ class HybridOperator(AggregateOperator):
             self.counts = PeriodCounts(open=self.counts.open)
 
     def _switch(self, to: str, found: Estimate | None = None) -> None:
-        """From the first window on that no row has come for."""
+        """Switch from the first window on that no row has come for."""
         self.newer, self.boundary = to, self.greatest + 1
         self.note = f"{to} from window {self.boundary} on" + ("" if found is None else f": {self._why(found)}")
         self._drop_older(as_int64(self.ports.frontiers[0].bound(WID_START)))
@@ -215,7 +217,7 @@ class HybridOperator(AggregateOperator):
         )
 
     def _settle(self) -> None:
-        """Rows that wait into the partial aggregates, for good."""
+        """Put the rows that wait into the partial aggregates, for good."""
         if self.settled:
             return
         self.settled, self.note = True, INCREMENTAL
@@ -223,7 +225,7 @@ class HybridOperator(AggregateOperator):
         for batch in self.rows.take_all():
             first, last = wids(batch, WID_START), wids(batch, WID_END if self.grid.overlaps else WID_START)
             here = np.ones(len(first), np.bool_)
-            if boundary is not None:  # rows at the boundary are in the store as well, in panes as a whole
+            if boundary is not None:  # rows at the boundary are in the store already, since panes take them as a whole
                 here = last < boundary if newer == INCREMENTAL else first >= boundary
             if self.repeats:
                 least, most = np.maximum(first, out), last
@@ -237,7 +239,7 @@ class HybridOperator(AggregateOperator):
         self.newer, self.boundary = INCREMENTAL, None
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
-        """Whoever asks will ask again: what is open is kept as partial aggregates then."""
+        """Results that are asked for once will be asked for again, so open windows are kept as partial aggregates."""
         self._settle()
         return super().open_results()
 
@@ -260,7 +262,7 @@ class HybridOperator(AggregateOperator):
         super().load(found.items())
         self.rows.load(found, _ROWS)
         said = found.get(_STATE)
-        if said is None:  # saved by one that was incremental only
+        if said is None:  # saved by an operator that was incremental only
             self.settled = FRONTIERS in found
             self.newer = INCREMENTAL if self.settled else self.newer
             return
@@ -272,7 +274,7 @@ class HybridOperator(AggregateOperator):
 
 
 def _columns(promise: Promise) -> Iterable[str]:
-    """The columns whose groups it tells apart."""
+    """The columns whose groups the promise tells apart."""
     return promise.where if isinstance(promise, Punctuation) else promise.columns
 
 

@@ -1,5 +1,5 @@
-"""Which implementation of sliding windows is cheaper for a stream as it is now? Told from counts alone, so that a run
-says the same whenever it is repeated (OOP paper, sections 5.4 and 5.5).
+"""Which implementation of sliding windows is cheaper for a stream as it is now? Counts alone decide, so that a repeated
+run decides the same (OOP paper, sections 5.4 and 5.5).
 
 With panes a row is looked at once, and each window merges the partial aggregates of its panes: cheap where many rows
 share a group. Buffered, a row is looked at once for each of its windows: cheap where almost every row is a group of its
@@ -27,7 +27,7 @@ _MERGED = 40  # a partial aggregate merged
 _MERGED_HELD = 90  # a row that a partial aggregate holds (a list, distinct values, a quantile), merged
 # incremental, where panes have few rows and windows are put together many at a time (`pane_windows.py`)
 _GATHERING, _GATHERING_EACH = 1_000_000, 150_000  # a promise that closes windows, and for each aggregate
-_GATHERED, _GATHERED_EACH = 150, 20  # a partial aggregate that stands by
+_GATHERED, _GATHERED_EACH = 150, 20  # a partial aggregate gathered
 _PUT_OUT, _MERGED_THERE = 80, 20  # a group of a window, and each merge for it
 # incremental, where nothing merges
 _REPEATED, _REPEATED_EACH = 5, 15  # without merging: a row into one of its windows, and for each aggregate
@@ -38,18 +38,18 @@ _PAIR, _PAIR_EACH = 10, 10  # a row in one of its windows, and for each aggregat
 _PAIR_HELD = 85  # for an aggregate that holds rows
 _TOGETHER = 25  # more for a row of a window that is aggregated together with others
 
-_WORK = 20_000_000  # of estimated work, by the dearer of both, after which it is decided anew
-_BETTER = 1.3  # so many times as cheap must the other one be: both change their costs with every stream
-_SMALLER = 2.0  # where neither is: so many times as small must what the other one holds be
-_LARGER = 4.0  # rows may take so many times the bytes of partials, beyond what is of no account:
-_LITTLE, _LARGE = 2**14, 2**28  # where partials merge, and where they do not, and buffered rows save most of the work
+_WORK = 20_000_000  # of estimated work, by the dearer implementation, after which to decide anew
+_BETTER = 1.3  # switch only if the other one is so many times cheaper: costs vary with every stream
+_SMALLER = 2.0  # or if the other one is no dearer, and holds so many times less
+_LARGER = 4.0  # buffered rows may take so many times the bytes of partials, and in any case these bytes:
+_LITTLE, _LARGE = 2**14, 2**28  # where partials merge; where they do not, and buffering saves most of the work
 _GROUP_BYTES, _GROUP_BYTES_EACH = 36, 16  # of a group: `benchmarks/state.py` has 52 for a count
 
 
 @dataclass
 class PeriodCounts:
-    """Of a period: the rows that came, to how many panes their batches brought some, and the windows that they opened;
-    the promises that closed windows, those windows, and the groups that they had. And the windows that are ``open``."""
+    """What was counted in a period: the rows, the panes that each batch touched, and the windows that rows opened; the
+    promises that closed windows (``closings``), these windows, and their groups. ``open`` windows are open now."""
 
     rows: int = 0
     touches: int = 0
@@ -60,14 +60,14 @@ class PeriodCounts:
     open: int = 0
 
     def took(self, rows: int, panes: int, opened: int) -> None:
-        """A batch: its rows, the panes they are spread over, and the windows beyond the greatest so far."""
+        """Count a batch: its rows, the panes they are spread over, and the windows beyond the greatest so far."""
         self.rows += rows
         self.touches += min(rows, panes)
         self.opened += min(rows, opened)
         self.open += min(rows, opened)
 
     def close(self, windows: int) -> None:
-        """A promise that is so many windows further than the one before; not all need have rows."""
+        """Count a promise that is so many windows further than the one before; not all of them need have rows."""
         windows = min(windows, self.open)
         self.closings += 1
         self.closed += windows
@@ -76,8 +76,8 @@ class PeriodCounts:
 
 @dataclass(frozen=True)
 class QueryTraits:
-    """What does not change: the windows that a row is in, the bytes of a row that waits, whether partials merge,
-    how many rows of a group each aggregate holds at most (0: it has a state of fixed size), and with fewer rows than
+    """What does not change: the windows that a row is in, the bytes of a row that waits, whether partials merge, how
+    many rows of a group each aggregate holds at most (0: its state has a fixed size), and the number of rows below
     which panes share tables."""
 
     windows: float
@@ -93,14 +93,14 @@ class QueryTraits:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Nanoseconds for each window, and bytes held, of both; and the bytes that rows may take in any case."""
+    """The nanoseconds for each window and the bytes held by both, and the bytes that rows may take in any case."""
 
     nanoseconds: dict[str, float]
     nbytes: dict[str, float]
     free: float = _LARGE
 
     def prefers(self, now: str) -> str:
-        """The implementation to go on with, when one is at work."""
+        """The implementation to go on with, when ``now`` is at work."""
         other = BUFFERED if now == INCREMENTAL else INCREMENTAL
         if self.nbytes[BUFFERED] > max(self.free, _LARGER * self.nbytes[INCREMENTAL]):
             return INCREMENTAL
@@ -110,7 +110,7 @@ class Estimate:
 
 
 def estimate(query: QueryTraits, counts: PeriodCounts) -> Estimate:
-    """From what was counted in a period."""
+    """The costs of both implementations, by what was counted in a period."""
     opened, closed = max(counts.opened, 1), max(counts.closed, 1)
     rows, groups = counts.rows / opened, max(counts.groups / closed, 1.0)  # of a pane; of a window
     touches, aggregates = counts.touches / opened, len(query.limits)
@@ -139,7 +139,7 @@ def estimate(query: QueryTraits, counts: PeriodCounts) -> Estimate:
 
 
 def _together(query: QueryTraits, rows: float, groups: float, closings: float) -> float:
-    """A window's share in what windows cost that are put together of thin panes; ``closings`` are promises for each."""
+    """The cost of a window that is put together of thin panes with others; ``closings`` are the promises for each."""
     aggregates = len(query.limits)
     partials = min(rows, groups)  # of a pane
     panes = max(query.windows * partials / groups, 1.0)  # of a window in which a group is
@@ -150,13 +150,13 @@ def _together(query: QueryTraits, rows: float, groups: float, closings: float) -
 
 
 def is_enough(found: Estimate, counts: PeriodCounts) -> bool:
-    """Does a period tell enough?"""
+    """Was enough counted in a period to decide?"""
     return bool(counts.closed) and counts.opened * max(found.nanoseconds.values()) >= _WORK
 
 
 def _partials(panes: float, rows: float, most: float) -> float:
-    """How many partials a window of so many panes merges, when a pane has so many rows, and a window at most so many
-    partials: a tree's runs of one, two, four, … panes (`panes.py`), and its share in making them.
+    """How many partials a window of some ``panes`` merges, if each pane has ``rows`` and a window at most ``most``
+    partials: those of a tree's runs of one, two, four, … panes (`panes.py`), and its share of making these runs.
 
     >>> _partials(4, 10, 1000), _partials(4, 10, 15)
     (60.0, 52.5)
@@ -180,5 +180,5 @@ def _partial_bytes(query: QueryTraits, rows: float, groups: float, open_windows:
 
 
 def row_bytes(widths: Sequence[int | None]) -> int:
-    """Of a row with columns so wide; None: of a width that varies."""
+    """The bytes of a row whose columns have these widths; None: a width that varies."""
     return sum(16 if width is None else max(width, 1) for width in widths)

@@ -1,9 +1,9 @@
 """Landmark windows: all begin at one time, the landmark, and each reaches a step further than the one before.
 
 Window ``w`` covers ``[begin, begin + (w+1)·every)``: a running result. Rows are aggregated once, into the step (the
-pane) in which they are; what runs is in `landmark_operator.py`. Without ``every`` there is one window, which only the
+pane) in which they are; `landmark_operator.py` has the operator. Without ``every`` there is one window, which only the
 end of the stream completes. ``ts < v`` becomes ``wid < W`` as for tumbling windows of ``every``; of the output nothing
-but ``window_end < end(W)`` can be promised, for every window has the same start.
+but ``window_end < end(W)`` can be promised, because every window has the same start.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Landmark:
 
 @dataclass(frozen=True, eq=False)
 class LandmarkAggregate(Aggregate):
-    """``changes``: a step puts out only the groups that had a row in it."""
+    """With ``changes`` a step puts out only the groups that had a row in it."""
 
     changes: bool = False
 
@@ -85,7 +85,7 @@ class LandmarkAggregate(Aggregate):
         return "give the landmark every=…, or punctuate=oop.at_end()" if self.endless else super().unblocked_by
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
-        """A group that fell silent is put out at the end as far as the last row of any group: all must meet."""
+        """A silent group is put out at the end as far as the last row of any group, so all groups must meet."""
         return super().shard_columns(inputs) if self.changes or self.endless else None
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:

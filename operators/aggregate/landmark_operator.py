@@ -1,11 +1,11 @@
-"""What runs for landmark windows with steps: panes that are not complete, and one running partial for each group.
+"""The operator of landmark windows with steps: panes that are not complete, and one running partial for each group.
 
 When ``wid < W`` is promised, the panes below W go into the running partials one after the other, and after each step
 the running results are those of its window (OOP paper, section 4.1: panes, merged). A promise may reach many steps
-further without a row between: each of them has a result, made when there is room for it downstream; a stretch of far
-too many is refused, for a single row in a wrong century would bring it about. At the end there is no last step, so
-windows go out up to the one with the last row; a group whose own end is promised has its last window where its last row
-is.
+further without a row between. Each of these steps has a result, which is made when there is room for it downstream. A
+stretch of far too many steps is refused, because a single row in a wrong century would cause it. At the end there is no
+last step, so windows go out up to the one with the last row. A group whose own end is promised has its last window
+where its last row is.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class LandmarkOperator(AggregateOperator):
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         slots = views.column(batch.column(0 if is_partial(batch) else WID_START)).data
-        if is_late(batch):  # it counts from the first of its windows on that is not out
+        if is_late(batch):  # a late row counts from the first of its windows on that is not out
             bounds = int_bounds(self.ports.frontiers[port], WID_START, {k: batch.column(k) for k in self.keys})
             bounds = np.broadcast_to(bounds, len(slots))
             batch = self.keep_usable(batch, bounds < INT64_MAX)
@@ -88,7 +88,7 @@ class LandmarkOperator(AggregateOperator):
         yield from self.ports.promises(new)
 
     def _changed(self, before: Frontier, frontier: Frontier, most: int) -> Iterator[pa.RecordBatch]:
-        """Of each pane the groups that it has."""
+        """The results of each pane's step, for the groups that the pane has."""
         for pane in self.store.numbers_below(most):
             found = self._close_pane(pane, frontier)
             if found is not None:
@@ -98,9 +98,10 @@ class LandmarkOperator(AggregateOperator):
             self._keep(self._bounds(frontier, self.running) < INT64_MAX)
 
     def _steps(self, before: Frontier, frontier: Frontier, most: int) -> Iterator[pa.RecordBatch]:
-        """Of each step all groups so far whose bound has passed it just now (A.1.1: each as far as its own reaches).
+        """The results of each step, for all groups so far whose bound has passed it just now (A.1.1: each group as far
+        as its own bound reaches).
 
-        Steps between which nothing happens are made together: no pane goes in, no group joins them or drops out.
+        Steps are made together if nothing happens between them: no pane goes in, and no group joins or drops out.
         """
         over = as_int64(frontier.bound(WID_START)) == INT64_MAX
         end = self.last + 1 if over else INT64_MAX
@@ -130,11 +131,11 @@ class LandmarkOperator(AggregateOperator):
             step = until
 
     def _reach(self, before: Frontier, frontier: Frontier, end: int) -> tuple[np.ndarray, np.ndarray]:
-        """For each running group the steps from and to which it goes out now."""
+        """For each running group the steps from which and up to which it goes out now."""
         return self._bounds(before, self.running), np.minimum(self._bounds(frontier, self.running), end)
 
     def _close_pane(self, pane: int, frontier: Frontier) -> Table | None:
-        """Those of a pane's groups that are complete go into the running ones."""
+        """Take the groups of a pane that are complete into the running ones; they are the result."""
         found = self.store.take_where(pane, pane < self._bounds(frontier, self.store.tables[pane]))
         if found is not None:
             self.running.absorb(found)
@@ -142,7 +143,8 @@ class LandmarkOperator(AggregateOperator):
         return found
 
     def _last_rows(self, frontier: Frontier) -> dict[int, Table]:
-        """By pane: the groups that have ended, with their last row in it. Those without a row here are out already."""
+        """For each pane the ended groups that have their last row in it. Ended groups without a row in a pane are
+        dropped from the running ones, since they are out already."""
         seen = KeyTable(self.store.shape.kinds)
         found: dict[int, Table] = {}
         for pane in self.store.numbers_below(INT64_MAX)[::-1]:
@@ -167,7 +169,7 @@ class LandmarkOperator(AggregateOperator):
         self._unsaved = True
 
     def _repeated(self, table: Table, first: int, until: int) -> Iterator[pa.RecordBatch]:
-        """The rows of steps in which the groups stay as they are."""
+        """The results of steps in which the groups stay as they are."""
         rows = len(table)
         if not rows:
             return
@@ -197,7 +199,7 @@ class LandmarkOperator(AggregateOperator):
         )
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
-        """What there is so far, as of the last step that has rows; steps before it are in it."""
+        """The results so far, as of the last step that has rows, which includes the steps before it."""
         panes = self.store.touched() and sorted(self.store.tables)
         if panes:
             so_far = self._table()

@@ -1,6 +1,6 @@
 """The oldest window or group that an aggregate holds back, and the least promise that would release it.
 
-What is asked for is small, so nothing is kept for it: it is looked up when asked.
+Nothing is kept for this: it is looked up when it is asked for.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def oldest_window(operator: AggregateOperator) -> Held | None:
-    """The first window that is open, of its groups one; of a sliding window's panes the first tells."""
+    """The first open window, with one of its groups; for sliding windows the first pane tells which it is."""
     frontier = operator.ports.frontiers[0]
     by = [c for c in group_columns(frontier) if c in operator.keys]
     found: tuple[int, dict[str, Value]] | None = None
@@ -51,14 +51,14 @@ def oldest_window(operator: AggregateOperator) -> Held | None:
 
 
 def held_window(operator: AggregateOperator, wid: int, group: Mapping[str, Value] | None = None) -> Held:
-    """A window, of a group."""
+    """What is held of a window, or of one group in it."""
     grid, group = operator.grid, group or {}
     what = f"window {show_window(grid.start(wid), grid.end(wid), operator.time)}{of_group(group)}"
     return Held(what, 0, Punctuation({WID_START: wid + 1}, group))
 
 
 def oldest_group(operator: GroupByOperator) -> Held | None:
-    """A group of the first slot that is held, of those the one with the least time."""
+    """The group with the least time among those of the first slot that is held."""
     store = operator.store
     if not len(store):
         return None

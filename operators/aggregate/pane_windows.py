@@ -21,11 +21,11 @@ from oop.operators.groups.shape import Shape
 from oop.operators.groups.table import Table
 
 _AT_ONCE = 65_536  # windows of groups that are put together in one go
-_MOST = 2**22  # that are looked up in one go
-_DIRECTLY, _FEW = 4, 2_048  # panes of a window on average, or of all, up to which it does not pay to share merges
+_MOST = 2**22  # windows of groups that are looked up in one go
+_DIRECTLY, _FEW = 4, 2_048  # with so few panes of a window on average, or of all, it does not pay to share merges
 
 DueWindows = tuple[Table, np.ndarray | int, np.ndarray | int]
-"""Panes, and which windows go out of them: from which on, and below which; for all groups, or for each."""
+"""Panes, the window from which on windows go out of them, and the one below which; for all groups, or for each."""
 
 
 def windows_of(shape: Shape, code: PaneCode, due: Iterable[DueWindows]) -> Iterator[Table]:
@@ -47,8 +47,8 @@ def windows_of(shape: Shape, code: PaneCode, due: Iterable[DueWindows]) -> Itera
 
 
 class _Panes:
-    """Partial aggregates of groups in panes, by group and then by time: their first and last windows, and from which
-    up to which windows go out."""
+    """Partial aggregates of groups in panes, by group and then by time, with their first and last windows, and the
+    windows from which on and below which they go out."""
 
     def __init__(self, keys: list[views.Column], partials: list[Accumulator], *numbers: np.ndarray) -> None:
         self.keys, self.partials = keys, partials
@@ -63,7 +63,7 @@ class _Panes:
 
     @classmethod
     def gathered(cls, shape: Shape, code: PaneCode, due: Iterable[DueWindows]) -> _Panes | None:
-        """Only those of which a window goes out."""
+        """The panes of which a window goes out; None if there are none."""
         found = [some for panes, *limits in due if (some := _DueGroups.of(panes, code, *limits)) is not None]
         if not found:
             return None
@@ -83,7 +83,7 @@ class _Panes:
         return cls(keys, partials, groups, *columns)
 
     def going_out(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """The windows of each group, by the place of their first pane, and their numbers."""
+        """The windows of groups that go out: for each the place of its first pane, and its number."""
         begins = np.maximum(self.first, self.least)
         # a pane adds the windows behind those of the panes before it
         same = self.groups[1:] == self.groups[:-1]
@@ -93,8 +93,8 @@ class _Panes:
             yield from self._in_parts(begins, ends)
 
     def _in_parts(self, begins: np.ndarray, ends: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Windows from ``begins`` to ``ends`` at each place. In two, the earlier ones first, where they are very many:
-        a row may be in 100,000 windows."""
+        """Windows from ``begins`` to ``ends`` at each place. If there are very many, they come in halves, the earlier
+        ones first: a row may be in 100,000 windows."""
         counts = np.maximum(ends - begins + 1, 0)
         low, high = int(begins[counts > 0].min()), int(ends[counts > 0].max())
         if low < high and float(counts.sum(dtype=np.float64)) > _MOST:
@@ -106,12 +106,12 @@ class _Panes:
         yield np.repeat(np.arange(len(counts)), counts), numbers_in(begins, counts)
 
     def ends(self, places: np.ndarray, wids: np.ndarray) -> np.ndarray:
-        """Behind the last pane of each window."""
+        """The place behind the last pane of each window."""
         return np.searchsorted(self._ranks, self.groups[places] * self._span + self._rank(wids), "right")
 
     def _rank(self, wids: np.ndarray) -> np.ndarray:
-        """Where windows stand among the panes' first ones, from 1: by their number, or by how many of those that occur
-        are no greater. Behind the last all are alike."""
+        """Ranks of windows among the first windows of panes, from 1: by their number, or by how many first windows are
+        no greater. All windows behind the last of these have the same rank."""
         if self._distinct is not None:
             return np.searchsorted(self._distinct, wids, "right")
         return np.minimum(wids - self._origin, self._span - 2) + 1
@@ -139,7 +139,7 @@ class _DueGroups:
         return columns if self.rows is None else [views.take_rows(column, self.rows) for column in columns]
 
     def partials(self) -> list[Accumulator]:
-        """As they are where all are due: nothing is merged into them."""
+        """The table's own accumulators where all groups are due, since nothing is merged into them."""
         accumulators = self.table.accumulators
         return accumulators if self.rows is None else [a.take(self.rows) for a in accumulators]
 

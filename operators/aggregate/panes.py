@@ -22,12 +22,12 @@ from oop.operators.groups.table import Table
 from oop.operators.windows.bucket import Grid
 from oop.operators.windows.windows import Windows
 
-_THIN = 4_096  # rows of a window of one pane from which on it has a table of its own
+_THIN = 4_096  # from so many rows on, the pane of a window of one pane has a table of its own
 
 
 def has_panes(grid: Windows) -> TypeGuard[Grid]:
-    """Is it known where the panes of windows that overlap lie? Of a grid it is; rows of other windows that overlap go
-    into each of their windows."""
+    """Do windows overlap, and is it known where their panes lie? It is known for a grid; with other windows that
+    overlap, rows go into each of their windows."""
     return isinstance(grid, Grid) and grid.overlaps
 
 
@@ -68,15 +68,15 @@ class PaneCode:
         return last - (self.span - 1 - rest), last
 
     def decode_all(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The same for many panes."""
+        """The first and last wids of many panes."""
         return self.decode(slots)  # type: ignore[arg-type, return-value]
 
     @property
     def thin(self) -> int:
         """With fewer rows than this in a pane, on average, a table for each pane costs more than it saves.
 
-        A window of n panes takes some 2·log2(n) calls if each has a table; together, all rows of n panes are looked at
-        for windows that go out one by one, and far less for many at a time.
+        A window of n panes takes some 2·log2(n) calls if each pane has a table. If panes share tables, all rows of n
+        panes are looked at for windows that go out one by one, and far fewer if many go out at a time.
         """
         panes = max(self.windows, 1) * (1 if self.kind == "aligned" else 2)
         return max(1, round(_THIN * (1 + math.log2(panes) / 2) / panes))
@@ -102,7 +102,7 @@ class PaneTree:
         self.code = code
         self.nodes: dict[tuple[int, int], Table] = {}
         self.nbytes = 0
-        self._sizes: dict[tuple[int, int], int] = {}  # as they were counted: a node may settle what it holds later
+        self._sizes: dict[tuple[int, int], int] = {}  # as they were counted: nodes may settle what they hold later
         self._slots: list[int] | None = None
 
     def touched(self, slots: list[int]) -> None:
@@ -140,7 +140,7 @@ class PaneTree:
                 return
             end = min(last + 1, below)
             yield from range(max(first, above), end)
-            above = max(above, end)  # panes come in order of time: what is behind has been given
+            above = max(above, end)  # panes come in order of time, so windows before this have been given
 
     def window(self, wid: int) -> Table | None:
         """The window's groups: its panes merged. All of its panes must be complete."""

@@ -138,7 +138,7 @@ class PartitionRowsOperator(AggregateOperator):
         yield from self.ports.promises(new)
 
     def _take_ranked(self, rows: pa.RecordBatch) -> None:
-        """Rows in their order, which nothing can come between any more, into the windows of their ranks."""
+        """Take rows, between which no other row can come any more, into the windows of their ranks."""
         ids = self.partitions.map([read_key(rows.column(name)) for name in self.by], rows.num_rows)
         self.counts = np.concatenate([self.counts, np.zeros(len(self.partitions) - len(self.counts), np.int64)])
         ranks = self.counts[ids] + places_of(ids)
@@ -146,7 +146,7 @@ class PartitionRowsOperator(AggregateOperator):
         self._unsaved = True
         first, last = self.grid.wids(ranks)
         inside = first <= last
-        if not inside.all():  # between two windows
+        if not inside.all():  # some rows are between two windows
             first, last, rows = first[inside], last[inside], rows.filter(pa.array(inside))
         if rows.num_rows:
             self.take_in_windows(first, last, rows)

@@ -1,11 +1,11 @@
 """Preaggregate: the low-level half of two-level aggregation (OOP paper, section 6 and figure 7).
 
 It stands before an aggregate, the high-level half, and reduces rows to partial aggregates in a table of a fixed size.
-What is in the way of another goes out, and the aggregate rolls it up; so the answer is the same whatever the size. In
-order, an aggregate of the new window may go out only behind all that is old: a burst (figure 7). Out of order nothing
-waits for anything: old aggregates leave when others need their slots (lazy-flush), or the oldest one every i rows
-(slow-flush), and at the latest when they are m windows old. What is held lowers the bound:
-``wid < min(W, least held)``.
+A partial aggregate that is in the way of another goes out, and the high-level half rolls it up, so the answer is the
+same whatever the size. In order, partials of a new window may go out only behind all old ones, which makes a burst
+(figure 7). Out of order no partial waits for another: old ones leave when others need their slots (lazy-flush), or the
+oldest one every i rows (slow-flush), and at the latest when they are m windows old. Partials that are held lower the
+bound: ``wid < min(W, least held)``.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ class PreaggregateOperator(Operator):
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         yield from self.reducing.take(batch)
-        yield from self._promises()  # what has left may have held one back
+        yield from self._promises()  # partials that have left may have held a promise back
 
     def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
         if not self.ports.advance(advance, port):
             return
         frontier = self.ports.frontiers[0]
-        if frontier.ended or not frontier.is_linear:  # of single groups it is not known what the table holds
+        if frontier.ended or not frontier.is_linear:  # it is not known what the table holds of single groups
             yield from self.reducing.drain()
         else:
             bound = as_int64(frontier.bound(WID_START))
@@ -105,13 +105,13 @@ class PreaggregateOperator(Operator):
         yield from self._promises()
 
     def _slot_of(self, bound: int) -> int:
-        """A bound on windows as one on slots of time, which are panes where windows slide: what is held below it has a
-        part in a window below the bound."""
+        """A bound on windows as a bound on slots of time, which are panes where windows slide: partials below it belong
+        to a window below ``bound``."""
         held = () if self.reducing.table is None else self.reducing.table.times
         return max((slot + 1 for slot in held if self.partials.first_wid(slot) < bound), default=INT64_MIN)
 
     def _promises(self) -> Iterator[Element]:
-        """As far as nothing is held below it."""
+        """Promise as far as nothing is held below the bound."""
         least = self.reducing.least()
         if least is None:
             yield from self.ports.whole()
@@ -137,7 +137,7 @@ class PreaggregateOperator(Operator):
         return Held(what, 0, Punctuation({WID_START: wid + 1 + self.m}))
 
     def save(self) -> Iterator[Part]:
-        """All of it: a table has a fixed size."""
+        """Save the whole table, which has a fixed size."""
         yield self.ports.save()
         numbers, batch = self.reducing.save()
         yield text_part(_STATE, numbers)

@@ -1,7 +1,7 @@
-"""Rows to partial aggregates, where it pays: the table of a `Preaggregate`, sized by what it sees.
+"""Rows are reduced to partial aggregates where this pays: the table of a `Preaggregate`, sized by what it sees.
 
-Where a size is given it stays. Else it grows while aggregates of one window are in each other's way; and where rows
-hardly become fewer, because almost each is a group of its own, they pass as they are for a while.
+A size that was given stays. Any other grows while aggregates of one window are in each other's way. If rows hardly
+become fewer, because almost each is a group of its own, they pass as they are for a while.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from oop.operators.core.partials import Partials
 from oop.operators.groups.partial_table import PartialTable
 
 _GROWTH = 4
-_COLLIDED = 1 / 16  # of the rows: what is lost to a table that is too small
+_COLLIDED = 1 / 16  # of the rows: so many collisions show that a table is too small
 _PASSING = 4_194_304  # rows that pass before it is tried again; each further time twice as many
 
 
 @dataclass(frozen=True)
 class Sizing:
-    """The first and the greatest size of a table. ``repeats``: the share of as many rows as there are slots that must
-    find their group there, or the groups are too many for any table; ``worth``: the partials that a row may become."""
+    """The first and the greatest size of a table. ``repeats`` is the share of rows that must find their group
+    there, or the groups are too many for any table; ``worth`` is the most partials for each row that pay."""
 
     least: int
     most: int
@@ -35,14 +35,14 @@ class Sizing:
 
 
 HERE = Sizing(1 << 14, 1 << 16, 1 / 8, 0.2)
-"""In one process: what misses the cache here does not pay for what it saves."""
+"""In one process, where a look-up that misses the cache costs more than it saves."""
 WORKERS = Sizing(1 << 16, 1 << 17, 1 / 4, 0.5)
 """On the way to other processes: a row is encoded and shuffled. Larger tables, which each task would have to grow anew,
 cost more than that (`benchmarks/spark.py`: 260,000 groups)."""
 
 
 class Reducing:
-    """``table`` is None while rows pass, and before the first."""
+    """``table`` is None while rows pass, and before the first row."""
 
     def __init__(self, partials: Partials, flush: Flush, sizing: Sizing = WORKERS, in_order: bool = False) -> None:
         self.partials, self.sizing = partials, sizing
@@ -50,7 +50,7 @@ class Reducing:
         self.discipline = Discipline(in_order, 0 if in_order else flush.i, flush.next_slot)
         if self.slots is None:
             self.discipline = replace(self.discipline, next_slot=True)  # footnote 1: the better policy
-        self.by_time = not flush.m and not in_order  # nothing waits until it is in the way
+        self.by_time = not flush.m and not in_order  # no partial waits until it is in the way
         self.size = self.slots or sizing.least
         self.batch_rows = BATCH_ROWS
         self.table: PartialTable | None = None
@@ -64,7 +64,7 @@ class Reducing:
 
     @property
     def note(self) -> str:
-        """What has become of it so far."""
+        """What has become of rows so far, in words."""
         made = self._made + (0 if self.table is None else self.table.made)
         state = f"{self.size:,} slots" if not self.passing else "rows pass: almost each is a group of its own"
         return f"{self.reduced:,} rows became {made:,} partials, {self.passed:,} passed; {state}"
@@ -95,8 +95,8 @@ class Reducing:
         return self.table
 
     def _judge(self) -> Iterator[pa.RecordBatch]:
-        """Is the table of no use, or too small? A first look when every slot could have been used once, and a closer
-        one when it could several times."""
+        """Is the table of no use, or too small? It is looked at when there was a row for each slot, and more closely
+        when there were several."""
         table, rows, sizing = self.table, self._rows, self.sizing
         assert table is not None
         if rows < self.size:
@@ -124,30 +124,30 @@ class Reducing:
         return None if self.table is None else self.table.least()
 
     def due(self, below: int) -> None:
-        """What is held of slots of time below the bound will have to leave soon."""
+        """Partials in slots of time below the bound will have to leave soon."""
         if self.table is not None:
             self.table.due(below)
 
     def flush(self, below: int) -> Iterator[pa.RecordBatch]:
-        """What is held of slots of time below the bound leaves."""
+        """The partials of slots of time below the bound leave."""
         if self.table is not None:
             yield from self.table.flush(below, self.batch_rows)
 
     def settle(self) -> Iterator[pa.RecordBatch]:
-        """Partials leave that were pushed out and hold a promise back."""
+        """Partials that were pushed out leave if there are enough of them, or if they hold a promise back."""
         if self.table is not None:
             yield from self.table.settle(self.batch_rows)
 
     def drain(self) -> Iterator[pa.RecordBatch]:
-        """All leaves, and the memory with it."""
+        """All partials leave, and the memory of the table is freed."""
         if self.table is not None:
             yield from self.table.flush(None, self.batch_rows)
             self._made += self.table.made
             self._rows = self._collided = 0
-            self.table = None  # only now: until the last slice has left it is held
+            self.table = None  # only now: it is held until the last batch has left
 
     def save(self) -> tuple[list[int], pa.RecordBatch | None]:
-        """Numbers, and what the table holds."""
+        """The numbers to save, and what the table holds."""
         batch, state = (None, ()) if self.table is None else self.table.save()
         made = 0 if self.table is None else self.table.made
         counts = [self.size, self.passing, self.passed, self.reduced, self._given_up]
@@ -155,7 +155,7 @@ class Reducing:
         return [*counts, *judged, *state], batch
 
     def load(self, numbers: list[int], batch: pa.RecordBatch | None) -> None:
-        """What `save` gave."""
+        """Load what `save` gave."""
         self.size, self.passing, self.passed, self.reduced, self._given_up = numbers[:5]
         self._rows, self._made, self._collided, made = numbers[5:9]
         self.table = None

@@ -1,7 +1,7 @@
-"""After which rows of a batch it is time to look at results so far, where they are shown every so many rows.
+"""The rows of a batch after which results so far are shown, where they are shown after every n-th row.
 
-An operator whose windows are numbered by arrival (Tumble) has the rows of each window counted from its first; of others
-all rows are counted. Either way the batches do not matter.
+An operator whose windows are numbered by arrival (Tumble) has the rows of each window counted from its first; for
+other operators all rows are counted. Either way the batches do not matter.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class RowSteps:
             yield batch.slice(start), False
 
     def _counts(self, batch: pa.RecordBatch) -> np.ndarray:
-        """The number of each row, from 1: of all, or of its window."""
+        """The number of each row, from 1, among all rows or among those of its window."""
         numbers = np.arange(1, batch.num_rows + 1)
         if self.of is None:
             return numbers + self.seen
         windows = self.of.windows_of(batch)
-        if self.of.run != self.window:  # a promise has ended the one that was counted
+        if self.of.run != self.window:  # a promise has ended the window that was counted
             self.seen = 0
         begins = np.diff(windows, prepend=self.of.run) != 0
         begun = np.maximum.accumulate(np.where(begins, numbers - 1, 0))  # the rows before the window of each

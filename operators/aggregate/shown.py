@@ -16,7 +16,7 @@ from oop.operators.passing.qos import ENTERED
 from oop.punctuation import Frontier
 
 _GONE = -1
-_SLACK = 1024  # rows that may be outdated before they are worth clearing away
+_SLACK = 1024  # outdated rows that may stay in any case
 
 
 class Shown:
@@ -32,7 +32,7 @@ class Shown:
     def __init__(self, schema: pa.Schema, identity: Sequence[str]) -> None:
         self.schema = schema
         self.identity = list(identity)
-        # when a result's oldest row entered is no part of the answer
+        # the entry time of a result's oldest row is no part of the answer
         self.values = [n for n in schema.names if n not in identity and n != ENTERED]
         self.changed = False
         self._clear()
@@ -51,7 +51,8 @@ class Shown:
         return int(self.log.nbytes + self.keys.nbytes + self.latest.nbytes) if len(self.latest) else 0
 
     def news(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """The rows that were not shown before as they are now; they count as shown then. No row comes twice in it."""
+        """The rows that were not shown before as they are now; from now on they count as shown. No row may come
+        twice."""
         ids = self._ids(batch)
         known = self.latest[ids] != _GONE
         differs = ~known
@@ -78,9 +79,9 @@ class Shown:
             self._keep(self.rows())
 
     def close(self, batch: pa.RecordBatch) -> None:
-        """These are final."""
+        """These results are final, and will not be shown again."""
         if len(self.latest):
-            ids = self._ids(batch)  # which may be new, and make the array longer
+            ids = self._ids(batch)  # they may be new, and make the array longer
             self.latest[ids] = _GONE
             self.changed = True
             if len(self.latest) > 2 * len(self) + _SLACK:
@@ -103,7 +104,7 @@ class Shown:
             self._note(self._ids(rows), rows)
 
     def rows(self) -> pa.RecordBatch:
-        """The last version of each."""
+        """The last version of each row that was shown."""
         table = self.log.take(pa.array(self.latest[self.latest != _GONE])).combine_chunks()
         return table.to_batches()[0] if table.num_rows else pa.RecordBatch.from_pylist([], schema=self.schema)
 
@@ -113,7 +114,7 @@ class Shown:
 
 
 def _differ(now: pa.RecordBatch, before: pa.Table, names: Sequence[str]) -> np.ndarray:
-    """Which rows are not the same in all of these columns? Two nulls are, and two NaN."""
+    """Which rows differ in one of these columns? Two nulls are the same, and two NaN."""
     differs = np.zeros(now.num_rows, bool)
     for name in names:
         new, old = now.column(name), before.column(name).combine_chunks()

@@ -2,8 +2,8 @@
 sections 4.1 and 5.5).
 
 The rows of a window are side by side, and are looked at once for each of their windows, where panes look at them once;
-so an aggregate need not merge. Small windows are aggregated many in one go. The in-order `BufferedAggregate` has its
-rows in that order as they come, `BufferedWindows` brings them into it.
+so an aggregate need not merge. Many small windows are aggregated in one go. The rows of the in-order
+`BufferedAggregate` come in that order; `BufferedWindows` brings them into it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from oop.operators.groups.table import Table
 from oop.operators.windows.bucket import WID_START
 
 AT_ONCE = 16_384
-"""Rows, each as often as it is in a window, that are aggregated together; larger windows alone."""
+"""Rows, each counted for each of its windows, that are aggregated together; a larger window is aggregated alone."""
 
 
 class WindowTables:
@@ -29,10 +29,10 @@ class WindowTables:
 
     def __init__(self, shape: Shape, end: str) -> None:
         self.shape, self.end = shape, end
-        self._share = 0.0  # groups for each row of the last table: its neighbours are much alike
+        self._share = 0.0  # groups for each row of the last table, since neighbours are much alike
 
     def close(self, rows: pa.RecordBatch, least: int, bound: int) -> Iterator[Table]:
-        """The windows from the least up to a bound, as many together as are small."""
+        """The windows from the least up to a bound; small ones share tables."""
         first, last = wids(rows, WID_START), wids(rows, self.end)
         found = _between(first, last, least, bound)
         # rows are in order, so those of a window stand side by side
@@ -57,7 +57,7 @@ class WindowTables:
 
 
 def _between(first: np.ndarray, last: np.ndarray, least: int, bound: int) -> np.ndarray:
-    """The windows from the least up to a bound that may have rows: there may be gaps that are very long."""
+    """The windows from the least up to a bound that may have rows; gaps, which may be very long, are left out."""
     low, high = max(least, int(first[0])), min(bound - 1, int(last[-1]))
     if high - low <= len(first):
         return np.arange(low, high + 1)

@@ -8,8 +8,8 @@ advance, a sequence of promises. The end of a stream is a promise too, so there 
 
 Way in. Read `Spec`, then `Operator`, then `Ports`, which keeps the frontiers of an operator's inputs and of its output
 and says what may be promised now. An engine starts an operator with a `Context`: the columns of its inputs, how many
-rows a batch may have, the columns and promises that its consumers use, and a clock. After that read what an operator at
-hand needs:
+rows a batch may have, the columns and promises that its consumers use, and a clock. After that read what the operator
+at hand needs:
 
 - `keys.py`, `words.py`, `row_groups.py`, `group_values.py`, `exchange.py`: keys as dense ids and words, groups as
   promises name them, rows parted by key.
@@ -23,9 +23,9 @@ hand needs:
 Decisions:
 
 - An operator translates the whole frontier of its inputs, because only the whole says what holds when a group column is
-  dropped or two inputs meet. Where one new promise's share can be told by itself, only that is computed: with many
-  groups this is a look-up instead of a scan. The laws in `oop/testing/laws.py` hold both to the same answer, and
-  `tests/oop_/engines/embedded/test_what_changes.py` counts the steps for n and for 4 n groups.
+  dropped or two inputs meet. Where the consequence of one new promise can be told by itself, only that is computed:
+  with many groups this is a look-up instead of a scan. The laws in `oop/testing/laws.py` hold both to the same answer,
+  and `tests/oop_/engines/embedded/test_what_changes.py` counts the steps for n and for 4 n groups.
 - Where an operator holds rows that lower a bound, its crossing says how far a promise may go at most (`Spec.held_back`
   names the attributes), and the running operator says how far it goes.
 - Where an operator promises by counting rows (`Spec.counts`), its crossing says only that there will be bounds.
@@ -45,7 +45,7 @@ Decisions:
   the same number of workers, and state of another number is refused.
 - Python's dictionaries hold only the groups that promises and policies name. A whole number of 64 bits shares its hash
   with at most eight others, a float with some thirty, and the hash of text is seeded. Decimals are the exception:
-  whoever chooses them can slow down a policy `by=` such a column.
+  chosen values can collide, and slow down a policy `by=` such a column.
 - Operators that look at the clock (`Spec.clocked`) get promises on a virtual attribute, `arrival < now`. The engine
   makes them only while no row waits in front of the operator, and they cross no arc (`arrival.py`).
 """

@@ -1,9 +1,9 @@
 """The virtual arrival attribute: how the clock reaches operators that look at it (Aurora's Timeout and WSort).
 
-Nothing but promises comes in by the second hook, and the clock is one: "no later row arrives before now". The engine
-makes it from its clock for the boxes whose spec is ``clocked``, when no row waits in front of them, and gives it to
-their first port. It crosses no arc: an operator must take it out (`arrival_of`, `without_ticks`) before it looks at
-other promises.
+The second hook of an operator takes nothing but promises, so the clock is given as one: "no later row arrives before
+now". The engine makes this promise from its clock for the boxes whose spec is ``clocked``, when no row waits in front
+of them, and gives it to their first port. It crosses no arc: an operator must take it out (`arrival_of`,
+`without_ticks`) before it looks at other promises.
 
 >>> from oop.punctuation import Punctuation
 >>> arrival_of(arrives_at(7)), arrival_of(Punctuation({"ts": 5}))
@@ -28,16 +28,16 @@ from oop.site import user_line
 PromiseT = TypeVar("PromiseT", bound=Promise)
 ARRIVAL = "__arrival"
 CLOCK = pa.timestamp("us")
-"""What arrival is counted in. A clock that a test moves counts as it likes."""
+"""The unit of arrival times. A clock that a test moves may count in another unit."""
 
 
 def arrives_at(now: Bound) -> Punctuation:
-    """All that is still to come arrives at this time or later."""
+    """The promise that all later rows arrive at this time or later."""
     return Punctuation({ARRIVAL: now})
 
 
 def arrival_of(punct: Punctuation) -> Bound | None:
-    """What the clock shows, if this is its promise."""
+    """What the clock shows, if this is a promise of the clock."""
     return punct.below.get(ARRIVAL)
 
 

@@ -1,7 +1,7 @@
-"""Batches of a size that suits whoever takes them: a large one costs a pause, a small one costs more than its rows.
+"""Batches of a good size for their consumers: a large batch delays others, a small one costs more than its rows.
 
-Whoever joins small batches or cuts large ones, in operators and in both engines, does it with these functions and by
-these sizes. What joins elements, which may be promises, is in `train.py`.
+Operators and both engines join small batches and cut large ones with these functions and by these sizes. Elements,
+which may be promises, are joined in `train.py`.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import pyarrow as pa
 from oop.kernels.dictionaries import concat_batches
 
 BATCH_ROWS = 65_536
-"""The most rows of an output batch, where nobody says otherwise."""
+"""The most rows of an output batch, by default."""
 TRAIN_ROWS = 8_192
-"""Batches smaller than this are joined before a box takes them: with so many rows, what a batch costs beside its rows
-is small."""
+"""Batches smaller than this are joined before a box takes them: from this size on, the fixed cost of a batch is small
+beside the cost of its rows."""
 CROSSING_ROWS = 262_144
 """Rows that cross to other threads, to other processes or into a file together, because each crossing has a fixed
 cost."""
 
 
 def cut(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
-    """The rows of a batch, at most so many at a time; nothing is copied.
+    """The rows of a batch in batches of at most ``most`` rows; nothing is copied.
 
     >>> [part.num_rows for part in cut(pa.record_batch({"ts": [1, 2, 3]}), 2)]
     [2, 1]
@@ -37,7 +37,7 @@ def cut(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
 
 
 def resized(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
-    """The rows in batches of at most so many: small batches are joined, large ones are cut.
+    """The rows in batches of at most ``most`` rows: small batches are joined, large ones are cut.
 
     >>> small, large = pa.record_batch({"ts": [1, 2]}), pa.record_batch({"ts": [3, 4, 5, 6, 7, 8]})
     >>> [batch.num_rows for batch in resized([small, small, large, small], 5)]
@@ -50,7 +50,7 @@ T = TypeVar("T", bound=Sized)
 
 
 def together(parts: Iterable[T], most: int) -> Iterator[list[T]]:
-    """Parts in this order, as many in a row as have no more than so many rows.
+    """The items in their order, in lists of at most ``most`` rows; a larger item stands alone.
 
     >>> list(together(["ab", "c", "defg"], 4))
     [['ab', 'c'], ['defg']]
@@ -74,7 +74,7 @@ def alike(a: pa.RecordBatch, b: pa.RecordBatch) -> bool:
 
 
 def in_runs(batches: Iterable[pa.RecordBatch], enough: float = float("inf")) -> Iterator[list[pa.RecordBatch]]:
-    """Batches that stand in a row and are alike; a run ends when it has enough rows.
+    """Runs of consecutive batches that are alike; a run ends when it has ``enough`` rows.
 
     >>> one, other = pa.record_batch({"ts": [1, 2]}), pa.record_batch({"at": [1, 2]})
     >>> [len(run) for run in in_runs([one, one, one, other, one], 3)]
@@ -93,7 +93,8 @@ def in_runs(batches: Iterable[pa.RecordBatch], enough: float = float("inf")) -> 
 
 
 def concat(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch | None:
-    """The batches as one, or None where Arrow cannot: dictionaries together may have more values than indices reach."""
+    """The batches as one, or None where Arrow cannot join them: a joined dictionary may have more values than its
+    indices can count."""
     if len(batches) == 1:
         return batches[0]
     try:

@@ -14,8 +14,8 @@ from oop.punctuation.group_promises import Promise
 
 
 def broken_promises(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[tuple[Promise, np.ndarray]]:
-    """For each promise that rows of the batch match, which rows; bounds on one attribute of many groups are one promise
-    here. Of columns that the batch lacks, because nobody uses them, nothing can be said."""
+    """Each promise that rows of the batch match, with a mask of these rows. Bounds on one attribute of many groups are
+    one promise here. A promise about a column that the batch lacks, because no consumer uses it, is left out."""
     some, names = covered(frontier, batch), set(batch.schema.names)
     if not some.any():
         return
@@ -31,12 +31,12 @@ def broken_promises(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[tuple
 
 
 def _promises_about(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[Promise]:
-    """The promises that name groups of these rows, or none."""
+    """The promises about all rows, and those that may concern groups of these rows."""
     for attribute, bound in frontier.all.linear.items():
         yield Punctuation({attribute: bound})
     if frontier.ended:
         yield END
-    for steps in frontier.all.stairs.values():  # of each row the first that it is below
+    for steps in frontier.all.stairs.values():  # for each row the first corner that it is below
         places = np.unique(steps_above(steps, batch)[1]).tolist()
         yield from (Punctuation(steps.corner(place)) for place in places if place < len(steps))
     yield from map(Punctuation, frontier.all.wide)

@@ -1,4 +1,4 @@
-"""pyarrow.compute, loaded at its first use: it costs more than the rest of `import oop` that is ours to save.
+"""pyarrow.compute, loaded at its first use: loading it would be the largest avoidable cost of `import oop`.
 
 >>> compute.add(1, 2).as_py()
 3
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class _Compute:
-    """Its functions, each as a function that finds the real one when it is called."""
+    """Stands for the module: each attribute is a function that finds the real one when it is called."""
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(*args: Any, **options: Any) -> Any:

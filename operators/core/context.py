@@ -23,7 +23,7 @@ class Context:
     inputs: Sequence[pa.Schema]
     """The columns of each port."""
     batch_rows: int = BATCH_ROWS
-    """The most rows of a batch that leaves. An operator that has much to put out does so in slices of this size, each
+    """The most rows of a batch that leaves. An operator that has much to put out does so in batches of this size, each
     made when it is asked for, so that the engine may do something else in between (OOP paper, section 6: a window that
     ends must not hold up the rows of the next)."""
     wanted: frozenset[str] | None = None
@@ -34,6 +34,6 @@ class Context:
     """Reads the run's clock in the unit of a type, for operators that stamp rows with it."""
 
     def held(self, needed: frozenset[str] | None) -> pa.Schema:
-        """Those columns of its only port that an operator must hold; ``needed`` is what its spec says it needs."""
+        """The columns of its only port that an operator must hold; ``needed`` are those its spec needs (None: all)."""
         (schema,) = self.inputs
         return pa.schema([f for f in schema if needed is None or f.name in needed])

@@ -1,6 +1,6 @@
 """Whole batches against a frontier: which rows does it cover, and what is the bound for each?
 
-A frontier is asked once for each group that occurs, the comparisons are made on arrays.
+A frontier is asked once for each group that occurs, and the comparisons are made on arrays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from oop.punctuation.patterns import Bound, Group, GroupPattern, Range, Value
 from oop.punctuation.staircase import Staircase
 
 INT64_MIN, INT64_MAX, UINT64_MAX = -(2**63), 2**63 - 1, 2**64 - 1
-_FEW = 8  # promises for each row, or rows for each promise, from which on the one is searched for each of the other
+_FEW = 8  # rows are few beside promises, or promises beside rows, if there are more than so many of these for each
 
 
 def as_int64(bound: Bound | None) -> int:
@@ -33,7 +33,7 @@ def as_int64(bound: Bound | None) -> int:
 
 
 def as_float(bound: Bound | None) -> float:
-    """The same on floats."""
+    """A bound on floats for a kernel; nothing promised is minus infinity."""
     return -math.inf if bound is None else float(bound)
 
 
@@ -50,7 +50,7 @@ def bounds_of_rows(
     named: Iterable[Group] | None = None,
 ) -> Any:
     """What ``convert`` makes of the bound on an attribute, for each row; one value where all rows share it. If groups
-    are ``named``, the others have what is said of all rows."""
+    are ``named``, rows of other groups have the bound that holds for all rows."""
     ranges = [r for r in frontier.ranges if r.below.keys() <= {attribute} and r.where.keys() <= keys.keys()]
     if ranges:
         return _bounds_in_ranges(frontier.without_ranges(), ranges, attribute, keys, convert)
@@ -65,7 +65,7 @@ def bound_of_group(
     frontier: Frontier, attribute: str, group: Mapping[str, Value], types: Sequence[pa.DataType]
 ) -> Bound | None:
     """The bound on an attribute for one group, of columns of these types. A frontier compares ranges with numbers, so a
-    date or timestamp is looked at as its column has it."""
+    date or timestamp is compared as the physical number of its column."""
     if not frontier.ranges or not any(map(pa.types.is_temporal, types)):
         return frontier.bound(attribute, group)
     keys = {c: pa.array([value], type_) for (c, value), type_ in zip(group.items(), types, strict=True)}
@@ -81,8 +81,8 @@ def _bounds_in_ranges(
     keys: Mapping[str, pa.Array],
     convert: Callable[[Bound | None], Any],
 ) -> np.ndarray:
-    """The same where values of keys are in ranges: all rows are compared with each range, and have the greatest of the
-    bounds that hold for them."""
+    """Like `bounds_of_rows`, for a frontier with promises about ranges: all rows are compared with each range, and have
+    the greatest of the bounds that hold for them."""
     rows = pa.RecordBatch.from_arrays(list(keys.values()), names=list(keys))
     apart = {c: keys[c] for c in columns_told_apart(others, keys)}
     of, groups = distinct_groups(apart) if apart else (np.zeros(rows.num_rows, np.intp), [()])
@@ -124,7 +124,7 @@ def covered(frontier: Frontier, batch: pa.RecordBatch) -> np.ndarray:
 
 
 def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
-    """Masks whose union is what the frontier covers; group-wise linear promises in one pass over the column."""
+    """Masks whose union is what the frontier covers; group-wise linear promises take one pass over the column."""
     everyone = frontier.all
     if everyone.ended:
         yield np.ones(batch.num_rows, bool)
@@ -171,7 +171,7 @@ def _below_joint(corners: Corners, batch: pa.RecordBatch) -> np.ndarray:
 
 
 def steps_above(steps: Staircase, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray]:
-    """Rows that have both attributes, and which of the steps each is below; behind the last: none."""
+    """The rows that have both attributes, and the step that each is below; ``len(steps)`` stands for none."""
     if not {steps.first, steps.second} <= set(batch.schema.names):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     (valid, first), (there, second) = (numbers_of(batch.column(c)) for c in (steps.first, steps.second))
@@ -181,14 +181,14 @@ def steps_above(steps: Staircase, batch: pa.RecordBatch) -> tuple[np.ndarray, np
         return rows, _places_above(steps, first[rows], second[rows])
     found = []
     for value, beside in zip(first[rows].tolist(), second[rows].tolist(), strict=True):
-        # one that is NaN is below no bound, and in no order among them
+        # NaN is below no bound, and has no order among bounds
         under = value == value and steps.covers((value, True), (beside, True))
         found.append(steps.above((value, True)) if under else len(steps))
     return rows, np.array(found, np.int64)
 
 
 def _places_above(steps: Staircase, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """The same of many rows at a time."""
+    """The step that each row is below, as `steps_above` gives it, for many rows at a time."""
     rising, falling = (
         np.array(bounds if values.dtype == np.float64 else [_whole(b, values.dtype) for b in bounds], values.dtype)
         for bounds, values in ((steps.rising, first), (steps.falling, second))
@@ -257,7 +257,7 @@ def _matches_group(batch: pa.RecordBatch, name: str, pattern: GroupPattern) -> n
 
 
 def numbers_of(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Validity, and physical numbers with anything under a null: unsigned where a key is beyond what a time can be."""
+    """Validity, and physical numbers with any number under a null; unsigned if one exceeds the greatest int64."""
     if not column.null_count:
         valid = np.ones(len(column), bool)
     else:

@@ -1,8 +1,8 @@
 """Exchange: rows parted by key, for operators whose groups are spread over several workers.
 
-The hash is fixed, so that the same key goes to the same shard in every run and on every machine. Several batches in a
-row are parted in one go: what a shard is given is one batch, without a further copy. Text keys go as dictionary
-columns: they are hashed and compared here, once, and the shards see only which values there are.
+The hash is fixed, so that the same key goes to the same shard in every run and on every machine. Consecutive batches
+are parted together, so that each shard is given one batch without a further copy. Text keys go as dictionary columns:
+they are hashed and compared here, once, and the shards see only which values there are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from oop.kernels.scratch import new_array
 from oop.kernels.views import Column
 from oop.operators.core.keys import CODE, Coded, encode_text
 
-HASHES = 2**31 - 1  # text is parted by its own shard among so many: a hash of it
+HASHES = 2**31 - 1  # the hash of a text is its shard among so many; rows are then parted by this number
 
 
 def part_batches(batches: Sequence[pa.RecordBatch], columns: Sequence[str], shards: int) -> list[pa.RecordBatch]:
@@ -101,7 +101,7 @@ def _keys(
 def _part_others(
     batches: Sequence[pa.RecordBatch], keys: Sequence[list[Column]], others: list[str], parts: list[dict[str, pa.Array]]
 ) -> None:
-    """Columns with nulls or of variable width go Arrow's own way."""
+    """Part the columns with nulls or of variable width by Arrow's `take`."""
     taken: list[dict[str, list[pa.Array]]] = [{name: [] for name in others} for _ in parts]
     for batch, key in zip(batches, keys, strict=True):
         shard = dispatch.kernels().hash_partition(key, len(parts), batch.num_rows)
@@ -118,7 +118,7 @@ def _part_others(
 
 
 def _batch(part: dict[str, pa.Array], schema: pa.Schema) -> pa.RecordBatch:
-    """In the order of the schema, with its marks; text has become a dictionary."""
+    """The columns in the order of the schema, with its marks; text has become a dictionary."""
     fields = [pa.field(name, part[name].type) for name in schema.names]
     return pa.RecordBatch.from_arrays(
         [part[name] for name in schema.names], schema=pa.schema(fields, metadata=schema.metadata)

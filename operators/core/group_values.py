@@ -23,7 +23,7 @@ from oop.errors import SchemaMismatch
 from oop.kernels import views
 from oop.punctuation.patterns import Equal, Value, group_value
 
-_MOST_DIGITS = 100  # of a decimal column 76
+_MOST_DIGITS = 100  # a decimal column has at most 76
 
 
 def of_column(array: pa.Array) -> list[Value]:
@@ -34,7 +34,7 @@ def of_column(array: pa.Array) -> list[Value]:
 
 
 def of_value(value: Any, type_: pa.DataType) -> Value:
-    """A group as a user wrote it, as the column holds it; SchemaMismatch if the column cannot hold just that."""
+    """A value that a user wrote, as the column holds it; SchemaMismatch if the column cannot hold exactly that."""
     if pa.types.is_dictionary(type_):
         type_ = type_.value_type
     check_type(type_)
@@ -46,13 +46,13 @@ def of_value(value: Any, type_: pa.DataType) -> Value:
         hint="name a group as the column holds it",
     )
     if isinstance(value, Decimal) and (not value.is_finite() or abs(value.adjusted()) > _MOST_DIGITS):
-        raise wrong  # to make a whole number of it would take all memory
+        raise wrong  # converting it to a whole number would take all memory
     try:
         held = of_column(pa.array([value], type_))[0]
     except (pa.ArrowException, OverflowError, TypeError, ValueError) as error:
         raise wrong from error
     same = _is_nanoseconds(type_) or (isinstance(value, bool) == isinstance(held, bool) and Equal(value).matches(held))
-    if not same:  # rounded, or read in another zone: it would be a promise about another group
+    if not same:  # it was rounded, or read in another zone, so the promise would be about another group
         raise wrong
     return held
 
@@ -66,7 +66,7 @@ def shorten(value: Any) -> str:
 
 
 def of_group(group: Any, types: Sequence[pa.DataType]) -> Value:
-    """A group as a user wrote it, as the columns hold it: of several columns a tuple.
+    """A group that a user wrote, as the columns hold it: a tuple if there are several columns.
 
     >>> of_group(("A", 6), [pa.string(), pa.int64()]), of_group("A", [pa.string()])
     (('A', 6), 'A')

@@ -1,4 +1,4 @@
-"""Arrays by the number of a group, which grow with the groups."""
+"""Arrays that are indexed by group, and grow with the number of groups."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def with_room(array: np.ndarray, groups: int, fill: float) -> np.ndarray:
-    """The array, with room for so many groups and as many again where it had to grow: a new group seldom copies all.
+    """The array with room for ``groups``. Where it grows, it gets twice that room, so that new groups seldom copy it.
 
     >>> len(with_room(np.zeros(4), 3, 0)), len(with_room(np.zeros(4), 5, 0))
     (4, 10)

@@ -1,7 +1,7 @@
 """Keys of groups: text is coded, so that a key of several texts is a few small numbers.
 
 A batch's text column becomes codes into its distinct values (`read_key`); a table of groups has a dictionary of its own
-for each text column, and maps codes to codes: of each batch it looks only at the distinct values, not at every row.
+for each text column, and maps codes to codes, so it looks only at the distinct values of a batch, not at every row.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Key: TypeAlias = Column | Coded
 
 
 def read_key(array: pa.Array) -> Key:
-    """A key column of a batch, text with many rows coded.
+    """A key column of a batch; text is coded if there are many rows.
 
     >>> len(read_key(pa.array(["a", "b"] * 200)).values), len(read_key(pa.array(["a", "b"])))
     (2, 2)
@@ -47,7 +47,7 @@ def read_key(array: pa.Array) -> Key:
 
 
 def _dictionary(array: pa.Array) -> Coded | None:
-    """What is coded already; not where nulls are among the indices."""
+    """A dictionary column with the codes that it has; None for other columns, and where indices are null."""
     if not pa.types.is_dictionary(array.type) or array.indices.null_count:
         return None
     return Coded(views.key_column(array.indices.cast(pa.int32())).data, views.column(array.dictionary))
@@ -84,14 +84,14 @@ class KeyTable:
         self.kinds = list(kinds)
         self.texts = {}
         codes = self.kinds
-        # one text alone: its codes are the ids
+        # the codes of a single text column are the ids
         self.alone = codes == [TEXT]
         if TEXT in codes:
             self.texts = {i: kernels.GroupTable([TEXT]) for i, kind in enumerate(kinds) if kind == TEXT}
             codes = [] if self.alone else [CODE if k == TEXT else k for k in kinds]
         self.codes = kernels.GroupTable(codes)
         self.ids = self.texts[0] if self.alone else self.codes
-        """The table whose ids are those of the keys: who only counts keys asks it, and spares a call."""
+        """The table whose ids are those of the keys. A caller that only counts keys asks it, which spares a call."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -107,7 +107,7 @@ class KeyTable:
         self.ids.reserve(groups)
 
     def map(self, keys: Sequence[Key], length: int, rows: np.ndarray | None = None) -> np.ndarray:
-        """The id of each row's key, or of those with these numbers."""
+        """The id of each row's key; with ``rows``, only those of the rows with these numbers."""
         if not self.texts:
             return self.codes.map(keys, length, rows)  # type: ignore[arg-type]  # none of them is coded
         if self.alone:
@@ -119,12 +119,12 @@ class KeyTable:
         return self.codes.map(coded, length if rows is None else len(rows))
 
     def _map_text(self, place: int, key: Key, rows: np.ndarray | None) -> np.ndarray:
-        """The codes of a text column here; only values that occur in these rows get one."""
+        """The codes of a text column in this table; only values that occur in these rows get a code."""
         if isinstance(key, Column):
             return self.texts[place].map([key], len(key), rows)
         text = self.texts[place]
         codes = key.codes if rows is None else self.kernels.take_fixed(key.codes, rows)
-        if len(key.values) > len(codes):  # a large dictionary, of which little occurs
+        if len(key.values) > len(codes):  # a large dictionary, of which few values occur
             used, places = np.unique(codes, return_inverse=True)
             return text.map([key.values], len(key.values), used.astype(np.int64))[places]
         occurs = np.zeros(len(key.values), np.bool_)
@@ -142,7 +142,7 @@ class KeyTable:
         return Column(key.kind, self.kernels.take_fixed(key.data, rows), None, valid)
 
     def columns(self) -> list[Column]:
-        """The keys by id, text as it is."""
+        """The keys by id, with text decoded."""
         codes = self.codes.columns()
         found = []
         for i in range(len(self.kinds)):
@@ -154,7 +154,7 @@ class KeyTable:
         return found
 
     def arrays(self, types: Sequence[pa.DataType], start: int = 0, stop: int | None = None) -> list[pa.Array]:
-        """The keys by id as columns of these types; of some ids in a row, if they are given."""
+        """The keys by id as columns of these types; with ``start`` and ``stop``, those of the ids between them."""
         found = []
         codes = self.codes.columns()
         if start and stop is None:
@@ -169,14 +169,14 @@ class KeyTable:
                 found.append(views.to_arrow(texts if stop is None else views.slice_rows(texts, start, stop), type_))
             else:
                 plain = pa.types.is_string(type_) or pa.types.is_large_string(type_)
-                # not in the type itself: all texts would be laid out for it, however few are taken
+                # the cast comes after `take`: before it, all texts would be laid out, however few are taken
                 values = self._text(i, pa.large_string() if plain else pa.large_binary())
                 taken = values.take(pa.array(codes[i].data))
                 found.append(taken.cast(type_) if plain else views.to_arrow(views.column(taken), type_))
         return found
 
     def take(self, ids: np.ndarray) -> list[Column]:
-        """The keys with these ids: of many keys some, without looking at the others."""
+        """The keys with these ids, without looking at other keys."""
         codes, found = self.codes.columns(), []
         for i in range(len(self.kinds)):
             if i not in self.texts:

@@ -1,4 +1,4 @@
-"""What is held lowers a promise: the least value among what a promise is about."""
+"""The least value among the held rows that a promise is about: the promise goes no further."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ Least = Callable[[Mapping[str, GroupPattern]], Bound | None]
 
 
 def least_by_group(keys: Mapping[str, pa.Array], values: np.ndarray, named: Iterable[Group] | None = None) -> Least:
-    """Of rows with these keys and values the least value of those that a pattern matches; None if it matches none. If
-    groups are ``named``, only these are asked for.
+    """A function that gives the least of these values among the rows whose keys match given patterns; None if none
+    match. If groups are ``named``, it may be asked only for these.
 
     >>> least = least_by_group({"link": pa.array(["A", "B", "A"])}, np.array([5, 2, 3]))
     >>> least({"link": Equal("A")}), least({"link": Equal("C")}), least({})
@@ -39,5 +39,5 @@ def least_by_group(keys: Mapping[str, pa.Array], values: np.ndarray, named: Iter
 
 
 def _may_match(pattern: GroupPattern) -> Callable[[Value], bool]:
-    """Which groups to ask about: of a range, also those of which it cannot be told."""
+    """A test for the groups that a pattern matches; a range also matches groups of which it cannot be told."""
     return pattern.may_match if isinstance(pattern, Range) else pattern.matches

@@ -1,5 +1,4 @@
-"""A promise as far as no row that is still held matches it, while rows leave one by one: what is held back lowers the
-bound."""
+"""How far a promise may go while held rows leave one by one: no bound goes further than the least value still held."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ from oop.punctuation import Punctuation
 
 
 class Lowered:
-    """``leaving`` are the rows that leave in this order, ``kept`` those that stay. A row counts if it is of the groups
-    that the promise is about.
+    """A promise that held rows lower. ``leaving`` are the rows that leave, in this order, ``kept`` those that stay. A
+    row counts if it is of the groups that the promise is about.
 
     >>> leaving, kept = (pa.record_batch({"start": t}) for t in ([3, 1, 6], [8]))
     >>> low = Lowered(Punctuation({"start": 20}), leaving, kept)
@@ -26,7 +25,7 @@ class Lowered:
         self.least = {a: _least(a, promise, leaving, kept) for a in promise.below}
 
     def after(self, rows: int) -> Punctuation:
-        """What holds once so many have left."""
+        """The promise that holds once so many rows have left."""
         below = {}
         for attribute, bound in self.promise.below.items():
             least = self.least[attribute][rows]
@@ -35,14 +34,14 @@ class Lowered:
 
 
 def _least(attribute: str, promise: Punctuation, leaving: pa.RecordBatch, kept: pa.RecordBatch) -> np.ndarray:
-    """The least value that is held once 0, 1, … rows have left."""
+    """The least values that are held once 0, 1, … rows have left."""
     values, staying = _values(attribute, promise, leaving), _values(attribute, promise, kept)
     last = staying.min() if len(staying) else _most(values.dtype)
     return np.minimum.accumulate(np.append(values, last)[::-1])[::-1]
 
 
 def _values(attribute: str, promise: Punctuation, rows: pa.RecordBatch) -> np.ndarray:
-    """The attribute of each row that counts; the greatest number where it does not, or has none."""
+    """The attribute of each row; the greatest number for a row that does not count, or has no value."""
     column = rows.column(attribute)
     floating = pa.types.is_floating(column.type)
     values = np.full(rows.num_rows, _most(np.float64 if floating else np.int64))
@@ -56,7 +55,7 @@ def _values(attribute: str, promise: Punctuation, rows: pa.RecordBatch) -> np.nd
 
 
 def held_values(column: pa.Array) -> np.ndarray:
-    """The numbers by which rows that are held lower a bound; a key beyond all times lowers it to the last of them.
+    """The numbers by which held rows lower a bound; an unsigned key beyond all times counts as the last time.
 
     >>> held_values(pa.array([5, 2**64 - 1], pa.uint64())).tolist() == [5, 2**63 - 2]
     True

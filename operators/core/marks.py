@@ -2,7 +2,7 @@
 aggregates, which output of a split they go to.
 
 They ride in the batch's schema metadata, so that an unmarked row costs nothing. A batch is late as a whole or not at
-all; order is free, so the input operator may part them.
+all: rows may come in any order, so the input operator puts late rows into batches of their own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def is_late(batch: pa.RecordBatch) -> bool:
 
 
 def mark_dropped(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Late, and not to be taken into any result: only who counts late rows looks at it."""
+    """Mark a batch as late and not to be taken into any result: only operators that count late rows look at it."""
     return _with(mark_late(batch), DROPPED, b"1")
 
 
@@ -59,7 +59,7 @@ def without_route(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 def keep_late(batch: pa.RecordBatch, source: pa.RecordBatch) -> pa.RecordBatch:
     """The batch, marked as late if the one that it was made from is."""
-    if source.schema.metadata is None:  # of most
+    if source.schema.metadata is None:  # most batches have none
         return batch
     if is_dropped(source):
         return mark_dropped(batch)

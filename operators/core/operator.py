@@ -23,7 +23,7 @@ from oop.punctuation.crossing import Crossing
 from oop.punctuation.group_promises import Advance, Promise
 
 Element: TypeAlias = pa.RecordBatch | Punctuation | GroupPromises
-"""What crosses arcs: rows, or a promise; those about many groups that come together cross as one value."""
+"""What crosses arcs: rows, or a promise. Promises about many groups that come together cross as one value."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Held:
 
 
 class Crosses(Protocol):
-    """The part of a spec that its running operator is made with."""
+    """What `Operator` uses of its spec."""
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing: ...
 
@@ -62,11 +62,11 @@ class Operator:
         self.batch_rows = context.batch_rows
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:
-        """Take rows; what leaves because of them."""
+        """Take rows; the result is what leaves because of them."""
         raise NotImplementedError
 
     def process_punctuation(self, advance: Advance, port: int = 0) -> Iterable[Element]:
-        """Take promises that stand in a row: let go what they complete, then promise what follows from them."""
+        """Take consecutive promises: let go what they complete, then promise what follows from them."""
         new = self.ports.advance(advance, port)
         return self.released(new, port) if new else ()
 
@@ -76,7 +76,7 @@ class Operator:
 
     @property
     def ledgers(self) -> Sequence[Any]:
-        """Its ledger, if it has one; of an operator on several threads that of each shard."""
+        """Its ledger, if it has one; an operator on several threads has one for each shard."""
         return () if self.ledger is None else (self.ledger,)
 
     @property
@@ -118,7 +118,7 @@ class Operator:
         yield text_part(LATE_UNUSED, self.late_unused)
 
     def load_common(self, parts: Iterable[Part]) -> dict[str, pa.RecordBatch | None]:
-        """Restore what `save_common` gave; all parts by their keys."""
+        """Restore what `save_common` gave; the result is all parts by their keys."""
         found = dict(parts)
         check_shards(found, 1)
         frontiers, unused = found.get(FRONTIERS), found.get(LATE_UNUSED)

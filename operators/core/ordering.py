@@ -1,4 +1,4 @@
-"""The order of rows by the values of their columns: what sorts, and what breaks ties of time.
+"""The order of rows by the values of their columns, to sort them and to break ties of time.
 
 NaN is greater than every number and null greater than every value, so that every two rows that differ have an order.
 """
@@ -29,7 +29,7 @@ def order_rows(columns: Sequence[pa.Array]) -> np.ndarray:
 
 
 def order_by_time(times: np.ndarray, columns: Sequence[pa.Array]) -> np.ndarray:
-    """The same for rows by time, then by columns: only rows of equal times are compared further.
+    """The numbers of the rows by time, then by columns; only rows of equal times are compared by columns.
 
     >>> order_by_time(np.array([5, 1, 5]), [pa.array(["b", "c", "a"])]).tolist()
     [1, 2, 0]
@@ -64,7 +64,7 @@ def check_order(field: pa.Field, why: str) -> None:
 
 
 def _sortable(column: pa.Array) -> pa.Array:
-    """The same order in a type that Arrow sorts."""
+    """The column in a type that Arrow sorts, and sorts in the same order."""
     if isinstance(column.type, pa.BaseExtensionType):
         return _sortable(column.storage)
     if pa.types.is_dictionary(column.type):

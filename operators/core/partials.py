@@ -1,4 +1,4 @@
-"""Partial aggregates as those see them who ask an operator for them; how groups are shaped is for `groups` to say."""
+"""What an operator says of the partial aggregates that it takes; `operators/groups` has the shapes of groups."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ShapeT = TypeVar("ShapeT")
 class Partials(Generic[ShapeT]):
     """What the rows on their way to an aggregate can be reduced to: groups of a shape, in slots of time.
 
-    ``slots`` says where each row of a batch stands in time, ``first_wid`` the first window that a slot has a part in.
-    ``slot_name`` is the column that slots are put out as.
+    ``slots`` gives the slot of each row of a batch, and ``first_wid`` the first window that a slot belongs to.
+    ``slot_name`` is the column in which slots are put out.
     """
 
     shape: ShapeT

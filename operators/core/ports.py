@@ -1,7 +1,7 @@
 """`Ports`: the frontiers of an operator's inputs and of its output, and the promises that leave it.
 
-An operator takes what has come in by `advance`, lets go what that completes, and sends on what `promises` gives: what
-follows for the output, was not promised before, and is of use to somebody.
+An operator takes the promises that have come in by `advance`, lets go what they complete, and sends on what `promises`
+gives: promises that follow for the output, were not made before, and help a consumer.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _INFINITE = (math.inf, -math.inf)
 
 
 class Ports:
-    """Made from how promises cross the operator, and what its consumers ask for.
+    """It is made from how promises cross the operator, and from what its consumers ask for.
 
-    The linear case: a bound about all rows where nothing else is promised rises on its port (`Frontier.rise`, here
-    without a call), and its images, which the crossing gives beforehand, rise on the output. Whatever else comes takes
+    In the linear case a bound about all rows, where nothing else is promised, rises on its port (`Frontier.rise`, here
+    without a call), and its images, which the crossing gives beforehand, rise on the output. Any other promise takes
     the general way."""
 
     def __init__(self, crossing: Crossing, context: Context) -> None:
@@ -37,10 +37,10 @@ class Ports:
         self._images = {n: images for n in named if (images := self.crossing.images(n)) is not None}
 
     def advance(self, advance: Advance, port: int) -> Advance:
-        """Take promises in; those of them that are new.
+        """Take promises in; the result is those of them that are new.
 
-        What ranges become together with them is new as well: whoever looks only at what is new would otherwise keep
-        rows that are promised away.
+        What ranges become together with them is new as well: an operator that looks only at new promises would
+        otherwise keep rows that are promised away.
         """
         frontier = self.frontiers[port]
         rising = frontier.rising
@@ -92,7 +92,7 @@ class Ports:
         return list(self.out.advance_to(self.translated()))
 
     def leaving(self, promises: Iterable[Promise]) -> list[Promise]:
-        """Those of these promises that are new, taken in as promised."""
+        """Those of these promises that are new; they are taken into the frontier of the output."""
         return [new for promise in promises if (new := self.out.take(promise)) is not None]
 
     def save(self) -> Part:

@@ -12,14 +12,14 @@ from oop.operators.core.compute import compute as pc
 from oop.operators.core.group_values import of_column
 from oop.punctuation.patterns import Group, Value
 
-_OTHER = object()  # stands for every group that nobody names
+_OTHER = object()  # stands for every value that is not named
 
 
 def distinct_groups(
     keys: Mapping[str, pa.Array], named: Iterable[Group] | None = None
 ) -> tuple[np.ndarray, list[Group]]:
     """The combinations of values that occur in these columns, and for each row which one it has. If some are ``named``,
-    values that none of them has need not be told apart.
+    values that occur in none of these may share one code.
 
     >>> of, groups = distinct_groups({"link": pa.array(["A", "B", "A"]), "k": pa.array([1, 1, 1])})
     >>> of.tolist(), groups
@@ -39,7 +39,7 @@ def distinct_groups(
 
 def encode(array: pa.Array, named: Iterable[Value] | None = None) -> tuple[np.ndarray, list[Value]]:
     """Dense codes for the rows, and the value of each code; null and NaN are values like others. If some are ``named``,
-    others need not be told apart.
+    others may share one code.
 
     >>> codes, values = encode(pa.array(["a", "b", "c", "b"]), named=["b"])
     >>> codes.tolist(), values[0]
@@ -60,8 +60,8 @@ def encode(array: pa.Array, named: Iterable[Value] | None = None) -> tuple[np.nd
 
 
 def _encode_named(array: pa.Array, named: list[Value]) -> tuple[np.ndarray, list[Value]] | None:
-    """None where Arrow would not find a value that equals a named one (-0.0 is 0.0 for us, and one NaN another), and
-    where they are so many that values could be chosen to collide in its table."""
+    """Codes of the named values. None where Arrow would miss a value that equals a named one (here -0.0 equals 0.0, and
+    NaN equals NaN), and where so many are named that values could be chosen to collide in its hash table."""
     if len(named) > dictionaries.FEW or pa.types.is_floating(array.type) or pa.types.is_dictionary(array.type):
         return None
     try:
@@ -74,8 +74,8 @@ def _encode_named(array: pa.Array, named: list[Value]) -> tuple[np.ndarray, list
 def groups_of(
     columns: tuple[str, ...], batch: pa.RecordBatch, named: Iterable[Group] | None = None
 ) -> tuple[np.ndarray, list[Value]]:
-    """Which group of these columns each row has, and the groups as `GroupPromises` has them; of several columns, if
-    some are ``named``, others need not be told apart."""
+    """Which group of these columns each row has, and the groups as `GroupPromises` has them. If there are several
+    columns and some groups are ``named``, the values of others may share one code."""
     nothing = pa.nulls(batch.num_rows)
     keys = {c: batch.column(c) if c in batch.schema.names else nothing for c in columns}
     return encode(keys[columns[0]]) if len(columns) == 1 else distinct_groups(keys, named)

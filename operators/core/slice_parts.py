@@ -1,5 +1,5 @@
 """State in slices of time as parts to save: a part for each slice, so that purging removes parts and a small change
-saves little. How wide the slices are is a part of its own.
+saves little. The width of the slices is a part of its own.
 
 >>> parts = SliceParts()
 >>> first = dict(parts.save(2, [5, 7], {5: pa.record_batch({"v": [1]})}.get))
@@ -20,7 +20,7 @@ from oop.errors import OopError
 from oop.operators.core.parts import Part, read_text, text_part
 
 SliceNumber = int | None
-"""Of a slice; None for what has no time."""
+"""The number of a slice; None for the slice of what has no time."""
 _NONE = "none"
 
 
@@ -31,7 +31,7 @@ class SliceParts:
         self._saved: set[SliceNumber] = set()
 
     def saved(self, numbers: set[int]) -> set[int]:
-        """Those of them whose parts are saved now: if such a slice goes, its part must go, too.
+        """Those of these slices that have a saved part: if such a slice goes, its part must go, too.
 
         >>> parts = SliceParts()
         >>> _ = list(parts.save(2, [5], {5: pa.record_batch({"v": [1]})}.get))
@@ -41,8 +41,8 @@ class SliceParts:
         return {number for number in numbers if number in self._saved}
 
     def note_gone(self, changed: set[Any], number: SliceNumber) -> None:
-        """A slice is gone. That is to be said at the next save only if it was saved: a run that nobody saves must not
-        remember every slice that it ever had."""
+        """Note that a slice is gone. The next save says so only if the slice was saved: a run that is never saved must
+        not remember every slice that it ever had."""
         changed.discard(number)
         if number in self._saved:
             changed.add(number)
@@ -54,7 +54,7 @@ class SliceParts:
         part_of: Callable[[int], pa.RecordBatch | None] | Callable[[SliceNumber], pa.RecordBatch | None],
         prefix: str = "",
     ) -> Iterator[Part]:
-        """The slices that changed; ``part_of`` has nothing for those that are gone."""
+        """The parts of slices that changed; ``part_of`` gives None for those that are gone."""
         yield text_part(f"{prefix}shift", shift)
         for number in sorted(changed, key=lambda n: (n is None, n or 0)):
             part = part_of(number)  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ class SliceParts:
 
 
 def check_columns(part: pa.RecordBatch, names: Iterable[str], what: str) -> None:
-    """Refuse what another plan saved: what is behind an operator decides which columns it holds."""
+    """Refuse state that another plan saved: the operators behind an operator decide which columns it holds."""
     missing = [name for name in names if name not in part.schema.names]
     if missing:
         raise OopError(

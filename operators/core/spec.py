@@ -33,7 +33,7 @@ class Spec:
     unblocked_by: str = (
         "put .window(…) before it, group by an attribute that is promised about, or punctuate=oop.at_end()"
     )
-    """What is wrong where nothing is promised that would unblock it, and what to do about it (see `NeverEmits`)."""
+    """``never`` says what is wrong where no promise would unblock it, ``unblocked_by`` what to do (`NeverEmits`)."""
     counts: tuple[str, ...] = ()
     """Attributes that it promises about by counting rows; its crossing, which knows no rows, says only that there will
     be bounds."""
@@ -41,7 +41,7 @@ class Spec:
     """Does each row leave at once or never, whatever came before it? Then rows need not meet anywhere: an engine may
     start the operator in several places, and let its promises be what the inputs' promises become by its crossing."""
     numbers_rows = False
-    """Can it give rows their numbers itself, whatever it is given? As a source can."""
+    """Can it number its rows itself, whatever its input, as a source can?"""
 
     sets_aside = False
     """Does its operator set rows aside, into a ledger (`operators/source/ledger.py`)?"""
@@ -50,7 +50,7 @@ class Spec:
     """Does it look at the clock? Then it is given promises on the virtual attribute of `operators/core/arrival.py`."""
 
     sorts = False
-    """Is it there because a plan runs in order, and puts rows in one?"""
+    """Does it put rows in order, in a plan that runs in order?"""
 
     reads: UsedColumns = None
     """The columns that it looks at itself, if it hands on whatever else its consumers want (see `needs`). None: all."""
@@ -60,7 +60,7 @@ class Spec:
     go at most, and the running operator how far it goes (what is held back lowers the bound)."""
 
     def with_late(self, mode: str) -> Spec:
-        """This spec where sources treat late rows this way."""
+        """This spec in a plan whose sources treat late rows in this way."""
         return self
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
@@ -79,9 +79,9 @@ class Spec:
         return None
 
     def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
-        """For each port the columns that it must be given, when of its own only ``wanted`` are used. None: all.
+        """For each port the columns that it must be given if only ``wanted`` of its output columns are used. None: all.
 
-        What makes columns of others says here which it makes them of; for what hands columns on, `reads` says enough.
+        A spec that makes new columns says here of which; for one that hands columns on, `reads` says enough.
         """
         if wanted is None or self.reads is None:
             return [None for _ in inputs]
@@ -90,12 +90,12 @@ class Spec:
     def with_number(self) -> Spec | None:
         """This spec with each row's number beside its columns (see `operators/source/numbers.py`); None if it cannot.
 
-        What passes rows hands on all columns that it is given, unless it says otherwise here.
+        A spec that passes rows hands on all columns that it is given, unless it says otherwise here.
         """
         return self if self.passes else None
 
     def partials(self, inputs: Sequence[pa.Schema]) -> Any:
-        """What the rows on their way to it can be reduced to, where that can be: it takes partials as well."""
+        """What rows on their way to it can be reduced to, or None. If they can be, its operator takes partials too."""
         return None
 
     def early(self) -> tuple[str | None, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""Stretches of whole numbers, and the order of rows by several of them: for rows that stand side by side."""
+"""Stretches of consecutive whole numbers, and the order of rows by several numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def numbers_in(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def order_by(*numbers: np.ndarray) -> np.ndarray | None:
-    """The order by the last of these, then by those before it; None if rows stand in it.
+    """The order of rows by the last of these, then by those before it; None if they are in that order already.
 
     >>> order_by(np.array([1, 2, 3]), np.array([1, 0, 1])).tolist()
     [1, 0, 2]

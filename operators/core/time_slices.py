@@ -1,7 +1,7 @@
 """Rows by slices of time, so that a promise frees them in bulk and looks only into the slice at its bound.
 
-A slice is a list of places. Slices begin about as long as a quarter of a band, and get longer when rows spread thinly
-over many of them.
+A slice is a list of the places of rows. A slice begins about a quarter as long as a given span, such as that of a band,
+and slices get longer when rows spread thinly over many of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SPREAD = 64  # slices that one batch may touch
 MOST = 1_024  # slices in all
 WIDEST = 60
 _FAR = 2.0**61
-_LEAST_UNIT = 1e-300  # of floats: a quarter of the least span is nothing
+_LEAST_UNIT = 1e-300  # for floats, where a quarter of the least span would be 0
 
 
 class Slicing:
@@ -38,11 +38,11 @@ class Slicing:
         """Times as the whole numbers that are cut into slices."""
         if self.whole:
             return times
-        with np.errstate(over="ignore"):  # as far away as any
+        with np.errstate(over="ignore"):  # a time that overflows is clipped like any other far one
             return np.floor(np.clip(times / self.unit, -_FAR, _FAR)).astype(np.int64)
 
     def reached(self, numbers: Iterable[int], bound: int | float) -> Iterator[tuple[int, bool]]:
-        """Of slices those with rows that may be below a time, in order, and whether all of their rows are."""
+        """The slices with rows that may be below a bound, in order, and whether all of their rows are."""
         if bound == -math.inf:
             return
         last = None if math.isinf(bound) else self._slot(bound) >> self.shift
@@ -58,21 +58,21 @@ class Slicing:
 
 
 class TimeSlices(Slicing):
-    """``span`` is that of the band, in the units of the places."""
+    """The places of rows by slices of time; ``span`` is in the unit of the times."""
 
     def __init__(self, span: int | float, whole: bool) -> None:
         super().__init__(span, whole)
         self._pieces: dict[int, list[np.ndarray]] = {}
-        self._narrow: set[int] = set()  # numbers of shorter slices, of which it must be said that they are gone
+        self._narrow: set[int] = set()  # numbers of shorter slices, to be reported as gone
         self._changed: set[int] = set()
-        self._known: set[int] = set()  # numbers of which others have heard: only of these it is said that they are gone
+        self._known: set[int] = set()  # reported or loaded numbers: only these are reported as gone
         self.nbytes = 0  # kept as a number: another thread may ask
 
     def numbers(self) -> list[int]:
         return sorted(self._pieces)
 
     def add(self, places: np.ndarray, times: np.ndarray) -> list[int]:
-        """Rows that stand in these places, by their times; the numbers of their slices."""
+        """Add rows by their places and times; the result is the numbers of their slices."""
         slots = self.slots(times)
         order_slots = dispatch.kernels().order_slots
         numbers, order, starts = order_slots(slots, self.shift)
@@ -104,22 +104,22 @@ class TimeSlices(Slicing):
         return pieces[0].astype(np.int64)
 
     def below(self, bound: int | float) -> Iterator[tuple[int, bool]]:
-        """The slices with rows that may be below a time, and whether all of their rows are."""
+        """The slices with rows that may be below a bound, and whether all of their rows are."""
         return self.reached(self._pieces, bound)
 
     def replace(self, number: int, places: np.ndarray) -> None:
-        """What is left of a slice."""
+        """Replace a slice by what is left of it."""
         self.nbytes -= sum(piece.nbytes for piece in self._pieces.pop(number))
         if len(places) or number in self._known:
             self._changed.add(number)
-        else:  # a run that nobody saves must not remember every slice that it ever had
+        else:  # a run that is never saved must not remember every slice that it ever had
             self._changed.discard(number)
         if len(places):
             self._pieces[number] = [places.astype(np.uint32)]
             self.nbytes += 4 * len(places)
 
     def touch(self, times: np.ndarray) -> None:
-        """Something else about rows of these times has changed."""
+        """Note that other state of rows with these times has changed."""
         self._changed.update(np.unique(self.slots(times) >> self.shift).tolist())
 
     def take_changes(self) -> list[int]:
@@ -131,11 +131,11 @@ class TimeSlices(Slicing):
         return changed
 
     def are_known(self, numbers: Iterable[int]) -> None:
-        """Others have heard of these slices: they were loaded."""
+        """Note that these slices were loaded: if they go, that is reported."""
         self._known.update(numbers)
 
     def follow(self, before: TimeSlices) -> None:
-        """In the place of others that hold nothing any more: what is to be said of those is said by this one."""
+        """Take the place of slices that hold nothing any more: this one reports that they are gone."""
         self._narrow = before._narrow | before._known
 
     def __contains__(self, number: int) -> bool:

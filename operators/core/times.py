@@ -22,7 +22,7 @@ from oop.errors import SchemaMismatch, TimeError
 from oop.kernels import views
 from oop.punctuation.durations import NANOSECONDS, Duration, in_units
 
-_GREATEST_BOUND = 2**1000  # of a float, far beyond that of a whole number
+_GREATEST_BOUND = 2**1000  # a float can hold it, and it is far beyond every whole time
 
 
 def is_time_type(type_: pa.DataType) -> bool:
@@ -96,9 +96,9 @@ def _zone(type_: pa.DataType) -> timezone | None:
 
 
 NULL_SLOT = 2**62
-"""Where rows without a value stand: above every other slot."""
+"""The slot of rows without a value: above every other slot."""
 FAR = 2**61
-"""Values beyond this, or beyond its negative, stand in one slot."""
+"""All values beyond this stand in one slot, and all beyond its negative in another."""
 
 
 def slots_of(column: pa.Array) -> np.ndarray:
@@ -121,7 +121,7 @@ def slots_of(column: pa.Array) -> np.ndarray:
 def from_physical(values: np.ndarray, type_: pa.DataType) -> pa.Array:
     """Physical numbers as a column of the time's own type; a value that does not fit is an error, never wrapped."""
     array = pa.array(values)
-    if array.type == type_:  # also spares what is asked below
+    if array.type == type_:  # this also spares the questions below
         return array
     try:
         if pa.types.is_timestamp(type_) or pa.types.is_date64(type_):
@@ -137,7 +137,7 @@ def from_physical(values: np.ndarray, type_: pa.DataType) -> pa.Array:
 
 
 def show_time(bound: int | float, type_: pa.DataType) -> str:
-    """A physical number as the column shows it; one that the type cannot hold as a number.
+    """A physical number as the column shows it; if the type cannot hold it, the number itself.
 
     >>> show_time(1_000, pa.timestamp("ms")), show_time(7, pa.int32()), show_time(math.inf, pa.date32())
     ('1970-01-01 00:00:01.000', '7', 'inf')
@@ -151,7 +151,7 @@ def show_time(bound: int | float, type_: pa.DataType) -> str:
 
 
 def show_duration(units: int | float, type_: pa.DataType) -> str:
-    """So many units of a time column, as a user may write them in a policy.
+    """A number of units of a time column, as a user may write it in a policy.
 
     >>> [show_duration(n, pa.timestamp("ms")) for n in (90_000, 1_500)] + [show_duration(7, pa.int64())]
     ['90s', '1500ms', '7']

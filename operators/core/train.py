@@ -1,8 +1,8 @@
-"""Trains: elements of one input that stand in a row and are taken together (Scheduling paper, section 4.2).
+"""Trains: consecutive elements of one input that are taken together (Scheduling paper, section 4.2).
 
 `trains` makes them of what an input gives. `join` makes the rows of a train one batch. A promise between two batches
-then stays where it stood, as the number of rows before it: rows after it that it covers are late, as they would be one
-by one. Only linear promises on one attribute can ride in a joined train.
+then keeps its place, as the number of rows before it: rows after it that it covers are late, as they would be one by
+one. Only linear promises on one attribute can ride in a joined train.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Train: TypeAlias = list[Element]
 TRAIN_ELEMENTS = 65_536
 """The most elements of a train, however few rows they have."""
 Helps: TypeAlias = Callable[[Punctuation], bool]
-"""Would a promise change something for someone?"""
+"""Would a promise change something for a consumer?"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +61,10 @@ class JoinedTrain:
 def helping(
     attribute: str, places: Sequence[int], bounds: Sequence[Bound], helps: Helps
 ) -> Iterator[tuple[int, Punctuation]]:
-    """Of bounds that never retreat those that help, as promises with their places.
+    """The bounds that help, of some that never decrease, as promises with their places.
 
-    ``helps`` may change its mind once one was given. If a bound helps, so does every greater one: most need not be
-    asked about.
+    The answer of ``helps`` may change after each promise that is given. If a bound helps, so does every greater one, so
+    most need not be asked about.
 
     >>> list(helping("ts", [10, 20, 30], [5, 6, 7], lambda p: p.below["ts"] > 5))
     [(20, Punctuation(ts < 6)), (30, Punctuation(ts < 7))]
@@ -75,7 +75,7 @@ def helping(
 
     at = 0
     while at < len(bounds) and asked(bounds[-1]):
-        if not asked(bounds[at]):  # else there is no need to search for it
+        if not asked(bounds[at]):  # otherwise it is the next one, and need not be searched for
             at = bisect_left(bounds, True, at + 1, key=asked)
         yield places[at], Punctuation({attribute: bounds[at]})
         at += 1
@@ -135,7 +135,7 @@ def join(train: Sequence[Element], schema: pa.Schema) -> JoinedTrain | None:
     bounds: list[Bound] = []
     attribute: str | None = None
     rows = 0
-    for element in train:  # there may be very many, and small
+    for element in train:  # a hot loop: there may be very many small elements
         if isinstance(element, GroupPromises):
             return None
         if not isinstance(element, Punctuation):
@@ -154,7 +154,7 @@ def join(train: Sequence[Element], schema: pa.Schema) -> JoinedTrain | None:
             return None
         places.append(rows)
         bounds.append(below[attribute])
-    # other numbers and times need the care of `normalise`
+    # other numbers and times need the care of `operators/source/carried.py`
     kind = int if attribute is None or is_whole(schema.field(attribute).type) else float
     if bounds and (set(map(type, bounds)) != {kind} or not -(2**63) <= min(bounds) <= max(bounds) < 2**63):
         return None

@@ -1,4 +1,4 @@
-"""Numbers and times as int64 words of the same order: one kernel then serves integers, floats and what is behind them.
+"""Numbers and times as int64 words of the same order: one kernel then serves integers, floats and times.
 
 >>> words = to_words(Column("float", np.array([-1.5, 0.0, np.nan, np.inf])))
 >>> np.argsort(words).tolist(), from_words(words, "float").tolist()
@@ -24,7 +24,8 @@ def has_words(type_: pa.DataType) -> bool:
 
 
 def to_words(column: Column, *, zeros_equal: bool = False) -> np.ndarray:
-    """NaN is greater than every number; −0.0 is just below 0.0, or with ``zeros_equal`` the same."""
+    """The words of a column. NaN is greater than every number; −0.0 is just below 0.0, or equal to it with
+    ``zeros_equal``."""
     if column.kind == "uint":
         return (column.data ^ _SIGN).view(np.int64)
     if column.kind == "float":
@@ -47,9 +48,9 @@ def _flip(bits: np.ndarray) -> np.ndarray:
 
 
 def ranks(array: pa.Array, *, zeros_equal: bool = False) -> tuple[np.ndarray, np.ndarray | None]:
-    """Numbers in the order of an array's values, whatever their type, and which values are there (None: all).
+    """Numbers in the order of an array's values, whatever their type, and which values are valid (None: all).
 
-    Those of text, bytes and decimals mean something only beside the others of the same array.
+    Numbers of text, bytes and decimals can be compared only within one array.
 
     >>> ranks(pa.array(["b", None, "a"]))[0][[0, 2]].tolist()
     [2, 1]

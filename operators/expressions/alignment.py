@@ -89,7 +89,7 @@ def _beside(value: Datum, other: pa.DataType) -> Datum:
 
 
 def as_integer(value: Datum, other: pa.DataType) -> Datum:
-    """Keeps a comparison exact: 3.0 beside an integer column is 3; 2**53 + 1 beside floats is refused."""
+    """Keep a comparison exact: 3.0 beside an integer column is 3; 2**53 + 1 beside floats is refused."""
     if not isinstance(value, pa.Scalar) or not value.is_valid:
         return value
     number = value.as_py()
@@ -103,7 +103,7 @@ def typed_null(value: Datum, other: pa.DataType) -> Datum:
 
 
 def alike(a: Datum, b: Datum) -> tuple[Datum, Datum]:
-    """Alternatives, of which the result is one or the other: literals in the type of the column."""
+    """Two alternatives for one result: a literal takes the type of the column beside it."""
     a, b = plain(a), plain(b)
     check_comparable(a.type, b.type, exact=False)
     return align(_fitted(a, b.type), _fitted(b, a.type))

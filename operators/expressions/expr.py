@@ -9,8 +9,8 @@
 
 Nulls follow SQL: an operation on a null is null, and ``&``, ``|``, ``~`` are Kleene's.
 
-Here are the nodes of which expressions are made. `fluent` has how they are written and shown, `functions` what they
-compute, `monotone` which of them increase.
+This module has the nodes of expressions. `fluent` says how they are written and shown, `functions` what they compute,
+`monotone` which of them increase.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Expr(Fluent):
         return found
 
     def limits(self) -> Limits:
-        """From where and up to where columns of numbers are in every row that passes this filter.
+        """The range that each column of numbers is in, in every row that passes this filter.
 
         >>> ((col("k") >= 10) & (col("k") < 20) & (col("link") == "A")).limits()
         {'k': (10, 20)}
@@ -147,7 +147,7 @@ class Expr(Fluent):
         return found
 
     def _limits(self) -> Limits:
-        """Those of one comparison."""
+        """The limits that one comparison sets."""
         return {}
 
     def increasing_in(self, schema: pa.Schema) -> str | None:
@@ -160,7 +160,7 @@ class Expr(Fluent):
         return Facts(schema).column(self)
 
     def bound_of(self, bound: int | float, schema: pa.Schema) -> int | float | None:
-        """What no later value is below, given that no later row has the column below ``bound``.
+        """A bound on the later values of the expression, if no later row has the column below ``bound``.
 
         Both are physical: units since the epoch of a timestamp, days of a date. None if nothing is known.
 
@@ -183,7 +183,7 @@ class Expr(Fluent):
         return {}
 
     def _text(self, args: Sequence[tuple[str, int]]) -> tuple[str, int]:
-        """As it is written, and its precedence, when its arguments are written so."""
+        """The text of this node and its precedence, given those of its arguments."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -277,7 +277,7 @@ class Call(Expr):
         return call_text(self, args)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Part by part: to pickle what is nested deeply would recurse."""
+        """Pickle part by part, because pickling a deeply nested expression would recurse."""
         parts = list(inside_out(self))
         places = {id(part): i for i, part in enumerate(parts)}
         flat = [(p.function, [places[id(a)] for a in p.args], p.options) if isinstance(p, Call) else p for p in parts]

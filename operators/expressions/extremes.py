@@ -18,7 +18,7 @@ from oop.operators.expressions.monotone import Facts, carrier
 
 Form = list[list[Expr]]
 """The least of the greatests of these."""
-_DEEP = 50  # of nested greatests and leasts no more are looked through: every choice among them is a term of its own
+_DEEP = 50  # nested greatests and leasts looked through at most: each choice among them is a term
 
 
 def least_of_greatests(expr: Expr, facts: Facts | pa.Schema, depth: int = 0) -> Form | None:
@@ -65,7 +65,7 @@ def _of_extreme(call: Call, inner: list[Expr], facts: Facts, depth: int) -> Form
 
 
 def _through(outer: Sequence[tuple[Call, Expr]], form: Form, facts: Facts) -> Form:
-    """What functions of one argument make of it, from the innermost on."""
+    """The form after functions of one argument are applied to it, from the innermost on."""
     for call, inner in reversed(outer):
         kind = facts.type(inner)
         form = [[_applied(call, inner, _in_type(e, kind, facts)) for e in term] for term in form]

@@ -37,7 +37,7 @@ def _reflected(function: str) -> Callable[[Fluent, object], Expr]:
 
 
 class Fluent:
-    """All that is written with an operator or a method ends in a call of a named function.
+    """Each operator and each method makes a call of a named function.
 
     >>> from oop.operators.expressions.expr import col
     >>> times = pa.array([0, 90], pa.timestamp("s"))
@@ -95,7 +95,7 @@ class Fluent:
     fill_null = _binary("fill_null")
 
     def round(self, ndigits: int = 0) -> Expr:
-        """To the nearest, halves to even, as Python's.
+        """The nearest number with so many digits, halves to even, as by Python's `round`.
 
         >>> from oop.operators.expressions.expr import col
         >>> col("x").round(1).evaluate(pa.record_batch({"x": [0.25, 1.87]})).to_pylist()
@@ -104,7 +104,7 @@ class Fluent:
         return self._call("round", self, options=(ndigits,))
 
     def cast(self, kind: pa.DataType | str) -> Expr:
-        """To another type. What does not fit is an error, never wrapped; times round down to a coarser unit.
+        """Cast to another type. What does not fit is an error, never wrapped; times round down to a coarser unit.
 
         >>> from oop.operators.expressions.expr import col
         >>> col("x").cast("int64")
@@ -113,7 +113,7 @@ class Fluent:
         return self._call("cast", self, options=(_kind(kind),))
 
     def between(self, low: object, high: object) -> Expr:
-        """Both ends included.
+        """Is the value between these, both ends included?
 
         >>> from oop.operators.expressions.expr import col
         >>> col("x").between(2, 3).evaluate(pa.record_batch({"x": [1, 2, 3]})).to_pylist()
@@ -131,7 +131,7 @@ class Fluent:
         return self._call("isin", self, options=(tuple(values),))
 
     def starts_with(self, pattern: str) -> Expr:
-        """Does the text begin so?
+        """Does the text begin with this?
 
         >>> from oop.operators.expressions.expr import col
         >>> col("city").starts_with("li").evaluate(pa.record_batch({"city": ["lima", "cusco"]})).to_pylist()
@@ -140,7 +140,7 @@ class Fluent:
         return self._call("starts_with", self, options=(pattern,))
 
     def ends_with(self, pattern: str) -> Expr:
-        """Does the text end so?
+        """Does the text end with this?
 
         >>> from oop.operators.expressions.expr import col
         >>> col("city").ends_with("co").evaluate(pa.record_batch({"city": ["lima", "cusco"]})).to_pylist()
@@ -149,7 +149,7 @@ class Fluent:
         return self._call("ends_with", self, options=(pattern,))
 
     def contains(self, pattern: str) -> Expr:
-        """Is that somewhere in the text?
+        """Does the text contain this?
 
         >>> from oop.operators.expressions.expr import col
         >>> col("city").contains("im").evaluate(pa.record_batch({"city": ["lima", "cusco"]})).to_pylist()
@@ -173,7 +173,7 @@ def symbol(function: str) -> str:
 
 
 def call_text(call: Call, args: Sequence[tuple[str, int]]) -> tuple[str, int]:
-    """A call as it is written, and its precedence; ``args`` are those of its arguments."""
+    """The text of a call and its precedence; ``args`` are those of its arguments."""
     if call.function in _INFIX:
         sign, level = _INFIX[call.function]
         # Comparisons do not chain; the others group from the left.

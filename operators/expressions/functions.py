@@ -1,9 +1,8 @@
 """What the functions of column expressions compute: Arrow arrays and scalars in, the same out.
 
-pyarrow does the work. This module adds what it lacks: integers that are floored and never wrap, literals
-that take the unit of the column beside them, integers of any size beside floats (`alignment` does these two),
-nulls and NaN that stay.
-A function raises TypeError for types that do not fit; whatever else pyarrow raises is about the values.
+pyarrow does the work. This module adds what it lacks: integers that are floored and never wrap, literals that take the
+unit of the column beside them, integers of any size beside floats (`alignment` does these two), nulls and NaN that
+stay. A function raises TypeError for types that do not fit; all other errors of pyarrow are about the values.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from oop.operators.expressions.kinds import PER_SECOND, UTC, check_comparable, p
 
 @dataclass(frozen=True)
 class Aligned:
-    """One of pyarrow's functions, of operands that are brought together first. What becomes of them follows from their
-    types, and from literals, never from a column's values: `program` relies on it."""
+    """One of pyarrow's functions, of operands that are first brought to types that go together. How they are converted
+    follows from their types and from literals, never from a column's values: `program` relies on this."""
 
     name: str
     align: Callable[..., Sequence[Datum]]
@@ -34,7 +33,7 @@ class Aligned:
         return pc.call_function(self.name, list(self.align(*args)))
 
     def is_direct(self, aligned: Sequence[Datum]) -> bool:
-        """Is it nothing but pyarrow's function of these, whatever values columns have?"""
+        """Is the result nothing but pyarrow's function of these, whatever values columns have?"""
         return True
 
 
@@ -81,7 +80,7 @@ def _floored(a: Datum, b: Datum, want_quotient: bool) -> Datum:
     if not (_signed(a) or _signed(b)):
         return quotient if want_quotient else rest
     zero = pa.scalar(0, rest.type)
-    # pyarrow truncates: a remainder that has not the divisor's sign means that the quotient was rounded up.
+    # pyarrow truncates: a remainder without the divisor's sign means that the quotient was rounded up.
     off = pc.and_(pc.not_equal(rest, zero), pc.xor(pc.less(rest, zero), pc.less(b, zero)))
     if want_quotient:
         return pc.if_else(off, pc.subtract(quotient, pa.scalar(1, quotient.type)), quotient)
@@ -143,7 +142,7 @@ def _extreme(name: str) -> Callable[..., Datum]:
     def extreme(a: Datum, b: Datum) -> Datum:
         a, b = alike(a, b)
         if types.is_timestamp(a.type) and types.is_timestamp(b.type) and a.type.tz:
-            # pyarrow's has no kernel for zones
+            # pyarrow has no kernel for zones
             zone, (a, b) = a.type.tz, (v.cast(pa.timestamp(v.type.unit)) for v in (a, b))
             result = extreme(a, b)
             return result.cast(pa.timestamp(result.type.unit, zone))
@@ -175,7 +174,7 @@ def _isin(x: Datum, values: tuple[object, ...]) -> Datum:
 
 
 def cast(x: Datum, target: pa.DataType) -> Datum:
-    """To another type, by value: what does not fit is refused, integers round to floats, times round down."""
+    """Cast to another type, by value: what does not fit is refused, integers round to floats, times round down."""
     x = plain(x)
     source = x.type
     if types.is_timestamp(source) and types.is_date32(target):

@@ -14,14 +14,14 @@ import pyarrow as pa
 from oop.punctuation.patterns import Bound, Range
 
 Limits = dict[str, tuple[Bound, Bound]]
-"""By column the least value that there can be, and a bound that all are below."""
+"""For each column the least value that it can have, and a bound that all its values are below."""
 
 TURNED = {"less": "greater", "less_equal": "greater_equal", "greater": "less", "greater_equal": "less_equal"}
-"""Comparisons, and what they are with their sides changed."""
+"""Comparisons, and what they become when their sides are exchanged."""
 
 
 def limits_of(column: str, function: str, constant: object) -> Limits:
-    """Those of a column that is compared with a constant; beyond 2**53 integers would be rounded to floats."""
+    """The limits that comparing a column with a constant sets; beyond 2**53 integers would be rounded to floats."""
     if not isinstance(constant, int | float) or isinstance(constant, bool) or not abs(constant) < 2**53:
         return {}
     if function.startswith("greater"):
@@ -30,13 +30,13 @@ def limits_of(column: str, function: str, constant: object) -> Limits:
 
 
 def both_limits(a: Limits, b: Limits) -> Limits:
-    """Where both hold."""
+    """The limits of rows in which both hold."""
     shared = {c: (max(a[c][0], b[c][0]), min(a[c][1], b[c][1])) for c in a.keys() & b.keys()}
     return {**a, **b, **shared}
 
 
 def ranges_of(limits: Limits, schema: pa.Schema) -> dict[str, Range]:
-    """Those that begin somewhere, of columns that are compared with a constant as they are: narrow floats are not."""
+    """The limits that have a beginning, for columns that are compared as they are, which narrow floats are not."""
     found = {}
     for column, (low, high) in limits.items():
         type_ = schema.field(column).type

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 class Facts:
-    """What is known of expressions over columns of these types, and of all of their parts: each is looked at once."""
+    """What is known of expressions over columns of these types and of all their parts; each is examined once."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema = schema
         self._none = schema.empty_table()
-        self._values: dict[int, Any] = {}  # of no row; constants are scalars
+        self._values: dict[int, Any] = {}  # values over no rows, where constants are scalars
         self._columns: dict[int, str | None] = {}
-        self._known: list[Expr] = []  # an id stands for one as long as it is there
+        self._known: list[Expr] = []  # kept alive, because their ids are keys
 
     def type(self, expr: Expr) -> pa.DataType:
         return self._value(expr).type
@@ -58,7 +58,7 @@ def carrier(expr: Expr, facts: Facts) -> Expr | str | None:
     """The argument in which a function increases; or the name of a column, if several arguments increase in it or the
     expression is that column."""
     if not expr.args:
-        return getattr(expr, "name", None)  # of a column
+        return getattr(expr, "name", None)  # None for a constant
     call: Any = expr
     first, *rest = call.args
     if call.function in ("add", "multiply", "subtract", "divide", "floor_divide"):
@@ -82,7 +82,7 @@ def carrier(expr: Expr, facts: Facts) -> Expr | str | None:
 
 
 def bound_through(expr: Expr, bound: int | float, schema: pa.Schema) -> int | float | None:
-    """What becomes of a bound on the column in which the expression increases; both are physical."""
+    """The bound on an expression that follows from a bound on the column in which it increases; both are physical."""
     name = _increasing_in(expr, schema)
     if name is None:
         return None
@@ -102,9 +102,9 @@ def bound_through(expr: Expr, bound: int | float, schema: pa.Schema) -> int | fl
 
 
 def lower_through(expr: Expr, low: int | float, schema: pa.Schema) -> int | float | None:
-    """What becomes of a lower bound: whatever is at least that comes from a column that is at least ``low``.
+    """The least value such that the expression is that great only where its column is at least ``low``.
 
-    The expression may have one value on both sides of ``low``, so it is a value greater than that just below.
+    The expression may have one value on both sides of ``low``, so the result is greater than its value just below.
 
     >>> from oop.operators.expressions.expr import col
     >>> [lower_through(col("ts") // 60, low, pa.schema({"ts": pa.int64()})) for low in (120, 121)]
@@ -122,5 +122,5 @@ def lower_through(expr: Expr, low: int | float, schema: pa.Schema) -> int | floa
 
 @lru_cache(maxsize=256)
 def _increasing_in(expr: Expr, schema: pa.Schema) -> str | None:
-    """Asked for every promise of a stream; the answer is the same each time."""
+    """Cached, because it is asked for every promise of a stream."""
     return expr.increasing_in(schema)

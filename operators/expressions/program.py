@@ -1,7 +1,7 @@
 """An expression compiled for the columns of one schema: a batch costs what pyarrow does, not a walk through the tree.
 
-What the types decide is decided once. Literals, and what is computed of literals alone, are constants that are already
-aligned with the columns beside them; a function that then only calls one of pyarrow's is that call.
+What the types decide is decided once. Literals, and values computed of literals alone, are constants that are aligned
+with the columns beside them beforehand. A function that then only calls one of pyarrow's is replaced by that call.
 
 >>> from oop.operators.expressions.expr import col
 >>> program = Program((col("len") + 1) * 8 > 400)
@@ -25,7 +25,7 @@ from oop.operators.expressions.functions import FUNCTIONS, Aligned
 from oop.operators.expressions.traversal import inside_out
 
 Apply = Callable[[list[Datum]], Datum]
-"""What makes, of the list of a function's arguments, its value."""
+"""Computes a function's value from the list of its arguments."""
 
 
 class Program:
@@ -51,11 +51,11 @@ class Program:
             for place, column in code.columns:
                 values[place] = batch.column(column)
             for place, run, places, done in code.steps:
-                values[place] = run(list(map(values.__getitem__, places)))  # no comprehension, which would be a call
+                values[place] = run(list(map(values.__getitem__, places)))  # faster than a comprehension
                 for last in done:
                     values[last] = None  # it may be a column of many rows
         except Exception:
-            return self.expr.evaluate(batch)  # it finds the part that is to blame
+            return self.expr.evaluate(batch)  # it names the part that is wrong
         result = values[code.result]
         if isinstance(result, pa.Scalar):
             return pa.repeat(result, batch.num_rows)
@@ -63,8 +63,8 @@ class Program:
 
 
 class _Code:
-    """Places for values: constants, columns, and what steps compute. ``steps`` is None where only the tree can tell
-    what is wrong."""
+    """Places for values: constants, columns, and what steps compute. ``steps`` is None where the expression is wrong,
+    since only evaluating the tree tells why."""
 
     __slots__ = ("columns", "result", "schema", "steps", "values")
 
@@ -72,7 +72,7 @@ class _Code:
         self.schema = schema
         self.values: list[Datum] = []  # constants in their places, else None
         self.columns: list[tuple[int, int]] = []  # a place, and which column goes there
-        # a place, what computes the value there, the places of its arguments, and those that nobody needs any more
+        # a place, what computes the value there, the places of its arguments, and those that are not needed any more
         self.steps: list[tuple[int, Apply, tuple[int, ...], tuple[int, ...]]] | None = []
         self.result = 0
 
@@ -99,7 +99,7 @@ def _compiled(expr: Expr, schema: pa.Schema) -> _Code:
 
 
 def _add_parts(code: _Code, expr: Expr) -> list[tuple[int, Apply, tuple[int, ...]]]:
-    """Each part is evaluated on no rows: that tells its type, and gives it where it is constant."""
+    """Evaluate each part on no rows, which tells its type, and its value if it is constant."""
     empty = code.schema.empty_table()
     samples: dict[int, Datum] = {}
     places: dict[int, int] = {}
@@ -121,7 +121,7 @@ def _add_parts(code: _Code, expr: Expr) -> list[tuple[int, Apply, tuple[int, ...
 
 
 def _specialised(code: _Code, call: Call, given: Sequence[Datum], places: list[int]) -> tuple[Apply, list[int]]:
-    """What computes a call of arguments like these, and the places of what it takes."""
+    """What computes a call of arguments like these, and the places of its arguments."""
     function = FUNCTIONS[call.function]
     if isinstance(function, Aligned) and not call.options:
         aligned = function.align(*given)

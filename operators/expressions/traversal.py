@@ -17,7 +17,7 @@ _NOWHERE: frozenset[int] = frozenset()
 
 
 def inside_out(root: Expr, known: Container[int] = _NOWHERE) -> Iterator[Expr]:
-    """Each part after those that it is made of; not those whose ids are ``known``, nor what only they are made of.
+    """Each part after the parts that it is made of, without ``known`` ids and parts that only these use.
 
     >>> from oop.operators.expressions.expr import col
     >>> list(inside_out((col("a") + 1) * 2))
@@ -38,8 +38,8 @@ def inside_out(root: Expr, known: Container[int] = _NOWHERE) -> Iterator[Expr]:
 
 
 def fold(root: Expr, step: Callable[[Expr, list[Found]], Found]) -> Found:
-    """What ``step`` makes of the whole, given each part and what it made of that part's own. Nothing is kept longer
-    than it is needed: it may be a column of many rows.
+    """What ``step`` makes of the whole, given each part and its results for that part's arguments. No result is kept
+    longer than it is needed, since it may be a column of many rows.
 
     >>> from oop.operators.expressions.expr import col
     >>> fold(col("a") + 1, lambda part, found: 1 + sum(found))

@@ -17,7 +17,7 @@ from oop.operators.functions.accumulators import Accumulator, Ids, Prepared
 from oop.operators.functions.function import Evaluate, Function
 
 ON_TIME, TAKEN, ASIDE = range(3)
-"""A row came in time; late, and counts nevertheless; late, and is not in the results."""
+"""What became of a row: it came in time; it was late, but counts; it was late, and is not in the results."""
 
 
 def account_of(batch: pa.RecordBatch) -> np.ndarray:
@@ -27,7 +27,7 @@ def account_of(batch: pa.RecordBatch) -> np.ndarray:
 
 
 class Accounts(Accumulator):
-    """It counts the rows that came before the window went out; its three functions share one accumulator."""
+    """Counts the rows that came before the window went out; three functions share this accumulator."""
 
     fields = (("seen", np.int64), ("late", np.int64), ("aside", np.int64))
     keeps_account = True
@@ -51,26 +51,26 @@ class Accounts(Accumulator):
 
     @property
     def answers(self) -> np.ndarray:
-        """A group of rows that were all set aside has none in the results."""
+        """A group whose rows were all set aside has no row in the results."""
         answers: np.ndarray = self.seen > self.aside
         return answers
 
 
 class LateAccounts(Accounts):
-    """The same, read as how many rows were late."""
+    """Like `Accounts`; the result is how many rows were late."""
 
     which = "late"
 
 
 class AsideAccounts(Accounts):
-    """The same, read as how many rows were set aside."""
+    """Like `Accounts`; the result is how many rows were set aside."""
 
     which = "aside"
 
 
 @dataclass(frozen=True)
 class Account(Function):
-    """What the three have in common: they are over rows, and look at what became of them."""
+    """What the three functions have in common: they are over rows, and look at what became of them."""
 
     keeps_account = True
     accounts: ClassVar[type[Accounts]] = Accounts

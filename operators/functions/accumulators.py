@@ -2,8 +2,8 @@
 update and merge.
 
 Every accumulator starts from zeros, which are also its zero for `merge`. It takes rows (`prepare` once for a batch,
-then `update`), it takes partial results (`merge`), and it gives the result. It is told by `grow` how many groups there
-are; its arrays double, so that adding groups costs little. Two functions that keep the same arrays, such as sum and
+then `update`), it takes partial results (`merge`), and it gives the result. `grow` tells it how many groups there are;
+its arrays double, so that adding groups costs little. Two functions that keep the same arrays, such as sum and
 mean of one column, share one accumulator, and each reads it in its own way (`over`).
 """
 
@@ -28,7 +28,7 @@ Prepared: TypeAlias = "Column | Coded | np.ndarray | pa.Array | tuple[Prepared, 
 (None says that all are); coded text and Arrow arrays where values are held as they are; and several of these for a
 function of several columns."""
 _SMALLEST = 16
-_FEW_BYTES = 4_096  # of an array for which it does not matter where its memory comes from
+_FEW_BYTES = 4_096  # arrays of at most this size take their memory from NumPy
 
 
 class Accumulator(ABC):
@@ -73,8 +73,8 @@ class Accumulator(ABC):
         return object if is_object(self.source) else views.DTYPES[views.kind_of(self.source)]
 
     def __getattr__(self, name: str) -> np.ndarray:
-        """The part of an array that groups have. It stays an attribute until the arrays change: kernels are given it
-        for every batch."""
+        """The beginning of an array, which groups have. It stays an attribute until the arrays change, because kernels
+        are given it for every batch."""
         arrays = self.__dict__.get("_arrays", {})
         if name in arrays:
             part: np.ndarray = arrays[name][: self.size]
@@ -83,12 +83,13 @@ class Accumulator(ABC):
         raise AttributeError(name)
 
     def _forget_parts(self) -> None:
-        """Whoever changes the size or puts other arrays in place says so."""
+        """Called when the size changes or other arrays are put in place: forget what `__getattr__` has kept."""
         for name in self._arrays:
             self.__dict__.pop(name, None)
 
     def grow(self, size: int, expected: int = 0) -> None:
-        """It has so many groups from now on. Arrays that are on the way to the expected number grow there in one go."""
+        """It has ``size`` groups from now on. An array that is on its way to the expected number gets that room at
+        once."""
         if size > self.size:
             self.size = size
             for name, array in self._arrays.items():
@@ -157,20 +158,21 @@ class Accumulator(ABC):
         return out
 
     def take_results(self, indices: np.ndarray) -> Accumulator:
-        """The same as `take`, for a caller that will ask for nothing but the result. It should cost what these groups
-        have, not what is held: sessions that go out are taken by it."""
+        """Like `take`, but the copy only has to serve `result`. Its cost should follow what these groups have, not all
+        that is held: sessions that go out are taken by it."""
         return self.take(indices)
 
     def part(self, start: int, stop: int) -> Accumulator:
-        """The groups from one up to another, for a caller that will ask for nothing but the result. They share memory
-        with this accumulator."""
+        """The groups from ``start`` up to ``stop``. The result only has to serve `result`, and shares memory with this
+        accumulator."""
         out = self.empty()
         out.size = stop - start
         out._arrays = {n: a[start:stop] for n, a in self._arrays.items()}
         return out
 
     def clear(self, ids: Ids) -> None:
-        """These groups begin anew, as if they had taken nothing. It should cost what they have, not what is held."""
+        """These groups begin anew, as if they had taken nothing. The cost should follow what they have, not what is
+        held."""
         for array in self._arrays.values():
             array[ids] = 0
 

@@ -1,6 +1,6 @@
 """first and last: the value at the least or the greatest of something else, usually the time.
 
-Numbers and times are kept by kernels, three words a group; values of other types by `ranked`.
+Numbers and times are kept by kernels, in three words for each group; values of other types are kept by `ranked`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from oop.operators.functions.words_by_group import HoldsWords
 
 
 class Firsts(HoldsWords):
-    """The words of a group are what is held, by what, and the value."""
+    """The words of a group say what it holds (nothing, a null, a value), at which ``by``, and the value."""
 
     words = FIRST_WORDS
     which = "first"
@@ -34,7 +34,7 @@ class Firsts(HoldsWords):
 
     def prepare(self, values: Any) -> Prepared:
         of, by = map(views.column, values)
-        # two zeros of time are one moment; of values each stays what it is
+        # both zeros of a time are one moment; a value keeps the zero that it has
         return Column("int", to_words(of), None, of.valid), Column(
             "int", to_words(by, zeros_equal=True), None, by.valid
         )
@@ -55,7 +55,7 @@ class Firsts(HoldsWords):
 
 
 class Lasts(Firsts):
-    """The same at the other end of the order."""
+    """Like `Firsts`, at the other end of the order."""
 
     which = "last"
 

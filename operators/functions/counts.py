@@ -16,7 +16,7 @@ from oop.operators.functions.sums import Sum
 
 
 class Counts(Accumulator):
-    """What it prepares of a batch is which values are there; None says that all are."""
+    """It prepares which values of a batch are valid; None says that all are."""
 
     fields = (("counts", np.int64),)
 

@@ -20,17 +20,17 @@ from oop.operators.functions.rows_by_group import RowsByGroup, as_held, held_typ
 
 _GONE = -1
 _FEW = 4096  # pairs of cleared groups that may stay in any case
-_GROUP = "uint32"  # a table has room for fewer groups; beside a value of 32 bits it fits into one word
+_GROUP = "uint32"  # no table has more groups; beside a value of 32 bits it fits into one word
 
 
 class DistinctCounts(Accumulator):
-    """It counts the different values of a group. Values are equal as keys are: NaN equals NaN, and −0.0 equals 0.0.
+    """Counts the different values of each group. Values are equal as keys are: NaN equals NaN, and −0.0 equals 0.0.
 
     The pairs stand in a table while values come in. Copies and parts of an accumulator have them as rows, and a table
     is made of those only when more values come.
 
-    In the table a group has a code, by default its own number. One that was cleared gets another with its next value,
-    so that its old pairs may stay; they are taken out when they are many.
+    In the table a group has a code, by default its own number. A group that was cleared gets another code with
+    its next value, so that its old pairs may stay; they are taken out when they are many.
     """
 
     fields = (("counts", np.int64),)
@@ -43,8 +43,8 @@ class DistinctCounts(Accumulator):
     def _start(self) -> None:
         self._table: KeyTable | None = None
         self._rows: RowsByGroup | None = None
-        self._codes: np.ndarray | None = None  # by group, once one was cleared: its code
-        self._groups = np.zeros(0, np.int64)  # by code: its group, or _GONE
+        self._codes: np.ndarray | None = None  # the code of each group, once a group was cleared
+        self._groups = np.zeros(0, np.int64)  # the group of each code, or _GONE
         self._gones = 0  # pairs of codes that are gone
 
     def prepare(self, values: pa.Array | None) -> Prepared:
@@ -66,7 +66,7 @@ class DistinctCounts(Accumulator):
             self.kernels.add_count(new if self._codes is None else self._groups[new], None, self.counts)
 
     def _coded(self, ids: np.ndarray) -> np.ndarray:
-        """The codes of groups; one without gets the next."""
+        """The codes of groups; a group without one gets the next."""
         if self._codes is None:
             return ids.astype(np.uint32)
         if self.size > len(self._codes):
@@ -83,7 +83,7 @@ class DistinctCounts(Accumulator):
     def _pairs_table(self) -> KeyTable:
         if self._table is None:
             self._table = KeyTable([_GROUP, views.key_kind(self.source)])
-            if self._rows is not None:  # they are distinct, and counted
+            if self._rows is not None:  # these rows are distinct, and counted already
                 ids, [values] = self._rows.ids, self._rows.columns
                 self._table.map([Column(_GROUP, ids.astype(np.uint32)), read_key(values)], len(ids))
                 self._rows = None
@@ -166,7 +166,7 @@ class DistinctCounts(Accumulator):
 
 
 def _valid(values: Key) -> np.ndarray | None:
-    """Which values are there; None: all."""
+    """Which values are valid; None: all."""
     if isinstance(values, Coded):
         return None if values.values.valid is None else values.values.valid[values.codes]
     return values.valid

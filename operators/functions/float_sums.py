@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from oop.operators.functions.accumulators import Accumulator, Ids, nullable
 
-_LARGE = 2.0**960  # as many values below this as there can be rows have a sum
+_LARGE = 2.0**960  # the sum of values below this is finite for as many rows as there can be
 _SCALE = 2.0**64
 
 
@@ -21,7 +21,7 @@ class SumFloat(Accumulator):
 
     def update(self, ids: Ids, values: Any) -> None:
         data, valid = values.data, values.valid
-        if not len(data) or (data.max() <= _LARGE and data.min() >= -_LARGE):  # not so with NaN: then it is looked at
+        if not len(data) or (data.max() <= _LARGE and data.min() >= -_LARGE):  # false with NaN
             self.kernels.add_sum_float(ids, data, valid, self.sums, self.counts)
             return
         large = np.abs(data) > _LARGE
@@ -37,7 +37,7 @@ class SumFloat(Accumulator):
             self._add_large(ids, other.large)
 
     def _add_large(self, ids: Ids, scaled: np.ndarray) -> None:
-        with np.errstate(invalid="ignore"):  # of infinities of both signs
+        with np.errstate(invalid="ignore"):  # infinities of both signs may meet
             np.add.at(self.large, ids, scaled)
 
     def result(self) -> pa.Array:
@@ -46,7 +46,8 @@ class SumFloat(Accumulator):
         return nullable(self._divided(1), self.counts)
 
     def _divided(self, counts: np.ndarray | int) -> np.ndarray:
-        """The sums of both, divided before they are scaled up; small ones alone, which scaling down would round."""
+        """Both sums together, divided before they are scaled up. A small sum alone is not scaled, which would round
+        it."""
         with np.errstate(over="ignore", invalid="ignore"):
             both = (self.sums / _SCALE + self.large) / counts * _SCALE
             found: np.ndarray = np.where(self.large == 0, self.sums / counts, both)

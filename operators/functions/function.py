@@ -35,7 +35,7 @@ _SCALAR = (
     pa.types.is_null,
 )
 Evaluate: TypeAlias = Callable[[pa.RecordBatch], Any]
-"""What gives the values of a batch as an accumulator's `prepare` takes them."""
+"""Gives the values of a batch as an accumulator's `prepare` takes them."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Function(ABC):
 
     @abstractmethod
     def evaluator(self) -> Evaluate | None:
-        """What gives its accumulator the values of a batch; None if it needs none. It keeps what it finds out about
+        """Gives its accumulator the values of a batch; None if it needs none. It keeps what it finds out about
         columns, so that an operator asks for it once."""
 
     @abstractmethod
@@ -78,7 +78,7 @@ class Function(ABC):
 
     @property
     def title(self) -> str:
-        """How the function is called, without what it is of."""
+        """The name of the function, without its columns."""
         return self.name
 
     @property
@@ -97,11 +97,11 @@ class Function(ABC):
         return False
 
     def in_window(self, time: pa.DataType | None) -> Function:
-        """The same as it is over windows on a time of this type; None: over groups without a window."""
+        """This function for windows on a time of this type; None: for groups without a window."""
         return self
 
     def by_default(self, time: str | None) -> Function:
-        """The same, ordered by the time where it needs an order and was given none."""
+        """This function, ordered by the time if it needs an order and was given none."""
         return self
 
     def evaluate(self, batch: pa.RecordBatch) -> Any:
@@ -121,11 +121,11 @@ class Function(ABC):
         return None
 
     def combine(self, column: str) -> Function:
-        """The combination function ("Scalable Distributed Stream Processing", section 5.1): what makes, of the results
-        of some rows and of others, that of all of them; over the column in which the results are.
+        """The combination function ("Scalable Distributed Stream Processing", section 5.1): over a column of results
+        for some rows and for others, it gives the result for all of them.
 
-        A mean has none, since two means do not tell of how many rows they are: take its sum and its count. OopError for
-        it, and for others that need more than their results.
+        A mean has none, since two means do not tell of how many rows they are: take its sum and its count. A mean, and
+        every function that needs more than its results, raises OopError.
 
         >>> import oop
         >>> str(oop.count("len").combine("n")), str(oop.max("len").combine("most"))
@@ -184,7 +184,7 @@ class ColumnFunction(Function):
 
         def evaluate(batch: pa.RecordBatch) -> pa.Array:
             values = program.evaluate(batch)
-            id_ = values.type.id  # compared here: to call what asks for it costs more
+            id_ = values.type.id  # compared here, because pyarrow's predicates cost more
             if id_ == Type_DICTIONARY:
                 values = values.dictionary_decode()
                 id_ = values.type.id
@@ -245,7 +245,7 @@ class Ordered(ColumnFunction):
         return super().values_name(schema) + self._by()
 
     def evaluator(self) -> Evaluate | None:
-        """With ``by`` the values and beside them what they are ordered by."""
+        """With ``by`` it gives the values, and beside them what they are ordered by."""
         values = super().evaluator()
         if self.by is None:
             return values

@@ -42,7 +42,7 @@ class Moments(Accumulator):
 
 
 class PopulationMoments(Moments):
-    """The same, read as the variance of a population."""
+    """Like `Moments`, for the variance of a population."""
 
     ddof = 0
 
@@ -70,13 +70,13 @@ class WholeMoments(Moments):
         self.kernels.merge_moments(ids, other.counts, means, other.m2, self.counts, self.means, self.m2)
 
     def _begin(self, ids: Ids, values: np.ndarray, there: np.ndarray) -> None:
-        """Groups that have nothing yet are told a base: one of these values."""
+        """Give groups that have nothing yet a base: one of these values."""
         new = np.flatnonzero(there & (self.counts[ids] == 0))
         self.base[ids[new]] = values[new]
 
 
 class WholePopulationMoments(WholeMoments):
-    """The same, read as the variance of a population."""
+    """Like `WholeMoments`, for the variance of a population."""
 
     ddof = 0
 
@@ -89,7 +89,7 @@ def _apart(values: np.ndarray, bases: np.ndarray) -> np.ndarray:
     """
     above = values >= bases
     one, other = values.view(np.uint64), bases.view(np.uint64)
-    distance = np.where(above, one - other, other - one).astype(np.float64)  # it fits 64 bits without a sign
+    distance = np.where(above, one - other, other - one).astype(np.float64)  # the distance fits 64 bits without a sign
     return np.where(above, distance, -distance)
 
 

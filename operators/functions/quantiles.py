@@ -24,12 +24,12 @@ from oop.operators.functions.function import ColumnFunction, Function, as_column
 from oop.operators.functions.rows_by_group import HoldsRows, RowsByGroup, find_groups, order_groups
 from oop.site import user_line
 
-_SKETCH_BYTES = 256  # of a sketch beside its values
+_SKETCH_BYTES = 256  # the bytes of a sketch beside its values
 
 
 @functools.cache
 def _sketches() -> Any:
-    """The library, loaded when the first sketch is made: `import oop` shall not pay for it."""
+    """The library, loaded when the first sketch is made, so that `import oop` does not pay for it."""
     import datasketches
 
     return datasketches.kll_doubles_sketch
@@ -83,7 +83,7 @@ class Quantiles(HoldsRows):
         self.add(RowsByGroup(ids[there], (pa.array(values.data[there]),)))
 
     def settle(self, rows: RowsByGroup) -> RowsByGroup:
-        """Values of groups that have too many, or a sketch already, go into their sketch."""
+        """Put values of groups that have too many, or a sketch already, into their sketch."""
         rows = rows.by_group()
         starts = np.flatnonzero(np.diff(rows.ids, prepend=-1))
         ends = np.append(starts[1:], len(rows))
@@ -115,7 +115,7 @@ class Quantiles(HoldsRows):
         for group, sketch in other._sketches.items():
             self._sketch(int(ids[group])).merge(sketch)
         if other._sketches:
-            self.unsettle()  # values of a group that has got a sketch belong into it
+            self.unsettle()  # values of a group that has a sketch now belong in it
         self.add(rows.to(ids))
 
     def result(self) -> pa.Array:
@@ -142,7 +142,7 @@ class Quantiles(HoldsRows):
         return pa.ListArray.from_arrays(offsets, pa.array(found.reshape(-1)), mask=pa.array(~there))
 
     def _with(self, rows: RowsByGroup, size: int, sketches: Iterable[tuple[int, Any]] | None = None) -> HoldsRows:
-        """Both have the sketches then: neither may change them."""
+        """Both accumulators share the sketches then, so neither may change them in place."""
         out = super()._with(rows, size)
         assert isinstance(out, Quantiles)
         out._sketches = dict(self._sketches if sketches is None else sketches)
@@ -167,7 +167,7 @@ class Quantiles(HoldsRows):
             rows = self.gather(indices).by_group()
             if np.bincount(rows.ids).max(initial=0) <= self.k:
                 return self._with(rows, len(indices))
-        return self.take(indices)  # what waits belongs into a sketch
+        return self.take(indices)  # values that wait belong in a sketch
 
     def part(self, start: int, stop: int) -> Accumulator:
         out = super().part(start, stop)
@@ -214,13 +214,13 @@ class Quantiles(HoldsRows):
 
 
 def _retained(k: int) -> int:
-    """About how many values a sketch has room for: level by level two thirds of the one above."""
+    """About how many values a sketch has room for: each level has two thirds of the room of the one above."""
     return math.ceil(3 * k)
 
 
 @dataclass(frozen=True)
 class Quantile(ColumnFunction):
-    """``k`` is how many values a group holds before it has a sketch, and how exact that is."""
+    """``k`` is how many values a group holds before it has a sketch, and also sets how exact the sketch is."""
 
     q: float | tuple[float, ...] = 0.5
     k: int = 200

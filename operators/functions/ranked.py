@@ -1,7 +1,7 @@
-"""top and collect, and first and last of values that are no numbers: of each group the first rows in an order.
+"""top and collect, and first and last of values that are no numbers: groups hold their first rows in an order.
 
-Rows are ordered by something (the time, or the values themselves), then by value. A batch is cut down to what may
-count before it is held, so that a group never holds much more than its limit.
+Rows are ordered by something (the time, or the values themselves), then by value. A batch is cut down to the rows that
+may count before it is held, so that a group never holds much more than its limit.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Ranking:
 
 
 class Ranked(HoldsRows):
-    """It holds values and what they are ordered by; values alone are ordered by themselves. It gives a list a group."""
+    """Holds values and what they are ordered by, or values alone, ordered by themselves. A group's result is a list."""
 
     order: Ranking
 
@@ -61,7 +61,7 @@ class Ranked(HoldsRows):
         self.add(self.settle(self._not_beyond(RowsByGroup(ids, values))))
 
     def _not_beyond(self, rows: RowsByGroup) -> RowsByGroup:
-        """Without what is behind the last row of a group that is full already: of most batches that leaves little."""
+        """The rows without those behind the last row of a full group; of most batches that leaves little."""
         by = rows.columns[-1]
         if self._settled is None or not has_words(by.type):
             return rows
@@ -69,7 +69,7 @@ class Ranked(HoldsRows):
             self._sweep()
             self._last = self._last_words(self._settled)
         words = self._words(by)[0]
-        near = rows.ids >= len(self._last)  # a group that has come since then
+        near = rows.ids >= len(self._last)  # groups that have come since then
         near[~near] = words[~near] <= self._last[rows.ids[~near]]
         return rows if near.all() else rows.take(np.flatnonzero(near))
 
@@ -79,7 +79,7 @@ class Ranked(HoldsRows):
             self._last[ids[ids < len(self._last)]] = np.iinfo(np.int64).max
 
     def _last_words(self, rows: RowsByGroup) -> np.ndarray:
-        """For each group the order of its last row; of one that has room for more, behind everything."""
+        """For each group the order of its last row; for a group that has room for more, an order behind all rows."""
         last = np.full(self.size, np.iinfo(np.int64).max)
         ends = np.flatnonzero(np.diff(rows.ids, append=-1))
         full = ends[np.diff(ends, prepend=-1) >= self.order.limit]
@@ -87,7 +87,7 @@ class Ranked(HoldsRows):
         return last
 
     def _words(self, array: pa.Array) -> tuple[np.ndarray, np.ndarray | None]:
-        """Numbers that are least for what comes first, and which values are there."""
+        """Numbers that are least for the rows that come first, and which values are valid."""
         words, valid = ranks(array, zeros_equal=len(self.types) > 1)
         return (~words if self.order.most else words), valid
 
@@ -121,7 +121,7 @@ class Ranked(HoldsRows):
         runs = np.cumsum(np.append(True, ~equal))[at]
         values, valid = ranks(rows.columns[0].take(pa.array(order[at])))
         values = ~values if self.order.most else values
-        if valid is not None:  # a null loses; what stands under it means nothing
+        if valid is not None:  # a null loses, and the number under it means nothing
             values = np.where(valid, values, 0)
         order[at] = order[at][np.lexsort((values, runs) if valid is None else (values, ~valid, runs))]
 
@@ -131,7 +131,7 @@ class Ranked(HoldsRows):
 
 
 class RankedOne(Ranked):
-    """It holds one row a group and gives its value, or null."""
+    """Holds one row for each group, and gives its value, or null."""
 
     def result(self) -> pa.Array:
         values = self.rows().one_each(self.size)
@@ -144,18 +144,18 @@ class RankedOne(Ranked):
 
 
 def first_of(source: pa.DataType, by: pa.DataType, *, most: bool) -> Accumulator:
-    """First, or last, of values of any type by anything that has an order."""
+    """The accumulator of first, or of last, for values of any type by values that have an order."""
     return RankedOne(source, by, Ranking(most, 1, nulls=True), source)
 
 
 def list_of(source: pa.DataType, by: pa.DataType | None, *, most: bool, limit: int) -> Accumulator:
-    """The values of the least, or greatest, rows as a list."""
+    """The accumulator of the values of the least, or greatest, rows as a list."""
     return Ranked(source, by, Ranking(most, limit), pa.list_(held_type(source)))
 
 
 @dataclass(frozen=True)
 class Listed(Ordered):
-    """A list of at most ``k`` values a group: what `Top` and `Collect` have in common."""
+    """A list of at most ``k`` values for each group: what `Top` and `Collect` have in common."""
 
     k: int = 0
 

@@ -21,7 +21,7 @@ from oop.operators.core.stretches import numbers_in
 from oop.operators.functions.accumulators import Accumulator
 
 _GONE = -1  # in place of a group: it was cleared
-_FEW = 4096  # rows that wait in any case
+_FEW = 4096  # so many rows may always wait to be settled
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -69,8 +69,8 @@ class RowsByGroup:
         return self if there.all() else self.take(np.flatnonzero(there))
 
     def lists(self, groups: int, *, null: bool = False) -> list[pa.Array]:
-        """For each column a list a group; the rows must be in the order of their groups. With ``null`` a group without
-        rows has a null instead of an empty list."""
+        """For each column a list for each group; the rows must be in the order of their groups. With ``null`` a group
+        without rows has a null instead of an empty list."""
         offsets = np.searchsorted(self.ids, np.arange(groups + 1)).astype(np.int32)
         mask = pa.array(offsets[1:] == offsets[:-1]) if null else None
         return [pa.ListArray.from_arrays(pa.array(offsets), c, mask=mask) for c in self.columns]
@@ -84,14 +84,14 @@ class RowsByGroup:
 
     @staticmethod
     def of_lists(lists: Sequence[pa.Array]) -> RowsByGroup:
-        """The rows of which `lists` made these lists, without ``null``."""
+        """The rows of lists that `lists` made without ``null``."""
         lengths = views.column(lists[0].value_lengths()).data
         ids = np.repeat(np.arange(len(lengths)), lengths)
         return RowsByGroup(ids, tuple(column.flatten() for column in lists))
 
     @staticmethod
     def of_each(parts: Iterable[tuple[RowsByGroup, int]]) -> RowsByGroup:
-        """Rows of several that have so many groups each: the groups of one are numbered after those of the one before.
+        """The rows of several, each given with its number of groups; its groups are numbered after those before it.
 
         >>> rows = RowsByGroup(np.array([1, 0]), (pa.array(["a", "b"]),))
         >>> RowsByGroup.of_each([(rows, 2), (rows, 2)]).ids.tolist()
@@ -113,7 +113,7 @@ class RowsByGroup:
 
 
 def order_groups(ids: np.ndarray) -> np.ndarray | None:
-    """Where to find the rows in the order of their groups, those of one group in the order they have; None: here.
+    """The order of rows by group, in which rows of one group keep their order; None if they are in it already.
 
     >>> order_groups(np.array([2, 0, 2])).tolist()
     [1, 0, 2]
@@ -159,7 +159,7 @@ class HoldsRows(Accumulator):
 
     @abstractmethod
     def settle(self, rows: RowsByGroup) -> RowsByGroup:
-        """Of rows in any order those that the result may need, in the order of their groups."""
+        """The rows that the result may need, in the order of their groups; they are given in any order."""
 
     @property
     def saved_columns(self) -> int:
@@ -191,14 +191,14 @@ class HoldsRows(Accumulator):
         return self._settled
 
     def _sweep(self) -> None:
-        """It lets go of the rows of groups that were cleared."""
+        """Let go of the rows of groups that were cleared."""
         if self._settled is not None and self._gone is not None:
             self._settled = self._settled.take(np.flatnonzero(~self._gone))
             self._gone, self._gones = None, 0
 
     def gather(self, indices: np.ndarray) -> RowsByGroup:
         """The rows of group indices[i] as rows of group i, in any order; no group is asked for twice. It costs what
-        these have, and a look at the rows that wait."""
+        these groups have, and a look at the rows that wait."""
         found = []
         if self._settled is not None:
             rows = self._rows_settled(indices)
@@ -214,13 +214,13 @@ class HoldsRows(Accumulator):
         return RowsByGroup.concat(found).to(numbers)
 
     def _rows_settled(self, groups: np.ndarray) -> np.ndarray:
-        """The numbers of the settled rows of some groups: they stand together."""
+        """The numbers of the settled rows of some groups; rows of a group stand together."""
         assert self._settled is not None
         starts, ends = (np.searchsorted(self._settled.ids, groups, side) for side in ("left", "right"))
         return numbers_in(starts, ends - starts)
 
     def unsettle(self) -> None:
-        """It settles all rows again when they are next asked for, since what counts has changed."""
+        """Have all rows settled again when they are next asked for, because other rows count now."""
         self._sweep()
         if self._settled is not None:
             rows, self._settled = self._settled, None
@@ -256,7 +256,7 @@ class HoldsRows(Accumulator):
         return self._with(self.settle(self.gather(indices)), len(indices))
 
     def part(self, start: int, stop: int) -> Accumulator:
-        rows = self.rows()  # of all groups once; those of some stand together then
+        rows = self.rows()  # settled once for all groups; the rows of some stand together then
         first, last = np.searchsorted(rows.ids, [start, stop]).tolist()
         columns = tuple(c.slice(first, last - first) for c in rows.columns)
         return self._with(RowsByGroup(rows.ids[first:last] - start, columns), stop - start)
@@ -286,7 +286,7 @@ class HoldsRows(Accumulator):
 
     @property
     def nbytes(self) -> int:
-        settled, gone = self._settled, self._gone  # another thread may be at work
+        settled, gone = self._settled, self._gone  # read once, because another thread may be at work
         return self._bytes + (0 if gone is None else gone.nbytes) + (0 if settled is None else settled.nbytes)
 
     def to_arrow(self) -> list[pa.Array]:
@@ -311,6 +311,6 @@ def held_type(type_: pa.DataType) -> pa.DataType:
 
 
 def as_held(array: pa.Array) -> pa.Array:
-    """The values in that type."""
+    """The values in the type of `held_type`."""
     type_ = held_type(array.type)
     return array if array.type == type_ else array.cast(type_)

@@ -1,6 +1,6 @@
 """Several aggregates of one integer column in one place: count, sum, least and greatest side by side for each group.
 
-Apart, each of them would look up its own arrays for every row, and with many groups that is a miss of the cache each.
+Kept apart, each of them would look up its own arrays for every row, which with many groups is one cache miss for each.
 An accumulator whose arrays a summary holds says so itself, by its `summary_words`.
 """
 

@@ -1,7 +1,8 @@
 """sum and mean. A mean keeps what a sum keeps, so that both of one column share an accumulator.
 
 An integer sum never wraps: it is kept exactly, in two words, and raises if its result does not fit. Floats are in
-`float_sums`. Decimals keep their scale, and their mean is divided as a fraction, in nobody's decimal context.
+`float_sums`. Decimals keep their scale, and their mean is divided as a fraction, so no decimal context of the caller
+matters.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from oop.operators.functions.summary import COUNT, HI, LO
 
 
 class SumInt(Accumulator):
-    """It is exact in 96 bits while it runs, so that the order of rows cannot make it overflow, and raises if the result
-    does."""
+    """It is exact in about 93 bits while it runs, so that the order of rows cannot make it overflow, and raises if the
+    result does."""
 
     fields = (("hi", np.int64), ("lo", np.int64), ("counts", np.int64))
 
@@ -56,7 +57,7 @@ class MeanInt(SumInt):
 
 
 class SumObject(Accumulator):
-    """Of decimals, as Python objects."""
+    """Sums of decimals, as Python objects."""
 
     fields = (("sums", object), ("counts", np.int64))
 

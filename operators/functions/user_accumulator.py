@@ -1,7 +1,7 @@
 """What a user-defined aggregate keeps: how many rows each group took, and a column for each component of the state.
 
-In rows, side by side, the components would be updated a little faster, and the whole run was not: a result had to be
-copied out. The loops over rows are those of `oop.kernels.user`.
+Kept side by side in rows, the components were updated a little faster, but the whole run was not faster, because a
+result had to be copied out. The loops over rows are those of `oop.kernels.user`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Values:
 
 
 class UserAccumulator(Accumulator):
-    """Its arrays are as many as the state has components: ``part0``, ``part1``, … beside ``counts``."""
+    """It has an array for each component of the state, ``part0``, ``part1``, …, beside ``counts``."""
 
     def __init__(self, loops: UserLoops) -> None:
         made = loops.result
@@ -95,7 +95,7 @@ class UserAccumulator(Accumulator):
         return self._result((start, end))
 
     def _result(self, edges: tuple[np.ndarray, np.ndarray] | None) -> pa.Array:
-        """Null for a group that has taken no row, as the built-in ones have it."""
+        """The results; null for a group that has taken no row, as in the built-in functions."""
         parts = self.loops.finish(self.counts, self.state, edges)
         none = self.counts == 0
         names = self.loops.result.names

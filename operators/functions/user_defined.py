@@ -31,7 +31,7 @@ from oop.site import user_line
 
 @dataclass(frozen=True, eq=False)
 class UserDefinition(Functions):
-    """What `oop.aggregate` gives: called with columns it is a function of them."""
+    """What `oop.aggregate` gives: calling it with columns makes a function of them."""
 
     name: str = "aggregate"
     takes_window: bool = False
@@ -96,7 +96,7 @@ class UserFunction(Function):
         return repr(self.of[0]) if len(self.of) == 1 else f"({self.arguments()})"
 
     def evaluator(self) -> Evaluate | None:
-        """Nothing of no column, the values of one, and of several a struct of their values."""
+        """Gives the values of one column, or a struct of the values of several; None if there is no column."""
         programs, names = list(map(Program, self.of)), list(map(str, range(len(self.of))))
         if len(programs) == 1:
             return lambda batch: decoded(programs[0].evaluate(batch))
@@ -108,7 +108,7 @@ class UserFunction(Function):
         return ", ".join(map(repr, self.of))
 
     def __str__(self) -> str:
-        # with what tells it from another function of the same name: a checkpoint knows its plan by this
+        # the code tells it from other functions of the same name: a checkpoint knows its plan by this text
         return f"{self.title}#{self.definition.code[:8]}({self.arguments()})"
 
 
@@ -134,7 +134,7 @@ def aggregate(
     *,
     name: str | None = None,
 ) -> UserDefinition:
-    """An aggregate of your own, compiled by Numba; call what it gives with the columns that it is over.
+    """An aggregate of your own, compiled by Numba; call the result with the columns that it is over.
 
     ``init`` is the state of a group without rows: a number, a bool, or a (named) tuple of these, or a function that
     gives it. ``incr(state, value, …)`` is the state with one row more, ``merge(a, b)`` that of two groups' rows
@@ -161,7 +161,7 @@ def aggregate(
             what = f"{role} takes {' or '.join(map(str, given))} arguments, not {inspect.signature(function)}"
             raise WrongArgument(what, at=user_line(), hint=_SHAPES[role])
     plain = str(name or getattr(incr, "__name__", "aggregate"))
-    plain = f"user_{plain}" if plain in functions() else plain  # nobody shall take it for that one
+    plain = f"user_{plain}" if plain in functions() else plain  # it must not be taken for the built-in one
     takes_window = final is not None and not _takes(final, 1)
     return UserDefinition(_state(init), incr, merge, final, "aggregate" if "<" in plain else plain, takes_window)
 
@@ -176,7 +176,7 @@ _PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KE
 
 
 def _check_kind(role: str, function: Any) -> None:
-    """It gives its result when it is called, and all that it takes it takes by place: so it can be compiled."""
+    """Refuse a function that does not give its result when called, or takes arguments by name."""
     function = getattr(function, "py_func", function)
     for is_, what in (
         (inspect.iscoroutinefunction, "an async function: calling it gives a coroutine"),

@@ -1,6 +1,6 @@
 """A row of words for each group: for aggregates that keep several numbers of a group side by side.
 
-In arrays of their own each of the numbers would be looked up apart, which with many groups is a miss of the cache each.
+In arrays of their own each number would be looked up by itself, which with many groups is one cache miss for each.
 """
 
 from __future__ import annotations

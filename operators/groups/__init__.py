@@ -5,7 +5,7 @@ the groups of one slice of slots; the store is the slices by number. Purging and
 
 Way in. Read `store.py`, then `table.py` (the groups of one slice), `shape.py` (what all tables of an operator have in
 common) and `store_operator.py`, the base of operators with groups. `reach.py` keeps how far promises reach for each
-group, `slices.py` which slices hold a group, `table_pieces.py` gives results of complete tables a slice at a time, and
+group, `slices.py` which slices hold a group, `table_pieces.py` gives results of complete tables piece by piece, and
 `partial_table.py` is the table of fixed size behind two-level aggregation.
 
 Decisions:

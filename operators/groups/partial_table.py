@@ -1,7 +1,7 @@
-"""Partial aggregates in a table of a fixed size (OOP paper, section 6): what is in the way of another goes out.
+"""Partial aggregates in a table of a fixed size (OOP paper, section 6): a group drives out the one in its slot.
 
-Which slot is whose is for `kernels.FlushTable` to say; here are the values, in accumulators by *place*, and the texts
-of keys, coded. What leaves are batches such as `Table.to_batch` makes, which an aggregate merges.
+`kernels.FlushTable` decides which group has which slot. Here are the values, in accumulators by *place*, and the coded
+texts of keys. Partials leave in batches such as `Table.to_batch` makes, which an aggregate merges.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from oop.operators.core.partials import Partials
 from oop.operators.functions.accumulators import Accumulator
 from oop.operators.groups.shape import NOTHING
 
-ROOM = 65_536  # places beyond the slots: rows that are taken in, and partials that leave, together at most
+ROOM = 65_536  # places beyond the slots: the most rows taken in together, and partials that wait to leave
 _LEAST_ROOM, _ROOM_FOR_A_SLOT = 1_024, 4  # a small table has fewer: nearly all of its state would be room
 ENOUGH = 8_192  # partials that leave together, unless a promise waits for them: a batch costs more than a row
 _LEAVES = -1
-_SWEPT = 4  # slots that are looked at for each row, in search of what will be due
-_MANY_TEXTS = 4  # texts that are known for each place, beyond which all are forgotten
+_SWEPT = 4  # slots that are examined for each row, in search of partials that will be due
+_MANY_TEXTS = 4  # known texts for each place; with more, all are forgotten
 
 PartialCounts = dict[int, int]
-"""How many partials there are of each slot of time; none that has no partials."""
+"""The number of partials of each slot of time; slots without partials are absent."""
 
 
 class PartialTable:
-    """``held`` are the slots of time that it has something of, and how many partials of each; ``leaving`` the same of
-    the partials that were pushed out and have not left yet. ``by_time``: a group has another slot in each window."""
+    """``held`` counts the partials that are in slots, by slot of time; ``leaving`` counts those that were pushed out
+    and have not left yet. With ``by_time`` a group has another slot in each window."""
 
     def __init__(self, partials: Partials, size: int, discipline: Discipline, by_time: bool = False) -> None:
         self.partials, self.shape, self.size = partials, partials.shape, size
@@ -58,7 +58,7 @@ class PartialTable:
         for accumulator in self.accumulators:
             accumulator.grow(self.size + self.room)
         self._gone: list[np.ndarray] = []  # places that are in no slot any more, and have not been read
-        self._due, self._swept = 0, self.size  # what is in slots of time below it is due next; slots looked at for it
+        self._due, self._swept = 0, self.size  # slots of time below it are due next; slots examined so far
 
     def __len__(self) -> int:
         return len(self.table) + sum(batch.num_rows for batch in self._loaded)
@@ -79,7 +79,7 @@ class PartialTable:
         return self.held.keys() | self.leaving.keys()
 
     def take_in(self, batch: pa.RecordBatch, most: int = ROOM) -> Iterator[pa.RecordBatch]:
-        """Rows into their slots, and what leaves for them, in batches of at most so many."""
+        """Take rows into their slots; the result is the partials that leave for them, at most ``most`` in a batch."""
         for start in range(0, batch.num_rows, self.room):
             yield from self._take_in(batch.slice(start, self.room), most)
 
@@ -106,7 +106,7 @@ class PartialTable:
         yield from self.settle(most)
 
     def _push_out(self, places: np.ndarray) -> None:
-        """They are in no slot any more, and wait to be read."""
+        """The partials in these places are in no slot any more, and wait to leave."""
         if not len(places):  # rows may come one by one, and nothing leave for long
             return
         self._gone.append(places)
@@ -115,8 +115,8 @@ class PartialTable:
         _add(self.leaving, counts)
 
     def settle(self, most: int = ROOM) -> Iterator[pa.RecordBatch]:
-        """What was pushed out leaves when there is enough of it; and when a promise would go further without it, which
-        is when it is old, and older than all that is in slots."""
+        """Partials that were pushed out leave when there are enough of them, and when a promise would go further
+        without them: if one of them is old, and older than all that is in slots."""
         if not self.leaving:
             return
         old, *_ = self.table.state
@@ -124,7 +124,7 @@ class PartialTable:
             yield from self._leave(most)
 
     def _coded(self, number: int, key: Key) -> Column:
-        """A key column without text."""
+        """A key column, with text coded."""
         if number not in self.texts:
             assert isinstance(key, Column)
             return key
@@ -135,8 +135,9 @@ class PartialTable:
         return any(len(text) > _MANY_TEXTS * (self.size + self.room) for text in self.texts.values())
 
     def _hashed(self, columns: list[Column], times: np.ndarray) -> np.ndarray:
-        """The slot of each row: by its key alone, so that a group's next window takes the place of the last one; or by
-        both, where none is to wait for that, so that windows do not drive each other out."""
+        """The slot of each row. By its key alone, a group's next window takes the place of the last one. With
+        ``by_time`` it is by key and time: no window waits for that, and windows of a group do not drive each other
+        out."""
         if self.by_time:
             columns = [*columns, Column("int", times)]
         if not columns:
@@ -144,12 +145,12 @@ class PartialTable:
         return self.kernels.hash_partition(columns, self.size, len(times))
 
     def advance(self, bound: int) -> None:
-        """What is in slots of time below the bound is old."""
+        """Partials in slots of time below the bound become old."""
         self.table.advance(bound)
 
     def due(self, below: int) -> None:
-        """What is in slots of time below the bound will have to leave soon: it is looked for as rows come, so that
-        little is left of it then."""
+        """Partials in slots of time below the bound will have to leave soon. They are searched for as rows come, so
+        that few are left when they have to."""
         self._due, self._swept = below, 0
 
     def _sweep(self, slots: int) -> None:
@@ -160,14 +161,14 @@ class PartialTable:
             self._swept = last
 
     def flush(self, below: int | None, most: int = ROOM) -> Iterator[pa.RecordBatch]:
-        """What is held of slots of time below the bound leaves; None: all of it."""
+        """The partials of slots of time below the bound leave; None: all of them."""
         if any(below is None or slot < below for slot in self.held):
             self._push_out(self.table.flush(below))
         if any(below is None or slot < below for slot in self.leaving):
             yield from self._leave(most)
 
     def _leave(self, most: int) -> Iterator[pa.RecordBatch]:
-        """All that has been pushed out, in that order."""
+        """All partials that have been pushed out leave, in that order."""
         while self._loaded:
             yield mark_partial(self._loaded.pop(0))
         places = np.concatenate([np.zeros(0, np.int64), *self._gone])
@@ -194,7 +195,7 @@ class PartialTable:
         return self.texts[number].take(codes.data.astype(np.int64))[0]
 
     def save(self) -> tuple[pa.RecordBatch, tuple[int, ...]]:
-        """What is held, the slot of each in a last column (-1: it is about to leave); and where the hand is."""
+        """The partials, with the slot of each in a last column (-1: about to leave), and the `FlushTable`'s state."""
         slots, places = self.table.held()
         gone = np.concatenate([np.zeros(0, np.int64), *self._gone])
         batches = [*self._loaded, self._batch(np.concatenate([gone, places]))]
@@ -203,7 +204,7 @@ class PartialTable:
         return pa.concat_batches(batches).append_column("slot", pa.array(numbers)), self.table.state
 
     def load(self, batch: pa.RecordBatch, state: tuple[int, ...]) -> None:
-        """Into an empty table."""
+        """Load what `save` gave into an empty table."""
         numbers = views.column(batch.column(batch.num_columns - 1)).data
         batch = batch.select(range(batch.num_columns - 1))
         leaving = int((numbers == _LEAVES).sum())
@@ -243,5 +244,5 @@ def _add(into: PartialCounts, counts: PartialCounts, sign: int = 1) -> None:
 
 
 def _have_nulls(keys: Sequence[Key]) -> bool:
-    """Is there a null that words must tell? One of text has a code."""
+    """Is there a null that words must mark? A null text has a code."""
     return any(isinstance(key, Column) and key.kind != TEXT and key.valid is not None for key in keys)

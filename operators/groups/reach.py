@@ -1,9 +1,9 @@
 """How far promises reach for each group (OOP paper, A.1.1), as arrays: a window's groups are compared in one pass.
 
-A frontier has bounds of groups in dictionaries. Whoever holds groups in tables would have to look up each of them, for
-each window, at every promise; here groups have dense ids and bounds stand in an array, which promises about many groups
-bring up to date. A table keeps the ids of its groups, so that only those that are new to it are looked up. Where
-promises move few groups, only slices that hold one of them are looked at (`slices.py`).
+A frontier has the bounds of groups in dictionaries. An operator that holds groups in tables would have to look up each
+group, for each window, at every promise. Here groups have dense ids, and their bounds stand in an array, which promises
+about many groups bring up to date. A table keeps the ids of its groups, so that only those that are new to it are
+looked up. Where promises move few groups, only slices that hold one of them are examined (`slices.py`).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from oop.punctuation.patterns import Bound, Value
 TableBounds = Callable[[Table], np.ndarray]
 """The bound on a whole-number attribute for each group of a table."""
 SlotsOfBound = Callable[[int], tuple[int, int]]
-"""For a bound a slot up to which it leaves nothing of a group, and one from which on it changes nothing."""
-_FEW = 4  # slices for each group that promises move, from which on they are not all looked at
-_SPARE = 64  # groups that nobody speaks of may always be kept, and as many as there are others
+"""For a bound the slot up to which it leaves nothing of a group, and the slot from which on it changes nothing."""
+_FEW = 4  # with more slices for each group that promises move, only slices with such groups are examined
+_SPARE = 64  # groups that are neither promised about nor held: so many are kept, or as many as the others
 
 
 class GroupReach:
@@ -42,15 +42,15 @@ class GroupReach:
         self.forget()
 
     def forget(self) -> None:
-        """What was known is no longer what the frontier says."""
+        """Forget all bounds: they are no longer what the frontier says."""
         self.columns: tuple[str, ...] | None = None
         self.table, self.places = KeyTable([]), list[int]()
         self.bounds = np.zeros(0, np.int64)
-        self._before: np.ndarray | None = None  # the bounds as they were, as soon as somebody asks for them
-        self._risen: list[np.ndarray] = []  # and the groups whose bounds are others now
+        self._before: np.ndarray | None = None  # the bounds at the last `before`, once it has been asked
+        self._risen: list[np.ndarray] = []  # the groups whose bounds have changed since then
         # the groups that the last promises moved, and how far; None: that is not known, or all of them
         self._moved: list[tuple[np.ndarray, np.ndarray]] | None = None
-        self._slices: GroupSlices | None = None  # once somebody asks for the slices of few groups
+        self._slices: GroupSlices | None = None  # kept once the slices of few groups are asked for
 
     @property
     def nbytes(self) -> int:
@@ -61,7 +61,7 @@ class GroupReach:
         return self.table.nbytes + self.bounds.nbytes + before + slices
 
     def follow(self, new: Iterable[Promise]) -> None:
-        """The frontier has taken these promises in."""
+        """Take in promises that the frontier has taken in."""
         about_all = False
         self._moved = []
         for promise in new:
@@ -81,8 +81,8 @@ class GroupReach:
             self._moved = None
 
     def slices(self, store: Store, due: SlotsOfBound) -> list[int] | None:
-        """The slices in which the last promises may have changed something, if they moved few groups; None: any may
-        be. It is asked after each of them, before groups leave the store."""
+        """The slices in which the last promises may have changed something, if they moved few groups; None: any
+        slice. It is asked after each `follow`, before groups leave the store."""
         if self._slices is not None:
             self._slices.follow(store)
         if self._moved is None or _FEW * sum(len(ids) for ids, _ in self._moved) > len(store.tables):
@@ -98,13 +98,13 @@ class GroupReach:
         return sorted(number for number in found if number in store.tables)
 
     def now(self, frontier: Frontier, held: int) -> TableBounds:
-        """As far as the frontier reaches now; ``held`` are the groups in tables, of which it is asked."""
+        """The bounds that the frontier has now; ``held`` is how many groups tables have, which are asked about."""
         if not self._knows(frontier, held):
             return self._one_by_one(frontier)
         return self._reach(self.bounds, frontier)
 
     def before(self, frontier: Frontier, held: int) -> TableBounds:
-        """The same, also when the frontier has gone on."""
+        """The bounds that the frontier has now, which stay the same when it moves on."""
         if not self._knows(frontier, held):
             return self._one_by_one(frontier.copy())
         if self._before is None:
@@ -115,7 +115,7 @@ class GroupReach:
         return self._reach(self._before, frontier)
 
     def _knows(self, frontier: Frontier, held: int) -> bool:
-        """Are bounds all that is said of groups? Then they are here, without most that nobody speaks of any more."""
+        """Are bounds all that the frontier says of groups? If so, they are here, with few groups that are of no use."""
         flat = frontier.flat()
         if flat is None or not self.types.keys() >= set(flat[0]):
             self.forget()
@@ -137,7 +137,7 @@ class GroupReach:
         return lambda groups: np.maximum(_bounds_of(bounds, groups.numbers_in(table, places)), least)
 
     def _raise(self, bounds: Mapping[Value, Bound]) -> None:
-        """Bounds never retreat: what comes is what is."""
+        """Take in bounds of groups. Bounds never retreat, so each replaces what was known."""
         assert self.columns is not None
         if not bounds:
             return
@@ -155,7 +155,7 @@ class GroupReach:
 
 
 def _bounds_of(bounds: np.ndarray, ids: np.ndarray) -> np.ndarray:
-    """The bounds of these groups; of one that no promise has named there is none."""
+    """The bounds of these groups; the least number for a group that no promise has named."""
     known = ids < len(bounds)
     if known.all():
         return bounds[ids]

@@ -23,7 +23,7 @@ from oop.operators.functions.accumulators import Accumulator, Prepared
 from oop.operators.functions.function import Evaluate, Function
 from oop.operators.functions.summary import Summary, can_share
 
-NOTHING = np.zeros(0, bool)  # in place of prepared values: the rows are of no account for this aggregate
+NOTHING = np.zeros(0, bool)  # in place of prepared values: the aggregate does not take these rows
 Edges = tuple[np.ndarray, np.ndarray]
 """The start and the end of each group's window."""
 
@@ -54,11 +54,11 @@ class Shape:
 
     @once
     def _shared(self) -> tuple[list[tuple[str, Function, Accumulator]], list[int]]:
-        """What is kept, and for each aggregate which of it it reads: functions of one column share what they can."""
+        """What is kept, and where each aggregate finds what it reads: functions of one column share what they can."""
         named = [
             (f.values_name(self.schema), f, p) for (_, f), p in zip(self.aggregates, self._prototypes, strict=True)
         ]
-        # worth it for two that would keep arrays of their own, not for sum and mean, which keep the same
+        # a summary pays for two that would keep different arrays, not for sum and mean, which keep the same
         together = Counter(name for name, _ in {(n, p.kept) for n, _, p in named if can_share(p)})
         kept: list[tuple[str, Function, Accumulator]] = []
         found: dict[tuple[object, ...], int] = {}
@@ -82,12 +82,12 @@ class Shape:
         return any(accumulator.varies for accumulator in self._kept)
 
     def accumulators(self) -> list[Accumulator]:
-        """New ones, empty; finding out their types again for each table would cost more than they do."""
+        """New, empty accumulators, copied from others: finding out their types for each table would cost more."""
         return [accumulator.empty() for accumulator in self._kept]
 
     @once
     def _evaluated(self) -> list[tuple[str, Evaluate | None, Accumulator]]:
-        """What is kept, each with what evaluates the values that it is given, and a name for these values."""
+        """Each kept accumulator, behind a name for the values that it is given and what evaluates them."""
         return [(name, function.evaluator(), accumulator) for name, function, accumulator in self._shared[0]]
 
     def prepare(self, batch: pa.RecordBatch) -> list[Prepared]:
@@ -114,8 +114,8 @@ class Shape:
 
     @once
     def _readers(self) -> list[tuple[Accumulator | None, int, bool]]:
-        """For each aggregate what reads its result (None: what keeps it is its own), where it is kept, and whether it
-        looks at the window."""
+        """For each aggregate the accumulator that reads its result (None: the kept one does), the place of the kept
+        one, and whether it looks at the window."""
         kept, places = self._kept, self._shared[1]
         return [
             (None if kept[place] is reader else reader, place, type(reader).result_in is not Accumulator.result_in)
@@ -124,7 +124,7 @@ class Shape:
 
     @once
     def _answering(self) -> list[int]:
-        """The places of what can tell which groups have rows in the results."""
+        """The places of the accumulators that can tell which groups have rows in the results."""
         return [i for i, kept in enumerate(self._kept) if type(kept).answers is not Accumulator.answers]
 
     def answers(self, accumulators: Sequence[Accumulator]) -> np.ndarray | None:
@@ -158,7 +158,7 @@ class Shape:
         return views.column(batch.column(0)).data, [read_key(key) for key in keys]
 
     def read_partials(self, batch: pa.RecordBatch) -> list[Accumulator]:
-        """What such a batch holds of each group, in its order."""
+        """The partial aggregates of the groups of such a batch, in its order."""
         at = 1 + len(self.keys)
         found = self.accumulators()
         for accumulator in found:
@@ -168,6 +168,6 @@ class Shape:
         return found
 
     def fields(self) -> list[pa.Field]:
-        """Of the results: keys as they are, then the aggregates."""
+        """The columns of the results: keys as they are, then the aggregates."""
         keys = [self.schema.field(k).remove_metadata() for k in self.keys]
         return keys + [pa.field(n, p.type) for (n, _), p in zip(self.aggregates, self._prototypes, strict=True)]

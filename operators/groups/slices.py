@@ -1,8 +1,8 @@
 """Which slices of a store hold a group: a promise about one group is to cost what that group has, not a look at every
 open window (OOP paper, A.1.1).
 
-Groups that come are noted by whole tables, in arrays that chain the slices of each group. Only when a promise moves a
-group its slices are put in order, in a heap: each of them once.
+New groups are noted for a whole table at a time, in arrays that chain the slices of each group. Only when a promise
+moves a group are its slices put in order, in a heap: each of them once.
 
 >>> slices = GroupSlices(KeyTable([]), [])
 >>> slices.note(np.array([0, 1]), 7), slices.note(np.array([1]), 5)
@@ -22,7 +22,7 @@ from oop.operators.core.growing import with_room
 from oop.operators.core.keys import KeyTable
 from oop.operators.groups.store import Store
 
-_SPARE = 1_024  # notes of groups that have left may always be kept, and as many as there are others
+_SPARE = 1_024  # notes of groups that have left: so many are kept, or as many as there are others
 _NOTE, _HEAP = 40, 200  # about the bytes of a number in a heap, and of a heap
 
 
@@ -63,9 +63,9 @@ class GroupSlices:
             self.note(table.numbers_in(self.table, self.places)[known:], number)
 
     def note(self, groups: np.ndarray, number: int) -> None:
-        """These groups are in this slice."""
+        """Note that these groups are in this slice."""
         if len(groups) > 1:
-            groups = np.unique(groups)  # one may be there in several slots, or with several values of other keys
+            groups = np.unique(groups)  # a group may be there in several slots, or with several values of other keys
         end = self._notes + len(groups)
         self._slices, self._before = with_room(self._slices, end, -1), with_room(self._before, end, -1)
         if len(groups):

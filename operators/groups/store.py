@@ -22,21 +22,21 @@ from oop.operators.groups.shape import Shape
 from oop.operators.groups.table import Table
 
 SPREAD = 64  # slices that one batch may touch; and rows that a batch should bring to each further slice it touches
-_ALL = np.zeros(0, np.int64)  # where slices start, if there is one and all rows are of it
-_WIDEST = 60  # then there are at most three: before 0, after it, and without a time
+_ALL = np.zeros(0, np.int64)  # stands for where slices start, if all rows are of one slice
+_WIDEST = 60  # then there are at most three slices: before 0, after it, and without a time
 
 
 class Store:
-    """Tables by slice number. ``adaptive=False`` keeps every slot in a slice of its own; ``thin``: so does a store
-    whose slots have at least as many rows, on average."""
+    """Tables by slice number. With ``adaptive=False`` every slot keeps a slice of its own; if ``thin`` is given, also
+    where slots have at least so many rows, on average."""
 
     def __init__(self, shape: Shape, *, adaptive: bool = True, thin: int | None = None) -> None:
         self.shape = shape
         self.adaptive = adaptive
         self.thin = thin
         self.shift = 0
-        # slices touched beyond one a batch (of slots with a slice of their own: new ones), and rows, since slices were
-        # last made wider
+        # since slices were last made wider: slices touched beyond the first of each batch (with ``thin``, as long as
+        # slots have slices of their own, new slices), and rows
         self._further = 0
         self._rows = 0
         self.tables: dict[int, Table] = {}
@@ -47,10 +47,10 @@ class Store:
         self._sizes: dict[int, tuple[int, int]] = {}
         self._parts = SliceParts()
         self._changed: set[int] = set()
-        # slices, and slots, that rows went to since it was last asked; None: nobody asks
+        # slices, and slots, that rows went to since they were last asked for; None: they never were
         self._touched: set[int] | None = None
         self._touched_slots: set[int] | None = None
-        self._grown: set[int] | None = None  # slices that groups came to; None: nobody asks
+        self._grown: set[int] | None = None  # slices that groups came to; None: they were never asked for
 
     def grown(self) -> list[int]:
         """The slices that groups came to since this was last asked; none when it is asked for the first time."""
@@ -73,7 +73,7 @@ class Store:
         return self.held
 
     def _account(self, number: int) -> None:
-        """Keep the totals: they are asked for at every promise."""
+        """Bring the totals up to date, which are asked for at every promise."""
         table = self.tables.get(number)
         before_rows, before_size = self._sizes.get(number, (0, 0))
         rows = 0 if table is None else table.groups
@@ -92,7 +92,7 @@ class Store:
             self._sizes[number] = (rows, size)
 
     def update(self, slots: np.ndarray, keys: Sequence[Key], values: Sequence[Prepared]) -> list[int]:
-        """Take rows in; the slices that they went to."""
+        """Take rows in; the result is the slices that they went to."""
         return self._spread(Table.update, slots, keys, values)
 
     def merge(self, slots: np.ndarray, keys: Sequence[Key], partials: Sequence[Accumulator]) -> list[int]:
@@ -102,7 +102,7 @@ class Store:
     def _spread(
         self, take_in: Callable[..., None], slots: np.ndarray, keys: Sequence[Key], of: Sequence[Any]
     ) -> list[int]:
-        """``take_in`` is one of the table's methods, and ``of`` what it takes in."""
+        """Let tables take in ``of``, by one of their methods; the result is the slices that were touched."""
         if self._further > SPREAD and self._rows < self._further * self._enough:
             self._widen()
         if len(slots) == 1:  # live batches may be single rows, and a kernel costs more than a shift
@@ -151,7 +151,7 @@ class Store:
         return self.thin is None or self.shift > 0 or rows < self.thin * slices
 
     def _widen(self) -> None:
-        """Slices of four times as many slots; what is held is merged into them."""
+        """Make slices of four times as many slots, and merge what is held into them."""
         if not self._is_adaptive:
             return
         self.shift += 2
@@ -170,7 +170,7 @@ class Store:
         """Have slots come to share slices that hold enough for slices of their own?
 
         Groups are counted, not rows: where a few groups have all rows, one table for many slots costs as little. Four
-        times as many as make it wider: or it would go back and forth.
+        times as many are asked for as keep slices from getting wider, or the store would go back and forth.
         """
         if self.thin is None or not self.shift or not self.tables:
             return False
@@ -178,7 +178,7 @@ class Store:
         return len(self) > 4 * self.thin * (int(last.max()) - int(first.min()) + 1)
 
     def narrow(self) -> None:
-        """A slice for each slot again."""
+        """Give each slot a slice of its own again."""
         wide, self.tables, self.shift = self.tables, {}, 0
         self._expected = self._further = self._rows = 0
         for number in wide:
@@ -193,7 +193,7 @@ class Store:
 
     def numbers_below(self, bound: int) -> list[int]:
         """The slices that begin below a slot."""
-        return sorted([n for n in self.tables if n << self.shift < bound])  # a list: what it yields would be calls
+        return sorted([n for n in self.tables if n << self.shift < bound])  # a generator costs more
 
     def take_below(self, bound: int) -> Iterator[Table]:
         """Remove and give the groups whose slot is below the bound: whole slices, and part of one at the boundary."""
@@ -233,7 +233,7 @@ class Store:
             self._touched.discard(number)
         table = self.tables.pop(number)
         groups = table.groups
-        self._expected = groups + groups // 16  # the next one may have a few more: that should not double it
+        self._expected = groups + groups // 16  # a few groups more should not double the next table's room
         self._account(number)
         return table
 

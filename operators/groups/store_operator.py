@@ -41,17 +41,17 @@ class StoreOperator(Operator):
         return self.store.nbytes
 
     def take_in(self, slots: np.ndarray, batch: pa.RecordBatch) -> list[int]:
-        """Rows into the groups of their slots; the slices that they went to."""
+        """Take rows into the groups of their slots; the result is the slices that they went to."""
         keys = list(map(read_key, map(batch.column, self.keys)))
         return self.store.update(slots, keys, self.store.shape.prepare(batch))
 
     def take_partials(self, batch: pa.RecordBatch) -> list[int]:
-        """What a `Preaggregate` made of rows, into the same groups; the slices that they went to."""
+        """Take what a `Preaggregate` made of rows into the same groups; the result is the slices that it went to."""
         shape = self.store.shape
         return self.store.merge(*shape.read_groups(batch), shape.read_partials(batch))
 
     def keep_usable(self, batch: pa.RecordBatch, usable: np.ndarray) -> pa.RecordBatch:
-        """Of admitted late rows those that still count; the others are counted."""
+        """The rows that can still be used; others are counted as `late_unused`, unless the batch is dropped."""
         if not is_dropped(batch):
             self.late_unused += int(batch.num_rows - usable.sum())
         return batch.filter(pa.array(usable))

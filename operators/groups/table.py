@@ -44,8 +44,8 @@ class Table:
         return found
 
     def numbers_in(self, others: KeyTable, places: Sequence[int]) -> np.ndarray:
-        """The numbers that the groups have in another table, which has some of the key columns. They are kept: what is
-        asked for again is only what has come."""
+        """The numbers that the groups have in another table, which has some of the key columns. They are kept, so
+        that only groups that have come since are looked up."""
         known = self._numbers[1] if self._numbers is not None and self._numbers[0] is others else np.zeros(0, np.int64)
         if len(known) < len(self):
             new = np.arange(len(known), len(self))
@@ -55,7 +55,7 @@ class Table:
         return known
 
     def numbered_in(self, others: KeyTable) -> int:
-        """Of how many groups, the first that came, `numbers_in` has told the numbers in this other table."""
+        """How many of the groups, from the first on, `numbers_in` has looked up in this other table."""
         return len(self._numbers[1]) if self._numbers is not None and self._numbers[0] is others else 0
 
     def update(
@@ -68,7 +68,7 @@ class Table:
                 accumulator.update(ids, value if rows is None else take(self.shape.kernels, value, rows))
 
     def absorb(self, *others: Table) -> None:
-        """Merge other tables' partials into this one: all in one go, for a call costs more than a group."""
+        """Merge other tables' partials into this one, all in one call, because a call costs more than a group."""
         columns = [
             views.concat_columns(kind, [o.key_columns()[i] for o in others]) for i, kind in enumerate(self.shape.kinds)
         ]
@@ -103,7 +103,7 @@ class Table:
         return self.keys.columns()[: len(self.shape.keys)]
 
     def key_arrays(self, start: int = 0, stop: int | None = None) -> dict[str, pa.Array]:
-        """The keys of all groups, or of some in a row."""
+        """The keys of all groups, or of those from ``start`` up to ``stop``."""
         return dict(zip(self.shape.keys, self.keys.arrays(self.shape.key_types, start, stop), strict=False))
 
     def select(self, indices: np.ndarray) -> Table:
@@ -130,6 +130,6 @@ class Table:
         return self.shape.to_batch(self.slots(), list(self.key_arrays().values()), self.accumulators)
 
     def load_batch(self, batch: pa.RecordBatch) -> None:
-        """Into an empty table: each group gets the place that it had."""
+        """Load groups into an empty table; each gets the place that it had."""
         self._map(*self.shape.read_groups(batch))
         self.accumulators = self.shape.read_partials(batch)

@@ -1,6 +1,6 @@
-"""Pieces of tables that are complete: their results are made a slice at a time, without a copy of the table.
+"""Pieces of tables that are complete: their results are made piece by piece, without a copy of the table.
 
-A window of very many groups leaves in slices (OOP paper, section 6): what a slice costs is what is in it.
+A window of very many groups leaves in pieces (OOP paper, section 6), and the cost of a piece is that of its groups.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class TablePiece:
 
 
 def pieces_of(table: Table, most: int) -> Sequence[Table | TablePiece]:
-    """The whole table, at most so many groups at a time."""
+    """The whole table in pieces of at most ``most`` groups."""
     groups = len(table)
     if groups <= most:
         return (table,) if groups else ()
@@ -69,6 +69,6 @@ def pieces_of(table: Table, most: int) -> Sequence[Table | TablePiece]:
 
 
 def sliced(tables: Iterable[Table], most: int) -> Iterator[list[Table | TablePiece]]:
-    """Pieces that leave together, at most so many groups of them. Small tables do: a batch downstream costs more than
-    a row. A table is cut only if it is larger: to fill a slice from two would cost a copy."""
+    """Lists of pieces that leave together, with at most ``most`` groups each. Small tables leave together, because a
+    batch downstream costs more than a row. Only a larger table is cut: to fill a piece from two would cost a copy."""
     return together(chain.from_iterable(map(pieces_of, tables, repeat(most))), most)

@@ -26,6 +26,6 @@ Decisions:
   been looked at before. Promises about groups do not cross.
 - The output of a dedup that keeps the last row of a span is in no order, because rows go out when spans are over. A
   sort follows where an order is needed.
-- Rows that an in-order operator puts out together are not emitted in slices while they are made, because they must be
-  sorted first. This is the paper's point about slow-flush in order.
+- Rows that an in-order operator puts out together are not emitted piece by piece while they are made, because they must
+  be sorted first. This is the paper's point about slow-flush in order.
 """

@@ -14,9 +14,9 @@ Decisions:
   keeps a number within a range does the same with a promise about that range.
 - A `Describe` is put into a plan behind an operator that may promise by columns, or about attributes together, that no
   consumer asked for (`oop/plan/describing.py`). It serves all consumers of a node together. A single superfluous linear
-  bound is not filtered, because it costs less than another box. Sources do the same in their gate.
-- With `every=` written by hand, which promises pass a `Describe` depends on the promises before; the laws check that
-  each step is promised as soon as it is reached.
+  bound is not filtered, because it costs less than another box. The gates of sources do the same.
+- Which promises pass a `Describe` that a user wrote with `every=` depends on the promises before them. The laws check
+  that each step is promised as soon as it is reached.
 - `on_time.py` keeps dropped rows, which travel on only to be counted, from consumers that do not count them.
 - `qos.py` stamps rows for the latency of results; `oop/plan/latency.py` puts it into a plan on request.
 """

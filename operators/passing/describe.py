@@ -56,7 +56,7 @@ class Describe(Spec):
 
 
 class DescribeOperator(Passing):
-    """Its state is promises: those that wait to be rolled up, and those that have been sent."""
+    """Its state is the promises that wait to be rolled up, and those that have been sent."""
 
     def __init__(self, spec: Describe, context: Context) -> None:
         super().__init__(spec, context)

@@ -1,7 +1,7 @@
 """Project (select) and map (with_columns): new columns from expressions (OOP paper, section 5.4).
 
 Bounds and ranges cross increasing functions only; ``=`` crosses columns that pass unchanged. If a group column is
-dropped, what is left of its promises is the minimum over all groups and the rest. A bound ``v`` on the greatest of
+dropped, the minimum over all its groups and the rest is left of its promises. A bound ``v`` on the greatest of
 several columns follows from a promise, joint or about one of them, whose bounds are all at least v; a bound on the
 least follows once each column has one (section 7).
 """

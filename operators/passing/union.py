@@ -41,7 +41,7 @@ class Union(Spec):
         return Met(len(inputs))
 
     def with_number(self) -> Spec | None:
-        return None  # each input counts for itself
+        return None  # each input numbers its own rows
 
     def start(self, context: Context) -> Operator:
         return UnionOperator(self, context)

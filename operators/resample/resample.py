@@ -8,7 +8,8 @@ the other groups are not known.
 This file has the spec; `resample/operator.py` has the running operator. A result leaves when no further right row of
 its group can be near ``t``, which is once ``t.A + s`` is below the group's bound. So a later result has a left row that
 comes later, at ``L`` or above, or one that its group has not passed yet. Therefore ``A < min(L, R - s)`` is promised,
-by group if the right input promises by group. Both inputs bring their promises; for those of an order see `assume.py`.
+by group if the right input promises by group. Both inputs bring their own promises; an `Assume`
+(`operators/assume/assume.py`) makes promises of an order.
 """
 
 from __future__ import annotations

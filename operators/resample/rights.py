@@ -70,7 +70,7 @@ class RightRows:
         return self._pieces[0]
 
     def keep(self, needed: np.ndarray) -> None:
-        """Keep the needed rows and free the others. When most groups have no row, these groups are forgotten."""
+        """Keep the needed rows and free the others. If no row is needed, all groups are forgotten, too."""
         batch, times, ids = self.all()
         self._pieces, self._count, self.nbytes = [], 0, 0
         if needed.any():
