@@ -40,7 +40,6 @@ def check_time_type(name: str, type_: pa.DataType) -> None:
 
 
 @functools.cache
-@functools.cache
 def unit_of(type_: pa.DataType) -> int | None:
     """Nanoseconds in one unit of the column; None for plain numbers."""
     if pa.types.is_timestamp(type_):
