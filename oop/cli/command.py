@@ -129,7 +129,7 @@ def _bench(arguments: argparse.Namespace) -> int:
     if arguments.name and arguments.name not in found:
         raise OopError(f"no benchmark {arguments.name!r}; there are {', '.join(found)}")
     chosen = [found[arguments.name]] if arguments.name else list(found.values())
-    return max(_run(path) for path in chosen)
+    return max(abs(_run(path)) for path in chosen)  # negative is the signal that killed it
 
 
 def _run(path: Path) -> int:

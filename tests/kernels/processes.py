@@ -39,9 +39,13 @@ def run_python(*args: str, env: dict[str, str] | None = None) -> subprocess.Comp
 
 
 def run_cases(name: str, library: str, results: Path, env: dict[str, str] | None = None) -> dict[str, Any]:
-    """The results of the cases on one implementation, alone in a process, which must end without an error."""
+    """The results of the cases on one implementation, alone in a process, which must end without an error.
+
+    Numba loads what other processes of this test run have compiled from the same sources (`tests/conftest.py`).
+    """
     script = ROOT / "tests" / "kernels" / "run_cases.py"
-    done = run_python(str(script), name, library, str(results), env=env)
+    cache = {name: os.environ[name] for name in ("OOP_JIT_CACHE", "NUMBA_CACHE_DIR") if name in os.environ}
+    done = run_python(str(script), name, library, str(results), env={**cache, **(env or {})})
     assert done.returncode == 0, done.stderr
     chosen, found = pickle.loads(results.read_bytes())
     assert chosen == name

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from time import monotonic, sleep
 from typing import Any, Generic, TypeVar
 
+from oop.engines.embedded.bell import Bell
 from oop.errors import OopError, RunInterrupted
 from oop.site import user_line
 
@@ -149,7 +150,7 @@ class _Question:
 
     def __init__(self, look: Callable[[], Any]) -> None:
         self.look = look
-        self.answered = threading.Event()
+        self.answered = Bell()
         self.found: Any = None
         self.error: Exception | None = None
 
@@ -159,7 +160,7 @@ class _Question:
         except Exception as error:  # it is raised in the thread that asked
             self.error = error
         finally:
-            self.answered.set()
+            self.answered.ring()
 
 
 class Reader(Generic[T]):

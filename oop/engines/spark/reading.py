@@ -173,13 +173,19 @@ def _same(new: Mapping[str, Any], start: Mapping[str, Any]) -> bool:
 
 
 def _even(blocks: list[Block], tasks: int) -> list[list[Block]]:
-    """The blocks in pieces of blocks in a row, one for each task, with about as many rows each. There is at least one
-    piece, even without blocks."""
+    """The blocks in pieces of blocks in a row, at most one for each task, with about as many rows each. There is at
+    least one piece, even without blocks.
+
+    >>> [len(piece) for piece in _even([Block("f", n, 2) for n in range(5)], 2)]
+    [3, 2]
+    >>> [len(piece) for piece in _even([Block("f", n, 0) for n in range(1_000)], 2)]  # promises alone need one task
+    [1000]
+    """
     total = sum(b.rows for b in blocks)
     pieces: list[list[Block]] = [[]]
     rows = 0
     for block in blocks:
-        if pieces[-1] and rows >= total * len(pieces) / tasks:
+        if rows and len(pieces) < tasks and rows >= total * len(pieces) / tasks:
             pieces.append([])
         pieces[-1].append(block)
         rows += block.rows
