@@ -16,8 +16,8 @@ To add a kernel:
    `kernels/native/`. They check nothing: what the declaration passes on has been checked.
 3. Write its loops in C, in the pair of the same stem in `csrc/`, and call each from
    `tests/kernels/callgrind/driver.c`; `make counts` stores its instructions.
-4. Write its cases in `tests/kernels/cases/`, which all implementations must agree on: of every type, shape and wrong
-   argument that it can meet.
+4. Write its cases in `tests/kernels/cases/`: every type, shape and wrong argument that it can meet. All implementations
+   must agree on them.
 
 Nothing else lists kernels; `tests/kernels/test_declarations.py` says what is missing.
 """
