@@ -1,4 +1,4 @@
-/* What every kernel returns. A kernel that fails has written nothing that its caller may use, unless its header says so. */
+/* What every kernel returns. After a failure the caller may use nothing that was written, unless the header says so. */
 #ifndef OOP_STATUS_H
 #define OOP_STATUS_H
 
