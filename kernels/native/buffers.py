@@ -117,7 +117,7 @@ class SortBuffers(_Buffers, SortBuffersBase):
 class RowBounds(_Buffers, RowBoundsBase):
     def run_init(self) -> None:
         self._begin(1, lib.OOP_FLOATS_NAN_FIRST)
-        self._table.size = 0  # there is a bound for each group that has come
+        self._table.size = 0  # only groups that had a row have a bound
 
     def run_push(self, ids: Ints | None, values: Array) -> Array:
         self._reach_groups(np.zeros(min(1, len(values)), np.int64) if ids is None else ids)
