@@ -28,11 +28,11 @@ int oop_merge_sum_float(const int64_t *ids, const double *sums_in, const int64_t
 
 #define LESS(a, b) ((a) < (b))
 #define GREATER(a, b) ((a) > (b))
-/* A NaN that is held gives way to any number; one that comes never replaces a number. */
+/* A minimum replaces a held NaN by any number, and a maximum replaces any number by a NaN that comes. */
 #define LESS_FLOAT(a, b) ((a) < (b) || isnan(b))
 #define GREATER_FLOAT(a, b) ((a) > (b) || isnan(a))
 
-/* Two passes over the choice of rows: plain values with their validity, or partials with their counts. */
+/* Two loops: over plain values with their validity, and over partials with their counts. */
 #define TAKE(NAME, TYPE, BETTER)                                                                               \
     int NAME(const int64_t *ids, const TYPE *values, const uint8_t *valid, const int64_t *counts_in, int64_t n, \
              int64_t size, TYPE *out, int64_t *counts) {                                                       \

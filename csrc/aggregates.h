@@ -1,6 +1,6 @@
-/* Update and merge of counts, sums of reals, least and greatest values. Row i goes into group ids[i]; valid is NULL when no value is null.
-   A group whose count is 0 holds nothing yet, whatever its other arrays say. All have n rows and size groups. In merges
-   partials whose count is 0 are passed over. */
+/* Update and merge of counts, sums of reals, least and greatest values. Row i goes into group ids[i]; valid is NULL if
+   no value is null. A group whose count is 0 holds nothing yet, whatever its other arrays say. All kernels take n rows
+   and size groups. Merges pass over partials whose count is 0. */
 #ifndef OOP_AGGREGATES_H
 #define OOP_AGGREGATES_H
 
@@ -16,7 +16,7 @@ int oop_add_sum_float(const int64_t *ids, const double *values, const uint8_t *v
 int oop_merge_sum_float(const int64_t *ids, const double *sums_in, const int64_t *counts_in, int64_t n, int64_t size,
                         double *sums, int64_t *counts);
 
-/* NaN is greater than every number. counts_in NULL: each row that is valid counts once. */
+/* NaN is greater than every number. If counts_in is NULL, each valid row counts once. */
 int oop_take_min_int(const int64_t *ids, const int64_t *values, const uint8_t *valid, const int64_t *counts_in,
                      int64_t n, int64_t size, int64_t *out, int64_t *counts);
 int oop_take_max_int(const int64_t *ids, const int64_t *values, const uint8_t *valid, const int64_t *counts_in,

@@ -18,13 +18,13 @@ static int64_t count_coming(oop_buffers *all, const int64_t *ids, int64_t n, int
     }
     for (int64_t i = 0; ids && i < n; i++) {
         if (i + AHEAD < n) FETCH_NEAR(&all->buffers[ids[i + AHEAD]]);
-        touched[groups] = ids[i]; /* stays only if it is its first row */
+        touched[groups] = ids[i]; /* overwritten by the next, unless this is the group's first row */
         groups += !all->buffers[ids[i]].coming++;
     }
     return groups;
 }
 
-/* What a buffer that lacks room for `wanted` rows gets: at least twice what it has. */
+/* The new room of a buffer that lacks room for `wanted` rows: at least twice its old room, if it may be so large. */
 static int64_t new_room(const oop_buffers *all, const oop_buffer *buffer, int64_t wanted) {
     return greatest_of(wanted, least_of(all->most, 2 * (int64_t)buffer->room + SMALLEST));
 }
@@ -70,7 +70,7 @@ int oop_push_rows(oop_buffers *all, oop_arriving *rows) {
         if (rows->bounds) put_bound(rows->bounds, i, rows->kind, buffer->held == all->most ? heap[0].key : 0);
         const int64_t place = push_row(heap, buffer, all->most, (oop_waiting){rows->keys[i], all->places++});
         if (!rows->left) continue;
-        rows->left[rows->gone] = place; /* stays only if there is one */
+        rows->left[rows->gone] = place; /* overwritten by the next, unless a row leaves */
         rows->gone += place >= 0;
     }
     return OOP_OK;
@@ -141,8 +141,8 @@ static inline int64_t row_at(const segment *of, int64_t t) {
     return of->parted ? of->parted[of->from + t] : of->from + t;
 }
 
-/* The c rows of a chunk, sorted, behind room for the b that are held; then both merged, from the front: nothing is
-   written further than what comes has been read. */
+/* Sorts the c rows of a chunk into place behind room for b rows, and merges them with the b that are held, from the
+   front: a row of the chunk is read before its place is written. */
 static void merge_chunk(const oop_waiting *held, int64_t b, const segment *of, int64_t c, const uint64_t *keys,
                         oop_sorting *with) {
     const uint64_t *part = keys + of->from;
@@ -162,7 +162,7 @@ static void merge_chunk(const oop_waiting *held, int64_t b, const segment *of, i
         come[t] = (oop_waiting){part[row], of->place + row_at(of, row)};
     }
     const oop_waiting *end = held + b, *last = come + c;
-    while (held < end && come < last) { /* no branch: which is less cannot be foretold */
+    while (held < end && come < last) { /* no branch, because which is less cannot be predicted */
         const int first = held->key <= come->key;
         *out++ = *(first ? held : come);
         held += first;
@@ -171,8 +171,8 @@ static void merge_chunk(const oop_waiting *held, int64_t b, const segment *of, i
     memmove(out, held, (size_t)(end - held) * sizeof *out);
 }
 
-/* The rows leave in sorted order if each has come by its turn: row `fill` + j of the chunk pushes out the j-th. A bound
-   was there before its row came. */
+/* Lets rows leave in sorted order: row `fill` + j of the chunk pushes out the j-th. Returns whether this is right, that
+   is, whether each row has come by its turn; a bound must have come before the row that it bounds. */
 static int leave_sorted(const segment *of, int64_t fill, int64_t c, const oop_waiting *merged, oop_arriving *rows) {
     int64_t late = 0;
     const int before = rows->bounds != NULL;
@@ -185,15 +185,15 @@ static int leave_sorted(const segment *of, int64_t fill, int64_t c, const oop_wa
     return late >= 0;
 }
 
-/* The least that is there from `at` on; nothing below is, and there is one. */
+/* The least rank that is present, which is no less than `at`; there must be one. */
 static inline int64_t find_least(const uint64_t *present, int64_t at) {
     int64_t word = at >> 6;
     while (!present[word]) word++;
     return word * 64 + __builtin_ctzll(present[word]);
 }
 
-/* All others: a row comes at its rank in the sorted order. Below the least of a full buffer there is nothing, and what
-   comes there leaves at once: so the least only grows. */
+/* Lets rows leave if they do not leave in sorted order: each row enters at its rank in that order. Below the least row
+   of a full buffer there is none, and a row that enters there leaves at once, so the least only grows. */
 static void leave_in_turn(const segment *of, int64_t b, int64_t fill, int64_t c, oop_sorting *with, oop_arriving *rows,
                           oop_waiting *heap) {
     const oop_waiting *merged = with->merged;
@@ -259,7 +259,7 @@ static int push_segment(oop_buffers *all, oop_buffer *buffer, segment of, int64_
     return OOP_OK;
 }
 
-/* Rows by group, in the order of the groups: from here on `coming` is where a group's rows end. */
+/* Parts rows by group, in the order of the groups. From here on `coming` is where a group's rows end. */
 static int part_rows(oop_buffers *all, const int64_t *ids, int64_t n, oop_sorting *with) {
     int64_t from = 0;
     for (int64_t i = 0; i < n; i++) all->buffers[ids[i]].coming++;
@@ -298,7 +298,7 @@ int oop_sort_rows(oop_buffers *all, oop_arriving *rows, oop_sorting *with) {
     rows->gone = 0;
     for (int64_t i = 0; rows->left && i < n; i++) {
         const int64_t gone = rows->left[i];
-        rows->left[rows->gone] = gone; /* stays only if there is one */
+        rows->left[rows->gone] = gone; /* overwritten by the next, unless a row leaves */
         rows->gone += gone >= 0;
     }
     return OOP_OK;

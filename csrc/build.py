@@ -20,8 +20,9 @@ from cffi import FFI
 
 CSRC = Path(__file__).resolve().parent
 STEMS = tuple(sorted(path.stem for path in CSRC.glob("*.c")))
-# No contraction: a fused multiply-add rounds a window's start otherwise than the other kernels do. Nothing for one
-# machine alone (-march), and no -Werror: a newer compiler's warning is for the tests to find, not for who installs.
+# No contraction: a fused multiply-add rounds a window's start otherwise than the other kernels do. No -march, because
+# the module must run on other machines. No -Werror: a newer compiler's warning is for the tests to find, and must not
+# stop an installation.
 FLAGS = ("-O3", "-Wall", "-Wextra", "-ffp-contract=off", "-pthread")
 
 
@@ -65,7 +66,7 @@ def compile_into(target: Path, flags: Sequence[str] = ()) -> Path:
     """Compile away from the checkout, so that only the finished module arrives in `target`."""
     with tempfile.TemporaryDirectory() as scratch:
         built = Path(make_ffi(CSRC, optional=False, flags=flags).compile(tmpdir=scratch))
-        # under another name first: a process that has the old one loaded keeps it
+        # under another name first, so that a process that has loaded the old module keeps it
         beside = shutil.copy(built, target / f"{built.name}.new")
         return Path(beside).replace(target / built.name)
 

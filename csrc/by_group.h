@@ -9,7 +9,7 @@
 
 /* Lines of the cache that are fetched at a time: more would not come any sooner. */
 #define FETCHED 256
-#define FEW 4096 /* groups that are near anyway */
+#define FEW 4096 /* groups whose state is in the cache anyway */
 
 static inline int outside(const int64_t *ids, int64_t from, int64_t to, int64_t size) {
     uint64_t most = 0;
@@ -18,8 +18,8 @@ static inline int outside(const int64_t *ids, int64_t from, int64_t to, int64_t 
 }
 
 /* BODY for every row i that counts, with its group g. Two loops, so that rows without nulls pay nothing for them.
-   Ids are checked a chunk at a time, while they are in the cache anyway, before any of them is used; then ASK fetches
-   what is kept of a group, which lies in so many lines. */
+   Ids are checked a chunk at a time, while they are in the cache anyway, before any of them is used. Then ASK fetches
+   the state of a group, which lies in LINES lines of the cache. */
 #define FOR_ROWS(COUNTS, LINES, ASK, BODY)                                     \
     for (int64_t from = 0; from < n; from += FETCHED / LINES) {                \
         int64_t to = n - from < FETCHED / LINES ? n : from + FETCHED / LINES;  \
@@ -43,7 +43,7 @@ static inline int outside(const int64_t *ids, int64_t from, int64_t to, int64_t 
         }                                                                      \
     }
 
-/* What is kept in arrays of its own for each word. */
+/* Fetch state that has an array for each word. */
 #define ASK_COUNT FETCH(&counts[g]);
 #define ASK_TWO(words) FETCH(&words[g]); FETCH(&counts[g]);
 

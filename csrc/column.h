@@ -4,7 +4,7 @@
 
 #include "groups.h"
 
-/* -0.0 as 0.0, and every NaN the same one. */
+/* The bits of a float, with -0.0 as 0.0 and every NaN as the same one. */
 static inline uint64_t normal_float(uint64_t bits) {
     uint64_t magnitude = bits & 0x7FFFFFFFFFFFFFFFu;
     if (magnitude == 0) return 0;

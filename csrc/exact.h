@@ -9,8 +9,8 @@
 #define LOW_BITS 0xFFFFFFFF
 #define HIGH_LIMIT ((int64_t)1 << 61)
 
-/* Every group that was touched is within the limit. Only rows that came near it make this a second pass.
-   The hi of one group is width words after that of the group before. */
+/* Checks that every group that was touched is within the limit. This second pass over the rows is made only if a sum
+   was beyond the limit on the way. The hi of one group is width words after that of the group before. */
 static inline int check_sums(const int64_t *ids, int64_t n, const int64_t *hi, int64_t width) {
     for (int64_t i = 0; i < n; i++)
         if (hi[width * ids[i]] > HIGH_LIMIT || hi[width * ids[i]] < -HIGH_LIMIT) return OOP_SUM_OUTSIDE;

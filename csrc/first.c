@@ -4,13 +4,14 @@
 
 #include "by_group.h"
 
-/* The words of the value that a group holds by something. */
+/* The words of a group: whether it holds a value, the `by` of that value, and the value. */
 enum { HELD, BY, VALUE, BY_WORDS };
 enum { NULL_HELD = 1, VALUE_HELD };
 
 #define ASK_BY FETCH(&state[BY_WORDS * g]); FETCH(&state[BY_WORDS * g + BY_WORDS - 1]);
 
-/* Takes (kind, by, value) in if it comes before what is held; of the same by a value comes before a null. */
+/* Replaces what is held by (kind, by, value) if that is sooner, or (most) later. If `by` is the same, a value replaces
+   a null. */
 static inline void keep_by(int most, int64_t *held, int64_t kind, int64_t by, int64_t value) {
     int64_t held_by = held[BY], held_value = held[VALUE];
     int sooner = most ? by > held_by : by < held_by, better = most ? value > held_value : value < held_value;

@@ -6,11 +6,11 @@
 
 #define CHUNK 128 /* rows whose slots are fetched ahead */
 #define EMPTY (-1)
-/* All that a row needs stands in the loop: only there is the discipline a constant. */
+/* All functions that a row needs are inlined into the loop, because only there the discipline is a constant. */
 #define INLINED static inline __attribute__((always_inline))
 
-/* A table at work: a copy of it, whose numbers stay in registers whatever is written elsewhere; and what leaves.
-   Functions that are called are shown the table itself, of which they read what does not change as rows come. */
+/* A table at work: a copy of it, whose numbers stay in registers whatever is written elsewhere; and the places that
+   leave. Functions that are not inlined get the table itself, and read only what does not change as rows come. */
 typedef struct {
     oop_flush table;
     const oop_flush *self;
@@ -31,7 +31,7 @@ INLINED uint64_t tag_of(const uint64_t *key, int64_t width) {
 
 INLINED int is_old(const oop_slot *slot, int64_t bound) { return slot->place != EMPTY && slot->wid < bound; }
 
-/* Whether it is so can hardly be predicted: no branch. */
+/* Is the slot's aggregate in this window? There is no branch, because the answer can hardly be predicted. */
 INLINED int is_in(const oop_slot *slot, int64_t wid) { return (slot->place != EMPTY) & (slot->wid == wid); }
 
 INLINED int is_same(const oop_flush *table, const oop_slot *slot, uint64_t tag, const uint64_t *key, int64_t wid) {
@@ -58,20 +58,20 @@ INLINED int64_t install(working *at, oop_slot *slot, uint64_t tag, const uint64_
     return place;
 }
 
-/* SlowFlush of figure 7: one slot. */
+/* SlowFlush of figure 7: visits one slot. */
 INLINED void slow_flush(working *at) {
     oop_slot *slot = &at->table.slots[at->table.hand++];
     at->table.to_visit--;
     if (is_old(slot, at->table.current)) let_go(at, slot);
 }
 
-/* All that is old: it is behind the hand. */
+/* Lets go all old aggregates. They are in the slots from the hand on: those before it have been visited. */
 INLINED void flush_old(working *at) {
     while (at->table.to_visit) slow_flush(at);
 }
 
-/* Slow-flush out of order (section 6): with every i rows one old aggregate, the oldest, so that one window after the
-   other is complete. */
+/* Slow-flush out of order (section 6): every i rows the oldest aggregate leaves, if it is old, so that one window after
+   the other is complete. */
 INLINED void slow_flush_every(working *at) {
     oop_flush *table = &at->table;
     if (++table->since < table->every) return;
@@ -81,7 +81,7 @@ INLINED void slow_flush_every(working *at) {
     if (oldest >= 0) let_go(at, &table->slots[oldest]);
 }
 
-/* Where a row goes whose aggregate is not there: into its slot or, with next_slot, into the one behind it. */
+/* The slot for a row whose aggregate is not in the table, with next_slot: its own, or the one behind it. */
 INLINED oop_slot *choose_slot(const oop_flush *table, oop_slot *slot, oop_slot *behind) {
     if (table->in_order) /* footnote 1 */
         return is_in(slot, table->current) && !is_in(behind, table->current) ? behind : slot;
@@ -89,7 +89,8 @@ INLINED oop_slot *choose_slot(const oop_flush *table, oop_slot *slot, oop_slot *
     return behind->wid < slot->wid ? behind : slot; /* the older one goes */
 }
 
-/* ProcessTuple of figure 7; out of order whatever is in the way goes out, for nothing has to be kept in order. */
+/* ProcessTuple of figure 7. Out of order an aggregate that is in the way goes out alone, because no order must be
+   kept. */
 INLINED int64_t push_row(working *at, oop_slot *slot, const uint64_t *key, int64_t wid) {
     oop_flush *table = &at->table;
     if (table->in_order) {
@@ -112,7 +113,7 @@ INLINED int64_t push_row(working *at, oop_slot *slot, const uint64_t *key, int64
     }
     int collided = is_in(slot, wid);
     table->collided += collided;
-    if (table->in_order && table->to_visit && collided) flush_old(at); /* order is kept: what is old goes first */
+    if (table->in_order && table->to_visit && collided) flush_old(at); /* to keep order */
     let_go(at, slot);
     return install(at, slot, tag, key, wid);
 }
@@ -182,7 +183,8 @@ int oop_push_flush(oop_flush *table, const int32_t *slots, const uint64_t *words
     return OOP_OK;
 }
 
-/* Only what is below nodes that are old enough; a node whose slots are all seen says what is left there. */
+/* Lets go aggregates, and looks only at slots below nodes that are old enough. A node whose slots have all been looked
+   at then has the least window that is left there. */
 static void flush_nodes(working *at, int64_t below, int32_t all, int64_t first, int64_t last) {
     const oop_flush *table = at->self;
     for (int64_t i = first, end; i < last; i = end) {

@@ -1,5 +1,5 @@
 /* The low-level half of two-level aggregation: a table of a fixed size, in which an aggregate that is in the way goes
-   out (OOP paper, section 6 and figure 7). Memory is the caller's. */
+   out (OOP paper, section 6 and figure 7). The caller owns all memory. */
 #ifndef OOP_FLUSH_H
 #define OOP_FLUSH_H
 
@@ -26,32 +26,33 @@ typedef struct {
     int64_t width;
     int64_t places; /* room of words, wids and unused */
     int64_t free;   /* how many are unused */
-    int64_t bound;     /* out of order: what is of windows below it is old */
-    int64_t current;   /* in order: the window of the last row, before which all is old */
+    int64_t bound;     /* out of order: aggregates of windows below it are old */
+    int64_t current;   /* in order: the window of the last row; aggregates of windows before it are old */
     int64_t hand;      /* in order, figure 7's flush_pos: the next slot to be visited */
     int64_t to_visit;  /* in order: slots that may still hold something old; 0: flush_finished */
-    int64_t since;     /* rows since one was last let go, out of order */
-    int64_t collided;  /* how many left for one of their own window */
-    int64_t every;     /* out of order: one that is old leaves with every so many rows (i); 0: lazy-flush */
+    int64_t since;     /* out of order: rows since an aggregate was last let go */
+    int64_t collided;  /* how many aggregates made way for one of their own window */
+    int64_t every;     /* out of order: one old aggregate leaves every so many rows (i); 0: lazy-flush */
     int32_t in_order;  /* figure 7 */
     int32_t next_slot; /* footnote 1 */
 } oop_flush;
 
-/* Rows in this order: ids[i] is the place of row i. out are the places that leave, *gone of them: room for all places.
-   OOP_FULL: fewer than n places are free. OOP_ID_OUTSIDE: a slot is not below the size. OOP_NOT_SORTED: the table is in
-   order, and windows go back. In all of these cases the table is as it was. */
+/* Pushes rows in this order; ids[i] is the place of row i. out gets the *gone places that leave, and has room for all
+   places. OOP_FULL: fewer than n places are free. OOP_ID_OUTSIDE: a slot is not below the size. OOP_NOT_SORTED: the
+   table is in order, and windows go back. In all of these cases the table is as it was. */
 int oop_push_flush(oop_flush *table, const int32_t *slots, const uint64_t *words, const int64_t *wids, int64_t n,
                    int64_t *ids, int64_t *out, int64_t *gone);
 
-/* The aggregates of windows below the bound leave (all: of all windows), in order the old ones first; of the slots from
-   the first up to the last. OOP_ID_OUTSIDE: there are no such slots. */
+/* Lets go the aggregates of windows below the bound (all: of all windows) in the slots from first up to last, in order
+   the old ones first. OOP_ID_OUTSIDE: there are no such slots. */
 int oop_flush_below(oop_flush *table, int64_t below, int32_t all, int64_t first, int64_t last, int64_t *out,
                     int64_t *gone);
 
-/* Places that have left may be used again. OOP_FULL: more than there are. OOP_ID_OUTSIDE: one that there is not. */
+/* Gives back places that have left. OOP_FULL: more than are in use. OOP_ID_OUTSIDE: a place is not below the number of
+   places. */
 int oop_free_places(oop_flush *table, const int64_t *places, int64_t n);
 
-/* An aggregate into each of these slots, which are empty; ids[i] is its place. */
+/* Puts an aggregate into each of these slots, which must be empty; ids[i] is its place. */
 int oop_restore_slots(oop_flush *table, const int32_t *slots, const uint64_t *words, const int64_t *wids, int64_t n,
                       int64_t *ids);
 

@@ -5,11 +5,11 @@
 #include "hash.h"
 #include "lines.h"
 
-/* Rows are taken in chunks: first all hashes, while the places that they lead to are on their way into the cache. */
+/* Rows are taken in chunks: all hashes are computed first, and the places that they lead to are fetched meanwhile. */
 #define CHUNK 256
 
 #define NULL_MARK 0xA0761D6478BD642Fu
-/* Packed keys: each column beside the one before it. */
+/* Packs keys: the bits of each column stand beside those of the column before it. */
 #define PACK(type)                                                                         \
     do {                                                                                   \
         const type *data = column->data;                                                   \
@@ -108,7 +108,7 @@ static inline void keep_word(const oop_kept *kept, int64_t id, uint64_t word) {
 #define KEEP(type)                                                                         \
     for (int i = 0; i < m; i++) ((type *)kept->data)[id + i] = (type)(words[i] >> shift);
 
-/* Keep m packed keys, the first of them under this id. */
+/* Keeps m packed keys, the first of them under this id. */
 static void keep_packed(const oop_table *table, int64_t id, const uint64_t *words, const uint32_t *nulls, int m) {
     for (int c = 0, shift = 0; c < table->columns; c++) {
         const oop_kept *kept = &table->kept[c];
@@ -124,7 +124,7 @@ static void keep_packed(const oop_table *table, int64_t id, const uint64_t *word
     }
 }
 
-/* Keep a key of any shape; -1, or the number of the bytes column that has no room for it. */
+/* Keeps a key of any shape. Returns -1, or the number of the bytes column that has no room for it. */
 static int keep_key(const oop_table *table, const oop_column *columns, int64_t row) {
     int64_t id = table->count;
     for (int c = 0; c < table->columns; c++) {
@@ -194,7 +194,7 @@ static int map_packed(oop_table *table, const oop_column *columns, const int64_t
             }
             const int64_t added = table->count++ - known;
             entries[at] = (oop_entry){word, (uint32_t)table->count, nulls[j]};
-            words[added] = word; /* new keys move to the front, where no row is looked at again */
+            words[added] = word; /* new keys move to the front, over rows that are done */
             nulls[added] = nulls[j];
         }
         ids[j] = (int64_t)entries[at].id - 1;

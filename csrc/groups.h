@@ -27,7 +27,7 @@ typedef struct {
 typedef struct {
     void *data;
     int64_t *offsets; /* of bytes: room + 1 of them, the first one 0 */
-    uint8_t *valid;   /* NULL while no column of the rows had one */
+    uint8_t *valid;   /* NULL until rows come with a valid for this column */
     int64_t bytes;    /* room of data, of bytes only */
     int32_t width;
 } oop_kept;
@@ -45,13 +45,14 @@ typedef struct {
 } oop_table;
 
 /* ids[i] = the id of row rows[i] (of row i, if rows is NULL); new keys get the next ids. Rows have numbers below limit.
-   *done is how many rows were mapped: all with OOP_OK; up to the one that found no room with OOP_FULL (more groups than
-   table->most) or OOP_FULL_BYTES (*column says which). The caller makes room and goes on from there. */
+   *done is how many rows were mapped: with OOP_OK, all; with OOP_FULL (there are more groups than table->most) or
+   OOP_FULL_BYTES (*column says which column lacks room), those before the row that found no room. The caller makes room
+   and goes on from there. */
 int oop_map_keys(oop_table *table, const oop_column *columns, const int64_t *rows, int64_t n, int64_t limit,
                  int64_t *ids, int64_t *done, int32_t *column);
 
-/* Move all entries to a new array of new_size places, a power of two, zeroed. The table's size and entries are as
-   before; the caller changes them. */
+/* Copies all entries to a new array of new_size places, a power of two, zeroed. The table's size and entries stay as
+   they are; the caller changes them. */
 int oop_rehash(const oop_table *table, oop_entry *entries, int64_t new_size);
 
 #endif

@@ -1,4 +1,4 @@
-/* Hashes. Seeded ones for tables in memory; a fixed one for shards, which must be found again by another process. */
+/* Hashes: seeded ones for tables in memory, and a fixed one for shards, which another process must find again. */
 #ifndef OOP_HASH_H
 #define OOP_HASH_H
 
@@ -12,8 +12,8 @@ static inline uint64_t fold_multiply(uint64_t a, uint64_t b) {
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* A hash for its high bits to be used. Keys one after the other differ in the product's low half by the factor each,
-   and with some factors that brings many of them to few places; a second product scatters them with all. */
+/* Makes the high bits of a hash fit for use. The products of consecutive keys differ in their low half by the factor,
+   and with some factors that brings many keys to few places; a second product scatters them with every factor. */
 static inline uint64_t scatter(uint64_t hash) { return hash * 0x9E3779B97F4A7C15u; }
 
 static inline uint64_t read_8(const uint8_t *p) {
@@ -28,7 +28,7 @@ static inline uint64_t read_4(const uint8_t *p) {
     return word;
 }
 
-/* Bytes after what has been hashed so far; the length is part of it, so that columns cannot run into each other. */
+/* Adds bytes to what has been hashed so far. Their length is hashed too, so that columns cannot run into each other. */
 static inline uint64_t hash_bytes(const uint8_t *p, size_t n, uint64_t hash, uint64_t factor) {
     uint64_t a = 0, b = 0;
     size_t left = n;

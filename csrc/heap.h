@@ -1,4 +1,4 @@
-/* The rows of a group as a heap, and values as its keys: what one by one and sorted have in common. */
+/* The rows of a group as a heap, and values as its keys: shared by pushing rows one by one and pushing them sorted. */
 #ifndef OOP_HEAP_H
 #define OOP_HEAP_H
 
@@ -32,7 +32,8 @@ static inline void put_bound(void *bounds, int64_t i, int64_t kind, uint64_t key
         ((double *)bounds)[i] = key ? float_of_key(key) : -INFINITY;
 }
 
-/* The path of least children is followed to its end, and the row goes up from there: it is rarely less than many. */
+/* Replaces the least row. The path of least children is followed to its end, and the new row moves up from there,
+   mostly not far: it is rarely less than many. */
 static inline void replace_least(oop_waiting *heap, int64_t held, oop_waiting row) {
     int64_t at = 0, child;
     for (; (child = 2 * at + 2) < held; at = child) {
@@ -62,7 +63,7 @@ static inline void sort_buffer(oop_waiting *heap, oop_buffer *buffer) {
     buffer->sorted = 1;
 }
 
-/* The place of the row that leaves, or -1. The buffer has room. */
+/* Pushes a row; returns the place of the row that leaves, or -1. The buffer must have room. */
 static inline int64_t push_row(oop_waiting *heap, oop_buffer *buffer, int64_t most, oop_waiting row) {
     if (buffer->held < most) {
         int64_t at = buffer->held++;

@@ -3,11 +3,12 @@
 #include "fetch.h"
 #include "hash.h"
 
-/* Rows are taken in chunks: what all of them will touch is on its way into the cache before the first is worked on. */
+/* Rows are taken in chunks: what all rows of a chunk will touch is fetched before the first is worked on. */
 #define CHUNK 256
 #define NO_ROW ((uint32_t)OOP_NO_ROW)
 
-/* How far a hash is shifted to give a head; one less than would do, for a shift by all 64 bits is not defined. */
+/* How far a hash is shifted to give a head, less one: `head_of` shifts in two steps, because a shift by all 64 bits is
+   not defined. */
 static int shift_of(int64_t size) {
     int bits = 0;
     while (((int64_t)1 << bits) < size) bits++;
@@ -31,7 +32,7 @@ static inline void push_row(oop_join_table *table, uint64_t head, int64_t place)
     oop_join_row *row = &table->rows[place + 1];
     row->older = table->heads[head];
     row->newer = 0;
-    table->rows[row->older].newer = (uint32_t)(place + 1); /* where there is none, of the row that nobody reads */
+    table->rows[row->older].newer = (uint32_t)(place + 1); /* if there is none, of rows[0], which nobody reads */
     table->heads[head] = (uint32_t)(place + 1);
 }
 
@@ -59,7 +60,8 @@ int oop_join_insert(oop_join_table *table, const int64_t *places, const uint64_t
     return OOP_OK;
 }
 
-/* What leads to a row: its neighbour, or its head. Both are made, so that no branch has to be foreseen. */
+/* The link that leads to a row: of its newer neighbour, or its head. Both are computed, so that no branch must be
+   predicted. */
 static inline uint32_t *link_to(const oop_join_table *table, const oop_join_row *row, int shift) {
     uint32_t *head = &table->heads[head_of(table, row->word, shift)], *newer = &table->rows[row->newer].older;
     return row->newer ? newer : head;
@@ -72,7 +74,7 @@ int oop_join_remove(oop_join_table *table, const int64_t *places, int64_t n, int
         int m = n - first < CHUNK ? (int)(n - first) : CHUNK;
         for (int j = 0; j < m; j++)
             if ((uint64_t)places[first + j] < (uint64_t)table->room) FETCH(&table->rows[places[first + j] + 1]);
-        for (int j = 0; j < m; j++) { /* its neighbours, or its head */
+        for (int j = 0; j < m; j++) { /* fetches a row's neighbours, or its head */
             if (!has_row(table, places[first + j])) continue;
             const oop_join_row *row = &table->rows[places[first + j] + 1];
             FETCH(&table->rows[row->older]);
@@ -115,7 +117,7 @@ int oop_join_read(const oop_join_table *table, const int64_t *places, int64_t n,
     return OOP_OK;
 }
 
-/* Probing rows of a chunk, and what they meet: whole times from first to last, or real ones by the reach. */
+/* The probing rows of a chunk, and the times that they meet: whole from first to last, or real by the reach. */
 typedef struct {
     const uint64_t *words;
     const double *real; /* NULL: times are whole */
@@ -142,7 +144,7 @@ static inline void find_span(const oop_reach *reach, int64_t t, int64_t *first, 
     }
 }
 
-/* Does row j of the chunk meet this one? Without a branch: it cannot be foreseen. */
+/* Does row j of the chunk meet this one? There is no branch, because the answer cannot be predicted. */
 static inline int meets(const probing *rows, int j, const oop_join_row *row) {
     int same = row->word == rows->words[j];
     if (!rows->real) return same & (row->time.whole >= rows->first[j]) & (row->time.whole <= rows->last[j]);
@@ -152,9 +154,9 @@ static inline int meets(const probing *rows, int j, const oop_join_row *row) {
     return same & from & to;
 }
 
-/* The pairs of a chunk in rounds: the newest row of each chain, then the next of those that go on, which are on their way
-   into the cache meanwhile. -1 if there are more than OOP_ROUND_PAIRS:
-   then chains are long, and are followed one by one. Else they come in the order of the probing rows. */
+/* Finds the pairs of a chunk in rounds: a round looks at one row of each chain, from the newest on, and fetches the
+   next rows of the chains that go on. Returns how many pairs there are, in the order of the probing rows. Returns -1 if
+   there are more than OOP_ROUND_PAIRS: then chains are long, and are followed one by one. */
 static int probe_rounds(const oop_join_table *table, const probing *rows, const uint32_t *heads, int m, int64_t begin,
                         int64_t *mine, int64_t *theirs) {
     uint32_t at[CHUNK + 1], found_at[OOP_ROUND_PAIRS + 1];
@@ -173,7 +175,7 @@ static int probe_rounds(const oop_join_table *table, const probing *rows, const 
             uint16_t j = row_of[k];
             FETCH(&table->rows[older]);
             int met = meets(rows, j, row);
-            found_at[pairs] = at[k]; /* written over by the next, unless they met */
+            found_at[pairs] = at[k]; /* overwritten by the next, unless they met */
             found_row[pairs] = j;
             pairs += met;
             starts[j + 1] += met;
@@ -193,7 +195,7 @@ static int probe_rounds(const oop_join_table *table, const probing *rows, const 
     return pairs;
 }
 
-/* The same one chain after the other, up to the row whose pairs find no room. */
+/* Finds the pairs of a chunk one chain after the other, up to the row whose pairs find no room. */
 static int probe_chains(const oop_join_table *table, const probing *rows, const uint32_t *heads, int m, int64_t begin,
                         int64_t *mine, int64_t *theirs, int64_t room, int64_t *found, int64_t *done) {
     for (int j = 0; j < m; j++) {
@@ -236,7 +238,7 @@ static int probe_chunk(const oop_join_table *table, const probing *rows, int m, 
     return probe_chains(table, rows, heads, m, begin, mine, theirs, room, found, done);
 }
 
-/* Chunk by chunk; times and reach are whole, or else real. */
+/* Probes chunk by chunk; times and reach are whole, or else real. */
 static int probe_all(const oop_join_table *table, const uint64_t *words, const int64_t *whole, const oop_reach *reach,
                      const double *real, const oop_float_reach *real_reach, int64_t n, int64_t *mine, int64_t *theirs,
                      int64_t room, int64_t *found, int64_t *done) {

@@ -11,7 +11,7 @@ static inline uint64_t key_of_int(int64_t value) { return (uint64_t)value ^ SIGN
 
 static inline int64_t int_of_key(uint64_t key) { return (int64_t)(key ^ SIGN); }
 
-/* The two zeros are one value; every NaN is `nan`. */
+/* The two zeros have one key; every NaN has the key `nan`. */
 static inline uint64_t key_of_float(double value, uint64_t nan) {
     uint64_t bits;
     double one_zero = value + 0.0;
@@ -20,7 +20,7 @@ static inline uint64_t key_of_float(double value, uint64_t nan) {
     return value == value ? bits : nan;
 }
 
-/* NaN for a key that no other value has. */
+/* The value of a key; NaN for a key that no number has. */
 static inline double float_of_key(uint64_t key) {
     double value;
     key ^= key & SIGN ? SIGN : UINT64_MAX;

@@ -12,7 +12,7 @@ static int64_t subtract_slack(int64_t time, int64_t slack) {
 
 int oop_prefix_bounds_int(const int64_t *times, int64_t n, int64_t slack, int64_t *greatest, int *seen,
                           int64_t *bounds) {
-    /* The least value stands for nothing seen: less slack it stays the least value. */
+    /* The least value stands for nothing seen: it stays the least value when slack is subtracted. */
     int64_t highest = *seen ? *greatest : INT64_MIN;
     for (int64_t i = 0; i < n; i++) {
         bounds[i] = subtract_slack(highest, slack);

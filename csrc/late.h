@@ -11,23 +11,23 @@
 int oop_prefix_bounds_int(const int64_t *times, int64_t n, int64_t slack, int64_t *greatest, int *seen,
                           int64_t *bounds);
 
-/* The same for float64 times; a NaN implies nothing. */
+/* As oop_prefix_bounds_int, for float64 times; a NaN implies nothing. */
 int oop_prefix_bounds_float(const double *times, int64_t n, double slack, double *greatest, int *seen,
                             double *bounds);
 
-/* The same without the bounds: only whether some row is below its own. */
+/* As oop_prefix_bounds_int and _float, but instead of the bounds *late says whether some row is below its bound. */
 int oop_scan_times_int(const int64_t *times, int64_t n, int64_t slack, int64_t *greatest, int *seen, int *late);
 int oop_scan_times_float(const double *times, int64_t n, double slack, double *greatest, int *seen, int *late);
 
 /* bounds[i] = the least of the most + 1 greatest times before row i, the least value of the type while there are fewer.
-   heap holds *held of them, ascending, and has room for most + 1; it is ascending again in the end. A NaN is passed
-   over. */
+   heap holds *held of those times, ascending, and has room for most + 1; it is ascending again in the end. A NaN is
+   passed over. */
 int oop_prefix_bounds_rows_int(const int64_t *times, int64_t n, int64_t most, int64_t *heap, int64_t *held,
                                int64_t *bounds);
 int oop_prefix_bounds_rows_float(const double *times, int64_t n, int64_t most, double *heap, int64_t *held,
                                  double *bounds);
 
-/* oop_prefix_bounds_int for each of size groups apart: row i sees only rows of its group codes[i]. */
+/* As oop_prefix_bounds_int, for each of size groups apart: row i sees only rows of its group codes[i]. */
 int oop_prefix_bounds_by_int(const int64_t *times, const int64_t *codes, int64_t n, int64_t size, int64_t slack,
                              int64_t *greatest, uint8_t *seen, int64_t *bounds);
 int oop_prefix_bounds_by_float(const double *times, const int64_t *codes, int64_t n, int64_t size, double slack,

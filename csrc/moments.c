@@ -12,7 +12,7 @@ int oop_merge_moments(const int64_t *ids, const int64_t *counts_in, const double
     double *total = scratch, *mean = scratch + size, *moved = scratch + 2 * size, *spread = scratch + 3 * size;
     int64_t found = 0;
     if (outside(ids, 0, n, size)) return OOP_ID_OUTSIDE;
-    /* What is there already is one more partial of each group. */
+    /* The state of a group is one more partial of it. */
 #define FOR_PARTS(BODY)                                                       \
     for (int64_t k = 0; k < found; k++) {                                     \
         int64_t g = touched[k];                                               \
@@ -35,7 +35,7 @@ int oop_merge_moments(const int64_t *ids, const int64_t *counts_in, const double
         total[g] += counts_in ? (double)counts_in[i] : 1.0;
     }
     for (int64_t k = 0; k < found; k++) total[touched[k]] += (double)counts[touched[k]];
-    /* Weights before the sum, so that large values do not overflow; then the rounding is taken out. */
+    /* Values are weighted before they are summed, so that large ones do not overflow; then rounding is corrected. */
     FOR_PARTS(mean[g] += centre * (part / total[g]);)
     FOR_PARTS(moved[g] += (centre - mean[g]) * (part / total[g]);)
     for (int64_t k = 0; k < found; k++) mean[touched[k]] += moved[touched[k]];

@@ -1,7 +1,7 @@
-/* The oldest aggregate of a flush table, found without a visit to every slot: a tree over the slots, whose nodes say of
-   which window the oldest aggregate below them is at the earliest. A new aggregate lowers the nodes above it at once, and
-   one that leaves raises none: a node is raised when a search finds nothing there. So each aggregate that leaves is paid
-   for by a few nodes at most, however few slots of the table are taken. */
+/* Finds the oldest aggregate of a flush table without a visit to every slot, by a tree over the slots. A node has a
+   lower bound of the windows of the aggregates below it. A new aggregate lowers the nodes above it at once. One that
+   leaves raises none: a node is raised when a search finds nothing so old below it. So each aggregate that leaves costs
+   a few nodes at most, however few slots of the table are taken. */
 #ifndef OOP_OLDEST_H
 #define OOP_OLDEST_H
 
@@ -9,7 +9,7 @@
 
 #define CHILDREN 16 /* as kernels/signatures/flush.py has it */
 
-/* The nodes above a slot, of which the first is later than this window. */
+/* Lowers the nodes above a slot, of which the first is later than this window. */
 static __attribute__((noinline)) void lower_nodes(const oop_flush *table, int64_t slot, int64_t wid) {
     for (int64_t level = 0; level < table->levels; level++) {
         slot /= CHILDREN;
@@ -19,12 +19,12 @@ static __attribute__((noinline)) void lower_nodes(const oop_flush *table, int64_
     }
 }
 
-/* An aggregate of this window is in the slot. Mostly the node above it is of an earlier one already. */
+/* Notes that an aggregate of this window is in the slot. Mostly the node above it is early enough already. */
 static inline void note_window(const oop_flush *table, int64_t slot, int64_t wid) {
     if (wid < table->least[slot / CHILDREN]) lower_nodes(table, slot, wid);
 }
 
-/* The first child of a node that is as old as the node says, or -1; *later is then the least of them. */
+/* The first child of a node that is as old as the node says, or -1; *later is then the least of the children. */
 static inline int64_t find_child(const oop_flush *table, int64_t level, int64_t node, int64_t wid, int64_t *later) {
     int64_t count = level ? table->starts[level] - table->starts[level - 1] : table->size;
     int64_t last = count - CHILDREN * node < CHILDREN ? count : CHILDREN * (node + 1);
@@ -41,19 +41,19 @@ static inline int64_t find_child(const oop_flush *table, int64_t level, int64_t 
     return -1;
 }
 
-/* Can there be one of a window below the bound? The root, the last node, says so. */
+/* Can there be an aggregate of a window below the bound? The root, which is the last node, says so. */
 static inline int may_be_old(const oop_flush *table) {
     return table->least[table->starts[table->levels] - 1] < table->bound;
 }
 
-/* The slot of the oldest aggregate, of several the first; -1: none is of a window below the bound. */
+/* The slot of the oldest aggregate, the first of several; -1 if none is of a window below the bound. */
 static __attribute__((noinline)) int64_t find_oldest(const oop_flush *table) {
     int64_t level = table->levels - 1, node = 0;
     for (;;) {
         int64_t *least = &table->least[table->starts[level] + node], later;
-        if (*least >= table->bound) return -1; /* it is the root: the search goes down to what is as old only */
+        if (*least >= table->bound) return -1; /* only at the root: the search goes down to nodes that are as old */
         int64_t child = find_child(table, level, node, *least, &later);
-        if (child < 0) { /* it has left: the node above has another child, or is raised as well */
+        if (child < 0) { /* it has left: go on from the node above, which has another such child or is raised as well */
             *least = later;
             if (level < table->levels - 1) level++, node /= CHILDREN;
         } else if (level) {

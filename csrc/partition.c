@@ -9,7 +9,7 @@
 #define PRIME 0x100000001B3u
 #define POWERS 64
 
-/* A number as 64 bits, by its sign. */
+/* A number in 64 bits, widened by its sign. */
 static uint64_t wide_word(const oop_column *column, int is_signed, int64_t row) {
     uint64_t word = read_word(column, row);
     if (!is_signed || column->width == 8) return word;
@@ -70,7 +70,7 @@ static void fill_powers(uint64_t *powers) {
     for (int i = 1; i < POWERS; i++) powers[i] = powers[i - 1] * PRIME;
 }
 
-/* The high half scaled to the shards: no modulo, and as even as the hash. */
+/* The high half is scaled to the number of shards: this takes no modulo, and is as even as the hash. */
 WIDE_CLONES static void scale_hashes(const uint64_t *hashes, int m, int64_t shards, int32_t *out) {
     for (int j = 0; j < m; j++) out[j] = (int32_t)(((mix_word(hashes[j]) >> 32) * (uint64_t)shards) >> 32);
 }
@@ -99,9 +99,9 @@ int oop_hash_partition(const oop_column *columns, const int32_t *is_signed, int3
     return OOP_OK;
 }
 
-/* Append the values of the rows whose shard is s; how many there are is known to fit. */
+/* Appends the values of the rows whose shard is s, which are known to fit. */
 #define APPEND(TYPE)                                                     \
-    for (int j = 0; j < m; j++) { /* no branch: which shard comes next cannot be foreseen */ \
+    for (int j = 0; j < m; j++) { /* no branch, as shards cannot be predicted */ \
         rows[count] = (uint8_t)j;                                        \
         count += shard[j] == s;                                          \
     }                                                                    \
@@ -121,9 +121,9 @@ static void append_rows(const void *values, int64_t width, const int32_t *shard,
 #if OOP_WIDE
 #include <immintrin.h>
 
-#define WIDE_PLACES 16 /* a store writes so many values, of which the last ones may be written over */
+#define WIDE_PLACES 16 /* a store writes so many values, of which the last ones may be overwritten later */
 
-/* The same for values of 4 and 8 bytes, 16 and 8 at a time; m is a multiple of 16. */
+/* As append_rows, for values of 4 and 8 bytes, 16 and 8 at a time; m is a multiple of 16. */
 __attribute__((target("avx512f,popcnt"))) static void append_wide(const void *values, int64_t width,
                                                                   const int32_t *shard, int m, int32_t s, void *out) {
     const __m512i own = _mm512_set1_epi32(s);

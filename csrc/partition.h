@@ -18,12 +18,12 @@ typedef struct {
     int64_t width;
 } oop_payload;
 
-/* The rows of shard s, as oop_hash_partition has them, are appended in order to its outs, behind ends[s] that are there
-   already; ends is brought up to date. Every out has room for so many values. */
+/* Appends the rows of each shard s, as oop_hash_partition has them, in order to its outs, behind the ends[s] values
+   that are there already, and updates ends. Every out has room for `room` values. OOP_FULL: they do not fit. */
 int oop_exchange_rows(const oop_column *columns, const int32_t *is_signed, int32_t width, int64_t n, int64_t shards,
                       const oop_payload *payload, int32_t payloads, int64_t room, int64_t *ends);
 
-/* out[i] = values[rows[i]], width 1, 2, 4 or 8 bytes each, of which there are limit. */
+/* out[i] = values[rows[i]]. There are limit values, of a width of 1, 2, 4 or 8 bytes each. */
 int oop_take_fixed(const void *values, int64_t width, int64_t limit, const int64_t *rows, int64_t n, void *out);
 
 #endif

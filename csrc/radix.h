@@ -1,11 +1,11 @@
-/* Rows in the order of their keys, by a radix sort of what tells them apart. */
+/* Sorts rows by their keys: a radix sort of the bits in which the keys differ. */
 #ifndef OOP_RADIX_H
 #define OOP_RADIX_H
 
 #include <stdint.h>
 #include <string.h>
 
-#define FEW 32 /* that are sorted by insertion */
+#define FEW 32 /* words that are sorted by insertion */
 
 /* A word is a row, and above it a tag: the leading bits of its key, as far as they differ. */
 static inline uint32_t row_of(uint64_t word) { return (uint32_t)word; }
@@ -28,9 +28,9 @@ static void scatter_words(const uint64_t *words, int64_t n, uint32_t *counts, in
     for (int64_t i = 0; i < n; i++) out[counts[words[i] >> shift & mask]++] = words[i];
 }
 
-/* Words ascend by the keys of their rows; where those are equal, words stay as they were. Two passes sort by the first
-   16 of the bits that differ, by 22 of many rows. For rows that came together these are all, or tell almost all of them
-   apart; those that have the same are sorted again, by the bits that are left. */
+/* Sorts words by the keys of their rows; words with equal keys stay in order. Two passes sort by the first 16 of the
+   bits that differ, or by 22 if there are many rows. For rows that came together these are all the bits, or tell almost
+   all keys apart. Words that are equal in these bits are sorted again, by the bits that are left. */
 static void order_words(uint64_t *words, uint64_t *spare, int64_t n, const uint64_t *keys) {
     if (n <= FEW) {
         insert_words(words, n, keys);

@@ -2,7 +2,7 @@
 
 int oop_select_new(const int64_t *ids, int64_t n, int64_t known, int64_t *rows, int64_t *found) {
     int64_t count = 0, next = known;
-    for (int64_t i = 0; i < n; i++) { /* without a branch: about half of the rows may be new, at random */
+    for (int64_t i = 0; i < n; i++) { /* no branch, because about half of the rows may be new, at random */
         int new = ids[i] >= next;
         rows[count] = i;
         count += new;

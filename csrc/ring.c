@@ -11,11 +11,12 @@
 
 #include "hash.h"
 
-#define LINE 128 /* bytes: two lines, which are fetched together, and which one thread alone writes to */
+#define LINE 128 /* bytes: two lines of the cache, which are fetched together; only one thread writes to them */
 #define PAGE 4096
-#define BURST 512 /* rows after which the drainer is told */
-/* The producer naps. Waking up costs as much as a thousand rows, so it does that seldom; but of the ring no more than a
-   share should fill meanwhile, as far as the shortest nap allows. When no row is due for long, a nap is what a stop takes. */
+#define BURST 512 /* rows after which the drainer can see them */
+/* The producer naps between rows. Waking up costs as much as a thousand rows, so it does that seldom. But during a nap
+   no more than a share of the ring should fill, as far as the shortest nap allows. When no row is due for long, the
+   longest nap is how long a stop may take. */
 #define SHARE 64
 #define SHORTEST_NAP 50000 /* ns */
 #define NAP 500000
@@ -27,14 +28,14 @@
 #define LENGTHS 1460
 #define DST_BITS 9
 
-enum { IDLE, STARTING, RUNNING, JOINED }; /* a producer */
+enum { IDLE, STARTING, RUNNING, JOINED }; /* the states of a producer */
 
 typedef struct {
     int64_t *ts;
     int32_t *src, *dst, *len;
 } columns;
 
-/* Counts have one writer each, so that load and store do; others only look at them. */
+/* Each count has one writer, so loads and stores are enough; other threads only look at it. */
 typedef _Atomic int64_t count;
 
 struct oop_ring {
@@ -46,15 +47,15 @@ struct oop_ring {
     pid_t process; /* in which the producer runs */
     _Atomic int state;
     _Atomic int stopping;
-    alignas(LINE) count written; /* from here on the producer writes */
+    alignas(LINE) count written; /* only the producer writes from here on */
     count dropped, greatest_fill, behind, producer_cpu;
     _Atomic int ended;
-    alignas(LINE) count drained; /* from here on the drainer does */
+    alignas(LINE) count drained; /* only the drainer writes from here on */
     _Atomic int busy;
     count drainer_cpu, longest_cpu, longest_cpu_at, longest, longest_at, pauses[OOP_PAUSE_STEPS], parts[OOP_WINDOW_PARTS];
     pthread_t drainer;
-    int64_t last_cpu, last; /* when it drained before; -1: not yet */
-    int64_t last_at;        /* the time of the last row that it has */
+    int64_t last_cpu, last; /* when it last drained, by the two clocks; last_cpu is -1 before */
+    int64_t last_at;        /* the time of the last row that it drained */
 };
 
 static int64_t peek(count *counted) { return atomic_load_explicit(counted, memory_order_relaxed); }
@@ -69,7 +70,7 @@ static int64_t look_at(clockid_t clock) {
     return (int64_t)now.tv_sec * SECOND + now.tv_nsec;
 }
 
-/* Row i is due at i / rate seconds, in whole parts of a second from there. */
+/* Row i is due i / rate seconds after the start. The result is in parts of a second, rounded down. */
 static int64_t due_time(int64_t row, int64_t rate, int64_t parts) {
     return row / rate * parts + row % rate * parts / rate;
 }
@@ -106,7 +107,7 @@ static void offer(oop_ring *ring, int64_t due) {
         const int64_t next = written + dropped, wanted = least_of(due - next, BURST);
         const int64_t fill = written - atomic_load_explicit(&ring->drained, memory_order_acquire);
         const int64_t n = least_of(wanted, ring->slots - fill), place = written % ring->slots;
-        const int64_t before = least_of(n, ring->slots - place); /* the end of the memory */
+        const int64_t before = least_of(n, ring->slots - place); /* rows up to the end of the memory */
         make_rows(&ring->packets, next, before, from(ring->rows, place));
         make_rows(&ring->packets, next + before, n - before, ring->rows);
         written += n, dropped += wanted - n;
@@ -118,7 +119,7 @@ static void offer(oop_ring *ring, int64_t due) {
 
 static void nap(int64_t ns) {
     const struct timespec span = {ns / SECOND, ns % SECOND};
-    nanosleep(&span, NULL); /* one that is cut short does no harm */
+    nanosleep(&span, NULL); /* a nap that is cut short does no harm */
 }
 
 static void *produce(void *given) {
@@ -145,7 +146,7 @@ static void *produce(void *given) {
 
 oop_ring *oop_new_ring(const oop_packets *packets, int64_t slots) {
     oop_ring *ring = aligned_alloc(LINE, sizeof *ring);
-    const size_t room = ((size_t)slots + 31) / 32 * 32; /* every column begins with a line */
+    const size_t room = ((size_t)slots + 31) / 32 * 32; /* so that every column begins with a line */
     uint8_t *memory = ring ? aligned_alloc(LINE, room * 20) : NULL;
     if (!memory) {
         free(ring);
@@ -171,7 +172,7 @@ static void stop(oop_ring *ring) {
         /* after a fork there is no such thread */
         if (ring->process == getpid()) pthread_join(ring->producer, NULL);
     } else if (running != IDLE) {
-        return; /* whoever starts it, or has stopped it, sees to the rest */
+        return; /* another thread is starting it, or has stopped it */
     }
     atomic_store(&ring->ended, 1);
 }
@@ -193,6 +194,7 @@ int oop_start_ring(oop_ring *ring) {
     const int failed = pthread_create(&ring->producer, NULL, produce, ring);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     atomic_store(&ring->state, failed ? IDLE : RUNNING);
+    if (failed && atomic_load(&ring->stopping)) atomic_store(&ring->ended, 1); /* a stop meanwhile left this to us */
     return failed ? OOP_RING_NO_THREAD : OOP_OK;
 }
 
@@ -208,15 +210,15 @@ int oop_offer_rows(oop_ring *ring, int64_t due) {
     return OOP_OK;
 }
 
-/* In a fork there is no producer: nothing would ever come. */
+/* Is this process a fork of the producer's? Then there is no producer here, and no row would ever come. */
 static int is_elsewhere(oop_ring *ring) {
-    const int state = atomic_load(&ring->state); /* before it runs, no process is set */
+    const int state = atomic_load(&ring->state); /* the process is not set before it runs */
     return (state == RUNNING || state == JOINED) && ring->process != getpid();
 }
 
 int64_t oop_ring_waiting(oop_ring *ring) {
     if (is_elsewhere(ring)) return -OOP_RING_ELSEWHERE;
-    const int last = atomic_load_explicit(&ring->ended, memory_order_acquire); /* first: rows may come before it */
+    const int last = atomic_load_explicit(&ring->ended, memory_order_acquire); /* read first: rows precede the end */
     const int64_t drained = atomic_load_explicit(&ring->drained, memory_order_acquire);
     const int64_t waiting = atomic_load_explicit(&ring->written, memory_order_acquire) - drained;
     return last && !waiting ? -1 : waiting;
@@ -226,7 +228,8 @@ static int step_of(int64_t ns) {
     return ns < 1 ? 0 : (int)least_of(63 - __builtin_clzll((uint64_t)ns), OOP_PAUSE_STEPS - 1);
 }
 
-/* How long the thread was away, of its own time and by the clock; between drains of different threads says nothing. */
+/* Notes how long the draining thread was away, in its CPU time and by the clock. A time between drains of different
+   threads would say nothing. */
 static void note_pause(oop_ring *ring) {
     const int64_t cpu = look_at(CLOCK_THREAD_CPUTIME_ID), now = look_at(CLOCK_MONOTONIC);
     if (ring->last_cpu >= 0 && pthread_equal(ring->drainer, pthread_self())) {
@@ -282,7 +285,7 @@ void oop_forget_pauses(oop_ring *ring) {
 }
 
 void oop_count_ring(oop_ring *ring, oop_ring_counts *counts) {
-    /* before what is written: never more than that */
+    /* read before `written`, so that it is never more */
     counts->drained = atomic_load_explicit(&ring->drained, memory_order_acquire);
     counts->written = atomic_load_explicit(&ring->written, memory_order_acquire);
     counts->dropped = peek(&ring->dropped);

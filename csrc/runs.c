@@ -22,8 +22,8 @@ static void copy_node(oop_losers tree, int64_t from, int64_t to) {
 }
 
 /* A tree of losers (Knuth, The Art of Computer Programming 3, 5.4.1): node 1 is the last match and holds its loser,
-   node 0 who won it; leaf r is node leaves + r. While it is built, nodes hold their winners. Afterwards a leaf holds the
-   row behind the one that is in the matches, so that nobody waits for it. */
+   node 0 holds its winner; leaf r is node leaves + r. While the tree is built, nodes hold their winners. Afterwards a
+   leaf holds the row behind its run's row in the matches, so that it is at hand when that row wins. */
 static void build_tree(oop_losers tree) {
     for (int64_t at = tree.leaves - 1; at > 0; at--) {
         const int64_t left = 2 * at, right = left + 1;
@@ -35,7 +35,8 @@ static void build_tree(oop_losers tree) {
         copy_node(tree, tree.runs[2 * at] == tree.runs[at] ? 2 * at + 1 : 2 * at, at);
 }
 
-/* Which of two rows wins cannot be foretold: a match has no branch, which a compiler would make of a choice. */
+/* Which of two rows wins cannot be predicted, so a match has no branch. It is written with masks, because a compiler
+   would make a branch of a choice. */
 #define MERGE(NAME, TYPE, KEY)                                                                                     \
     int NAME(const TYPE *values, int64_t n, const int64_t *starts, int64_t runs, oop_losers tree, int64_t *next,   \
              int64_t *order) {                                                                                     \

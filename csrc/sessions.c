@@ -2,8 +2,8 @@
 
 #include "fetch.h"
 
-/* Sessions that are dropped are fetched a chunk ahead; those of rows a few rows ahead, their heads twice as many: a
-   chunk of both is more than the nearest cache holds, and what is fetched must still be there. */
+/* Sessions to be dropped are fetched a chunk ahead. The sessions of rows are fetched a few rows ahead, and their heads
+   twice as far: a chunk of both is more than the nearest cache holds, so it would be gone again before its use. */
 #define CHUNK 256
 #define AHEAD 12
 
@@ -42,8 +42,8 @@ static void resolve(const oop_session *sessions, int64_t n, oop_extended *out) {
         for (int64_t i = 0; i < n; i++) out->slots[i] = find_survivor(sessions, (uint32_t)out->slots[i]);
 }
 
-/* The search for a row begins at its key's newest session, or where the row before it ended, if that was later and of
-   the same key: batches that are sorted so cost no search each. */
+/* The search for a row begins at its key's newest session, or where the search for the row before it ended, if that row
+   was later and of the same key. So rows of one key with falling times cost no search each. */
 #define EXTEND(NAME, TYPE, FIELD)                                                                                  \
     int NAME(const int64_t *keys, const TYPE *times, int64_t n, TYPE gap, uint32_t *heads, int64_t size,           \
              oop_session *sessions, int64_t room, const uint32_t *free, int64_t frees, oop_extended *out) {        \
@@ -64,7 +64,7 @@ static void resolve(const oop_session *sessions, int64_t n, oop_extended *out) {
                 out->steps++;                                                                                      \
             }                                                                                                      \
             oop_session *found = &sessions[at];                                                                    \
-            if (!at || found->end.FIELD < t) { /* a session of its own, between newer and at */                    \
+            if (!at || found->end.FIELD < t) { /* the row opens a session, between newer and at */                 \
                 last = free[frees - ++out->made];                                                                  \
                 found = &sessions[last];                                                                           \
                 found->start.FIELD = t;                                                                            \
@@ -82,7 +82,7 @@ static void resolve(const oop_session *sessions, int64_t n, oop_extended *out) {
                     uint32_t slot = found->older;                                                                  \
                     found->start.FIELD = t;                                                                        \
                     out->lowered[out->lowers++] = at;                                                              \
-                    if (slot && before->end.FIELD >= t) { /* it bridges them: what is older is absorbed */         \
+                    if (slot && before->end.FIELD >= t) { /* the row bridges both: the older is absorbed */        \
                         found->start = before->start; /* which is no later than t */                               \
                         unlink_session(heads, sessions, before);                                                   \
                         before->older = at;                                                                        \
@@ -126,7 +126,7 @@ int oop_drop_sessions(const int64_t *slots, int64_t n, uint32_t *heads, oop_sess
         TYPE first = *least;                                                                                       \
         for (int64_t i = 1; i < room; i++) {                                                                       \
             const int open = sessions[i].state & OOP_SESSION_OPEN, ends = open & (sessions[i].end.FIELD <= last);  \
-            slots[found] = i; /* stays only if it ends: a branch could not be foretold */                          \
+            slots[found] = i; /* overwritten by the next, unless it ends; no branch: ends are unpredictable */     \
             found += ends;                                                                                         \
             others += open & !ends;                                                                                \
             first = (open & !ends) && sessions[i].start.FIELD < first ? sessions[i].start.FIELD : first;           \

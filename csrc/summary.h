@@ -7,7 +7,7 @@
 #include "status.h"
 
 /* Five words a group, side by side: count, hi and lo of the exact sum (zero where the count is), least and greatest.
-   At most 2**28 rows a call. */
+   A call takes at most 2**28 rows. */
 int oop_add_summary(const int64_t *ids, const int64_t *values, const uint8_t *valid, int64_t n, int64_t size,
                     int64_t *state);
 /* state_in has the five words of each partial; its |hi| * n must stay below 2**62. */

@@ -1,4 +1,4 @@
-/* Wide vectors where the machine that runs has them; the code for all others is always there too. */
+/* Wide vectors, for machines that have them; the code for all others is always compiled too. */
 #ifndef OOP_WIDE_H
 #define OOP_WIDE_H
 
@@ -15,7 +15,8 @@
 #include <stdint.h>
 
 /* The least and the greatest of n > 0 numbers. */
-__attribute__((unused)) WIDE_CLONES static void find_limits(const int64_t *values, int64_t n, int64_t *least, int64_t *greatest) {
+__attribute__((unused)) WIDE_CLONES static void find_limits(const int64_t *values, int64_t n, int64_t *least,
+                                                            int64_t *greatest) {
     int64_t low = values[0], high = values[0];
     for (int64_t i = 1; i < n; i++) {
         low = values[i] < low ? values[i] : low;

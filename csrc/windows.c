@@ -40,7 +40,7 @@ static inline int64_t divide(uint64_t numerator, divisor d) {
 static void fill_wids(const int64_t *times, int64_t n, int64_t offset, int64_t slide, int64_t least, int64_t greatest,
                       int64_t add, int64_t *out) {
     int64_t base = floor_divide(least - offset, slide);
-    int64_t start = base * slide + offset; /* the start of the first window: all numerators are from here */
+    int64_t start = base * slide + offset; /* the start of the first window, from which all numerators count */
     if (slide == 1 || (uint64_t)greatest - (uint64_t)start > INT64_MAX) {
         for (int64_t i = 0; i < n; i++) out[i] = floor_divide(times[i] - offset, slide) + add;
         return;
@@ -82,7 +82,7 @@ int oop_wid_ranges_float(const double *times, int64_t n, double range, double sl
         double t = times[i];
         int64_t a = (int64_t)floor((t - offset - range) / slide) + 1;
         int64_t b = (int64_t)floor((t - offset) / slide);
-        /* Each quotient was rounded. */
+        /* Each quotient was rounded: move until start <= t < end holds literally. */
         while (start_of(b, slide, offset) > t) b--;
         while (start_of(b + 1, slide, offset) <= t) b++;
         if (range == slide) {
@@ -108,7 +108,8 @@ int oop_slice_limits(const int64_t *slots, int64_t n, int64_t shift, int64_t *le
 #if OOP_WIDE
 #include <immintrin.h>
 
-/* The rows of a slice, eight at a time; *done of them, the rest is left to the caller. A store writes eight numbers. */
+/* Finds the rows of a slice, eight rows at a time, among the first *done; the rest is left to the caller. A store
+   writes eight numbers. */
 __attribute__((target("avx512f,popcnt"))) static int64_t order_wide(const int64_t *slots, int64_t n, int64_t shift,
                                                                     int64_t slice, int64_t *order, int64_t end,
                                                                     int64_t *done) {
@@ -131,14 +132,14 @@ __attribute__((target("avx512f,popcnt"))) static int64_t order_wide(const int64_
 int oop_order_slices(const int64_t *slots, int64_t n, int64_t shift, int64_t least, int64_t span, int64_t *order,
                      int64_t *starts) {
     starts[0] = 0;
-    if (span < FEW) { /* a pass for each: no row waits for the count that the row before it wrote */
+    if (span < FEW) { /* a pass for each slice, so that no row waits for the count that the row before it wrote */
         for (int64_t slice = 0; slice <= span; slice++) {
             int64_t end = starts[slice], i = 0;
 #if OOP_WIDE
             if (__builtin_cpu_supports("avx512f")) end = order_wide(slots, n, shift, least + slice, order, end, &i);
 #endif
             for (; i < n; i++) {
-                order[end] = i; /* written over by the next, unless it is of this slice */
+                order[end] = i; /* overwritten by the next, unless it is of this slice */
                 end += slots[i] >> shift == least + slice;
             }
             starts[slice + 1] = end;
@@ -163,7 +164,7 @@ int oop_sort_slices(const int64_t *slots, int64_t n, int64_t shift, int64_t *ord
     for (int64_t i = 0; i < n; i++) order[i] = i;
     for (int byte = 0; byte < 8; byte++) { /* the least byte first; each pass keeps the order of the one before */
         int64_t starts[257] = {0};
-        /* The sign bit turned, negative slices come first. */
+        /* With the sign bit flipped, negative slices come first. */
 #define BYTE_OF(row) ((((uint64_t)(slots[row] >> shift) ^ (uint64_t)1 << 63) >> 8 * byte) & 0xFF)
         for (int64_t i = 0; i < n; i++) starts[BYTE_OF(i) + 1]++;
         if (n == 0 || starts[BYTE_OF(0) + 1] == n) continue;

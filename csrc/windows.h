@@ -6,14 +6,14 @@
 
 #include "status.h"
 
-/* The first and last window of each of n times. Times must be within [low, high], which the caller chose such
-   that nothing here can overflow; *bad is the row of the first that is not. range and slide are positive.
-   first and last may be the same array for a tumbling window (range = slide). */
+/* The first and last window of each of n times. Times must be within [low, high], which the caller chose such that
+   nothing here can overflow; *bad is the row of the first time that is not. range and slide are positive. For tumbling
+   windows (range = slide) first and last may be the same array. */
 int oop_wid_ranges_int(const int64_t *times, int64_t n, int64_t range, int64_t slide, int64_t offset,
                        int64_t low, int64_t high, int64_t *first, int64_t *last, int64_t *bad);
 
-/* The same for float64 times of a magnitude below limit, with start <= t < end literally true for the first and
-   the last window, start = offset + w*slide and end = start + range being computed in float64. */
+/* As oop_wid_ranges_int, for float64 times of a magnitude below limit. start <= t < end is literally true for the first
+   and the last window, with start = offset + w*slide and end = start + range computed in float64. */
 int oop_wid_ranges_float(const double *times, int64_t n, double range, double slide, double offset,
                          double limit, int64_t *first, int64_t *last, int64_t *bad);
 

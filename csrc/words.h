@@ -7,8 +7,8 @@
 #include "groups.h"
 #include "status.h"
 
-/* words[i * width + place] of each column: its bits, shifted; a null leaves zeros there and, in the last word of the row,
-   the bit of its column. words are zero before. */
+/* Puts the bits of each column, shifted, into words[i * width + place]. A null leaves zeros there, and sets the bit of
+   its column in the last word of the row. words must be zero before. */
 int oop_pack_words(const oop_column *columns, const int32_t *places, const int32_t *shifts, int32_t count, int64_t n,
                    int64_t width, uint64_t *words);
 

@@ -1,4 +1,4 @@
-"""What declarations check before a body touches memory, the types of arrays, and the errors of kernels."""
+"""The checks that declarations make before a body touches memory, the types of arrays, and the errors of kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from oop.errors import OopError, TimeError
 INT64_MIN = -(2**63)
 INT64_MAX = 2**63 - 1
 
-# Dtypes are compared with these: NumPy would make one of np.float64 for each comparison.
+# Dtypes are compared with these, because NumPy would build a dtype from np.float64 for each comparison.
 INT64, UINT64 = np.dtype(np.int64), np.dtype(np.uint64)
 FLOAT64, BOOL = np.dtype(np.float64), np.dtype(np.bool_)
 
@@ -41,7 +41,7 @@ class ShardFull(KernelError):
 
 
 def check_times(times: Array) -> Array:
-    """Times as a one-dimensional, contiguous int64 or float64 array."""
+    """Check that times are a one-dimensional int64 or float64 array; return them contiguous."""
     if not isinstance(times, np.ndarray) or times.ndim != 1 or times.dtype not in (INT64, FLOAT64):
         shown = type(times).__name__
         if isinstance(times, np.ndarray):
@@ -51,7 +51,7 @@ def check_times(times: Array) -> Array:
 
 
 def check_array(name: str, array: Array, dtype: Any, length: int | None = None) -> None:
-    """`array` is one-dimensional, of this dtype and, if given, this length."""
+    """Check that `array` is one-dimensional, of this dtype and, if given, this length."""
     if not isinstance(array, np.ndarray) or array.ndim != 1 or array.dtype != dtype:
         raise KernelError(f"{name} must be a one-dimensional {np.dtype(dtype)} array")
     if length is not None and len(array) != length:
@@ -59,7 +59,7 @@ def check_array(name: str, array: Array, dtype: Any, length: int | None = None) 
 
 
 def check_out(size: int, **outs: Array) -> None:
-    """Every output array is one-dimensional, writable and holds `size` groups."""
+    """Check that every output array is one-dimensional, writable and holds `size` groups."""
     for name, out in outs.items():
         if not isinstance(out, np.ndarray) or out.ndim != 1 or len(out) != size:
             raise KernelError(f"{name} must be a one-dimensional array of {size} groups")
@@ -68,14 +68,14 @@ def check_out(size: int, **outs: Array) -> None:
 
 
 def check_writable(**outs: Array) -> None:
-    """Every output array can be written."""
+    """Check that every output array can be written."""
     for name, out in outs.items():
         if not out.flags.writeable:
             raise KernelError(f"{name} must be writable")
 
 
 def check_ids(ids: Array, size: int, length: int | None = None, name: str = "ids") -> Ints:
-    """Ids are int64, `length` of them if that is given, and all below `size`."""
+    """Check that ids are int64, `length` of them if that is given, and all below `size`."""
     check_array(name, ids, INT64, length)
     # One unsigned pass finds both a negative id and one that is too large.
     if len(ids) and int(ids.view(np.uint64).max()) >= size:
@@ -84,7 +84,7 @@ def check_ids(ids: Array, size: int, length: int | None = None, name: str = "ids
 
 
 def check_counts(counts: Ints) -> None:
-    """The counts of groups are a one-dimensional int64 array that can be written."""
+    """Check that the counts of groups are a one-dimensional int64 array that can be written."""
     if not isinstance(counts, np.ndarray) or counts.ndim != 1 or counts.dtype != INT64:
         raise KernelError("counts must be a one-dimensional int64 array")
     if not counts.flags.writeable:
@@ -92,14 +92,14 @@ def check_counts(counts: Ints) -> None:
 
 
 def check_valid(valid: Bools | None, length: int) -> Bools | None:
-    """A validity mask is a bool array of `length` rows, or None for all valid."""
+    """Check that a validity mask is a bool array of `length` rows, or None if all are valid."""
     if valid is not None:
         check_array("valid", valid, BOOL, length)
     return valid
 
 
 def check_window(range: Real, slide: Real, offset: Real, floats: bool) -> None:
-    """A window has a positive range and slide, in integers for integer times."""
+    """Check that a window has a positive range and slide, and integers for integer times."""
     for name, value in (("range", range), ("slide", slide), ("offset", offset)):
         if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
             raise KernelError(f"window {name} must be a number, not {type(value).__name__}")
@@ -113,7 +113,7 @@ def check_window(range: Real, slide: Real, offset: Real, floats: bool) -> None:
 
 @functools.lru_cache(maxsize=256, typed=True)
 def whole_window_limits(range: int, slide: int, offset: int) -> tuple[int, int]:
-    """`check_window` and `int_time_limits` for a window in whole numbers: every batch asks about the same one."""
+    """`check_window` and `int_time_limits` in one, cached because every batch asks about the same window."""
     check_window(range, slide, offset, floats=False)
     return int_time_limits(range, slide, offset)
 
@@ -162,7 +162,7 @@ def time_error(time: Real, range: Real, slide: Real, offset: Real) -> TimeError:
 
 
 def check_slack(slack: Real, floats: bool) -> Real:
-    """Slack is a finite number that is not negative, an integer for integer times."""
+    """Check that slack is a finite number that is not negative, and an integer for integer times."""
     if not floats and not isinstance(slack, (int, np.integer)):
         raise KernelError(f"slack must be an integer for integer times, not {slack!r}")
     if not (slack >= 0) or not math.isfinite(slack):
@@ -171,7 +171,7 @@ def check_slack(slack: Real, floats: bool) -> Real:
 
 
 def check_greatest(greatest: Real | None, floats: bool) -> Real | None:
-    """The greatest time seen: None, or a number that its time column could hold."""
+    """Check the greatest time seen: None, or a number that its time column could hold. NaN becomes None."""
     if greatest is None:
         return None
     if floats:
@@ -184,7 +184,7 @@ def check_greatest(greatest: Real | None, floats: bool) -> Real | None:
 def strict_bound(bound: Real, floats: bool) -> tuple[Real, bool]:
     """`(b, closed)` such that `t < bound` is exactly `t < b` (or `t <= b` if closed) in the times' own type.
 
-    NumPy and C would compare an integer with a float after rounding one of them.
+    Without this, NumPy and C would compare an integer with a float after rounding one of them.
 
     >>> strict_bound(2.5, floats=False), strict_bound(2**53 + 1, floats=True)
     ((3, False), (9007199254740992.0, True))

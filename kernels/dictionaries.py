@@ -1,7 +1,7 @@
 """Dictionary columns, made by tables with a secret seed.
 
-Arrow's own hashes are the same everywhere, so that whoever chooses values can choose ones that meet: 30,000 of them
-took a hundred times as long. Batches of few rows are left to Arrow, whatever is in them.
+Arrow's hashes have no seed, so values can be chosen to collide: 30,000 such values took a hundred times as long.
+Batches of few rows are left to Arrow, whatever values they hold.
 
 >>> encode(pa.array(["b", "a", None, "b"])).to_pylist()
 ['b', 'a', None, 'b']
@@ -20,13 +20,14 @@ from oop.errors import SchemaMismatch
 from oop.kernels import dispatch, views
 from oop.kernels.views import Column
 
-FEW = 256  # rows; to compare each of them with each takes no longer than to make a table
+FEW = 256  # rows; comparing each of them with every other takes no longer than making a table
 
 
 def encode(values: pa.Array) -> pa.DictionaryArray:
-    """The values as a dictionary column: each once, as they came first; nulls are in the indices.
+    """The values as a dictionary column. Its dictionary has each value once, in order of first appearance; nulls are in
+    the indices.
 
-    What Arrow cannot encode raises its ArrowNotImplementedError.
+    Types that Arrow cannot encode raise ArrowNotImplementedError.
     """
     if len(values) <= FEW or not _is_plain(values.type):
         return values.dictionary_encode()
@@ -35,7 +36,7 @@ def encode(values: pa.Array) -> pa.DictionaryArray:
     table = dispatch.kernels().GroupTable([bits.kind])
     found = table.map([bits], len(bits), rows)
     first = np.zeros(len(table), np.int64)
-    first[found[::-1]] = np.arange(len(bits))[::-1] if rows is None else rows[::-1]  # the last that is written stays
+    first[found[::-1]] = np.arange(len(bits))[::-1] if rows is None else rows[::-1]  # the last write wins
     indices = found
     if rows is not None:
         indices = np.zeros(len(bits), np.int64)
@@ -56,7 +57,7 @@ def encode_as(values: pa.Array, type: pa.DictionaryType) -> pa.DictionaryArray:
 
 
 def concat_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
-    """Batches of one schema, at least one, as one; dictionaries may differ, and may hold nulls.
+    """Concatenate batches of one schema, at least one; their dictionaries may differ, and may hold nulls.
 
     >>> one, other = (pa.record_batch({"k": pa.array(k).dictionary_encode()}) for k in (["a", "b"], ["c", "b"]))
     >>> concat_batches([one, other]).column("k").to_pylist()
@@ -72,7 +73,7 @@ def concat_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def concat_arrays(arrays: Sequence[pa.Array]) -> pa.Array:
-    """Arrays of one type as one; see `concat_batches`."""
+    """Concatenate arrays of one type; see `concat_batches`."""
     first = arrays[0]
     if not pt.is_dictionary(first.type) or all(a.dictionary.equals(first.dictionary) for a in arrays[1:]):
         return pa.concat_arrays(arrays)
@@ -84,7 +85,7 @@ def concat_arrays(arrays: Sequence[pa.Array]) -> pa.Array:
 
 
 def _bits(values: pa.Array) -> Column:
-    """As a key that is equal only if all bits are: -0.0 is not 0.0 here, since a value is to come back as it was."""
+    """The values as a key column that compares bits: -0.0 is not 0.0 here, since values must come back unchanged."""
     if not pt.is_floating(values.type):
         return views.key_column(values)
     data, valid = views.fixed_column(values)
@@ -93,14 +94,14 @@ def _bits(values: pa.Array) -> Column:
 
 
 def _take(values: pa.Array, bits: Column, rows: np.ndarray) -> pa.Array:
-    if pt.is_string_view(values.type) or pt.is_binary_view(values.type):  # of which Arrow cannot take rows
+    if pt.is_string_view(values.type) or pt.is_binary_view(values.type):  # Arrow cannot take rows of these
         return views.to_arrow(views.take_rows(bits, rows), values.type)
     return values.take(pa.array(rows))
 
 
 @functools.cache
 def _is_plain(type: pa.DataType) -> bool:
-    """Can it be a key of a table?"""
+    """Can columns of this type be keys of a `GroupTable`?"""
     if isinstance(type, pa.BaseExtensionType) or pt.is_null(type) or pt.is_dictionary(type):
         return False
     try:

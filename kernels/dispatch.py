@@ -1,7 +1,7 @@
 """Chooses among the implementations of the kernels: `OOP_KERNELS=reference|jit|native`.
 
-Without a choice it is native, where the compiled module can be imported, else jit, with one warning. Only the chosen
-package is imported, so that numba is loaded when, and only when, jit is used.
+By default native is used if the compiled module can be imported. Otherwise jit is used, or reference where numba is
+missing, with one warning. Only the chosen package is imported, so the other kernels do not load numba.
 
 >>> kernels("reference").name
 'reference'
@@ -59,7 +59,7 @@ class Kernels(
     SumKernels,
     WindowKernels,
 ):
-    """All kernels, with the bodies of one implementation, whose name it has."""
+    """All kernels, with the bodies of the implementation called `name`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -71,7 +71,7 @@ class Kernels(
 
 
 def find_body(name: str, kernel: Declared) -> Any:
-    """What one implementation has for a kernel: of the same name, in the file of the same stem."""
+    """The body of a kernel in one implementation: it has the same name, in the file of the same stem."""
     try:
         return getattr(importlib.import_module(f"oop.kernels.{name}.{kernel.stem}"), kernel.name)
     except (AttributeError, ModuleNotFoundError) as error:

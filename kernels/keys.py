@@ -1,4 +1,4 @@
-"""Key columns: what is checked of them, and equal keys as equal bits.
+"""Key columns: their checks, and a form in which equal keys have equal bits.
 
 Keys are compared as SQL groups them: null equals null, NaN equals NaN, -0.0 equals 0.0.
 """
@@ -27,8 +27,8 @@ def check_columns(columns: Sequence[Column], length: int | None) -> int:
 def check_keys(columns: Sequence[Column], kinds: Sequence[str], length: int | None) -> int:
     """The number of rows, as `check_columns` gives it, of columns that must be of these kinds.
 
-    Every batch of every table of groups comes by here, and nearly all are right. So this is one loop without a call,
-    and what exactly is wrong is found out only if something is.
+    Every batch of every group table passes this check, and nearly all are right. So this is one loop without a call,
+    and what exactly is wrong is found out only after the loop has failed.
     """
     rows, is_right = length, len(columns) == len(kinds)
     for column, kind in zip(columns, kinds, strict=False):
@@ -44,7 +44,7 @@ def check_keys(columns: Sequence[Column], kinds: Sequence[str], length: int | No
 
 
 def check_offsets(columns: Sequence[Column]) -> None:
-    """The rows of bytes columns lie within their data; `Column` itself looks only at the ends."""
+    """Check that the rows of bytes columns lie within their data; `Column` itself checks only the outermost offsets."""
     for column in columns:
         if column.offsets is not None and (np.diff(column.offsets) < 0).any():
             raise offsets_error()
@@ -56,7 +56,7 @@ def offsets_error() -> KernelError:
 
 
 def normalize_column(column: Column) -> Column:
-    """Wide, and floats such that equal keys are equal bits: one NaN, and no -0.0."""
+    """The column in 64 bits, with floats such that equal keys have equal bits: one NaN, and no -0.0."""
     if column.kind != "float":
         return change_width(column, wide_kind(column.kind))
     with np.errstate(invalid="ignore"):

@@ -13,7 +13,8 @@ T = TypeVar("T")
 
 
 class once(Generic[T]):
-    """Two threads that ask at the same time may both compute it; both then have the same.
+    """A property that is computed once and kept. Two threads that ask at the same time may both compute it, but both
+    get the same value.
 
     >>> class Circle:
     ...     @once

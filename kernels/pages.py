@@ -1,8 +1,8 @@
-"""Memory from the kernel that begins where a huge page does, and is kept for the next use when one is over.
+"""Memory from the operating system that begins at the boundary of a huge page, and is kept for reuse.
 
-To the kernel it would cost much to take it back and give it out again: every page is cleared before its next use, with
-several threads the other cores have to be told, and a huge page that must first be put together, or that the machine
-below has yet to find, takes milliseconds. What nobody uses waits here, `KEPT` bytes of it at most.
+Returning memory to the system and asking for it again is expensive: the system clears every page before its next use
+and, with several threads, interrupts the other cores; and a huge page takes milliseconds if it must be put together
+first, or if the host of a virtual machine has yet to find it. So unused memory waits here, at most `KEPT` bytes of it.
 
 >>> first = huge_array(5_000_000)
 >>> address = first.ctypes.data
@@ -26,21 +26,20 @@ import numpy as np
 
 from oop.kernels.checks import Array
 
-# Bytes; smaller arrays are the allocator's own business. OOP_SCRATCH=0 makes all of them so: what finds faults in
-# memory (a sanitizer) sees every array by itself.
+# In bytes; smaller arrays come from NumPy's allocator. With OOP_SCRATCH=0 all arrays do, so that a sanitizer sees each
+# of them by itself.
 SMALLEST = sys.maxsize if os.environ.get("OOP_SCRATCH") == "0" else 1 << 16
 HUGE_PAGE = 1 << 21
 KEPT = 1 << 26
 
 
 class Lender(ABC):
-    """Lends memory, and takes it back. It may be a collector that gives it back, at any moment, also while the lock is
-    held: so it comes through a queue, which whoever finds the lock free works off.
+    """Lends memory, and takes it back. A garbage collection may give memory back at any moment, even in a thread that
+    holds the lock. So returned memory enters a queue, which the next thread that finds the lock free works off.
 
-    The lock is only ever taken by ``with``: an interrupt between a call of ``acquire`` and what follows it would leave
-    it held, and every later array would wait for it. In a child process other lenders take the place of these
-    (`_begin_anew`), and these are left alone: a thread that the fork has left behind may have been in the middle of
-    one, or have got its lock and not yet said so.
+    The lock is only taken by ``with``: an interrupt between ``acquire`` and the next statement would leave it held, and
+    every later array would wait for it. A child process gets lenders of its own (`_begin_anew`) and leaves these alone,
+    because a thread that does not exist in the child may have held the lock, or been changing the lender.
     """
 
     def __init__(self) -> None:
@@ -49,27 +48,27 @@ class Lender(ABC):
         self.forks = _forks
 
     def give_back(self, what: Any) -> None:
-        """Nobody uses this any more. What a child process has from its parent is not lent again."""
+        """Take back memory that is no longer used. What a child process has from its parent is not lent again."""
         if self.forks != _forks:
             return
         self.returned.append(what)
         while self.returned and not self.lock.locked():
-            with self.lock:  # another thread may have come first: it is not held for long
-                while self.returned:  # as `settle`, without a call for each array
+            with self.lock:  # another thread may have taken it first, but none holds it for long
+                while self.returned:  # as in `settle`, but without a call
                     self.take_back(self.returned.popleft())
 
     def settle(self) -> None:
-        """Work off what has come back; the lock is held."""
+        """Work off the queue. The caller holds the lock."""
         while self.returned:
             self.take_back(self.returned.popleft())
 
     @abstractmethod
     def take_back(self, what: Any) -> None:
-        """One of them."""
+        """Take back one item of the queue. The caller holds the lock."""
 
 
 class Lent:
-    """Memory for as long as an array refers to it: what the array itself refers to."""
+    """The object that a lent array refers to: it gives the memory back when no array refers to it any more."""
 
     def __init__(self, address: int, length: int, dtype: np.dtype[Any], lender: Lender, what: Any) -> None:
         data = (address, False)
@@ -81,7 +80,7 @@ class Lent:
 
 
 class Pages(Lender):
-    """Memory that nobody uses, the longest unused first."""
+    """Lends memory in pages; ``waiting`` is what nobody uses, the longest unused first."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -94,7 +93,8 @@ class Pages(Lender):
             kept -= len(self.waiting.pop(0))
 
     def take(self, nbytes: int) -> Array:
-        """Memory of so many bytes, the smallest that will do unless much of it would lie idle."""
+        """An array of `nbytes` bytes: in the smallest waiting memory that fits and is at most half as large again, else
+        in new memory."""
         size = -(-nbytes // HUGE_PAGE) * HUGE_PAGE
         with self.lock:
             self.settle()
@@ -105,12 +105,12 @@ class Pages(Lender):
         return np.asarray(Lent(address_of(memory), nbytes, memory.dtype, self, memory))
 
 
-_forks = 0  # that lie between this process and the one that loaded the module
+_forks = 0  # how many forks lie between this process and the one that loaded the module
 _pages = Pages()
 
 
 def _begin_anew() -> None:
-    """In a child process: arrays that it has from its parent keep the memory, and the lender, that they have."""
+    """Give a child process a lender of its own; arrays from its parent keep their memory and their lender."""
     global _pages, _forks
     _forks += 1
     _pages = Pages()
@@ -120,8 +120,8 @@ os.register_at_fork(after_in_child=_begin_anew)
 
 
 def huge_array(nbytes: int, keep: bool = True) -> Array:
-    """Bytes with anything in them that begin where a huge page does, if there are enough for one. ``keep``: another may
-    need as many when nobody uses these any more.
+    """An uninitialized array of bytes, which begins at a huge page if it is as long as one. With ``keep`` the memory
+    waits for reuse afterwards.
 
     >>> huge_array(5_000_000).ctypes.data % HUGE_PAGE
     0
@@ -132,10 +132,10 @@ def huge_array(nbytes: int, keep: bool = True) -> Array:
 
 
 def map_memory(nbytes: int) -> Array:
-    """So many new bytes, in huge pages where the kernel has them."""
+    """New memory of `nbytes` bytes, in huge pages where the system has them."""
     memory = mmap.mmap(-1, nbytes + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        with contextlib.suppress(OSError):  # a kernel without them
+        with contextlib.suppress(OSError):  # a system without huge pages
             memory.madvise(mmap.MADV_HUGEPAGE)
     whole = np.frombuffer(memory, np.uint8)
     start = -address_of(whole) % HUGE_PAGE
@@ -143,7 +143,7 @@ def map_memory(nbytes: int) -> Array:
 
 
 def address_of(array: Array) -> int:
-    """Where its first byte is.
+    """The address of the array's first byte.
 
     >>> address_of(np.zeros(3)) % 8
     0

@@ -1,7 +1,7 @@
 """A ring of packets that a thread in C writes at a set rate, and Python drains (`csrc/ring.h` says how).
 
-There is no other implementation: a rate that Python could keep up would measure Python. What is in a row is specified
-here, by `make_packets`.
+There is no other implementation, because measurements at a rate that Python could keep up with would measure Python.
+`make_packets` specifies the contents of a row.
 
 >>> ts, src, dst, length = make_packets(0, 3, rate=1000, groups=4, seed=1)
 >>> ts.tolist(), src.tolist()
@@ -30,7 +30,7 @@ PacketColumns = tuple[Array, Array, Array, Array]
 
 
 def make_packets(first: int, rows: int, *, rate: int, groups: int, seed: int) -> PacketColumns:
-    """Rows by their numbers: times in microseconds, src, dst, len."""
+    """The rows with these numbers: times in microseconds, src, dst, len."""
     numbers = np.arange(first, first + rows)
     ts = numbers // rate * 1_000_000 + numbers % rate * 1_000_000 // rate
     words = _mix(_mix(np.array([seed], np.uint64)) + numbers.astype(np.uint64) * np.uint64(_GOLDEN))
@@ -47,14 +47,14 @@ def _mix(words: Array) -> Array:
 
 
 class Drained(NamedTuple):
-    """So many rows in one block, column after column, each with ``room``."""
+    """Rows that were drained into one block, column after column, each with room for ``room`` values."""
 
     block: Array
     rows: int
     room: int
 
     def columns(self) -> PacketColumns:
-        """ts, src, dst, len, without a copy."""
+        """The columns ts, src, dst and len, without a copy."""
         narrow = self.block[8 * self.room :].view(np.int32).reshape(3, self.room)[:, : self.rows]
         return self.block[: 8 * self.rows].view(np.int64), narrow[0], narrow[1], narrow[2]
 
@@ -78,9 +78,10 @@ class PacketRingCounts(NamedTuple):
 
 
 class PacketRing:
-    """The ring, its producer and what it counts. Numbers are checked by whoever made them; here only what C relies on.
+    """The ring, its producer and its counts. Callers check the numbers that they give; only what C relies on is checked
+    here.
 
-    When it is collected its thread stops. After a fork it is of no use in the child, and does no harm there.
+    Its thread stops when it is garbage collected. A forked child cannot use it, and it does no harm there.
     """
 
     def __init__(self, *, rate: int, rows: int | None, groups: int, seed: int, slots: int, window: int = 0) -> None:
@@ -105,22 +106,22 @@ class PacketRing:
         self._check(self._lib.oop_start_ring(self._ring))
 
     def stop(self) -> None:
-        """The producer makes no more; what is in the ring can still be drained. As often as you like."""
+        """Stop the producer; what is in the ring can still be drained. It may be called more than once."""
         self._check(self._lib.oop_stop_ring(self._ring))
 
     def offer(self, due: int) -> None:
-        """Without a thread: what the producer does when this many rows are due."""
+        """Do what the producer does when this many rows are due, for a ring that was not started."""
         self._check(self._lib.oop_offer_rows(self._ring, due))
 
     def waiting(self) -> int | None:
-        """Rows that are there; None if there are none, and none will come."""
+        """How many rows are in the ring; None if there are none and none will come."""
         found: int = self._lib.oop_ring_waiting(self._ring)
         if found < -1:
             self._check(-found)
         return None if found < 0 else found
 
     def drain(self, most: int) -> Drained:
-        """Up to so many rows that are there, at once also if there are none. One thread at a time."""
+        """Take up to `most` rows out, without waiting for any. Only one thread may drain at a time."""
         most = min(max(most, 0), self.waiting() or 0)
         room = -(-most // 16) * 16
         block = new_array(room * _ROW_BYTES, np.uint8)
@@ -130,11 +131,11 @@ class PacketRing:
         return Drained(block, rows, room)
 
     def forget_pauses(self) -> None:
-        """Count pauses anew. For the thread that drains."""
+        """Count pauses anew. Only the thread that drains may call it."""
         self._lib.oop_forget_pauses(self._ring)
 
     def counts(self) -> PacketRingCounts:
-        """What has been counted so far; rows that are written and not drained are in the ring."""
+        """What has been counted so far; rows that were written and not drained are in the ring."""
         found = self._ffi.new("oop_ring_counts *")
         self._lib.oop_count_ring(self._ring, found)
         *numbers, _, _ = PacketRingCounts._fields
@@ -158,7 +159,7 @@ class PacketRing:
 
 
 def _library() -> Any:
-    """The compiled module, looked for when it is first needed."""
+    """The compiled module, imported when it is first needed."""
     try:
         return importlib.import_module("oop.kernels.native.library")
     except ImportError as error:

@@ -1,9 +1,9 @@
-"""Arrays whose memory is used again: given back, it serves the next one.
+"""Arrays whose memory is reused.
 
-What lives as long as a batch is worked on (`new_array`) is cut from one region of `ROOM` bytes; what may live longer
-(`lasting_array`) from slabs, as many as it takes; and what is too large for a slab has pages of its own. A block comes
-back by itself, when the last array, slice or Arrow buffer that uses it is gone. Where a region has no room left, an
-array is one like any other.
+Arrays that live as long as a batch is worked on (`new_array`) are cut from one region of `ROOM` bytes. Arrays that may
+live longer (`lasting_array`) are cut from slabs, as many as it takes, or have pages of their own if they are too large
+for a slab. A block comes back by itself when the last array, slice or Arrow buffer on it is gone. If the region has no
+room left, NumPy allocates the array.
 
 >>> first = new_array(100_000, np.int64)
 >>> address = first.ctypes.data
@@ -26,12 +26,13 @@ from oop.kernels.pages import Lender, Lent, address_of, huge_array, map_memory
 
 ROOM = 1 << 25
 SLAB = 1 << 23
-# A table with this part of the groups that were expected is on its way to them, and comes to their number in one go.
+# A table that holds more than one in this many of the groups that it expects grows to the expected number at once.
 EXPECT_FROM = 64
 
 
 class _Region(Lender):
-    """Blocks by size; when none is in use, all of it is free again for blocks of other sizes."""
+    """A region that is cut into blocks; ``free`` has those that came back, by size. When no block is in use, the whole
+    region is free again for blocks of other sizes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -42,7 +43,7 @@ class _Region(Lender):
         self.free: dict[int, list[int]] = {}
 
     def new(self, length: int, dtype: np.dtype[Any]) -> Array | None:
-        """An array, if there is room for it."""
+        """An array, or None if there is no room for it."""
         size = _rounded(length * dtype.itemsize)
         with self.lock:
             if self.returned:
@@ -76,7 +77,7 @@ class _Region(Lender):
 
 
 class _Slab:
-    """Pages that arrays share, and how many do."""
+    """Pages that arrays share; ``live`` is how many do."""
 
     def __init__(self) -> None:
         self.memory = huge_array(SLAB)
@@ -85,7 +86,8 @@ class _Slab:
 
 
 class _Slabs(Lender):
-    """Blocks by size, in slabs; a slab goes when the last block of it has come back."""
+    """Slabs that are cut into blocks; ``free`` has those that came back, by size. A slab is dropped when its last block
+    has come back."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -119,7 +121,7 @@ class _Slabs(Lender):
             return
         for places in self.free.values():
             places[:] = [free for free in places if free[0] is not slab]
-        slab.used = 0  # if it is the newest, it begins again; else nobody knows it any more
+        slab.used = 0  # the newest slab is cut anew; any other is no longer referred to
 
 
 _region = _Region()
@@ -127,7 +129,7 @@ _slabs = _Slabs()
 
 
 def _begin_anew() -> None:
-    """In a child process, as in `pages`."""
+    """Give a child process lenders of its own, as in `pages`."""
     global _region, _slabs
     _region, _slabs = _Region(), _Slabs()
 
@@ -137,22 +139,22 @@ os.register_at_fork(after_in_child=_begin_anew)
 
 @functools.lru_cache(maxsize=256)  # batches have few different lengths
 def _rounded(nbytes: int) -> int:
-    """To an eighth of a power of two, so that arrays of about the same length share blocks."""
+    """The size rounded up to an eighth of a power of two, so that arrays of about the same length share blocks."""
     step = 1 << ((nbytes - 1).bit_length() - 4)
     return -(-nbytes // step) * step
 
 
 def new_array(length: int, dtype: Any) -> Array:
-    """An array with anything in it."""
+    """An uninitialized array that lives as long as a batch is worked on."""
     dtype = np.dtype(dtype)
     array = None if length * dtype.itemsize < pages.SMALLEST else _region.new(length, dtype)
     return np.empty(length, dtype) if array is None else array
 
 
 def lasting_array(length: int, dtype: Any) -> Array:
-    """An array with anything in it, for state and results that have come to their final size.
+    """An uninitialized array for state and results that have come to their final size.
 
-    Arrays of some size share slabs, large enough for huge pages: a fault for two megabytes, not for each page.
+    Arrays of medium size share slabs that are large enough for huge pages: one page fault serves two megabytes.
 
     >>> lasting_array(3, np.int64).dtype
     dtype('int64')
@@ -164,7 +166,7 @@ def lasting_array(length: int, dtype: Any) -> Array:
 
 
 def longer_array(array: Array, length: int, used: int | None = None) -> Array:
-    """The array with room for so many, of which the first ``used`` (all, if nothing is said) are kept.
+    """A longer copy of the array, in which the first ``used`` elements (by default all) are kept.
 
     >>> longer_array(np.array([1, 2, 3]), 5, 2)[:2]
     array([1, 2])
@@ -176,7 +178,7 @@ def longer_array(array: Array, length: int, used: int | None = None) -> Array:
 
 
 def growing_array(length: int, dtype: Any) -> Array:
-    """An array with anything in it, that will soon make way for a larger one: its memory is not kept.
+    """An uninitialized array that will soon make way for a larger one, so its memory is not kept.
 
     >>> len(growing_array(1_000_000, np.int64))
     1000000

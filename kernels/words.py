@@ -1,7 +1,7 @@
 """Keys as words of 64 bits: narrow columns share one, so that comparing two keys is comparing few numbers.
 
-Words of rows are made by the kernel `pack_words`; columns are got back from them here. One more word, the last, has a
-bit for each column that is null; a table of keys without nulls does without it.
+The kernel `pack_words` makes the words of rows; `unpack_words` turns them back into columns. One more word, the last,
+has a bit for each column that is null; keys without nulls do without it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WORD_BITS = 64
 
 
 def lay_out(kinds: Sequence[str]) -> tuple[list[tuple[int, int]], int]:
-    """The word and the shift of each column, and how many words there are. Of bytes it is a word for their code.
+    """The word and the shift of each column, and how many words there are. A bytes column has a word for its code.
 
     >>> lay_out(["int32", "int", "int8", "bytes"])
     ([(0, 0), (1, 0), (0, 32), (2, 0)], 3)
@@ -40,7 +40,7 @@ def _lay_out(kinds: tuple[str, ...]) -> tuple[list[tuple[int, int]], int]:
 
 
 def count_words(kinds: Sequence[str], nulls: bool) -> int:
-    """How many words a key of these columns has: one at least.
+    """How many words a key of these columns has, at least one.
 
     >>> [count_words(kinds, nulls) for kinds, nulls in ((["int32", "int32"], False), (["int"], True), ([], False))]
     [1, 2, 1]
@@ -49,7 +49,7 @@ def count_words(kinds: Sequence[str], nulls: bool) -> int:
 
 
 def unpack_words(words: Words, kinds: Sequence[str], nulls: bool) -> list[Column]:
-    """The columns that `pack_words` made words of.
+    """The columns from which `pack_words` made these words.
 
     >>> words = np.array([[2 << 32 | 7]], np.uint64)
     >>> [column.data.tolist() for column in unpack_words(words, ["int32", "int32"], nulls=False)]

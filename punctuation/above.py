@@ -20,9 +20,9 @@ _FEW = 16
 class Above:
     """Bounds of groups, and a floor that holds for all of them.
 
-    The floor rises with almost every batch, so a look at all groups each time would be quadratic. What it has passed
-    is thrown away only when there are twice as many bounds as the last such look left: each look is paid for by the
-    bounds that came since, and at most half of what is kept, or a few, is of no use."""
+    The floor rises with almost every batch, so a look at all groups each time would be quadratic. Bounds that it has
+    passed are dropped only when there are twice as many bounds as the last such look left. So each look is paid for by
+    the bounds that came since, and at most half of the bounds that are kept, or a few, are of no use."""
 
     __slots__ = ("_bounds", "_room", "floor")
 
@@ -42,11 +42,11 @@ class Above:
         self._bounds.pop(group, None)
 
     def own(self, group: Value) -> Bound | None:
-        """What is kept of a group, of use or not."""
+        """The bound that is kept of a group, even if the floor has passed it."""
         return self._bounds.get(group)
 
     def raise_to(self, floor: Bound, prune: bool = True) -> None:
-        """Without ``prune`` all that is kept stays: the floor may have to go back."""
+        """Raise the floor. Without ``prune`` all bounds stay, because the floor may have to go back."""
         self.floor = floor
         if prune and len(self._bounds) > self._room:
             self._bounds = dict(self.items())
@@ -59,5 +59,5 @@ class Above:
                 yield group, bound
 
     def __len__(self) -> int:
-        """How many bounds are kept, of use or not."""
+        """How many bounds are kept, including those that the floor has passed."""
         return len(self._bounds)

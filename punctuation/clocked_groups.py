@@ -1,4 +1,5 @@
-"""timer by group: what the groups' rows imply, as the last tick of the wall clock saw it (paper, A.1.1)."""
+"""The policy `timer` by group: what the groups' rows imply, as the last tick of the wall clock saw it (OOP paper,
+A.1.1)."""
 
 from __future__ import annotations
 
@@ -15,9 +16,10 @@ if TYPE_CHECKING:
 
 
 class ClockedGroups(GroupedProgress):
-    """timer by group: each tick takes a picture of the groups' bounds; a lull is one of the whole source.
+    """The running policy `timer` by group: each tick takes a picture of the groups' bounds. A lull is one of the whole
+    source.
 
-    Between two ticks the picture alone is in force, for the rest as well. A tick looks at the groups that had rows
+    Between two ticks the picture alone is in force, for the rest as well. A tick looks only at the groups that had rows
     since the last one, and at those that retire.
     """
 
@@ -28,7 +30,7 @@ class ClockedGroups(GroupedProgress):
         self.clock = Clocked(policy, attribute, lull)
         self.picture: dict[Value, Bound] = {}
         self.picture_rest: Bound | None = None
-        # groups whose bounds in the picture are new since promises were asked for
+        # groups whose bounds in the picture are new since promises were last asked for
         self.pictured: dict[Value, None] = {}
 
     def _observe(self, value: Bound, group: Value) -> Bound | None:

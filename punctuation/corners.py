@@ -43,7 +43,7 @@ def _below_stairs(inner: Corner, steps: Staircase, point: Mapping[str, Value]) -
 
 
 def _at(inner: Corner, attribute: str, point: Mapping[str, Value]) -> At | None:
-    """How far rows reach on an attribute: up to a bound, or just to one value; None if that is not known."""
+    """How far rows reach on an attribute: up to a bound, or to a single value; None if that is not known."""
     if attribute in inner:
         return inner[attribute], False
     value = point.get(attribute)
@@ -70,7 +70,7 @@ class Corners:
         return bool(self.stairs) or bool(self.wide)
 
     def attributes(self) -> set[str]:
-        """Those that have bounds, without a look at every step of a staircase.
+        """The attributes that have bounds, found without a look at every step of a staircase.
 
         >>> corners = Corners()
         >>> corners.add({"ts": 9, "ts_right": 2}), sorted(corners.attributes())
@@ -79,7 +79,7 @@ class Corners:
         return set(self.linear).union(*self.stairs, *self.wide)
 
     def add(self, corner: Corner) -> bool:
-        if len(corner) == 1 and not (self.stairs or self.wide or self.ended):  # the path of linear promises
+        if len(corner) == 1 and not (self.stairs or self.wide or self.ended):  # the short way for linear promises
             ((attribute, bound),) = corner.items()
             old = self.linear.get(attribute)
             if old is not None and bound <= old:
@@ -126,7 +126,7 @@ class Corners:
         return any(_within(corner, j, point) for j in self.wide)
 
     def remove(self, corner: Corner) -> None:
-        """Forget one of them."""
+        """Forget one of the corners."""
         if not corner:
             self.ended = False
         elif len(corner) == 1:
@@ -144,7 +144,7 @@ class Corners:
         return math.inf if self.ended else self.linear.get(attribute)
 
     def meet(self, other: Corners) -> Corners:
-        """What holds on both: the maxima of all pairwise componentwise minima."""
+        """What both promise: the maxima of all pairwise componentwise minima."""
         if self.ended:
             return other.copy()
         if other.ended:
@@ -156,7 +156,7 @@ class Corners:
         return out
 
     def join(self, other: Corners) -> Corners:
-        """What holds when either does."""
+        """All that either of them promises: this holds for rows that both speak of."""
         out = self.copy()
         for corner in other:
             out.add(corner)

@@ -40,13 +40,13 @@ class Crossing:
     def added(self, promise: Promise, frontiers: Sequence[Frontier]) -> Sequence[Promise] | None:
         """What one new promise adds to the output, where that follows without a look at all the others; else None.
 
-        With many groups this is the difference between a look-up and a scan. ``frontiers`` have taken it in already.
+        With many groups this is a look-up instead of a scan. ``frontiers`` have already taken the promise in.
         """
         return None
 
     def images(self, attribute: str) -> Sequence[Image] | None:
-        """Where a bound on an attribute goes that is about all rows: the linear case of `added`. None: whatever else
-        has been promised decides."""
+        """Where a bound about all rows on this attribute goes: the linear case of `added`. None: other promises decide
+        too."""
         return None
 
     def interests(self, wanted: Sequence[Interest]) -> list[list[Interest]]:
@@ -62,7 +62,7 @@ class Crossing:
         raise NotImplementedError
 
     def running(self) -> Crossing:
-        """This crossing where rows are known: a plan that is only described may expect more (see `Counted`)."""
+        """This crossing while the plan runs. Before, a plan may expect more promises (see `Counted`)."""
         return self
 
 
@@ -151,7 +151,7 @@ class Carried(Crossing):
 
 
 class Restricted(Crossing):
-    """A filter passes rows with the values that it has ``fixed``, and with others ``within`` a range.
+    """A filter passes only rows with the values that it has ``fixed`` for columns, and ``within`` ranges of others.
 
     >>> only_a = Restricted({"link": "A"})
     >>> only_a.added(Punctuation({"ts": 9}, {"link": "A"}), [Frontier()])
@@ -209,9 +209,9 @@ class Met(Crossing):
         return Frontier.meet(frontiers)
 
     def added(self, promise: Promise, frontiers: Sequence[Frontier]) -> Sequence[Promise] | None:
-        """A promise about a group moves that group's meet alone, unless promises about other columns cut through it.
+        """A promise about a group moves the meet of that group alone, unless promises about other columns divide it.
 
-        One about all rows moves every group's.
+        A promise about all rows moves the meet of every group.
         """
         if isinstance(promise, GroupPromises):
             return self._added_groups(promise, frontiers)
@@ -252,8 +252,8 @@ class Met(Crossing):
 class Counted(Crossing):
     """Promises cross as by ``of``, and the operator makes some of its own from the rows that it sees.
 
-    A crossing knows no rows, so what these will say is not known: ``expected`` are promises with the bound −∞, which
-    say that there will be bounds.
+    A crossing knows no rows, so the bounds of the latter are not known: ``expected`` are promises with the bound −∞,
+    which say that there will be bounds.
     """
 
     def __init__(self, of: Crossing, expected: Sequence[Punctuation]) -> None:
@@ -280,7 +280,7 @@ class Counted(Crossing):
 
 
 class OnlyAsked(Crossing):
-    """Only what these interests use passes; how much of it has left depends on what helped on the way."""
+    """Only promises that these interests use pass. How many of them have left depends on which helped on the way."""
 
     def __init__(self, interests: Sequence[Interest]) -> None:
         self.only = list(interests)

@@ -88,7 +88,7 @@ def in_units(duration: Duration, unit: int | None, *, whole: bool = True) -> int
 
 
 def no_duration(value: object, name: str | None = None, at: str | None = None) -> WrongArgument:
-    """The error for what is none: ``name`` is the argument that it was given as."""
+    """The error for a value that is no duration; ``name`` is the argument that it was given as."""
     what = f"not a duration: {value!r}" if name is None else f"{name} is a duration, not {value!r}"
     return WrongArgument(what, at=at, hint="write '250ms', '5s', '1min', a timedelta, or a number in the column's unit")
 

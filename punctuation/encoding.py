@@ -1,6 +1,6 @@
 """Promises and policies' state as JSON text: plain values as they are, others tagged by their kind.
 
-Nothing is unpickled from outside, so what a checkpoint or an Arrow file holds is read back through here.
+Nothing from outside is ever unpickled, so what a checkpoint or an Arrow file holds is read back by this module.
 
 >>> from datetime import date
 >>> dumps({"groups": ["A", date(2008, 8, 24), None, float("inf")]})
@@ -69,7 +69,7 @@ def dumps(value: Any) -> str:
 
 
 def loads(text: str | bytes) -> Any:
-    """What `dumps` wrote; of anything else a ValueError.
+    """Read what `dumps` wrote; anything else is a ValueError.
 
     >>> loads("[" * 10_000)
     Traceback (most recent call last):

@@ -1,6 +1,6 @@
 """`Frontier`: what a stream has promised so far, the set of its strongest promises (OOP paper, section 3.2).
 
-`advance` answers "does this promise add anything?"; what does not is swallowed, so bounds never retreat.
+`advance` answers "does this promise add anything?"; a promise that does not is dropped, so bounds never retreat.
 
 >>> from oop.punctuation import END, not_in
 >>> f = Frontier()
@@ -45,7 +45,7 @@ from oop.punctuation.ranges import is_ranged, merged, noted, reaches, swallows, 
 
 
 class Frontier(Promised):
-    """What `Promised` can be asked, and how it goes on.
+    """Everything that a stream has promised so far. `Promised` answers questions; the methods here take promises in.
 
     >>> f = Frontier()
     >>> f.advance(Punctuation({"ts": 5})), f.advance(Punctuation({"ts": 9}, {"link": "A"}))
@@ -69,7 +69,7 @@ class Frontier(Promised):
         return frontier
 
     def advance_groups(self, promises: GroupPromises) -> GroupPromises | None:
-        """Take promises about many groups in; those that it did not imply before, None if it did all.
+        """Take in promises about many groups. Return those that were not implied before; None if all were.
 
         >>> f = Frontier.of(Punctuation({"ts": 5}))
         >>> f.advance_groups(GroupPromises(("link",), "ts", {"A": 9, "B": 4}))
@@ -103,7 +103,7 @@ class Frontier(Promised):
         return new
 
     def rise(self, attribute: str, bound: Bound) -> bool:
-        """Take in that an attribute will not be below a bound in any later row; True if it did not imply that before.
+        """Take in that no later row has an attribute below a bound; True if that was not implied before.
 
         >>> f = Frontier()
         >>> f.rise("ts", 5), f.rise("ts", 4), f
@@ -119,7 +119,7 @@ class Frontier(Promised):
         return True
 
     def advance(self, promise: Punctuation) -> bool:
-        """Take a promise in; True if the frontier did not imply it before, or if it is the first end.
+        """Take a promise in; True if it was not implied before, or if it is the first end.
 
         >>> f = Frontier()
         >>> f.advance(Punctuation({"ts": 5})), f.advance(Punctuation({"ts": 4}))
@@ -147,14 +147,14 @@ class Frontier(Promised):
                 return self.advance_groups(many) is not None
             new = [self.advance(p) for p in promise.each()]  # all are taken in, not only up to the first that is new
             return any(new)
-        elif not promise.is_end and self.covers(promise):  # the end is more than that no row is left: it is known
+        elif not promise.is_end and self.covers(promise):  # an explicit end is new even if no row could come any more
             return False
         else:
             self._keep(promise)
         return True
 
     def _keep(self, promise: Punctuation) -> None:
-        """Take in what is new, and drop what it implies."""
+        """Take in a promise that is new, and drop the promises that it implies."""
         if is_ranged(promise):
             self._keep_range(promise)
             return
@@ -172,7 +172,7 @@ class Frontier(Promised):
             self._settle(promise)
 
     def _keep_range(self, promise: Punctuation) -> None:
-        """A promise with a range grows by those that it touches."""
+        """Take in a promise with a range, which grows by those that it touches."""
         grown = promise
         while touched := next(((r, both) for r in self.ranges if (both := merged(grown, r)) is not None), None):
             other, grown = touched
@@ -184,8 +184,8 @@ class Frontier(Promised):
         self._lift(grown)
 
     def _lift(self, promise: Punctuation) -> None:
-        """Where all below a range is promised too, all below its end is. The range stays: whoever takes it for a group
-        makes more of it than of a bound."""
+        """If everything below a range is promised too, so is everything below its end. The range stays beside that
+        bound: operators that take it for a group make more of it than of a bound."""
         for column, pattern in promise.where.items():
             if isinstance(pattern, Range) and pattern.high is not None:
                 lifted = without(promise, column, pattern.high)
@@ -194,13 +194,13 @@ class Frontier(Promised):
                     self._keep(lifted)
 
     def _settle(self, promise: Punctuation) -> None:
-        """Of ranges drop those that a new promise implies, and make bounds of those that it reaches."""
+        """Drop the ranges that a new promise implies, and make bounds of those that it reaches."""
         self.ranges = [r for r in self.ranges if not swallows(promise, r)]
         for other in [r for r in self.ranges if reaches(promise, r)]:
             self._lift(other)
 
     def take_lifted(self) -> list[Punctuation]:
-        """What ranges have become since it was asked last, together with each other and with bounds.
+        """What ranges have become, by merging with each other and with bounds, since this was last asked.
 
         >>> f = Frontier.of(Punctuation({"k": 10}), Punctuation(above={"k": 10}, below={"k": 20}))
         >>> f.take_lifted(), f.take_lifted(), f
@@ -211,7 +211,7 @@ class Frontier(Promised):
         return found
 
     def take(self, promise: Promise) -> Promise | None:
-        """Take in whichever kind; what is new of it.
+        """Take in a promise of either kind; return what is new of it, or None.
 
         >>> Frontier().take(Punctuation({"ts": 5}))
         Punctuation(ts < 5)
@@ -223,14 +223,14 @@ class Frontier(Promised):
         return promise if self.advance(promise) else None
 
     def _drop_covered(self) -> None:
-        """Forget what promises about all rows imply."""
+        """Forget promises that those about all rows imply."""
         for grouping in self.by.values():
             grouping.drop_covered(self.all)
         self.across.drop_covered(self.all)
 
     def _fold(self) -> None:
-        """Keep the form canonical: a grouping that names no group is a promise for all rows, and nothing is kept
-        that those imply."""
+        """Keep the form canonical: a grouping that names no group becomes a promise about all rows, and promises that
+        those about all rows imply are forgotten."""
         before = self.ended
         while folded := [c for c, g in self.by.items() if not g or self.ended]:
             for column in folded:
@@ -246,7 +246,7 @@ class Frontier(Promised):
         return bool(self.all.joint) or any(c in self.all.linear for columns in self.across.single for c in columns)
 
     def advance_to(self, other: Frontier) -> Iterator[Punctuation]:
-        """Advance to what the other promises, yielding just what is new.
+        """Take in all that the other frontier promises, and yield what is new.
 
         >>> f = Frontier.of(Punctuation({"ts": 5}))
         >>> list(f.advance_to(Frontier.of(Punctuation({"ts": 4}), Punctuation({"end": 7}))))
@@ -258,7 +258,7 @@ class Frontier(Promised):
 
     @staticmethod
     def meet(frontiers: Iterable[Frontier]) -> Frontier:
-        """What holds on all ports together.
+        """What all of these frontiers promise.
 
         >>> Frontier.meet([Frontier.of(Punctuation({"ts": 5})), Frontier.of(Punctuation({"ts": 3}))])
         Frontier(ts < 3)
@@ -269,7 +269,7 @@ class Frontier(Promised):
         return reduce(_meet, frontiers[1:], frontiers[0].copy())
 
     def copy(self) -> Frontier:
-        """Another with the same promises, which goes on by itself.
+        """A frontier with the same promises, which goes on by itself.
 
         >>> f = Frontier.of(Punctuation({"ts": 5}))
         >>> f.copy().advance(Punctuation({"ts": 7})), f
@@ -281,7 +281,7 @@ class Frontier(Promised):
         return out
 
     def without_ranges(self) -> Frontier:
-        """What else is promised, to be read.
+        """The promises without ranges, in a frontier that is only to be read: it shares memory with this one.
 
         >>> Frontier.of(Punctuation({"ts": 5}), Punctuation(above={"k": 10})).without_ranges()
         Frontier(ts < 5)
@@ -289,7 +289,7 @@ class Frontier(Promised):
         return Frontier(self.all, self.by, self.across)
 
     def rolled_up(self) -> Frontier:
-        """The same, with what holds for every group of a column and the rest said of all rows.
+        """This frontier, where what holds for every group of a column and the rest is promised about all rows.
 
         >>> from oop.punctuation import not_in
         >>> groups = Punctuation({"ts": 9}, {"link": "A"}), Punctuation({"ts": 7}, {"link": not_in("A")})
@@ -321,7 +321,7 @@ class Frontier(Promised):
 def _meet(a: Frontier, b: Frontier) -> Frontier:
     columns = a.by.keys() | b.by.keys()
     if not a.has_several and not b.has_several and len(columns) <= 1 and not columns & {*a._times(), *b._times()}:
-        # pointwise, where each side's rest stands in
+        # group by group; the rest of a side stands in for groups that it does not name
         out = Frontier(a.all.meet(b.all))
         for column in columns:
             ours, theirs = (f.by.get(column, Grouping()).over(f.all) for f in (a, b))

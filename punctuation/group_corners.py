@@ -1,4 +1,5 @@
-"""`GroupCorners`: what is promised about single groups of several columns, of whichever kind (OOP paper, A.1.1).
+"""`GroupCorners`: all that is promised about single groups of several columns: bounds, joint corners and ends (OOP
+paper, A.1.1).
 
 >>> groups = GroupCorners()
 >>> groups.add(("A", 6), {"ts": 5}), groups.add(("A", 6), {"ts": 9, "ts_right": 2}), groups.add(("B", 6), {})
@@ -18,8 +19,8 @@ from oop.punctuation.promise import Punctuation
 
 
 class GroupCorners(GroupBounds):
-    """Bounds on single attributes stand as in `GroupBounds`. ``more`` has, by group, joint corners and ends: a join
-    promises such corners about every group, so that they too cost a look-up."""
+    """Bounds on single attributes are kept as in `GroupBounds`. ``more`` has joint corners and ends by group, so that
+    these cost a look-up too: a join promises such corners about every group."""
 
     __slots__ = ("more",)
 
@@ -33,7 +34,7 @@ class GroupCorners(GroupBounds):
         return not self.more
 
     def add(self, group: Value, corner: Corner) -> None:
-        """A corner that is not implied by what is said of the group."""
+        """Add a corner that what is said of the group does not imply."""
         more = self.more.get(group)
         if len(corner) == 1:
             ((attribute, bound),) = corner.items()

@@ -1,7 +1,7 @@
 """`GroupPromises`: promises about many groups as one value, and `GroupBounds`, where a frontier keeps them.
 
-Behind an order by group every batch brings a promise for each group that had a row. One by one they would cost more
-than the rows; as a whole they are a dictionary of bounds, which is compared, moved and handed on in one go.
+With an order by group every batch brings a promise for each group that had a row. One by one these would cost more than
+the rows; together they are a dictionary of bounds, which is compared, moved and handed on in one go.
 
 >>> many = GroupPromises(("link",), "ts", {"A": 9, "B": 7})
 >>> list(many)
@@ -77,11 +77,11 @@ class GroupPromises:
             yield Punctuation._made({self.attribute: bound}, where(self.columns, group))
 
     def only(self, bounds: Mapping[Value, Bound]) -> GroupPromises:
-        """The same about these groups alone."""
+        """These promises about fewer groups: ``bounds`` has the bounds of those that stay."""
         return self if len(bounds) == len(self.bounds) else GroupPromises(self.columns, self.attribute, bounds)
 
     def moved(self, attribute: str, function: Callable[[Bound], Bound | None] | None) -> GroupPromises:
-        """The same with the images of the bounds, where there are any."""
+        """These promises with the images of their bounds, without groups whose bounds have none."""
         if function is None:
             return GroupPromises(self.columns, attribute, self.bounds)
         images = {b: b if b in (_INF, -_INF) else function(b) for b in set(self.bounds.values())}
@@ -89,7 +89,7 @@ class GroupPromises:
         return GroupPromises(self.columns, attribute, found)
 
     def renamed(self, names: tuple[str, ...]) -> GroupPromises:
-        """The same about columns of other names."""
+        """These promises with other names for the columns."""
         columns = tuple(sorted(names))
         if columns == names:
             return GroupPromises(columns, self.attribute, self.bounds)
@@ -102,7 +102,7 @@ class GroupPromises:
 
 
 _INF = float("inf")
-_FEW = 8  # one in so many: where fewer groups rose, those that are covered are found without a look at all of them
+_FEW = 8  # if fewer than one in this many groups rose, covered groups are found without a look at all groups
 Promise = Punctuation | GroupPromises
 """What travels: one promise, or those about many groups that come together."""
 Advance = Sequence[Promise]
@@ -117,7 +117,7 @@ def where(columns: tuple[str, ...], group: Value) -> dict[str, Equal]:
 
 
 def expanded(promises: Iterable[Promise]) -> Iterator[Promise]:
-    """Lists of groups as promises about each of them, together where that can be.
+    """The promises, with lists of groups taken apart: into one `GroupPromises` each, where that can be.
 
     >>> list(expanded([Punctuation({"ts": 5}), Punctuation({"ts": 5}, {"link": ["A"]}), Punctuation({}, {"k": [1]})]))
     [Punctuation(ts < 5), Punctuation(ts < 5, link = 'A'), Punctuation(k = 1)]
@@ -131,7 +131,7 @@ def expanded(promises: Iterable[Promise]) -> Iterator[Promise]:
 
 
 def one_by_one(promises: Iterable[Promise]) -> Iterator[Punctuation]:
-    """For whoever takes no other promises.
+    """The promises one by one, for consumers that do not take `GroupPromises`.
 
     >>> list(one_by_one([Punctuation({"ts": 5}), GroupPromises(("link",), "ts", {"A": 9})]))
     [Punctuation(ts < 5), Punctuation(ts < 9, link = 'A')]
@@ -144,7 +144,7 @@ def one_by_one(promises: Iterable[Promise]) -> Iterator[Punctuation]:
 
 
 class GroupBounds:
-    """Of each group its bounds on single attributes: the common kind, a look-up and a comparison.
+    """Each group's bounds on single attributes. They are the common kind, and cost a look-up and a comparison.
 
     >>> bounds = GroupBounds()
     >>> bounds.advance("ts", {"A": 5, "B": 5}, None), bounds.advance("ts", {"A": 4, "B": 7, "C": 6}, 6)
@@ -156,10 +156,10 @@ class GroupBounds:
     def __init__(self) -> None:
         self.linear: dict[str, dict[Value, Bound]] = {}
         self._risen: dict[str, int] = {}  # bounds that rose since covered groups were last dropped
-        self._slowest: dict[str, Slowest] = {}  # where few rise in between: which groups are covered first
+        self._slowest: dict[str, Slowest] = {}  # where few rise in between: the groups that are covered first
 
     def advance(self, attribute: str, bounds: Mapping[Value, Bound], least: Bound | None) -> Mapping[Value, Bound]:
-        """Take bounds in; those that are new, if all groups have the least."""
+        """Take bounds in; return those that are new. All groups have at least the bound ``least``."""
         known = self.linear.get(attribute)
         if known is None:
             new = bounds if least is None else {g: b for g, b in bounds.items() if b > least}
@@ -189,7 +189,7 @@ class GroupBounds:
         return dict.fromkeys(g for bounds in self.linear.values() for g in bounds)
 
     def about(self, columns: tuple[str, ...], groups: Iterable[Value]) -> Iterator[GroupPromises]:
-        """What is said of these groups, if anything is.
+        """The promises about these groups, if there are any.
 
         >>> bounds = GroupBounds()
         >>> _ = bounds.advance("ts", {"A": 5, "B": 5}, None)
@@ -203,13 +203,13 @@ class GroupBounds:
                 yield GroupPromises(columns, attribute, found)
 
     def corners(self, group: Value) -> Corners:
-        """All that is said of one group."""
+        """All that is promised about one group."""
         found = Corners()
         found.linear = {a: bounds[group] for a, bounds in self.linear.items() if group in bounds}
         return found
 
     def drop_covered(self, everyone: Corners) -> None:
-        """Forget what a promise about all rows implies."""
+        """Forget bounds that a promise about all rows implies."""
         if everyone.ended:
             self.linear, self._risen, self._slowest = {}, {}, {}
             return

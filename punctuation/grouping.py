@@ -20,8 +20,8 @@ from oop.punctuation.patterns import Equal, NotIn, SingleGroups, Value
 
 
 class Grouping:
-    """``flat`` has the groups as long as there are only bounds on single attributes, and none of the rest; from then on
-    ``_entries`` has them."""
+    """As long as there are only bounds on single attributes, and none about the rest, ``flat`` has the groups; from
+    then on ``_entries`` has them."""
 
     __slots__ = ("_entries", "flat", "rest")
 
@@ -36,7 +36,7 @@ class Grouping:
 
     @property
     def groups(self) -> dict[Value, Corners]:
-        """The groups that are named, to be read."""
+        """The groups that are named; only to be read."""
         return {g: self.flat.corners(g) for g in self.flat.groups()} if self.flat else self._entries
 
     def named(self) -> set[Value]:
@@ -76,7 +76,7 @@ class Grouping:
                 del self._entries[value]
 
     def over(self, everyone: Corners) -> Grouping:
-        """The same with what is promised about all rows added to each entry."""
+        """This grouping with what is promised about all rows added to each entry."""
         out = Grouping()
         out.rest = self.rest.join(everyone)
         out._entries = {v: c.join(everyone) for v, c in self.groups.items()}
@@ -108,7 +108,7 @@ class Grouping:
             yield Equal(value), entry
 
     def about(self, values: Iterable[Value]) -> Iterator[tuple[SingleGroups, Corners]]:
-        """Those that speak of one of these groups."""
+        """The entries that speak of one of these groups."""
         values = dict.fromkeys(values)
         if self.rest and any(v not in self._entries for v in values):
             yield NotIn(self._entries), self.rest

@@ -1,8 +1,8 @@
 """What helps a consumer: a producer makes only the promises that change something for someone (OOP paper, A.1.1).
 
-An interest is what a consumer will make of a promise: to which attributes its bounds go, by which steps, and by which
-columns promises about groups are told apart. A promise helps when this image of it is new. A bound is never rounded;
-it is held back as long as its image stays the same.
+An interest is what a consumer makes of a promise: to which attributes its bounds go, by which steps, and by which
+columns promises about groups are told apart. A promise helps if this image of it is new. A bound is never rounded; it
+is held back as long as its image stays the same.
 
 >>> per_minute = Interest("ts", lambda bound: bound // 60)
 >>> per_minute.images(Punctuation({"ts": 130}))
@@ -33,10 +33,10 @@ _INFINITE = (math.inf, -math.inf)
 @dataclass(frozen=True, init=False)
 class Interest:
     """``uses`` says where an attribute's bounds go; bounds on several attributes together (joint promises) help if all
-    of them are used. ``by`` are the columns whose groups are told apart (None: all), ``ranges`` those of which only
-    ranges of values are.
+    of them are used. ``by`` are the columns whose groups are told apart (None: all). ``ranges`` are columns of which
+    only ranges of values are told apart.
 
-    Given names, the bounds of each help as they are; a name with a ``step`` helps when the step of its bound grows.
+    With plain names every new bound of these attributes helps; with a ``step``, a bound helps if its step is new.
     """
 
     uses: Mapping[str, Sequence[Image]]
@@ -59,7 +59,7 @@ class Interest:
         object.__setattr__(self, "ranges", frozenset(ranges))
 
     def keeps(self, promise: Punctuation) -> bool:
-        """Are its groups told apart?"""
+        """Are the promise's groups told apart?"""
         by, ranges = self.by, self.ranges
         if by is None or by.issuperset(promise.where):
             return True
@@ -70,7 +70,8 @@ class Interest:
         return self.by is None or self.by.issuperset(columns)
 
     def rolls_up(self, promise: Punctuation) -> bool:
-        """Does it help only together with those about the other groups? Ranges do not tell all groups."""
+        """Does it help only together with promises about the other groups? With a range it never does, because ranges
+        do not cover all groups."""
         return not self.keeps(promise) and promise.below.keys() <= self.uses.keys() and not is_ranged(promise)
 
     def images(self, promise: Punctuation) -> list[Punctuation]:
@@ -78,7 +79,7 @@ class Interest:
         return (carry_promise(promise, self.uses, _same(promise.where)) or []) if self.keeps(promise) else []
 
     def images_of(self, promises: GroupPromises) -> list[GroupPromises]:
-        """The same for promises about many groups."""
+        """What the consumer makes of promises about many groups."""
         if not self.tells_apart(promises.columns):
             return []
         return carry_groups(promises, self.uses, _same(promises.columns)) or []
@@ -88,7 +89,7 @@ class Interest:
         return carry(frontier, self.uses, _same(self._columns(frontier)))
 
     def part(self, frontier: Frontier) -> Frontier:
-        """The promises that it uses, rolled up, as they are."""
+        """The promises that the consumer uses, rolled up, but not taken through its steps."""
         others = frontier.without_ranges() if frontier.ranges else frontier
         part = carry(others, {a: [(a, None)] for a in self.uses}, _same(self._columns(frontier)))
         for promise in frontier.ranges:
@@ -97,7 +98,7 @@ class Interest:
         return part
 
     def before(self, attributes: Mapping[str, Sequence[Image]], columns: Mapping[str, Sequence[str]]) -> Interest:
-        """The same in front of a map, given as for `carry`.
+        """This interest in front of a map, which is given as for `carry`.
 
         >>> Interest("minute", by=["port"]).before({"ts": [("minute", None)]}, {"link": ["port"]})
         Interest(uses={'ts': [('minute', None)]}, by=frozenset({'link'}))
@@ -116,11 +117,11 @@ class Interest:
         return Interest({a: images for a, images in uses.items() if images}, by=by, ranges=ranges)
 
     def also_by(self, columns: Iterable[str]) -> Interest:
-        """The same, with the groups of these columns told apart too."""
+        """This interest, with the groups of these columns told apart too."""
         return Interest(self.uses, by=None if self.by is None else self.by.union(columns), ranges=self.ranges)
 
     def also_ranges(self, columns: Iterable[str]) -> Interest:
-        """The same, with ranges of these columns told apart too."""
+        """This interest, with ranges of these columns told apart too."""
         return Interest(self.uses, by=self.by, ranges=self.ranges.union(columns))
 
     def _columns(self, frontier: Frontier) -> Iterable[str]:
@@ -135,7 +136,7 @@ THE_END = Interest((), by=())
 
 
 def asked_of(frontier: Frontier, interests: Iterable[Interest]) -> Frontier:
-    """Of what could be promised that which someone uses.
+    """Those of the promises that someone uses.
 
     >>> f = Frontier.of(Punctuation({"ts": 5}), Punctuation({"len": 9}), Punctuation({"ts": 9}, {"link": "A"}))
     >>> asked_of(f, [Interest("ts", by=())])
@@ -145,13 +146,13 @@ def asked_of(frontier: Frontier, interests: Iterable[Interest]) -> Frontier:
 
 
 class Gate:
-    """Decides which promises leave a producer. No interests given: everything that is new does.
+    """Decides which promises leave a producer. If no interests are given, every new promise leaves.
 
     >>> gate = Gate([Interest("ts", lambda bound: bound // 60, by=())])
     >>> [gate.passes(Punctuation({"ts": t})) for t in (10, 50, 70, 80, 130)]
     [True, False, True, False, True]
 
-    What was promised about groups that nobody tells apart goes on as far as it holds for all of them:
+    What was promised about groups that nobody tells apart leaves as far as it holds for all of them:
 
     >>> from oop.punctuation import not_in
     >>> groups = [Punctuation({"ts": 900}, {"link": w}) for w in ("A", not_in("A"))]
@@ -162,13 +163,13 @@ class Gate:
     def __init__(self, interests: Iterable[Interest] | None = None) -> None:
         self.interests = None if interests is None else (*interests, THE_END)
         self.passed = Frontier()
-        self.held = Frontier()  # what waits to be rolled up
-        self.offered = 0  # how often something came, whether it helped or not
+        self.held = Frontier()  # promises that wait to be rolled up
+        self.offered = 0  # how many promises came, whether they helped or not
         self._known = [Frontier() for _ in self.interests or ()]  # what each consumer made of what has passed
         self._uses = self._find_uses()
 
     def _find_uses(self) -> dict[str, list[tuple[Frontier, str, BoundStep | None]]]:
-        """By attribute, where its bounds go: to which of ``_known``, and as which bounds there."""
+        """By attribute, where its bounds go: to which of ``_known``, as which attribute there, and by which step."""
         found: dict[str, list[tuple[Frontier, str, BoundStep | None]]] = {}
         for interest, known in zip(self.interests or (), self._known, strict=True):
             for attribute, images in interest.uses.items():
@@ -182,13 +183,13 @@ class Gate:
         return bool(list(self.through([promise])))
 
     def rises(self, attribute: str, bound: Bound) -> bool:
-        """The linear case of `passes`: a bound about all rows, as comes with every batch and often helps nobody.
+        """The linear case of `passes`: a bound about all rows. One comes with every batch, and often helps nobody.
 
         >>> gate = Gate([Interest("ts", lambda bound: bound // 60, by=())])
         >>> gate.rises("ts", 10), gate.rises("ts", 50), gate.passed
         (True, False, Frontier(ts < 10))
         """
-        if self.interests is None or self.held.rising is None:  # what is held counts, too
+        if self.interests is None or self.held.rising is None:  # what is held matters too
             return bool(list(self.through([Punctuation._rise(attribute, bound)])))
         self.offered += 1
         return self._rises(attribute, bound)
@@ -202,7 +203,7 @@ class Gate:
         return new and self.passed.rise(attribute, bound)
 
     def through(self, promises: Iterable[Promise]) -> Iterator[Promise]:
-        """What leaves when these have come."""
+        """The promises that leave when these have come."""
         rising = False
         for promise in expanded(promises):
             self.offered += 1
@@ -219,17 +220,17 @@ class Gate:
             if promise.where and any(i.rolls_up(promise) for i in self.interests):
                 rising |= self.held.advance(promise)
             elif not promise.where and not self.held.is_linear:
-                self.held.advance(promise)  # so that what it implies need not be held any longer
+                self.held.advance(promise)  # so that promises that it implies are held no longer
             if self._take(promise):
                 yield promise
-        if rising and not self.held.names_rest:  # all that holds for a column's every group is known to
+        if rising and not self.held.names_rest:  # then only promises about all rows hold for every group of a column
             yield from filter(self._take, (Punctuation(corner) for corner in self.held.all))
         elif rising and self.interests is not None:
             for columns in dict.fromkeys(i.by for i in self.interests if i.by is not None):
                 yield from filter(self._take, roll_up(self.held, columns).promises())
 
     def helps(self, promise: Punctuation) -> bool:
-        """Would it, by itself, change something for someone? If a bound does, so does every greater one."""
+        """Would the promise, by itself, change something for someone? If a bound would, so would every greater one."""
         if self.interests is None:
             return True
         if promise.linear is not None:
@@ -253,14 +254,14 @@ class Gate:
         return new and self.passed.advance(promise)
 
     def _holds(self, promises: GroupPromises) -> bool:
-        """Keep what helps only together with what is said of the other groups; did anything change?"""
+        """Keep promises that help only together with those about the other groups; did anything change?"""
         attribute, columns = promises.attribute, promises.columns
         if not any(attribute in i.uses and not i.tells_apart(columns) for i in self.interests or ()):
             return False
         return self.held.advance_groups(promises) is not None
 
     def _take_groups(self, promises: GroupPromises) -> GroupPromises | None:
-        """Those that are new and help someone."""
+        """Take promises about many groups in; return those that are new and help someone."""
         if self.interests is None:
             return self.passed.advance_groups(promises)
         helped: set[Value] = set()
@@ -274,7 +275,7 @@ class Gate:
         return self.passed.advance_groups(promises) if helped else None
 
     def restore(self, passed: Frontier, held: Frontier) -> None:
-        """Go on where another gate with the same interests stood."""
+        """Go on from where another gate with the same interests stopped."""
         self.passed, self.held = passed, held
         self._known = [i.image(passed) for i in self.interests or ()]
         self._uses = self._find_uses()
@@ -304,7 +305,7 @@ class _Then:
 
 
 class _ThenInRanges(_Then):
-    """The same where both let ranges pass."""
+    """One step after the other, where both let ranges pass."""
 
     first: CarriesRanges
     second: CarriesRanges

@@ -1,7 +1,8 @@
-"""Which promises of two streams have rows in common: what both promise is what a union of them does (OOP paper, A-1).
+"""Which promises of two streams have rows in common: a union promises what both of its inputs do (OOP paper, figure
+A-1).
 
-Promises about different groups have none. So those of one stream are looked up by the groups that they name, and
-streams that tell n groups apart cost about n pairs, not n times n.
+Promises about different groups have no rows in common. So the promises of one stream are looked up by the groups that
+they name, and streams that tell n groups apart cost about n pairs, not n times n.
 
 >>> a, b = Punctuation({"ts": 5}, {"k": 1, "link": "A"}), Punctuation({"ts": 3}, {"link": "A"})
 >>> list(intersections([a], [b])), list(intersections([a], [Punctuation({"ts": 3}, {"link": "B"})]))
@@ -17,7 +18,7 @@ from oop.punctuation.promise import Punctuation
 
 
 def intersections(ours: Iterable[Punctuation], theirs: Iterable[Punctuation]) -> Iterator[Punctuation]:
-    """What promises of the one and of the other say together, pair by pair."""
+    """What each pair of promises, one of either stream, both promise."""
     others = _by_columns(theirs)
     for columns, promises in _by_columns(ours).items():
         for beside, candidates in others.items():
@@ -33,7 +34,7 @@ def intersections(ours: Iterable[Punctuation], theirs: Iterable[Punctuation]) ->
 
 
 def _by_columns(promises: Iterable[Punctuation]) -> dict[tuple[str, ...], list[Punctuation]]:
-    """Promises by the columns of which they name one group."""
+    """Promises by the columns in which they name a single group."""
     found: dict[tuple[str, ...], list[Punctuation]] = {}
     for promise in promises:
         columns = tuple(sorted(c for c, p in promise.where.items() if isinstance(p, Equal)))

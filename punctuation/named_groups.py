@@ -1,7 +1,7 @@
-"""The columns and the groups that a policy is told of, as it keeps them.
+"""The columns and groups that a user gives a policy, as the policy keeps them.
 
-Several columns stand in alphabetical order, and a group of several columns is the tuple of its values in that order:
-so have them `GroupPromises` and frontiers. A user may write them in any order, and a group also as a dictionary.
+Several columns stand in alphabetical order, and a group of several columns is the tuple of its values in that order, as
+in `GroupPromises` and frontiers. A user may write them in any order, and a group also as a dictionary.
 
 >>> named_by(["proto", "link"]), named_by(["link"]), named_by("link")
 (('link', 'proto'), 'link', 'link')
@@ -55,7 +55,7 @@ def named_groups(groups: Sequence[Any] | None, by: By | None) -> tuple[Value, ..
 
 
 def as_group(group: Value, several: bool) -> Value:
-    """A group as it is looked up: every NaN is the same object, and a group of several columns a tuple, though JSON
+    """A group as it is looked up: every NaN is the same object, and a group of several columns is a tuple, even if JSON
     made a list of it.
 
     >>> as_group(["A", 6], True), as_group("A", False)

@@ -27,8 +27,8 @@ NAN = float("nan")  # the one NaN: dicts and sets find it by identity
 
 
 def is_below(value: Value, bound: Bound) -> bool:
-    """Is a group's value known to be below the bound? Python's dates and datetimes cannot be compared with it: what
-    number they are, the type of their column says.
+    """Is a group's value known to be below the bound? Python's dates and datetimes are not: which numbers they are
+    depends on the type of their column.
 
     >>> from datetime import date
     >>> is_below(4, 5), is_below(None, 5), is_below(date(1970, 1, 2), 5)
@@ -63,7 +63,8 @@ class Below:
         return value is not None and value < self.bound
 
     def may_match(self, value: Value) -> bool:
-        """Could the value be below it? Of Python's dates and datetimes that is not known: a bound is a number."""
+        """Could the value be below the bound? For Python's dates and datetimes the answer is yes, because they cannot
+        be compared with bounds, which are numbers."""
         if value is None or isinstance(value, str | bytes | bool):
             return False
         try:
@@ -89,7 +90,7 @@ class Equal:
         return value is self.value or bool(value == self.value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Equal, (self.value,)  # through the constructor: NaN is the one NaN on the other side too
+        return Equal, (self.value,)  # through the constructor, so that NaN is the one NaN on the other side too
 
     def __str__(self) -> str:
         return f"= {self.value!r}"
@@ -137,8 +138,8 @@ class In:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """``low <= attribute < high``; without ``high`` ``attribute >= low``. Closed below and open above, as windows are,
-    so that ranges and ``<`` tile: what is not below 10 is in the range from 10 on."""
+    """``low <= attribute < high``; without ``high``, ``attribute >= low``. A range is closed below and open above, as
+    windows are, so that ranges and ``<`` tile: what is not below 10 is in the range from 10 on."""
 
     low: Bound
     high: Bound | None = None
@@ -182,7 +183,7 @@ Pattern = Below | Equal | NotIn | In | Range
 
 
 def listed(values: Iterable[Value]) -> Equal | In:
-    """The pattern of a list of groups: of one it is ``=``.
+    """The pattern of a list of groups; for a single group it is ``=``.
 
     >>> str(listed(["A", "B"])), str(listed(["A"]))
     ("in {'A', 'B'}", "= 'A'")
@@ -235,7 +236,7 @@ def _holds(pattern: Pattern, value: Value) -> bool:
 
 
 def _span(pattern: Below | Range) -> tuple[Bound | None, Bound | None]:
-    """From where, and up to where; None is no end there."""
+    """From where the pattern's values go, and up to where; None means that there is no end."""
     if isinstance(pattern, Below):
         return None, pattern.bound
     return pattern.low, pattern.high

@@ -6,7 +6,7 @@ A policy is a value; `start` gives its running instance for one attribute. Each 
 - `slack(bound)`: rows come at most ``bound`` behind the greatest seen; too small loses rows, too large waits.
 - `slack(rows=n)`: Aurora's "out of order by n": at most n greater values come before a row.
 - `punctuated()`: the data carries its promises; exact, nothing is guessed.
-- `timer(every, lull)`: by the wall clock; a silent input does not hold the others up.
+- `timer(every, lull)`: promises go by the wall clock; a silent input does not hold the others up.
 - `at_end()`: nothing is promised until the input ends.
 - `exact()`: the least value still to come, of data that can be read twice: for tests and experiments.
 - `arrival()`: rows are stamped when they come in; none is late, but the answer depends on when they came.
@@ -106,7 +106,7 @@ class SlackRows(Tracking):
 
     @property
     def row_slack(self) -> int | None:
-        return None if self.columns else self.rows  # of a group it is not counted how many came before
+        return None if self.columns else self.rows  # how many rows came before one is not counted by group
 
     def tracker(self) -> Tracker:
         return NthGreatest(self.rows)
@@ -116,7 +116,7 @@ class SlackRows(Tracking):
 
 
 class _Some:
-    """Stands for some group, of which no filter knows the value."""
+    """Stands for some group whose value no filter knows."""
 
 
 _SOME = _Some()
@@ -124,7 +124,7 @@ _SOME = _Some()
 
 @dataclass(frozen=True)
 class Punctuated(Policy):
-    """The data carries promises on the attributes ``on``; None: on the one that it is declared for."""
+    """The data carries promises on the attributes ``on``; None: on the attribute that the policy is declared for."""
 
     on: tuple[str, ...] | None = None
     carried: ClassVar[bool] = True
@@ -197,7 +197,7 @@ class AtEnd(Policy):
 
 @dataclass(frozen=True)
 class Exact(Policy):
-    """A source reads its data ahead, and takes the promises from there: there is nothing to observe."""
+    """A source reads its data ahead and takes the promises from there, so there is nothing to observe."""
 
     reads_ahead: ClassVar[bool] = True
 
@@ -214,7 +214,7 @@ class Exact(Policy):
 
 @dataclass(frozen=True)
 class Arrival(Policy):
-    """The attribute is made by the source: what the clock shows when a row comes in."""
+    """The source makes the attribute: it is what the clock shows when a row comes in."""
 
     stamps: ClassVar[bool] = True
 
@@ -291,7 +291,7 @@ def timer(
     groups: Sequence[Value] | None = None,
     idle: Duration | None = None,
 ) -> Policy:
-    """By the wall clock: each ``every`` the bound is the greatest seen − ``slack``; in a lull it is now − ``lull``.
+    """By the wall clock: every ``every`` the bound is the greatest seen − ``slack``; in a lull it is now − ``lull``.
 
     >>> str(timer("1s", lull="10s"))
     'timer lull 10s slack 0 every 1s'

@@ -1,8 +1,8 @@
 """What every policy of a source declares about itself (OOP paper, sections 3.2, 5.1 and A.1.1).
 
-`Policy` is the base of the policies in `policies.py`. Whoever runs a source, checks a plan or explains it asks the
-policy, and never looks at its type: so a policy is added without a change to any of them. The defaults here are those
-of a policy that promises nothing by itself; the docstring of `policies.py` says what a new one overrides.
+`Policy` is the base of the policies in `policies.py`. Code that runs a source, checks a plan or explains it asks the
+policy and never looks at its type, so a policy is added without a change there. The defaults here are those of a policy
+that promises nothing by itself; the docstring of `policies.py` says what a new one overrides.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ InUnits = Callable[[Duration], Bound]
 
 
 class Judgement(Enum):
-    """By what a row is judged, where the rows before it decide. `oop.operators.source.judges` has a judge for each,
-    which takes whole batches; this is the value that the policy, which knows neither Arrow nor kernels, chooses it by.
+    """How rows are judged late by the rows before them. `oop.operators.source.judges` has a judge of whole batches for
+    each value. A policy names only the value, because it knows neither Arrow nor kernels.
     """
 
     NOTHING = "no row is late by the rows before it"
@@ -50,7 +50,7 @@ class Policy:
     idle: Duration | None = None
 
     judgement: ClassVar[Judgement] = Judgement.NOTHING
-    """By what its rows are judged."""
+    """How its rows are judged late."""
     is_data_driven: ClassVar[bool] = False
     """Does each row's lateness follow from the rows before it alone? Then a plan can assume it of any stream."""
     carried: ClassVar[bool] = False
@@ -82,7 +82,7 @@ class Policy:
 
     @property
     def attributes(self) -> tuple[str, ...] | None:
-        """The attributes that it promises about; None: the one it is declared for."""
+        """The attributes that it promises about; None: the attribute that it is declared for."""
         return None
 
     @property
@@ -92,8 +92,8 @@ class Policy:
 
     @property
     def keeps_order(self) -> bool:
-        """Are the rows that are not late in ascending order? Infinite values are not looked at, so this is of finite
-        ones. A plan that runs in order need not sort them then."""
+        """Are the rows that are not late in ascending order, infinite values aside, which are not looked at? Then a
+        plan that runs in order need not sort them."""
         return False
 
     @property
@@ -110,9 +110,9 @@ class Policy:
     def could_promise(
         self, attribute: str, groups: Mapping[str, Iterable[Value]], bound: int, ahead: int
     ) -> Iterator[Punctuation]:
-        """What may come to be promised, for what is asked of a plan before it runs; ``bound`` stands for any.
+        """Promises that may come, for questions that a plan is asked before it runs; ``bound`` stands for any bound.
 
-        ``groups`` are values that the plan's filters fix. Groups may be ``ahead`` of all rows.
+        ``groups`` are values that the plan's filters fix. The bounds of groups may be ``ahead`` of that of all rows.
         """
         for name in self.attributes or (attribute,):
             if self.columns:
@@ -122,7 +122,7 @@ class Policy:
                 yield Punctuation({name: bound})
 
     def in_units(self, convert: InUnits) -> Policy:
-        """The same policy with durations as numbers of the time column's unit."""
+        """This policy with durations as numbers in the time column's unit."""
         return replace(self, **self._durations(convert))
 
     def _durations(self, convert: InUnits) -> dict[str, Any]:
@@ -163,14 +163,14 @@ class Tracking(Policy):
 
 
 def checked(policy: object, word: str = "punctuate") -> Policy:
-    """What a user gave where a policy belongs; ``word`` is the argument's name."""
+    """Check that a user gave a policy where one belongs; ``word`` is the argument's name."""
     if not isinstance(policy, Policy):
         raise TypeError(f"{word} takes a policy, such as oop.slack('5s'), not {policy!r}")
     return policy
 
 
 def by_attribute(punctuate: Policy | Mapping[str, Policy] | None, time: str) -> dict[str, Policy]:
-    """Which attribute has which policy; one that is given alone is for the time.
+    """The policy of each attribute; a policy that is given alone is for the time.
 
     >>> from oop.punctuation import ordered, policy
     >>> {name: str(given) for name, given in policy.by_attribute(ordered(), "ts").items()}

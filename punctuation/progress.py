@@ -6,8 +6,9 @@ one computes the same (slack by time without groups); `greatest` is the state th
 Lateness does not depend on batches: `observe` gives, for each row, the bound implied by the rows *before* it.
 Late rows, and rows without a time (null, NaN), change nothing.
 
-Here are those for the stream as a whole; `progress_groups` and `clocked_groups` have those by group. `Policy.start`
-makes the one that a policy runs as. What whoever runs it has to know, each class declares: nobody tests its type.
+This module has the running policies for the stream as a whole; `progress_groups` and `clocked_groups` have those by
+group. `Policy.start` makes the one that a policy runs as. Each class declares what its callers have to know, so nobody
+tests its type.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 
 
 class Progress:
-    """The base of running policies, and that of one whose promises do not follow from rows (at_end, punctuated)."""
+    """The base of running policies, and the running form of those whose promises do not follow from rows (at_end,
+    punctuated)."""
 
     ticks: ClassVar[bool] = False
     """Does it go by the wall clock?"""
@@ -34,9 +36,9 @@ class Progress:
     joins_batches: ClassVar[bool] = True
     """May batches be judged as one, with promises at the places where they ended?"""
     columns: tuple[str, ...] = ()
-    """Those whose groups have bounds of their own."""
+    """The columns whose groups have bounds of their own."""
     is_independent: bool = True
-    """Is each group, or the stream as a whole, promised about whatever the others are at?"""
+    """Are promises about each group, or the stream as a whole, independent of the other groups?"""
 
     def __init__(self, policy: Policy, attribute: str) -> None:
         self.policy = policy
@@ -52,7 +54,7 @@ class Progress:
         return iter(())
 
     def together(self) -> Iterator[Promise]:
-        """The same, with those about many groups as one."""
+        """What `promises` gives, with promises about many groups as one."""
         return self.promises()
 
     def so_far(self) -> Iterator[Punctuation]:
@@ -64,15 +66,15 @@ class Progress:
         """The wall clock moved."""
 
     def rise(self) -> Bound | None:
-        """Where rows raise its bound (`rises`): that bound, if it is to be promised now; it counts as promised then."""
+        """If rows raise its bound (`rises`): the bound, if it is to be promised now. It then counts as promised."""
         return None
 
     def stamp(self, now: Bound) -> Bound:
-        """What a row gets that comes in now, where the policy stamps rows."""
+        """The stamp of a row that comes in now, if the policy stamps rows."""
         return now
 
     def pass_over(self, greatest: Bound) -> bool:
-        """Take rows as seen of which only the greatest value is known; False: it has to see each of them."""
+        """Count rows as seen of which only the greatest value is known; False if each of them must be seen."""
         return False
 
     def trackers_now(self) -> Collection[Tracker]:
@@ -88,7 +90,7 @@ class Progress:
         return ()
 
     def mark(self) -> Any:
-        """Where it stands, for `rewind`: until promises are asked for, it can go back there."""
+        """Where it stands, for `rewind`, which can go back there until promises are asked for."""
         return self.state()
 
     def rewind(self, mark: Any) -> None:
@@ -158,7 +160,7 @@ class Linear(Progress):
 
 
 class Clocked(Linear):
-    """timer: the guard and the promises know what the last tick saw (paper, A.1.1)."""
+    """The running policy `timer`: the guard and the promises know what the last tick saw (OOP paper, A.1.1)."""
 
     ticks: ClassVar[bool] = True
     rises: ClassVar[bool] = False
@@ -193,7 +195,7 @@ class Clocked(Linear):
         return False  # rows below what the clock promised do not count
 
     def due(self, bound: Bound | None, promised: Bound | None) -> bool:
-        return bound is not None and (promised is None or bound > promised)  # ``every`` is the clock's here
+        return bound is not None and (promised is None or bound > promised)  # `tick` looks at ``every``
 
     def state(self) -> Any:
         return {**super().state(), "ticked": self.ticked, "last": self.last}
@@ -204,8 +206,8 @@ class Clocked(Linear):
 
 
 class Arrived(Progress):
-    """arrival: the clock says how far it is, and rows are stamped by it as they come. It never goes back, also where
-    the clock does.
+    """The running policy `arrival`: rows are stamped by the clock as they come in, and what it shows is promised.
+    Stamps never go back, even if the clock does.
 
     >>> from oop.punctuation import arrival
     >>> arrived = Arrived(arrival(), "at")
@@ -219,12 +221,8 @@ class Arrived(Progress):
         super().__init__(policy, attribute)
         self.seen: Bound | None = None
 
-    def rise(self) -> Bound | None:
-        """Where rows raise its bound (`rises`): that bound, if it is to be promised now; it counts as promised then."""
-        return None
-
     def stamp(self, now: Bound) -> Bound:
-        """What a row gets that comes in now."""
+        """The stamp of a row that comes in now."""
         self.seen = now if self.seen is None else max(self.seen, now)
         return self.seen
 

@@ -1,9 +1,9 @@
 """Running policies by group: a bound for each group, and one for the rest, that is for all groups without their own
-(paper, A.1.1).
+(OOP paper, A.1.1).
 
-Work goes by the groups that changed, not by all there are: the least active bound and who retires next are on heaps
-(`slowest.py`), what the rest has passed is forgotten by and by (`above.py`), and only groups with rows since are asked
-for promises.
+The cost of a step depends on the groups that changed, not on how many there are. The group with the least active bound
+and the next one to retire are on heaps (`slowest.py`), bounds that the rest has passed are dropped from time to time
+(`above.py`), and only groups that had rows since are asked for promises.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 class GroupedProgress(Progress):
     """A tracker for each group, and the rest: ordered and slack, by group.
 
-    Active groups hold the rest back: the rest's bound is the least bound of an active group. With ``groups`` these are
-    active throughout and others never; with ``idle`` a group is active from its first row until the stream's greatest
-    value is more than ``idle`` ahead of the group's.
+    Active groups hold the rest back: the rest's bound is the least bound of an active group. With ``groups`` these
+    groups are always active and others never are. With ``idle`` a group is active from its first row until the stream's
+    greatest value is more than ``idle`` ahead of the group's.
     """
 
     joins_batches: ClassVar[bool] = False
@@ -44,9 +44,9 @@ class GroupedProgress(Progress):
         self.trackers: dict[Value, Tracker] = {self._key(g): policy.tracker() for g in policy.groups or ()}
         self.floors: dict[Value, Bound] = {}  # where a group that came back resumed
         self.retired = Above()  # bounds of retired groups that the rest, which is its floor, has not reached yet
-        self.given = Above()  # what was promised; its floor was about all rows
+        self.given = Above()  # what was promised; its floor is what was promised about all rows
         self.greatest: Bound | None = None
-        self.moved = dict.fromkeys(self.trackers)  # groups of rows since promises were last asked for
+        self.moved = dict.fromkeys(self.trackers)  # groups with rows since promises were last asked for
         self._marked: RewindMark | None = None
         self._enter_all()
 
@@ -54,15 +54,15 @@ class GroupedProgress(Progress):
         return as_group(group, len(self.columns) > 1)
 
     def _enter_all(self) -> None:
-        """What is known of the groups, from their trackers and floors."""
-        self._unbound: set[Value] = set()  # active groups of which nothing can be said
-        self._by_bound = Slowest()  # whose bound is least: the rest's
-        self._by_greatest = Slowest()  # who has been silent for longest, and so retires first
+        """Derive what is known of the groups from their trackers and floors."""
+        self._unbound: set[Value] = set()  # active groups about which nothing can be promised
+        self._by_bound = Slowest()  # finds the active group with the least bound, which is the rest's
+        self._by_greatest = Slowest()  # finds the group that has been silent for longest, and so retires first
         for group in self.trackers:
             self._enter(group)
 
     def _enter(self, group: Value) -> None:
-        """Takes an active group into account for the rest."""
+        """Take an active group into account for the rest."""
         if self.is_independent:
             return
         greatest = self.trackers[group].greatest
@@ -83,7 +83,8 @@ class GroupedProgress(Progress):
         return not self.fixed and self.idle is None
 
     def active(self, groups: Sequence[Value]) -> list[Tracker] | None:
-        """The trackers of these groups, if all are active. Once these have seen their rows, say so: `saw`."""
+        """The trackers of these groups; None if one is not active, unless there is no rest: then it becomes active.
+        After the trackers have seen rows, `saw` must be called."""
         if not self.is_independent and not self.trackers.keys() >= set(groups):
             return None
         if self._marked is not None:
@@ -149,11 +150,11 @@ class GroupedProgress(Progress):
         self.floors.pop(group, None)
         self.moved.pop(group, None)
         self._leave(group)
-        if bound is not None:  # few rows (slack by rows) hold the rest back, yet this much may be promised
+        if bound is not None:  # the rest may be held back by other groups, but this still holds for this group
             self.retired.update({group: bound})
 
     def _leave(self, group: Value) -> None:
-        """It no longer counts for the rest."""
+        """The group no longer counts for the rest."""
         self._unbound.discard(group)
         self._by_bound.leave(group)
         self._by_greatest.leave(group)
@@ -233,7 +234,7 @@ class GroupedProgress(Progress):
         return [g for g, b in bounds.items() if (-math.inf if b is None else b) == least]
 
     def mark(self) -> RewindMark:
-        """What it takes to go back: of the groups that change from now on, and not of all there are."""
+        """What `rewind` needs: it notes the groups that change from now on, and not all that there are."""
         self._marked = RewindMark(self.greatest, self.rest)
         return self._marked
 
@@ -252,7 +253,7 @@ class GroupedProgress(Progress):
             if seen is not ABSENT:
                 self.trackers[group] = self.policy.tracker()
                 self.trackers[group].restore(seen)
-                self.moved[group] = None  # it may have been: then what it implies is still to be promised
+                self.moved[group] = None  # it may have been there: then its bound is still to be promised
                 self._enter(group)
 
     def state(self) -> Any:

@@ -56,8 +56,8 @@ class Punctuation:
     An attribute with a lower bound is a `Range` among the patterns of ``where``: it tells rows apart as a group does,
     while ``below`` has the bounds that a stream passes as it goes on.
 
-    Most promises are *linear*, one bound about all rows: ``linear`` is its attribute and the bound, None of any other
-    promise. Whoever has a cheaper way for them looks there.
+    Most promises are *linear*: one bound about all rows. ``linear`` is its attribute and the bound, or None for any
+    other promise. Code that has a cheaper way for linear promises looks there.
 
     >>> Punctuation({"ts": 5}).linear, Punctuation({"ts": 5}, {"link": "A"}).linear
     (('ts', 5), None)
@@ -82,7 +82,7 @@ class Punctuation:
         groups: dict[str, GroupPattern] = {}
         for column, value in (where or {}).items():
             pattern = value if isinstance(value, (Equal, NotIn)) else _pattern(column, value)
-            if not isinstance(pattern, NotIn) or pattern.values:  # else it says nothing: a wildcard
+            if not isinstance(pattern, NotIn) or pattern.values:  # an empty NotIn is a wildcard
                 groups[column] = pattern
         if groups:
             both = groups.keys() & {*bounds, *(above or ())}
@@ -102,7 +102,7 @@ class Punctuation:
 
     @classmethod
     def _made(cls, below: Mapping[str, Bound], where: Mapping[str, GroupPattern]) -> Punctuation:
-        """From parts of a promise that was made before, and so has been looked at; they are not changed any more."""
+        """A promise from mappings that have been checked before, and are never changed again."""
         made = cls.__new__(cls)
         _set(made, "below", below)
         _set(made, "where", where)
@@ -111,7 +111,7 @@ class Punctuation:
 
     @classmethod
     def _rise(cls, attribute: str, bound: Bound) -> Punctuation:
-        """A linear promise from a bound that is known to be one."""
+        """A linear promise, from a bound that has been checked before."""
         made = cls.__new__(cls)
         _set(made, "below", {attribute: bound})
         _set(made, "where", {})
@@ -149,7 +149,7 @@ class Punctuation:
         return any(isinstance(p, In) for p in self.where.values())
 
     def each(self) -> Iterator[Punctuation]:
-        """The promises about single groups that it is short for.
+        """The promises about single groups for which this one is short.
 
         >>> list(Punctuation({"ts": 5}, {"k": 1, "link": ["A"]}).each())
         [Punctuation(ts < 5, k = 1, link = 'A')]
@@ -197,7 +197,7 @@ class Punctuation:
         return all(a in theirs and contains(p, theirs[a]) for a, p in self.patterns().items())
 
     def intersect(self, other: Punctuation) -> Punctuation | None:
-        """What both promise, where one promise can say it; None where that is nothing.
+        """What both promise; None if that is nothing, or if no single promise can say it.
 
         >>> Punctuation(below={"ts": 5}).intersect(Punctuation(below={"ts": 3}, where={"k": 1}))
         Punctuation(ts < 3, k = 1)

@@ -1,6 +1,6 @@
 """`Promised`: the promises of a stream, kept by kind so that each is cheap to ask for, and what they imply together.
 
-It is the half of a `Frontier` that is asked; how promises are taken in is in `frontier.py`.
+It is the half of a `Frontier` that answers questions; `frontier.py` has the half that takes promises in.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from oop.punctuation.several_columns import OTHER, Combination, SeveralColumns
 
 
 class Promised:
-    """Four kinds: promises about ``all`` rows (linear and joint corners), about groups of one column (``by`` it), about
-    groups ``across`` several columns, and about ``ranges`` of an attribute.
+    """There are four kinds of promises: about ``all`` rows (linear and joint corners), about groups of one column
+    (``by`` it), about groups ``across`` several columns, and about ``ranges`` of an attribute.
 
     Most streams promise bounds about all rows and nothing else until they end. As long as that is so, ``rising`` has
-    these bounds by attribute, and a further one is a look-up, a comparison and a store; then it is None. It is the
-    dictionary in ``all``: whatever else changes the promises finds it again (`_find_rising`)."""
+    these bounds by attribute, and a further bound costs a look-up, a comparison and a store; otherwise it is None. It
+    is the dictionary of ``all`` itself, so every other change of the promises sets it anew (`_find_rising`)."""
 
     __slots__ = ("across", "all", "by", "end_is_new", "lifted", "ranges", "rising")
 
@@ -36,8 +36,8 @@ class Promised:
         self.by: dict[str, Grouping] = {} if by is None else by
         self.across = SeveralColumns() if across is None else across
         self.ranges: list[Punctuation] = []
-        self.lifted: list[Punctuation] = []  # what ranges have become together with others; taken by who translates
-        self.end_is_new = False  # have promises about groups ended it, without the end itself?
+        self.lifted: list[Punctuation] = []  # what ranges have become with other promises, until `take_lifted`
+        self.end_is_new = False  # have promises about groups ended the stream, without the end itself?
         self.rising: dict[str, Bound] | None
         self._find_rising()
 
@@ -68,7 +68,7 @@ class Promised:
 
     @property
     def is_linear(self) -> bool:
-        """No joint and no group-wise promise, and no range: the kind most streams need.
+        """Is there no joint and no group-wise promise, and no range? Most streams need no others.
 
         >>> from oop.punctuation import Frontier
         >>> Frontier.of(Punctuation({"ts": 5})).is_linear, Frontier.of(Punctuation({"ts": 5, "end": 9})).is_linear
@@ -88,7 +88,7 @@ class Promised:
 
     @property
     def names_rest(self) -> bool:
-        """Is something said of the groups that nobody names?
+        """Is something promised about the groups that no promise names?
 
         >>> from oop.punctuation import Frontier, not_in
         >>> said = Punctuation({"ts": 9}, {"link": "A"}), Punctuation({"ts": 7}, {"link": not_in("A")})
@@ -98,8 +98,8 @@ class Promised:
         return bool(self.across.mixed) or any(grouping.rest for grouping in self.by.values())
 
     def leaves_open(self, columns: Iterable[str]) -> bool:
-        """Is something said of groups of these columns, and nothing of those that nobody names? Then nothing follows
-        for all of them.
+        """Is something promised about groups of these columns, and nothing about those that no promise names? Then
+        nothing follows for all groups.
 
         >>> from oop.punctuation import Frontier, not_in
         >>> said = Punctuation({"ts": 9}, {"link": "A"}), Punctuation({"ts": 9}, {"link": not_in("A")})
@@ -112,7 +112,7 @@ class Promised:
 
     @property
     def several(self) -> list[Punctuation]:
-        """The promises over several group columns or about ranges, to be read.
+        """The promises over several group columns or about ranges.
 
         >>> from oop.punctuation import Frontier
         >>> Frontier.of(Punctuation({"ts": 5}, {"link": "A", "k": 1})).several
@@ -132,7 +132,7 @@ class Promised:
         return sorted({*self.by, *self.across.columns(), *itertools.chain(*(r.where for r in self.ranges))})
 
     def flat(self) -> tuple[tuple[str, ...], GroupBounds] | None:
-        """The columns and the bounds of groups, where these are all that is said of groups, and alike.
+        """The columns and the bounds of groups, if nothing else is promised about groups; else None.
 
         >>> from oop.punctuation import Frontier
         >>> columns, bounds = Frontier.of(Punctuation({"ts": 9}, {"link": "A"})).flat()
@@ -147,7 +147,7 @@ class Promised:
         return ((column,), grouping.flat) if grouping.is_flat else None
 
     def bounds_by(self, columns: tuple[str, ...], attribute: str) -> Mapping[Value, Bound] | None:
-        """The bounds on an attribute for groups of these columns, beside the one for all rows; None: more is said.
+        """The bounds on an attribute for groups of these columns, beside the one for all rows; None: more is promised.
 
         >>> from oop.punctuation import Frontier
         >>> Frontier.of(Punctuation({"ts": 9}, {"link": "A"})).bounds_by(("link",), "ts")
@@ -179,8 +179,8 @@ class Promised:
         return grouping.flat if grouping.is_flat else None
 
     def kinds(self) -> set[tuple[str, ...]] | None:
-        """The columns by which groups are told apart, in alphabetical order where they are several; None: more is said
-        than of single groups.
+        """The columns by which groups are told apart, several columns in alphabetical order; None: there are other
+        promises than about all rows and single groups.
 
         >>> from oop.punctuation import Frontier
         >>> Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A", "k": 1})).kinds()
@@ -191,7 +191,7 @@ class Promised:
         return {*((column,) for column in self.by), *self.across.single}
 
     def said_of(self, where: Mapping[str, Value]) -> Corners:
-        """What is said of just this group, beside what is said of all rows.
+        """What is promised about just this group, beside what is promised about all rows.
 
         >>> from oop.punctuation import Frontier
         >>> Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A"})).said_of({"link": "A"})
@@ -219,14 +219,14 @@ class Promised:
             return True
         single = all(isinstance(p, Equal) for p in promise.where.values())
         if single and not self.ranges and not self.names_rest:
-            return False  # in other columns rows may be of groups that nobody names, of which nothing else is said
+            return False  # in other columns rows may be of groups that no promise names, about which nothing follows
         columns = {*promise.where, *self.group_columns()}
         names = sorted(columns)
         known = not self.ranges and all(isinstance(p, Equal | NotIn) for p in promise.where.values())
         if known and not self._covers_combination(promise.below, {c: _other(promise.where.get(c)) for c in names}):
-            return False  # what nobody names need not be told apart: most promises that are new are told here
+            return False  # it fails for groups that no promise names: for most new promises this decides
         if any(kept.covers(promise) for kept in self.ranges):
-            return True  # also where combinations would not tell: whether a date that some promise names is in a range
+            return True  # combinations may not show this: whether a date that some promise names is in a range
         values = [values_told_apart(self, column, promise) for column in names]
         return all(
             self._covers_combination(promise.below, dict(zip(names, c, strict=True)))
@@ -234,7 +234,7 @@ class Promised:
         )
 
     def _covers_group(self, promise: Punctuation) -> bool:
-        """Is it implied by what is said of the groups that it names alone? Then combinations need not be told apart."""
+        """Is it implied by what is promised about the groups that it names alone? Then combinations do not matter."""
         point = {c: p.value for c, p in promise.where.items() if isinstance(p, Equal)}
         if any(self.by[c].at(v).covers(promise.below, point) for c, v in point.items() if c in self.by):
             return True
@@ -266,7 +266,7 @@ class Promised:
         return any(corners.covers(corner, point) for corners in says(self.ranges, combination))
 
     def covers_row(self, row: Mapping[str, Value]) -> bool:
-        """Does the row match a promise already made, that is: is it late?
+        """Does the row match a promise that was made, so that it is late?
 
         >>> from oop.punctuation import Frontier
         >>> f = Frontier.of(Punctuation({"ts": 5}))
@@ -314,7 +314,7 @@ class Promised:
         where = {c: group_value(v) for c, v in where.items()}
         if not self.ranges and not (self.has_several and self.names_rest):
             return given(self._at(where), where)
-        # of a range of a column that is free nothing follows for all of its values, so it need not be told apart
+        # a range of a free column says nothing about all values of the column, so it need not be told apart
         free = sorted(self.across.columns().union(*(r.where for r in self.ranges)) - where.keys())
         combinations = itertools.product(*([OTHER, *self.named(c)] for c in free))
         found = reduce(Corners.meet, (self._at({**where, **dict(zip(free, c, strict=True))}) for c in combinations))
@@ -345,7 +345,7 @@ class Promised:
                 where = {column: pattern}
                 for corner in corners:
                     if not self.all.covers(corner):
-                        known = grouping and column not in corner  # else it may be no promise as it stands
+                        known = grouping and column not in corner  # else the constructor has to look at it
                         yield Punctuation._made(dict(corner), where) if known else Punctuation(corner, where)
         yield from self.several
 
@@ -376,5 +376,5 @@ class Promised:
 
 
 def _other(pattern: GroupPattern | None) -> Value:
-    """A value of a group column that a promise speaks of, and no other promise if that can be."""
+    """A group of a column that a promise speaks of, and no other promise, if there is such a group."""
     return pattern.value if isinstance(pattern, Equal) else OTHER

@@ -1,7 +1,7 @@
 """What a frontier asks about ranges of an attribute (OOP paper, section 3.2).
 
 A range tells rows apart as a group does, but its values cannot be listed. So numbers that no promise names are cut at
-all bounds that are in play, and between two neighbours they are one *atom*: a promise holds for all of it or for none.
+all bounds that matter. Between two neighbouring bounds they are one *atom*: a promise holds for all of it or for none.
 
 >>> [str(atom) for atom in atoms_in(Range(10, 20), {5, 15})]
 ['[10, 15)', '[15, 20)']
@@ -33,7 +33,7 @@ class Atom:
         self.low, self.high = low, high
 
     def __lt__(self, bound: Bound) -> bool:
-        """Are all of them below the bound? So an atom stands where a value does."""
+        """Are all of them below the bound? With this an atom can stand where a value does."""
         return self.high is not None and self.high <= bound
 
     def within(self, pattern: Range) -> bool:
@@ -53,7 +53,7 @@ def atoms_in(pattern: Range | None, cuts: Iterable[Bound]) -> list[Atom]:
 
 def values_told_apart(promised: Promised, column: str, promise: Punctuation) -> list[Value]:
     """The values of a group column that must be told apart, among those that a promise speaks of. Where there are
-    ranges of it, numbers that nobody names are told apart too: between any two bounds they are one `Atom`."""
+    ranges of it, numbers that no promise names are told apart too: between any two bounds they are one `Atom`."""
     pattern = promise.where.get(column)
     if isinstance(pattern, Equal):
         return [pattern.value]
@@ -69,7 +69,7 @@ def values_told_apart(promised: Promised, column: str, promise: Punctuation) -> 
 
 
 def _cuts(promised: Promised, column: str, promise: Punctuation) -> set[Bound]:
-    """The bounds on a column that there are. Of many groups only those are looked at that the promise speaks of."""
+    """All bounds on a column that matter. Of many groups only those that the promise speaks of are looked at."""
     point = point_of(promise)
     found = [promised.all]
     cuts: set[Bound] = set()
@@ -95,7 +95,7 @@ def is_ranged(promise: Punctuation) -> bool:
 
 
 def point_of(promise: Punctuation) -> dict[str, Value]:
-    """What is known of the values of its rows: the groups, and of ranges where they lie."""
+    """What is known of the values of the promise's rows: the groups, and for ranges where they lie."""
     return {
         c: p.value if isinstance(p, Equal) else Atom(p.low, p.high)
         for c, p in promise.where.items()
@@ -151,7 +151,7 @@ def given(corners: Corners, where: Mapping[str, Value]) -> Corners:
         known = {a: where[a] for a in corner if a in where}
         try:
             below = all(v is not None and v < corner[a] for a, v in known.items())
-        except TypeError:  # a time as Python writes it: bounds are numbers
+        except TypeError:  # a date or time of Python, which cannot be compared with bounds
             out.add(corner)
             continue
         if below:
@@ -160,7 +160,7 @@ def given(corners: Corners, where: Mapping[str, Value]) -> Corners:
 
 
 def merged(a: Punctuation, b: Punctuation) -> Punctuation | None:
-    """Both as one, where they differ in one range alone, and that of one goes on where the other ends; else None."""
+    """Both promises as one, if they differ only in the range of one attribute and their ranges touch; else None."""
     if a.below != b.below or a.where.keys() != b.where.keys():
         return None
     differing = [c for c, p in a.where.items() if p != b.where[c]]
@@ -176,23 +176,24 @@ def merged(a: Punctuation, b: Punctuation) -> Punctuation | None:
 
 
 def without(promise: Punctuation, column: str, bound: Bound) -> Punctuation:
-    """The same with an upper bound in the place of its range."""
+    """The promise with an upper bound in the place of its range of a column."""
     where = {c: p for c, p in promise.where.items() if c != column}
     return Punctuation({**promise.below, column: bound}, where)
 
 
 def swallows(promise: Punctuation, other: Punctuation) -> bool:
-    """May ``other``, which has a range, be forgotten beside it? It must be implied, and not by a bound on the range's
-    column: whoever takes a range for groups makes less of a bound."""
+    """May ``other``, which has a range, be forgotten beside ``promise``? It must be implied, and not by a bound on the
+    range's column: operators that take a range for groups make less of a bound."""
     return promise.covers(other) and not any(isinstance(other.where.get(c), Range) for c in promise.below)
 
 
 def reaches(promise: Punctuation, other: Punctuation) -> bool:
-    """Does it have a bound at or behind which a range of the other begins?"""
+    """Does it have a bound that reaches the beginning of a range of the other?"""
     bounds = promise.below
     return any(isinstance(p, Range) and c in bounds and bounds[c] >= p.low for c, p in other.where.items())
 
 
 def noted(lifted: Iterable[Punctuation], promise: Punctuation) -> list[Punctuation]:
-    """What ranges have become, with one more; nobody may ask for it, so it does not grow beyond what is kept."""
+    """What ranges have become, with one more promise in the place of those that it implies. So the list does not grow
+    beyond what is kept, even if it is never taken."""
     return [*(p for p in lifted if not promise.covers(p)), promise]

@@ -1,4 +1,4 @@
-"""A mark in the progress of many groups: what it takes to go back there, of the groups that changed alone.
+"""What it takes to go back to an earlier point in the progress of many groups: only groups that changed are kept.
 
 A late row that is an error ends the batch in front of it, so what the rows behind it said has to be forgotten. A copy
 of all groups for each batch would be quadratic where batches are small and groups are many.
@@ -18,7 +18,7 @@ ABSENT = object()
 
 
 class RewindMark:
-    """``groups`` has for each group that changed its tracker's state, its floor and its bound as a retired group."""
+    """``groups`` has, for each group that changed, its tracker's state, its floor and its bound as a retired group."""
 
     def __init__(self, greatest: Bound | None, rest: Bound | None) -> None:
         self.greatest, self.rest = greatest, rest

@@ -1,7 +1,7 @@
-"""The least bound for which something holds, of those that ascend from not holding to holding.
+"""The least bound for which something holds, if it then holds for all greater bounds too.
 
-What a promise does to a plan can be tried out, but not computed backwards; so whoever wants to know which promise
-would be enough searches for it.
+What a promise does to a plan can be tried out, but not computed backwards. So the least promise that would be enough is
+searched for.
 
 >>> least_bound(lambda v: v // 60 >= 3, 0), least_bound(lambda v: v * v >= 2.0, 1.0), least_bound(lambda v: False, 7)
 (180, 1.4142135623730951, None)
@@ -21,7 +21,8 @@ _LEAST, _MOST = -(2**63), 2**63
 
 
 def least_bound(holds: Holds, near: Bound) -> Bound | None:
-    """A whole number if ``near`` is one, else a float; None if it holds nowhere. The nearer, the fewer are tried."""
+    """The least bound for which it holds: a whole number if ``near`` is one, else a float; None if it holds for none.
+    The nearer a whole ``near`` is, the fewer bounds are tried."""
     if isinstance(near, float):
         found = least_float(holds)
         return None if found == math.inf and not holds(found) else found
@@ -64,7 +65,7 @@ def above(value: Bound) -> Bound:
 
 
 def _number(value: float) -> int:
-    """Floats as whole numbers in the same order, without a gap between neighbours."""
+    """A float as a whole number: numbers are in the order of the floats, and neighbours have no gap between them."""
     (bits,) = struct.unpack("<q", struct.pack("<d", value))
     return bits if bits >= 0 else -(bits & (2**63 - 1))
 

@@ -23,8 +23,8 @@ Combination = Mapping[str, Value]
 
 
 class SeveralColumns:
-    """What is said of single groups is in ``single``, by the columns in alphabetical order: cheap to ask for. The rare
-    conjunctions that speak of the rest of a column's groups are in ``mixed``, a plain list."""
+    """What is promised about single groups is in ``single``, by the columns in alphabetical order, where it is cheap to
+    ask for. The rare conjunctions that speak of the rest of a column's groups are in ``mixed``, a plain list."""
 
     __slots__ = ("mixed", "single")
 
@@ -33,7 +33,7 @@ class SeveralColumns:
         self.mixed: list[Punctuation] = []
 
     def promises(self) -> list[Punctuation]:
-        """All of them, to be read."""
+        """All promises that are kept."""
         return [*self.mixed, *itertools.chain(*(groups.promises(columns) for columns, groups in self.single.items()))]
 
     def columns(self) -> set[str]:
@@ -69,7 +69,7 @@ class SeveralColumns:
                 yield groups.corners(tuple(combination[c] for c in columns))
 
     def add(self, promise: Punctuation) -> None:
-        """Another one, of whichever kind, which is not implied."""
+        """Add a promise of either kind that is not implied."""
         columns = tuple(sorted(promise.where))
         patterns = [promise.where[c] for c in columns]
         group = tuple(p.value for p in patterns if isinstance(p, Equal))

@@ -1,4 +1,4 @@
-"""Which of many groups is least, where the value of each only ever grows: found without a look at all of them.
+"""Finds the least of many groups, each with a value that only ever grows, without a look at all of them.
 
 >>> ahead = {"a": 1, "b": 2}
 >>> least = Slowest()
@@ -20,8 +20,8 @@ _FEW = 16
 
 
 class Slowest:
-    """A heap of what the groups had when it last looked: only one that is on top has to be looked at again. Entries of
-    groups that have left stay until they are on top, or until they are more than half of all."""
+    """A heap of the values that the groups had when they were last looked at: only the group on top has to be looked at
+    again. Entries of groups that have left stay until they are on top, or until they are more than half of all."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[Bound, int, Value]] = []
@@ -29,7 +29,7 @@ class Slowest:
         self._entries = 0
 
     def enter(self, group: Value, value: Bound) -> None:
-        self._entries += 1  # groups themselves may have no order
+        self._entries += 1  # orders entries of equal values, because groups may have no order
         self._entered[group] = self._entries
         heapq.heappush(self._heap, (value, self._entries, group))
         if len(self._heap) > 2 * len(self._entered) + _FEW:
@@ -44,7 +44,7 @@ class Slowest:
         return len(self._heap)
 
     def find(self, value_of: Callable[[Value], Bound | None]) -> tuple[Value, Bound] | None:
-        """The group that has the least value, and that; None if no group is there."""
+        """The group that has the least value, and the value; None if there is no group."""
         while self._heap:
             before, entry, group = self._heap[0]
             value = value_of(group) if self._entered.get(group) == entry else None

@@ -1,7 +1,7 @@
 """`Staircase`: an antichain of bounds on two attributes, kept in order (OOP paper, section 7).
 
-As the bounds on the first attribute rise, those on the second fall: corners are the steps of a staircase. So the one
-that might imply another is found by bisection, and those that a new one implies stand side by side.
+As the bounds on the first attribute rise, those on the second fall: corners are the steps of a staircase. So the corner
+that might imply another is found by bisection, and the corners that a new one implies stand side by side.
 
 >>> steps = Staircase("ts", "ts_right")
 >>> steps.add(5, 9), steps.add(7, 3), steps.covers((4, False), (9, False)), steps.covers((6, False), (4, False))
@@ -21,7 +21,7 @@ from operator import neg
 from oop.punctuation.patterns import Bound, Value
 
 At = tuple[Value, bool]
-"""A bound, or a value that must be below one: then the other must be strictly greater."""
+"""A bound (with False), or a value (with True): the bound of a corner must be strictly greater than a value."""
 
 
 class Staircase:
@@ -35,12 +35,13 @@ class Staircase:
         self.falling: list[Bound] = []
 
     def above(self, at: At) -> int:
-        """The step that reaches beyond on the first attribute, and furthest on the second; behind the last: none."""
+        """The number of the step that reaches ``at`` on the first attribute, and furthest on the second; the number of
+        steps if none does."""
         value, strictly = at
         return (bisect_right if strictly else bisect_left)(self.rising, value)
 
     def covers(self, first: At, second: At) -> bool:
-        """Is there a corner beyond both?"""
+        """Is there a corner that reaches both?"""
         place = self.above(first)
         if place == len(self.rising):
             return False
@@ -49,7 +50,7 @@ class Staircase:
         return bool(value < reached if strictly else value <= reached)
 
     def add(self, first: Bound, second: Bound) -> None:
-        """A corner that is not implied, in the place of those that it implies."""
+        """Put a corner that is not implied in the place of those that it implies."""
         end = bisect_right(self.rising, first)
         begin = bisect_left(self.falling, -second, 0, end, key=neg)
         self.rising[begin:end], self.falling[begin:end] = [first], [second]

@@ -1,7 +1,7 @@
 """Trackers: the bound that the values seen so far imply, of one group or of a stream as a whole.
 
-A policy whose bounds follow from rows gives its tracker (`Policy.tracker`). One that depends on the greatest value
-alone, in whatever way, derives from `Greatest` and says `bound`.
+A policy whose bounds follow from rows gives its tracker (`Policy.tracker`). A tracker that depends on the greatest
+value alone, in whatever way, derives from `Greatest` and defines `bound`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from oop.punctuation.patterns import Bound
 
 
 class Tracker:
-    """What is remembered of the values of one group, or of the whole stream. Its bound never retreats, and values below
+    """What is remembered of the values of one group, or of the whole stream. The bound never retreats, and values below
     it do not move it."""
 
     __slots__ = ("greatest",)
@@ -70,7 +70,7 @@ class Greatest(Tracker):
 
 
 class NthGreatest(Tracker):
-    """Slack by rows: the (n+1)-th greatest seen (Aurora's "out of order by n", Aurora paper, section 5.2)."""
+    """Slack by rows: the (n+1)-th greatest seen (Aurora's "out of order by n", Aurora paper, section 5.2.2)."""
 
     __slots__ = ("n", "top")
 
@@ -109,7 +109,7 @@ def number(duration: Duration | None) -> Bound | None:
 
 
 def no_time(value: Bound | None) -> bool:
-    """Null or NaN."""
+    """Is the value null or NaN?"""
     return value is None or value != value
 
 

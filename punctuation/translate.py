@@ -1,8 +1,8 @@
 """How a frontier on an operator's input becomes one on its output (docs/crossings.md lists all operators).
 
-What is translated is the frontier, not a single promise: only the whole says what holds when a group column goes, or
-when two ports come together. Dropping one conjunct of a promise is never sound, so a corner that is finite in an
-attribute that does not survive is lost.
+The frontier is translated, not a single promise: only the whole says what holds when a group column is dropped, or when
+two ports come together. Dropping one conjunct of a promise is never sound, so a corner that is finite in an attribute
+that does not survive is lost.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from oop.punctuation.several_columns import OTHER
 Image = tuple[str, Callable[[Bound], Bound | None] | None]
 """An output attribute, and the increasing function that takes bounds there (None: the identity).
 
-A row below the image of a bound must be below the bound: so it is for every argument of a greatest. A range crosses a
-function that also says by ``lower`` from which value on a row cannot come from below the range: `CarriesRanges`."""
+A row whose output is below the image of a bound must be below the bound; this holds for every argument of a greatest
+too. A range crosses a function that also says by ``lower`` from which value on a row cannot come from below the range:
+`CarriesRanges`."""
 
 
 _ANY: Mapping[str, Range] = {}
@@ -43,8 +44,8 @@ class CarriesRanges(Protocol):
 
 
 def restrict(frontier: Frontier, fixed: Mapping[str, Value], within: Mapping[str, Range] = _ANY) -> Frontier:
-    """A filter that fixes a group (``link == 'A'``) turns that group's bound into a linear one, and so does one that
-    keeps an attribute ``within`` a range with what is promised about that range.
+    """A filter that fixes a group (``link == 'A'``) turns that group's bound into a linear one. A filter that keeps an
+    attribute ``within`` a range does the same with what is promised about that range.
 
     >>> f = Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A"}))
     >>> restrict(f, {"link": "A"})
@@ -72,14 +73,15 @@ def restrict(frontier: Frontier, fixed: Mapping[str, Value], within: Mapping[str
 
 
 def _all_within(pattern: GroupPattern, values: Range | None) -> bool:
-    """Are the values that a filter lets pass all in a range?"""
+    """Is the pattern a range, and are all values that a filter passes in it?"""
     return values is not None and isinstance(pattern, Range) and contains(pattern, values)
 
 
 def roll_up(frontier: Frontier, columns: Container[str]) -> Frontier:
-    """The same promises about groups of these columns alone (paper, A.1.1: to the appropriate level).
+    """What the frontier promises about all rows and about groups of these columns alone, that is, rolled up to their
+    level (OOP paper, A.1.1).
 
-    What was promised by another column is left as far as it holds for all of that column's groups and the rest.
+    What was promised by another column is kept as far as it holds for all of that column's groups and the rest.
 
     >>> f = Frontier.of(Punctuation({"ts": 9}, {"link": "A"}), Punctuation({"ts": 7}, {"link": NotIn({"A"})}))
     >>> roll_up(f, {"link"}) == f, roll_up(f, ())
@@ -101,14 +103,14 @@ def roll_up(frontier: Frontier, columns: Container[str]) -> Frontier:
             out.advance(promise)
         elif len(promise.where) > 1:
             mixed |= kept
-    if not mixed or not frontier.names_rest:  # nothing holds for all groups of a column that goes
+    if not mixed or not frontier.names_rest:  # nothing holds for all groups of a column that is dropped
         return out
-    # of promises over several columns, of which some go, each combination of the groups that stay decides by itself
+    # where some columns of a promise over several are dropped, each combination of the groups that stay is asked for
     named = {c: frontier.named(c) for c in sorted(mixed)}
     for cell in itertools.product(*([OTHER, *values] for values in named.values())):
         where = dict(zip(named, cell, strict=True))
         for corner in frontier.at(where):
-            if not corner.keys() & where.keys():  # a time that is also named as a group: no one promise says both
+            if not corner.keys() & where.keys():  # no single promise says both of a time that is also a group column
                 out.advance(Punctuation(corner, {c: NotIn(named[c]) if v is OTHER else v for c, v in where.items()}))
     return out
 
@@ -116,19 +118,19 @@ def roll_up(frontier: Frontier, columns: Container[str]) -> Frontier:
 def carry(
     frontier: Frontier, attributes: Mapping[str, Sequence[Image]], columns: Mapping[str, Sequence[str]]
 ) -> Frontier:
-    """Across a map: where each input attribute's bounds go, and which group columns survive under which names.
+    """The frontier across a map: ``attributes`` say where bounds go, ``columns`` which group columns get which names.
 
     >>> f = Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts": 9}, {"link": "A"}))
     >>> carry(f, {"ts": [("ts", None), ("minute", lambda v: v // 2)]}, {"link": ["port"]})
     Frontier(ts < 5; minute < 2; port = 'A': ts < 9; port = 'A': minute < 4)
 
-    When the group column goes, the minimum over all groups and the rest is left:
+    When the group column is dropped, the minimum over all groups and the rest is left:
 
     >>> carry(Frontier.of(Punctuation({"ts": 9}, {"link": "A"})), {"ts": [("ts", None)]}, {})
     Frontier()
 
-    Several attributes may go to one, each by a function of its own: their greatest. It is below what each of a corner's
-    bounds becomes only if every attribute is below its bound.
+    Several attributes may go to one, each by a function of its own: it is their greatest. It is below the images of all
+    of a corner's bounds only if every attribute is below its bound.
 
     >>> both = {"ts": [("later", None)], "ts_right": [("later", None)]}
     >>> carry(Frontier.of(Punctuation({"ts": 5, "ts_right": 7}), Punctuation({"ts_right": 3})), both, {})
@@ -147,8 +149,8 @@ def carry(
 def carry_least(
     frontier: Frontier, choices: Sequence[Mapping[str, Sequence[Image]]], columns: Mapping[str, Sequence[str]]
 ) -> Frontier:
-    """Across a map that makes the least of several attributes: each of ``choices`` has the images as if it were always
-    the one. As it is now the one and now the other, what holds for every choice is left, as in a union.
+    """The frontier across a map that makes the least of several attributes. Each of ``choices`` has the images as if
+    one of these were always the least. As any of them may be, what holds for every choice is left, as in a union.
 
     >>> f = Frontier.of(Punctuation({"ts": 5}), Punctuation({"ts_right": 3}))
     >>> carry_least(f, [{"ts": [("earlier", None)]}, {"ts_right": [("earlier", None)]}], {})
@@ -163,8 +165,8 @@ def carry_promise(
     columns: Mapping[str, Sequence[str]],
     among: Frontier | None = None,
 ) -> list[Punctuation] | None:
-    """What one promise adds behind a map; None when its group column goes, for then all groups together decide. It adds
-    nothing then if those ``among`` which it stands leave open what holds for the other groups.
+    """What one promise adds behind a map; None if its group column is dropped, because then all groups together decide.
+    It adds nothing then if the promises ``among`` which it stands leave open what holds for the other groups.
 
     >>> carry_promise(Punctuation({"ts": 9}, {"link": "A"}), {"ts": [("t", None)]}, {"link": ["port"]})
     [Punctuation(t < 9, port = 'A')]
@@ -183,8 +185,8 @@ def carry_promise(
 def _carry_ranged(
     promise: Punctuation, attributes: Mapping[str, Sequence[Image]], columns: Mapping[str, Sequence[str]]
 ) -> list[Punctuation]:
-    """A range goes where its column goes, as its values would as groups, and where a function says so; if neither, it
-    is lost: what an attribute's bounds become need not hold between two bounds (an open session began before them)."""
+    """A range goes where its column goes as a group column, and where a function carries ranges. Otherwise it is lost:
+    the images of two bounds say nothing about the rows between them (an open session began before both)."""
     choices = []
     for column, pattern in promise.where.items():
         images: dict[str, GroupPattern] = dict.fromkeys(columns.get(column, ()), pattern)
@@ -198,7 +200,7 @@ def _carry_ranged(
     for chosen in itertools.product(*choices):
         where = dict(chosen)
         for corner in _carry_corner(promise.below, attributes):
-            if len(where) == len(chosen) and not where.keys() & corner.keys():  # else no one promise says both
+            if len(where) == len(chosen) and not where.keys() & corner.keys():  # else no single promise says both
                 found.append(Punctuation(corner, where))
     return found
 
@@ -220,7 +222,7 @@ def carry_groups(
     columns: Mapping[str, Sequence[str]],
     among: Frontier | None = None,
 ) -> list[GroupPromises] | None:
-    """The same for promises about many groups.
+    """What promises about many groups add behind a map, as `carry_promise` says it of one.
 
     >>> carry_groups(GroupPromises(("link",), "ts", {"A": 9}), {"ts": [("t", None)]}, {"link": ["port"]})
     [GroupPromises(t < 9, port = 'A')]
@@ -233,7 +235,7 @@ def carry_groups(
 
 
 def _carry_corner(corner: Corner, attributes: Mapping[str, Sequence[Image]]) -> list[dict[str, Bound]]:
-    """All images of a corner: every choice of one image for each of its attributes is a promise that holds."""
+    """All images of a corner: every choice of one image for each of its attributes gives a promise that holds."""
     images: list[dict[str, Bound]] = []
     for chosen in itertools.product(*(attributes.get(a, ()) for a in corner)):
         image: dict[str, Bound] = {}
@@ -261,8 +263,8 @@ def window_start(wid: int, slide: Bound, offset: Bound) -> Bound:
 
 
 def window_end(wid: int, range: Bound, slide: Bound, offset: Bound) -> Bound:
-    """Where window ``wid`` ends. A tumbling one ends where the next begins, also where a float sum is rounded
-    otherwise: every time is in exactly one.
+    """Where window ``wid`` ends. A tumbling window ends where the next one begins, even if a float sum is rounded
+    otherwise, so that every time is in exactly one.
 
     >>> window_end(2, 0.1, 0.1, 0.0), window_start(3, 0.1, 0.0)
     (0.30000000000000004, 0.30000000000000004)
@@ -275,14 +277,14 @@ def window_end(wid: int, range: Bound, slide: Bound, offset: Bound) -> Bound:
 def wid_bound(bound: Bound, range: Bound, slide: Bound, offset: Bound) -> int:
     """The bound W on window ids under the promise ``t < bound``: the least wid that may still get a row.
 
-    Figure A-2 applies ``wids`` to the punctuation; W is its wid-start. Float times: corrected until the window W-1
-    literally ends at or before the bound, and W does not.
+    Figure A-2 applies ``wids`` to the punctuation; W is its wid-start. For float times W is corrected until the window
+    W-1 literally ends at or before the bound, and W does not.
 
     >>> wid_bound(60, 60, 60, 0), wid_bound(59, 60, 60, 0), wid_bound(-1, 10, 5, 0), wid_bound(0.3, 0.1, 0.1, 0.0)
     (1, 0, -2, 2)
 
-    0.3 gives 2 because in floats the window 2 ends at 0.30000000000000004. A float that is further away than any window
-    of floats stands for the furthest one:
+    0.3 gives 2 because in floats the window 2 ends at 0.30000000000000004. A bound that is further away than any window
+    of floats gives the furthest one:
 
     >>> wid_bound(-1e300, 10.0, 10.0, 0.0) == -(2**52), wid_bound(1e300, 10.0, 10.0, 0.0) == 2**52
     (True, True)
@@ -293,7 +295,7 @@ def wid_bound(bound: Bound, range: Bound, slide: Bound, offset: Bound) -> int:
     def ended(wid: int) -> bool:
         return window_end(wid, range, slide, offset) <= bound
 
-    # No row can be in a window that is so far away, so a bound there says as much as one at the limit.
+    # No row can be in a window beyond the limit, so a bound beyond it says as much as one at the limit.
     if not ended(-_FAR):
         return -_FAR
     if ended(_FAR - 1):

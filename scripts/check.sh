@@ -14,7 +14,7 @@ check() {
         types) $BIN/python -m mypy ;;
         layers) $BIN/lint-imports ;;
         tests)
-            # on all cores; then, one by one, what measures time
+            # on all cores; then the tests that measure time, one by one
             $BIN/python -m pytest -q -n auto --dist worksteal --benchmark-disable -m "not slow and not alone" &&
                 $BIN/python -m pytest -q -m alone
             ;;

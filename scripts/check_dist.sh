@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Build the sdist, the wheel from the sdist, install each into a new environment, and use it outside of the checkout.
+# Build the sdist, and the wheel from it; install each into a new environment, and use it outside of the checkout.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -30,7 +30,7 @@ try() {
     (cd "$work" && "$env/bin/python" -I "$root/scripts/smoke.py" && "$env/bin/oop" --help >/dev/null)
 }
 
-# Side by side: most of the time goes into unpacking what they depend on.
+# Side by side, because most of the time goes into unpacking their dependencies.
 try "$work"/dist/*.whl &
 wheel=$!
 try "$work"/dist/*.tar.gz &

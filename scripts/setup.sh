@@ -2,7 +2,7 @@
 # Create the virtual environment and install oop into it, editable, with everything that the checks need.
 #   PYTHON  the interpreter to use; by default the first of python3, python3.14 … python3.11 that is new enough
 #   VENV    where to put the environment; by default .venv
-#   OOP_SETUP_APT  0: install nothing of the system. Else, as root on Debian or Ubuntu, apt-get installs Java and
+#   OOP_SETUP_APT  0: install no system packages. Otherwise, as root on Debian or Ubuntu, apt-get installs Java and
 #           valgrind if they are missing; both are optional
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -60,7 +60,7 @@ java_version() {
     fi
 }
 
-# Install a package of the system where that is possible without asking, and not forbidden: as root on Debian.
+# Install a system package if that is possible without asking, as root on Debian or Ubuntu, and is not forbidden.
 install_system() {
     [ "${OOP_SETUP_APT:-1}" != 0 ] && [ -f /etc/debian_version ] && [ "$(id -u)" = 0 ] || return 1
     say "setup: installing $1, $2 (OOP_SETUP_APT=0 does without)"
@@ -79,7 +79,7 @@ ensure_java() {
 }
 
 ensure_valgrind() {
-    # There is none for today's Macs.
+    # There is no valgrind for today's Macs.
     [ "$(uname -s)" = Linux ] && ! command -v valgrind >/dev/null || return 0
     install_system valgrind "which counts the instructions of the C kernels" && return
     say "setup: WARNING: no valgrind. The test that compares the instructions of the C kernels is skipped. To have it:"
@@ -89,10 +89,10 @@ ensure_valgrind() {
 
 install_packages() {
     local pip=("$VENV/bin/python" -m pip --disable-pip-version-check --quiet)
-    # An older library, or older objects, would otherwise stand in for one that no longer compiles.
+    # Without this an older library, or older objects, would be used if the C no longer compiles.
     rm -rf build kernels/_native*.so
     say "setup: installing packages (a few minutes the first time: Spark alone is over 400 MB)"
-    # Built with the pinned tools of this very environment, not with whatever is newest today.
+    # Build with the pinned tools of this environment, not with the newest ones of today.
     "${pip[@]}" install -c constraints.txt "setuptools>=77" "cffi>=1.16"
     "${pip[@]}" install -c constraints.txt --no-build-isolation -e ".[dev,spark]"
     "${pip[@]}" check

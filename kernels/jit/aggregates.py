@@ -48,7 +48,7 @@ def _add_counts(ids: Ints, valid: Bools, counts_in: Ints, counts: Ints) -> None:
             counts[ids[i]] += counts_in[i]
     else:
         for i in range(len(ids)):
-            # Not a branch: which rows are null is hard to foresee.
+            # Not a branch, because which rows are null is hard to predict.
             counts[ids[i]] += valid[i] if len(valid) else 1
 
 

@@ -1,6 +1,6 @@
-"""The greatest rows of each group, as many as a slack, in Numba: a heap for each, over arrays that hold all of them.
+"""The greatest rows of each group, as many as the slack says, in Numba: a heap for each group, in shared arrays.
 
-Rows go through their heaps one by one: what `oop.kernels.native.buffers` gains by sorting is left to it.
+Rows go through their heaps one by one; only `oop.kernels.native.buffers` is faster by sorting batches.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from oop.kernels.checks import INT64_MIN, Array, Ints, Words
 from oop.kernels.jit.compiler import as_input, compile_loop
 from oop.kernels.signatures.buffers import BuffersBase, RowBoundsBase, SortBuffersBase
 
-SMALLEST = 4  # rows that a group gets room for
+SMALLEST = 4  # rows for which a group gets room at first
 NAN_FIRST, NAN_LAST = np.uint64(0), np.uint64(2**64 - 1)
 _SIGN = np.uint64(2**63)
 
 
 class Heaps(NamedTuple):
-    """The rows of all groups; those of a group are `held` from its start on, the least first."""
+    """The rows of all groups. The `held` rows of a group begin at its start, as a heap with the least first."""
 
     keys: Words
     places: Ints
@@ -29,7 +29,7 @@ class Heaps(NamedTuple):
 
 
 class _Buffers(BuffersBase):
-    """Up to `slack` rows for each group, or some more: the greatest of all that came."""
+    """Holds the greatest rows of each group, up to `slack` or (`more`) some more."""
 
     def _begin(self, more: int, nan: np.uint64) -> None:
         self._most, self._nan = self.slack + more, nan
@@ -41,7 +41,7 @@ class _Buffers(BuffersBase):
         return sum(array.nbytes for array in self._heaps)
 
     def _push(self, ids: Ints | None, values: Array, place: int) -> tuple[Ints, Words]:
-        """The places of rows that leave, and the least key before each row."""
+        """The places of rows that leave, and before each row the least key of its group, or 0 if that is not full."""
         if ids is None:
             ids = np.zeros(len(values), np.int64)
             self._reserve(ids[:1], np.full(min(1, len(ids)), len(ids)))
@@ -134,14 +134,14 @@ class RowBounds(_Buffers, RowBoundsBase):
         return ids[known], values[known]
 
     def _bounds_of(self, keys: Words) -> Array:
-        """The least key stands for a NaN, and for a buffer that is not full: neither bounds anything."""
+        """Keys as bounds. Key 0 stands for a NaN, and for a buffer that is not full: neither bounds anything."""
         values = from_keys(keys, self.dtype)
         values[keys == 0] = INT64_MIN if self.dtype == np.int64 else -np.inf
         return values
 
 
 def to_keys(values: Array, nan: np.uint64) -> Words:
-    """Unsigned numbers in the order of the values; the two zeros are one, and every NaN is `nan`.
+    """Values as unsigned numbers in the same order; the two zeros are one, and every NaN is `nan`.
 
     >>> to_keys(np.array([-0.0, 0.0, np.nan]), NAN_LAST).tolist() == [2**63, 2**63, 2**64 - 1]
     True
@@ -155,14 +155,15 @@ def to_keys(values: Array, nan: np.uint64) -> Words:
 
 
 def from_keys(keys: Words, dtype: Any) -> Array:
-    """The values of keys; for a NaN that is less than every number a NaN."""
+    """The values of keys; both keys for NaN give NaN."""
     bits = keys ^ _SIGN if dtype == np.int64 else keys ^ np.where(keys & _SIGN, _SIGN, NAN_LAST)
     return bits.view(dtype)
 
 
 @compile_loop
 def push_rows(heaps: Heaps, ids: Ints, come: Words, most: int, place: int, left: Ints, bounds: Words) -> int:
-    """Rows through the heaps of their groups: how many leave. One loop: to hand arrays on is slow."""
+    """Push rows through the heaps of their groups; return how many leave. This is one loop, because handing arrays to
+    other functions is slow."""
     keys, places, gone = heaps.keys, heaps.places, 0
     for i in range(len(ids)):
         group, key = ids[i], come[i]
@@ -177,7 +178,7 @@ def push_rows(heaps: Heaps, ids: Ints, come: Words, most: int, place: int, left:
             gone += 1
             if not stays:
                 continue
-            at = 0  # the path of least children is followed to its end
+            at = 0  # follow the path of least children to its end
             while 2 * at + 1 < held:
                 child = start + 2 * at + 1
                 if 2 * at + 2 < held and keys[child + 1] <= keys[child]:
@@ -185,9 +186,9 @@ def push_rows(heaps: Heaps, ids: Ints, come: Words, most: int, place: int, left:
                 keys[start + at] = keys[child]
                 places[start + at] = places[child]
                 at = child - start
-        while at > 0:  # and the row goes up from there
+        while at > 0:  # then move the row up from there
             parent = start + ((at - 1) >> 1)
-            if keys[parent] <= key:  # which came before it, if they are equal
+            if keys[parent] <= key:  # of equal keys the parent came first
                 break
             keys[start + at] = keys[parent]
             places[start + at] = places[parent]
@@ -199,7 +200,7 @@ def push_rows(heaps: Heaps, ids: Ints, come: Words, most: int, place: int, left:
 
 @compile_loop
 def move_heaps(heaps: Heaps, groups: Ints, rooms: Ints, used: int) -> int:
-    """Groups to where there is more room: behind all others. The end of what is used then."""
+    """Move groups behind all others, where they have more room; return where the used memory then ends."""
     for i in range(len(groups)):
         group = groups[i]
         for k in range(heaps.held[group]):
@@ -213,7 +214,7 @@ def move_heaps(heaps: Heaps, groups: Ints, rooms: Ints, used: int) -> int:
 
 @compile_loop
 def number_places(heaps: Heaps, kept: Ints) -> None:
-    """Places become their numbers among those that are kept, which ascend."""
+    """Replace each place by its index in `kept`, which ascends."""
     for group in range(len(heaps.held)):
         for row in range(heaps.starts[group], heaps.starts[group] + heaps.held[group]):
             heaps.places[row] = np.searchsorted(kept, heaps.places[row])

@@ -1,7 +1,7 @@
 """The compiler of the Numba kernels: the only file that imports numba.
 
-Loops are compiled at their first call, in each process; `OOP_JIT_CACHE=1` keeps them on disk. What users wrote is
-compiled before it runs, so that errors come early.
+Loops are compiled at their first call, in each process; `OOP_JIT_CACHE=1` keeps them on disk. Users' functions are
+compiled before they run, so that errors come early.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from numba.core.errors import NumbaError
 from oop.kernels.checks import Array, Bools
 from oop.kernels.user.folds import Result, part_names
 
-# No fastmath: it would fuse or reorder what must be rounded as in the other implementations.
+# No fastmath: it would fuse or reorder operations, which must be rounded as in the other implementations.
 compile_loop: Any = numba.njit(nogil=True, cache=os.environ.get("OOP_JIT_CACHE") == "1")
 
 
 def as_input(array: Array) -> Array:
     """A contiguous view that cannot be written.
 
-    Numba compiles anew for each type of argument, and to it an array from Arrow, which is read-only, and one
-    from NumPy differ: as an input each loop sees only one of the two.
+    Numba compiles a loop anew for each type of argument. To it a read-only array, such as one from Arrow, differs in
+    type from a writable one, so all inputs are made read-only.
     """
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
@@ -51,14 +51,14 @@ _CHATTER = ("Failed in", "There are", "Overload", "During:", "File ", "-")
 
 
 class CannotCompile(Exception):
-    """Numba's own words about a user's function, the first of them."""
+    """Numba cannot compile a user's function; the text is what its message says is wrong."""
 
 
 def compile_function(function: Any, examples: Sequence[Any]) -> tuple[Any, Result]:
-    """A user's function compiled for arguments like these, and what it gives."""
+    """A user's function compiled for arguments like these, and the type of its result."""
     if isinstance(function, FunctionType) and _takes_more(function, len(examples)):
         function = numba.njit(nogil=True)(function)
-    # one written in C (Numba knows many, inside a function), or one with parameters that are left to their defaults
+    # Wrap functions written in C (Numba knows many, but only inside a function) and those with default parameters.
     if not isinstance(function, FunctionType | Dispatcher) or _takes_more(function, len(examples)):
         names = ", ".join(f"a{i}" for i in range(len(examples)))
         function = eval(f"lambda {names}: function({names})", {"function": function})
@@ -72,7 +72,7 @@ def compile_function(function: Any, examples: Sequence[Any]) -> tuple[Any, Resul
 
 
 def _takes_more(function: FunctionType | Dispatcher, count: int) -> bool:
-    """Has it parameters beside the first ``count``: some with a default, or ``*args``?"""
+    """Does the function have parameters after the first ``count``, with a default or as ``*args``?"""
     code = getattr(function, "py_func", function).__code__
     return bool(code.co_argcount != count or code.co_flags & inspect.CO_VARARGS)
 
@@ -101,7 +101,7 @@ def _kind_of(found: Any) -> str:
 
 
 def _first_words(text: str) -> str:
-    """Of a message of many lines the one that says what is wrong."""
+    """The line of a long message that says what is wrong."""
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in text.splitlines()]
     kept = [line.removeprefix(">>> ") for line in lines if line and not line.startswith(_CHATTER)]
     return " ".join(kept[: 2 if kept[0].endswith(":") else 1])

@@ -1,4 +1,4 @@
-"""The value at the least or the greatest of something else, in Numba."""
+"""The value of one column at the least or the greatest value of another, in Numba."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def merge_last(ids: Ints, state_in: Ints, state: Ints) -> None:
 
 @compile_loop
 def _comes(most: bool, kind: int, by: int, value: int, held: Ints) -> bool:
-    """Does it come before what is held?"""
+    """Does this replace what is held?"""
     if held[HELD] == NOTHING:
         return True
     if by != held[BY]:

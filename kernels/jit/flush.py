@@ -10,7 +10,7 @@ from oop.kernels.jit.compiler import as_input, compile_loop
 from oop.kernels.signatures.flush import CHILDREN, FlushTableBase, lay_levels
 
 EMPTY = -1
-# Where the numbers of a table stand in its state: first those that `FlushTableBase.state` has.
+# Where the numbers of a table stand in an array; the first are those of `FlushTableBase.state`.
 BOUND, CURRENT, HAND, TO_VISIT, SINCE, COLLIDED, FREE, GONE, IN_ORDER, EVERY, NEXT_SLOT = range(11)
 SAVED = COLLIDED + 1
 
@@ -48,7 +48,7 @@ class FlushTable(FlushTableBase):
         free = int(self._numbers[FREE])
         kept = self._at, self._words, self._wids, self._unused, self._numbers, self._least, self._starts
         _push(as_input(slots), as_input(words), as_input(wids), *kept, ids, out)
-        self.installed = self._unused[self._numbers[FREE] : free][::-1].copy()  # what was taken off the end
+        self.installed = self._unused[self._numbers[FREE] : free][::-1].copy()  # the places taken off the end
         return ids, out[: self._numbers[GONE]].copy()
 
     def run_flush(self, everything: bool, below: int, slots: range) -> Ints:
@@ -102,7 +102,7 @@ def _let_go(slot: int, places: Ints, state: Ints, out: Ints) -> None:
 
 @compile_loop
 def _slow_flush(places: Ints, wids: Ints, state: Ints, out: Ints) -> None:
-    """SlowFlush of figure 7: one slot."""
+    """SlowFlush of figure 7: visit one slot."""
     slot = state[HAND]
     if _is_old(places[slot], wids, state[CURRENT]):
         _let_go(slot, places, state, out)
@@ -112,7 +112,7 @@ def _slow_flush(places: Ints, wids: Ints, state: Ints, out: Ints) -> None:
 
 @compile_loop
 def _note_window(slot: int, wid: int, least: Ints, starts: Ints) -> None:
-    """An aggregate of this window is in the slot: the nodes above it are lowered (`csrc/oldest.h`)."""
+    """Note that an aggregate of this window is in the slot: lower the nodes above it (`csrc/oldest.h`)."""
     for level in range(len(starts) - 1):
         slot //= CHILDREN
         if least[starts[level] + slot] <= wid:
@@ -122,7 +122,7 @@ def _note_window(slot: int, wid: int, least: Ints, starts: Ints) -> None:
 
 @compile_loop
 def _find_oldest(places: Ints, wids: Ints, bound: int, least: Ints, starts: Ints) -> int:
-    """The slot of the oldest aggregate, of several the first; -1: none is of a window below the bound."""
+    """The slot of the oldest aggregate, the first of several; -1 if none is of a window below the bound."""
     top = len(starts) - 2
     level, node = top, 0
     while True:
@@ -140,7 +140,7 @@ def _find_oldest(places: Ints, wids: Ints, bound: int, least: Ints, starts: Ints
                 found = child
                 break
             later = min(later, other)
-        if found < 0:  # it has left: the node above has another child, or is raised as well
+        if found < 0:  # it has left: go on from the node above, which has another such child or is raised as well
             least[starts[level] + node] = later
             if level < top:
                 level, node = level + 1, node // CHILDREN
@@ -152,7 +152,7 @@ def _find_oldest(places: Ints, wids: Ints, bound: int, least: Ints, starts: Ints
 
 @compile_loop
 def _slow_flush_every(places: Ints, wids: Ints, state: Ints, least: Ints, starts: Ints, out: Ints) -> None:
-    """Slow-flush out of order (section 6): with every i rows one old aggregate, the oldest."""
+    """Slow-flush out of order (section 6): every i rows the oldest aggregate leaves, if it is old."""
     state[SINCE] += 1
     if state[SINCE] < state[EVERY]:
         return
@@ -164,7 +164,7 @@ def _slow_flush_every(places: Ints, wids: Ints, state: Ints, least: Ints, starts
 
 @compile_loop
 def _find(slot: int, places: Ints, kept: Words, wids: Ints, state: Ints, row: int, key: Words, wid: int) -> int:
-    """Where the aggregate of a row is, or is to be: its slot or, with `next_slot`, the one behind it."""
+    """The slot where a row's aggregate is or goes: the row's own or, with `next_slot`, the one behind it."""
     here = places[slot]
     if state[NEXT_SLOT] == 0 or _is_same(here, kept, wids, row, key, wid):
         return slot
@@ -213,7 +213,7 @@ def _push(
             continue
         if at != EMPTY and wids[at] == wid:
             state[COLLIDED] += 1
-            if state[IN_ORDER]:  # order is kept: all that is old goes out first
+            if state[IN_ORDER]:  # to keep order, all old aggregates go out first
                 while state[TO_VISIT]:
                     _slow_flush(places, wids, state, out)
         _let_go(slot, places, state, out)

@@ -20,7 +20,7 @@ from oop.kernels.views.columns import DTYPES, Column, take_rows
 from oop.kernels.words import WORD_BITS, lay_out
 
 LEAST_SLOTS = 32
-# Of the slots in use; beyond it linear probing slows down.
+# The share of slots that may be in use; beyond it linear probing slows down.
 LOAD = 0.6
 
 
@@ -67,7 +67,7 @@ class GroupTable(GroupTableBase):
         return self._keys.shape[1] > self._width
 
     def _admit_nulls(self) -> None:
-        """Add the words with one bit a column; most tables never need them."""
+        """Add the words that have a bit for each column; most tables never need them."""
         more = -(-len(self.kinds) // WORD_BITS)
         self._keys = np.pad(self._keys, ((0, 0), (0, more)))
         self._resize(len(self._slots))
@@ -108,7 +108,7 @@ class GroupTable(GroupTableBase):
 
     def _grow(self) -> None:
         groups = self._groups + 1
-        # Expectations that a table is far from would cost memory for nothing.
+        # An expectation that the table is far from would cost memory for nothing.
         expected = self._expected if EXPECT_FROM * groups > self._expected else 0
         self._resize(count_slots(max(groups, expected)))
 
@@ -173,7 +173,7 @@ class ByteTable:
 
 
 def count_slots(groups: int) -> int:
-    """The power of two of slots that so many groups fit in.
+    """The number of slots for so many groups, a power of two.
 
     >>> count_slots(1), count_slots(20), count_slots(1000)
     (32, 64, 2048)

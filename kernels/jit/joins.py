@@ -18,22 +18,23 @@ from oop.kernels.signatures.joins import JoinTableBase, Reach, empty, taken, who
 
 Links = NDArray[np.uint32]
 
-SMALLEST = 32  # places of a new table, and heads; from two on, a hash is shifted by less than all its bits
+SMALLEST = 32  # places and heads of a new table; with two heads or more, a hash is shifted by less than 64 bits
 NO_ROW = np.uint32(2**32 - 1)
 HALF = np.uint64(32)
 
 
 class ChainedRows(NamedTuple):
-    """What is known of the row in each place."""
+    """What is kept of the row in each place."""
 
     words: Words
     times: Array
-    older: Links  # the row before it in its chain
-    newer: Links  # the row behind it; in a place without a row NO_ROW
+    older: Links  # the next older row of its chain
+    newer: Links  # the next newer row of its chain; NO_ROW in a place without a row
 
 
 class Span(NamedTuple):
-    """A reach with both ends closed. Whole times may be further apart than 64 bits can say: are they met then?"""
+    """A reach with both ends closed. Whole times may be further apart than 64 bits can say; `far_below` and `far_above`
+    say whether such rows meet."""
 
     low: Real
     high: Real
@@ -89,7 +90,7 @@ class JoinTable(JoinTableBase):
             if done == end or (room >= most and done > start):
                 return mine[:found], theirs[:found], done
             if room >= most:
-                end = start + 1  # the first row alone meets more
+                end = start + 1  # the first row alone has more pairs
             room = min(4 * room, most) if room < most else 4 * room
             mine, theirs = (np.concatenate((a[:found], np.empty(room - found, np.int64))) for a in (mine, theirs))
 
@@ -120,7 +121,7 @@ def close_reach(reach: Reach, dtype: Any) -> Span:
     """
     if dtype == np.float64:
         low, high = float(reach.low), float(reach.high)
-        # Above a number is from the next one on.
+        # Above a float means from the next float on.
         low = math.nextafter(low, math.inf) if reach.low_open else low
         return Span(low, math.nextafter(high, -math.inf) if reach.high_open else high, False, False)
     low, high = whole_reach(reach)
@@ -129,7 +130,7 @@ def close_reach(reach: Reach, dtype: Any) -> Span:
 
 @compile_loop
 def insert_rows(heads: Links, rows: ChainedRows, places: Ints, words: Words, times: Array, secrets: Secrets) -> int:
-    """Rows into their places, up to the first that has one: how many went in."""
+    """Insert rows, up to the first whose place is taken; return how many went in."""
     shift = _find_shift(heads)
     for i in range(len(places)):
         place = places[i]
@@ -143,7 +144,7 @@ def insert_rows(heads: Links, rows: ChainedRows, places: Ints, words: Words, tim
 
 @compile_loop
 def remove_rows(heads: Links, rows: ChainedRows, places: Ints, secrets: Secrets) -> int:
-    """Rows out of their places, up to the first that has none: how many came out."""
+    """Remove the rows in these places, up to the first place that has none; return how many came out."""
     shift = _find_shift(heads)
     for i in range(len(places)):
         place = places[i]
@@ -162,7 +163,7 @@ def remove_rows(heads: Links, rows: ChainedRows, places: Ints, secrets: Secrets)
 
 @compile_loop
 def link_again(heads: Links, rows: ChainedRows, old: Links, secrets: Secrets) -> None:
-    """Chains from the old heads to new ones, that are zero."""
+    """Move all chains from the old heads to new ones, which are zero."""
     shift = _find_shift(heads)
     for chain in range(len(old)):
         at = old[chain]
@@ -190,8 +191,8 @@ def probe_rows(
     theirs: Ints,
     found: int,
 ) -> tuple[int, int]:
-    """Pairs of the rows from `start` to `end`, the newest first: the row whose pairs found no room, or `end`, and how
-    many pairs there are before it."""
+    """Find the pairs of the rows from `start` to `end`, the newest partner of a row first. Return the row whose pairs
+    found no room, or `end`, and how many pairs the rows before it have."""
     shift = _find_shift(heads)
     for i in range(start, end):
         before = found
@@ -211,7 +212,7 @@ def probe_rows(
 @compile_loop
 def _meets(t: Real, s: Real, span: Span) -> bool:
     apart = s - t
-    # Of whole times it may have wrapped; of real ones, only that of equal infinities, no number, comes here.
+    # The difference of whole times may have wrapped. Of real times only equal infinities come here: it is NaN.
     if (apart >= 0) != (s >= t):
         return span.far_above if s >= t else span.far_below
     return span.low <= apart <= span.high
@@ -238,7 +239,7 @@ def _find_shift(heads: Links) -> np.uint64:
 
 @compile_loop
 def _find_head(word: np.uint64, shift: np.uint64, secrets: Secrets) -> np.uint64:
-    """As in `oop.kernels.jit.tables`: who does not know the secrets cannot choose words that meet in one chain."""
+    """As in `oop.kernels.jit.tables`, nobody can choose words that meet in one chain without knowing the secrets."""
     word = (word ^ secrets[0]) * secrets[1]
     word = (word ^ (word >> HALF)) * secrets[2]
     return word >> shift

@@ -1,7 +1,7 @@
 """The bounds that rows imply for the rows after them, and which rows are late, in Numba.
 
 The loops serve both types of times: `floor` is the least time from which slack can be subtracted, `least` the
-bound below it, and both are minus infinity for floats, where no subtraction overflows.
+bound that a lesser time implies; both are minus infinity for floats, where no subtraction overflows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Count, mean and sum of squared distances from the mean, in Numba.
 
-Chan's rule for all rows of a group at once, as in the reference: Welford's, row by row, would lose digits where
-the mean is large and the spread small.
+Chan's rule is applied to all rows of a group at once, as in the reference: Welford's, row by row, would lose digits
+where the mean is large and the spread small.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _merge(
     means: Floats,
     m2: Floats,
 ) -> None:
-    # Never cleared, so that a call costs what its rows cost, not what the groups do: see `_number_groups`.
+    # Not cleared, so that the cost of a call depends on its rows, not on the number of groups: see `_number_groups`.
     scratch = np.empty(len(counts), np.int64)
     groups, rows = np.empty(len(ids), np.int64), np.empty(len(ids), np.int64)
     size = _number_groups(ids, valid, counts_in, scratch, groups, rows)
@@ -43,9 +43,9 @@ def _merge(
 
 @compile_loop
 def _number_groups(ids: Ints, valid: Bools, counts_in: Ints, scratch: Ints, groups: Ints, rows: Ints) -> int:
-    """Number the groups that occur: `groups[rows[i]]` is that of row i, and -1 marks a row that holds nothing.
+    """Number the groups that occur: `groups[rows[i]]` is that of row i, and -1 stands for a row that holds nothing.
 
-    What scratch says of a group is believed only if `groups` agrees: so it may begin as anything.
+    What `scratch` says of a group is believed only if `groups` agrees, so it need not be initialized.
     """
     size = 0
     for i in range(len(ids)):
@@ -82,7 +82,7 @@ def _fold_moments(
             taken[rows[i]] += counts_in[i] if len(counts_in) else 1
     for g in range(size):
         totals[g] = float(taken[g] + counts[groups[g]])
-    # Weights before the sum, so that large values do not overflow.
+    # Values are weighted before they are summed, so that large ones do not overflow.
     for i in range(len(rows)):
         g = rows[i]
         if g >= 0:
@@ -91,7 +91,7 @@ def _fold_moments(
         held = counts[groups[g]]
         if held > 0:
             mean[g] += means[groups[g]] * (held / totals[g])
-    # Then the rounding is taken out.
+    # Then the rounding is corrected.
     for i in range(len(rows)):
         g = rows[i]
         if g >= 0:

@@ -1,6 +1,6 @@
 """Keys to shards, rows to the shards of their keys, and rows by number, in Numba.
 
-The hash is fixed: it must be the reference's, bit by bit.
+The hash is fixed: it must agree with the reference bit by bit.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from oop.kernels.jit.compiler import as_input, as_mask, compile_loop
 from oop.kernels.keys import normalize_column, offsets_error
 from oop.kernels.views.columns import Column
 
-# Unsigned, each of them: Numba makes a float of an unsigned and a signed integer.
+# All are unsigned, because Numba makes a float of an unsigned and a signed integer.
 GOLDEN, PRIME = np.uint64(0x9E3779B97F4A7C15), np.uint64(0x100000001B3)
 NULL = np.uint64(0xA0761D6478BD642F)
 FACTOR_1, FACTOR_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
@@ -53,8 +53,8 @@ def exchange_rows(
 
 def take_fixed(values: Array, rows: Ints) -> Array:
     if not values.flags.c_contiguous:
-        return values[rows]  # a copy of all values may cost more than some of them
-    # As unsigned numbers: four types of argument, whatever the types of values.
+        return values[rows]  # copying all values may cost more than taking some of them
+    # As unsigned numbers, values of all types have only four types of argument.
     bits = as_input(values).view(f"uint{8 * values.itemsize}")
     taken = np.empty(len(rows), bits.dtype)
     _take(bits, as_input(rows), taken)
@@ -82,17 +82,17 @@ def _fold_words(data: Words, valid: Bools, hashes: Words) -> None:
 
 @compile_loop
 def _fold_bytes(data: Array, offsets: Ints, valid: Bools, hashes: Words) -> bool:
-    """Are the offsets right? A column checks its outermost ones only."""
+    """Fold the bytes into the hashes; False if offsets are wrong, of which a column checks the outermost ones only."""
     for i in range(len(hashes)):
         word = NULL
         if not len(valid) or valid[i]:
             first, last = offsets[i], offsets[i + 1]
             if not 0 <= first <= last <= len(data):
                 return False
-            # Horner's rule, from the last byte: the first is multiplied once.
+            # Horner's rule, from the last byte on: the first byte is multiplied once.
             word = np.uint64(0)
             for j in range(last - first):
-                # The byte plus one, so that zero bytes count too.
+                # One is added to each byte, so that zero bytes count too.
                 word = (word + np.uint64(data[last - 1 - j]) + ONE) * PRIME
             word += np.uint64(last - first)
         hashes[i] = _fold(hashes[i], word)
@@ -102,7 +102,7 @@ def _fold_bytes(data: Array, offsets: Ints, valid: Bools, hashes: Words) -> bool
 @compile_loop
 def _scale_hashes(hashes: Words, shards: np.uint64, shard: NDArray[np.int32]) -> None:
     for i in range(len(hashes)):
-        # The high half scaled to the shards: no modulo, and as even as the hash.
+        # The high half is scaled to the number of shards: this takes no modulo, and is as even as the hash.
         shard[i] = ((_mix(hashes[i]) >> HALF) * shards) >> HALF
 
 

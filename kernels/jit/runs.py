@@ -1,4 +1,4 @@
-"""Sorted runs into one, in Numba: a tree of losers, as in C."""
+"""Merges sorted runs, in Numba, by a tree of losers as in C."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def merge_runs(values: Array, starts: Ints) -> Ints | None:
 
 @compile_loop
 def ascend(keys: Words, starts: Ints) -> bool:
-    """Do the keys of each run?"""
+    """Do the keys of each run ascend?"""
     for run in range(len(starts) - 1):
         for i in range(starts[run] + 1, starts[run + 1]):
             if keys[i] < keys[i - 1]:
@@ -32,8 +32,9 @@ def ascend(keys: Words, starts: Ints) -> bool:
 
 @compile_loop
 def fill_order(keys: Words, starts: Ints, firsts: Words, tree: Ints, ends: Ints, order: Ints) -> None:
-    """The merged rows. A node has the first key and the run of a match's loser, node 0 of who won the last one; leaf r
-    is node leaves + r. A run that is used up is `leaves` further, behind all others."""
+    """Fill `order` with the merged rows. A node has the first key and the run of its match's loser; node 0 holds the
+    winner of the last match, and leaf r is node `leaves` + r. A run that is used up has its number plus `leaves`, which
+    puts it behind all others."""
     leaves = len(tree) >> 1
     for run in range(leaves):
         some = run < len(ends) and starts[run] < starts[run + 1]
@@ -50,7 +51,7 @@ def fill_order(keys: Words, starts: Ints, firsts: Words, tree: Ints, ends: Ints,
     for at in range(1, leaves):
         lost = 2 * at + 1 if tree[2 * at] == tree[at] else 2 * at
         firsts[at], tree[at] = firsts[lost], tree[lost]
-    key, number = firsts[0], tree[0]
+    number = tree[0]
     for i in range(len(order)):
         run = number
         order[i] = ends[run]

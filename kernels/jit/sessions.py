@@ -58,17 +58,17 @@ def place_rows(
     absorbed: Ints,
     survivors: Ints,
 ) -> tuple[int, int, int, int]:
-    """How many sessions are new, begin earlier, were absorbed, and were looked at in vain."""
+    """Place the rows; return how many sessions are new, begin earlier, were absorbed, and were looked at in vain."""
     made, lowers, merges, steps, last = 0, 0, 0, 0, np.uint32(0)
     for i in range(len(keys)):
         key, t, end = keys[i], times[i], times[i] + gap
         at, newer = heads[key], np.uint32(0)
-        if last and key == keys[i - 1] and t <= times[i - 1]:  # where the row before it ended: none that is newer fits
+        if last and key == keys[i - 1] and t <= times[i - 1]:  # go on where the last row ended: no newer one fits
             at, newer = last, sessions[last].newer
         while at and sessions[at].start > end:
             newer, at = at, sessions[at].older
             steps += 1
-        if not at or sessions[at].end < t:  # a session of its own, between newer and at
+        if not at or sessions[at].end < t:  # the row opens a session, between newer and at
             made += 1
             slot = free[len(free) - made]
             sessions[slot].start = t
@@ -88,7 +88,7 @@ def place_rows(
                 lowered[lowers] = at
                 lowers += 1
                 before = sessions[at].older
-                if before and sessions[before].end >= t:  # it bridges them: what is older is absorbed
+                if before and sessions[before].end >= t:  # the row bridges both: the older is absorbed
                     sessions[at].start = sessions[before].start
                     _unlink(heads, sessions, before)
                     sessions[before].older = at
@@ -108,7 +108,7 @@ def place_rows(
 
 @compile_loop
 def drop_slots(slots: Ints, heads: Slots, sessions: Array) -> int:
-    """Sessions out of their chains, up to the first that is not open: how many went."""
+    """Take sessions out of their chains, up to the first that is not open; return how many went."""
     for i in range(len(slots)):
         slot = slots[i]
         if not sessions[slot].state & OPEN:

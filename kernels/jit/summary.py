@@ -21,7 +21,7 @@ def merge_summary(ids: Ints, state_in: Ints, state: Ints, step: int) -> None:
 
 @compile_loop
 def _add_values(ids: Ints, values: Ints, valid: Bools, state: Ints) -> bool:
-    """Is a sum beyond its limit?"""
+    """Add values; is a sum beyond its limit now?"""
     far = False
     for i in range(len(ids)):
         if len(valid) and not valid[i]:
@@ -33,7 +33,7 @@ def _add_values(ids: Ints, values: Ints, valid: Bools, state: Ints) -> bool:
 
 @compile_loop
 def _merge_states(ids: Ints, state_in: Ints, state: Ints) -> bool:
-    """Is a sum beyond its limit?"""
+    """Add partials; is a sum beyond its limit now?"""
     far = False
     for i in range(len(ids)):
         more = state_in[i, 0]
@@ -44,7 +44,7 @@ def _merge_states(ids: Ints, state_in: Ints, state: Ints) -> bool:
 
 @compile_loop
 def _add_part(state: Ints, group: int, more: int, high: int, low: int, least: int, greatest: int) -> bool:
-    """Is the group's sum beyond its limit now?"""
+    """Add a partial to a group; is the group's sum beyond its limit now?"""
     fresh = state[group, 0] == 0
     low += state[group, 2]
     high += state[group, 1] + (low >> 32)

@@ -13,7 +13,7 @@ HALF = np.uint64(32)
 
 
 def add_sum_int(ids: Ints, values: Array, valid: Bools | None, hi: Ints, lo: Ints, counts: Ints) -> None:
-    # The bits of both types are one argument type, and so one compilation.
+    # The bits of both types have one type of argument, and so need one compilation.
     signed, bits = values.dtype == np.int64, values.view(np.uint64)
     for some, added, present in in_steps(STEP_ROWS, (ids, bits, valid)):
         if _add_wide(signed, as_input(some), as_input(added), as_mask(present), hi, lo, counts):
@@ -36,7 +36,7 @@ def sum_int_result(hi: Ints, lo: Ints) -> Array:
 
 @compile_loop
 def _add_wide(signed: bool, ids: Ints, values: Array, valid: Bools, hi: Ints, lo: Ints, counts: Ints) -> bool:
-    """Is a sum beyond its limit?"""
+    """Add values; is a sum beyond its limit now?"""
     far = False
     for i in range(len(ids)):
         if len(valid) and not valid[i]:
@@ -50,7 +50,7 @@ def _add_wide(signed: bool, ids: Ints, values: Array, valid: Bools, hi: Ints, lo
 
 @compile_loop
 def _merge_wide(ids: Ints, hi_in: Ints, lo_in: Ints, counts_in: Ints, hi: Ints, lo: Ints, counts: Ints) -> bool:
-    """Is a sum beyond its limit?"""
+    """Add partials; is a sum beyond its limit now?"""
     far = False
     for i in range(len(ids)):
         if not counts_in[i]:
@@ -63,7 +63,7 @@ def _merge_wide(ids: Ints, hi_in: Ints, lo_in: Ints, counts_in: Ints, hi: Ints, 
 
 @compile_loop
 def _add_halves(group: int, high: int, low: int, hi: Ints, lo: Ints) -> bool:
-    """Is the group's sum beyond its limit now?"""
+    """Add a number to a group; is the group's sum beyond its limit now?"""
     low += lo[group]
     high += hi[group] + (low >> 32)
     hi[group] = high

@@ -1,4 +1,4 @@
-"""The loops of the group table: open addressing with linear probing, over arrays that their owner makes grow.
+"""The loops of the group table: open addressing with linear probing, over arrays that the table grows.
 
 A slot is 0 while it is free; else its low 40 bits say which entry it is, and its high 24 bits repeat those of the
 entry's hash, so that a probe seldom looks at an entry that differs. Loops stop at the row that finds no room.
@@ -16,7 +16,7 @@ from oop.kernels.jit.compiler import compile_loop
 
 # Three odd numbers; a tuple, so that loops hold them in registers.
 Secrets = tuple[np.uint64, ...]
-# New in each process, and kept by each table, which so works on wherever it is sent.
+# New in each process. A table keeps the ones that it was made with, so that it still works where it is sent.
 SECRETS: Secrets = tuple(np.frombuffer(os.urandom(24), np.uint64) | np.uint64(1))
 
 # Rows whose hashes are computed together.
@@ -42,7 +42,7 @@ def pack_bits(
     null_shift: int,
     words: Words,
 ) -> None:
-    """Put a column into its part of each row's words; a null leaves zeros there, and its own bit."""
+    """Put a column's bits into each row's words; a null leaves zeros there, and sets a bit of its own."""
     for i in range(len(words)):
         row = rows[i] if len(rows) else i
         if len(valid) and not valid[row]:
@@ -50,7 +50,7 @@ def pack_bits(
             continue
         word = np.uint64(bits[row])
         if floats:
-            # Equal keys are equal bits: one NaN, and no -0.0.
+            # Equal keys get equal bits: one NaN, and no -0.0.
             if word & ~SIGN > INFINITE:
                 word = NAN
             elif word == SIGN:
@@ -62,7 +62,8 @@ def pack_bits(
 def find_words(
     words: Words, start: int, keys: Words, slots: Words, groups: int, secrets: Secrets, ids: Ints
 ) -> tuple[int, int]:
-    """The ids of the rows from `start`: returns the row that found no room, or their number, and the groups."""
+    """Find the ids of the rows from `start` on. Return the row that found no room, or the number of rows, and how many
+    groups there are."""
     mask = np.uint64(len(slots) - 1)
     hashes = np.empty(BLOCK, np.uint64)
     for begin in range(start, len(words), BLOCK):
@@ -120,7 +121,7 @@ def find_bytes(
     place: int,
     words: Words,
 ) -> tuple[int, int]:
-    """The code of each row's bytes, into its words: as `find_words`; row -1 if the offsets are wrong.
+    """Put the code of each row's bytes into its words. Return what `find_words` does; row -1 if the offsets are wrong.
 
     Code c is `arena[ends[c]:ends[c + 1]]`. Code 0 is null.
     """
@@ -176,7 +177,7 @@ def _enter(slots: Words, hash: np.uint64, entry: int) -> None:
 
 @compile_loop
 def _mix(word: np.uint64, secrets: Secrets) -> np.uint64:
-    """Secret odd factors: who does not know them cannot choose keys that meet in one slot."""
+    """Hash a word by secret odd factors, without which nobody can choose keys that meet in one slot."""
     word = (word ^ secrets[0]) * secrets[1]
     word = (word ^ (word >> HALF)) * secrets[2]
     return word ^ (word >> HALF)
@@ -184,7 +185,7 @@ def _mix(word: np.uint64, secrets: Secrets) -> np.uint64:
 
 @compile_loop
 def _hash_words(words: Words, begin: int, end: int, secrets: Secrets, hashes: Words) -> None:
-    """A loop of its own, apart from the search: it is compiled to wide instructions."""
+    """Hash the rows of a block. Apart from the search, this loop is compiled to wide instructions."""
     for i in range(begin, end):
         hashes[i - begin] = _mix(words[i, 0], secrets)
     for j in range(1, words.shape[1]):

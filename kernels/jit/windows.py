@@ -32,7 +32,7 @@ def order_slots(slots: Ints, shift: int) -> tuple[Ints, Ints | None, Ints]:
     if _sort_slices(slots, shift, low, counts, order, spare):
         order, spare = spare, order
     starts = np.empty(len(slots) + 1, np.int64)
-    # `spare` has done its work and becomes the numbers.
+    # `spare` is no longer needed and takes the numbers.
     count = _split_slices(slots, shift, order, spare, starts)
     return spare[:count].copy(), order, starts[: count + 1].copy()
 
@@ -44,7 +44,7 @@ def _fill_wids_int(
     for i in range(len(times)):
         if times[i] < low or times[i] > high:
             return i
-    # A division is most of the work: where ranges are whole slides, one serves both.
+    # Divisions are most of the work: where the range is a multiple of the slide, one serves both.
     whole = span % slide == 0
     more = span // slide - 1
     for i in range(len(times)):
@@ -85,7 +85,7 @@ def _fill_wids_float(
 
 @compile_loop
 def _limit_slices(slots: Ints, shift: int) -> tuple[int, int]:
-    """The least and greatest slice; of no slots, some that are equal."""
+    """The least and greatest slice; two equal numbers if there are no slots."""
     if not len(slots):
         return 0, 0
     low = high = slots[0]
@@ -97,9 +97,9 @@ def _limit_slices(slots: Ints, shift: int) -> tuple[int, int]:
 
 @compile_loop
 def _sort_slices(slots: Ints, shift: int, low: int, counts: Ints, order: Ints, spare: Ints) -> bool:
-    """A stable radix sort of the row numbers; is the result in `spare`?
+    """Sort the row numbers by slice, by a stable radix sort; is the result in `spare`?
 
-    Slices of one batch are mostly near each other: then there is one digit, and one pass sorts them.
+    Slices of one batch are mostly near each other: then they differ in one digit, and one pass sorts them.
     """
     digits, size = counts.shape
     mask = np.uint64(size - 1)

@@ -48,8 +48,8 @@ def merge_max(ids: Ints, values_in: Array, counts_in: Ints, out: Array, counts: 
 
 
 def run_by_group(kernel: Any, size: int, rows: Any, outs: Any) -> None:
-    """Call it with rows, of which the first array is their ids, and what is kept of so many groups. Where an id is
-    outside, the check that finds it again says which."""
+    """Call a kernel with the arrays of ``rows``, ids first, and with ``outs``, the state of ``size`` groups. If C finds
+    an id that is out of range, `check_ids` finds it again to say which."""
     given: list[Any] = []
     for array in rows:
         if array is None:
@@ -72,7 +72,7 @@ def run_by_group(kernel: Any, size: int, rows: Any, outs: Any) -> None:
 
 
 def point_out(out: Array) -> Any:
-    """A pointer to an array that C writes into, and so cannot be a copy."""
+    """A pointer to an array that C writes into, and which therefore cannot be a copy."""
     if not out.flags.c_contiguous:
         raise outs_error()
     return point(out)

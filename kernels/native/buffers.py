@@ -1,4 +1,4 @@
-"""The greatest rows of each group, as many as a slack, in C: heaps over arrays that these classes own."""
+"""The greatest rows of each group, as many as the slack says, in C: heaps over arrays that these classes own."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from oop.kernels.native.library import NULL, check_code, contiguous, ffi, lib, p
 from oop.kernels.scratch import longer_array, new_array
 from oop.kernels.signatures.buffers import BuffersBase, RowBoundsBase, SortBuffersBase
 
-SMALLEST = 32  # groups, and rows, that there is memory for at first
-FEW = 16  # rows that are not worth a sort
-CHUNK = 4096  # rows that are sorted together at least: what the nearest cache holds
+SMALLEST = 32  # groups and rows for which there is memory at first
+FEW = 16  # rows of a group that are not worth a sort
+CHUNK = 4096  # rows that are sorted together, or more for wide groups: as many as the nearest cache holds
 _ROW = ffi.sizeof("oop_waiting")
 _GROUP = ffi.sizeof("oop_buffer")
 
 
 class _Buffers(BuffersBase):
-    """Up to `slack` rows for each group, or some more: the greatest of all that came."""
+    """Holds the greatest rows of each group, up to `slack` or (`more`) some more."""
 
     def _begin(self, more: int, nan: int) -> None:
         self._memory: Array = np.empty(0, np.uint8)
@@ -33,7 +33,7 @@ class _Buffers(BuffersBase):
         return self._memory.nbytes + self._groups.nbytes
 
     def _push(self, ids: Ints | None, values: Array, left: Array | None, bounds: Array | None) -> int:
-        """Rows into their buffers: how many left."""
+        """Push rows into their buffers; return how many left."""
         n = len(values)
         if not n:
             return 0
@@ -117,7 +117,7 @@ class SortBuffers(_Buffers, SortBuffersBase):
 class RowBounds(_Buffers, RowBoundsBase):
     def run_init(self) -> None:
         self._begin(1, lib.OOP_FLOATS_NAN_FIRST)
-        self._table.size = 0  # there is a bound for each group that has come
+        self._table.size = 0  # only groups that had a row have a bound
 
     def run_push(self, ids: Ints | None, values: Array) -> Array:
         self._reach_groups(np.zeros(min(1, len(values)), np.int64) if ids is None else ids)

@@ -1,4 +1,4 @@
-"""Key columns as C sees them, for all kernels that take some."""
+"""Key columns as C sees them, for all kernels that take key columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from oop.kernels.keys import offsets_error
 from oop.kernels.native.library import BYTES, contiguous, ffi, from_buffer, lib, point
 from oop.kernels.views.columns import DTYPES, Column
 
-# Bytes of a value; 0 for those whose length varies.
+# Bytes of a value; 0 for kinds whose values vary in length.
 WIDTHS = {kind: 0 if kind == "bytes" else int(np.dtype(dtype).itemsize) for kind, dtype in DTYPES.items()}
 
 

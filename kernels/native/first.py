@@ -1,4 +1,4 @@
-"""The value at the least or the greatest of something else, in C."""
+"""The value of one column at the least or the greatest value of another, in C."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class FlushTable(FlushTableBase):
         self._gone = ffi.new("int64_t *")
 
     def _note_windows(self) -> None:
-        """The tree of `csrc/oldest.h`; without slow-flush nobody asks it."""
+        """Make the tree of `csrc/oldest.h`, which only slow-flush needs."""
         starts = lay_levels(self.size)
         least = huge_array(8 * int(starts[-1])).view(np.int64)
         least.fill(INT64_MAX)
@@ -74,7 +74,7 @@ class FlushTable(FlushTableBase):
         if code != lib.OOP_OK:
             self._check_rows(slots, wids)
         check_code(code)
-        self.installed = self._unused[self._table.free : free][::-1].copy()  # what was taken off the end
+        self.installed = self._unused[self._table.free : free][::-1].copy()  # the places taken off the end
         return ids, self._left(out)
 
     def run_flush(self, everything: bool, below: int, slots: range) -> Ints:
@@ -84,7 +84,7 @@ class FlushTable(FlushTableBase):
         return self._left(out)
 
     def _left(self, out: Ints) -> Ints:
-        """What left, without the room for all that might have: it is held for a while."""
+        """The places that left, copied if they are few, because the room for all places would be held for a while."""
         left = out[: self._gone[0]]
         return left if 2 * len(left) > len(out) else left.copy()
 

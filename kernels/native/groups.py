@@ -1,7 +1,7 @@
 """Group keys to dense ids, in C: an open-addressing table over arrays that this class owns.
 
-Keys that fit a word together (two int32, say) stand in the table itself; of others the table has the hash, and the
-key is compared where it is kept. Kept keys are columns by id already: results need no further copy.
+Keys that fit a word (two int32, say) stand in the table itself. For other keys the table has a hash, and keys are
+compared where they are kept. They are kept in columns by id, so results need no further copy.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from oop.kernels.signatures.groups import GroupTableBase
 from oop.kernels.views.columns import DTYPES, Column
 
 SMALLEST = 32  # places of a new table
-# Groups for each place, at most. Sparser tables find a key sooner, but cost memory and misses of the cache.
+# The most groups for each place. Sparser tables find a key sooner, but cost memory and misses of the cache.
 LOAD_NUMERATOR, LOAD_DENOMINATOR = 5, 8
 MOST_PLACES = 2**32
 MOST_GROUPS = MOST_PLACES * LOAD_NUMERATOR // LOAD_DENOMINATOR
-SMALL = 65_536  # groups up to which a table grows by four
+SMALL = 65_536  # groups up to which a table grows to four times its size
 
 _ENTRY = ffi.sizeof("oop_entry")
-# One secret for each process: keys that meet in one place here need not meet anywhere else.
+# Secrets of this process: keys that meet in one place here need not do so in another process.
 _SEED, _FACTOR = (int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2))
 
 
@@ -89,7 +89,7 @@ class GroupTable(GroupTableBase):
         out = from_buffer(INT64S, ids)
         chosen = NULL if rows is None else from_buffer(INT64S, rows)
         while True:
-            if rows is None and at:  # go on behind what is done, in columns that begin there
+            if rows is None and at:  # go on behind the rows that are done, in columns that begin there
                 given, held = make_columns([_from_row(column, at) for column in columns])
             rest = chosen + at if rows is not None else chosen
             code = lib.oop_map_keys(self._table, given, rest, n - at, length, out + at, done, full)
@@ -126,8 +126,8 @@ class GroupTable(GroupTableBase):
         if groups > _groups_in(size):
             while _groups_in(size) < wanted and size < MOST_PLACES:
                 size *= 2
-            # Cleared here, not by the kernel at first use: a page that is read before it is written faults twice, and
-            # the second time every core has to be told.
+            # Cleared here, not by the system at first use: a page that is read before it is written faults twice, and
+            # the second fault interrupts every core.
             entries = huge_array(size * _ENTRY, keep=wanted == self._expected)
             entries.fill(0)
             check_code(lib.oop_rehash(self._table, ffi.from_buffer("oop_entry[]", entries), size))
@@ -144,7 +144,7 @@ class GroupTable(GroupTableBase):
             for kept in self._columns:
                 kept.make_room(room, len(self), final)
             self._table.most = min(room, _groups_in(int(self._table.size)), MOST_GROUPS)
-        finally:  # also when there was memory for some of them only: the others' arrays are gone
+        finally:  # also if memory ran out: the old arrays of the columns that have grown are gone
             self._point_kept()
 
     def _point_kept(self) -> None:
@@ -170,7 +170,7 @@ class _KeyColumn:
         return sum(array.nbytes for array in (self.data, self.offsets, self.valid) if array is not None)
 
     def make_room(self, room: int, held: int, final: bool) -> None:
-        """Room for so many groups, of which `held` are there; final if no more are expected."""
+        """Make room for so many groups, of which `held` are there; final if no more are expected."""
         if room <= self.room:
             return
         if self.offsets is None:
@@ -183,7 +183,7 @@ class _KeyColumn:
         self.room = room
 
     def make_bytes(self, more: int, held: int) -> None:
-        """Room for so many more bytes."""
+        """Make room for so many more bytes."""
         assert self.offsets is not None
         used = int(self.offsets[held])
         self.data = _widen(self.data, max(2 * len(self.data), used + more, 1024), used)

@@ -13,7 +13,7 @@ from oop.kernels.signatures.joins import JoinTableBase, Reach, empty, taken, who
 
 SMALLEST = 32  # places of a new table
 _ROW = ffi.sizeof("oop_join_row")
-# One secret for each process: keys that meet in one chain here need not meet anywhere else.
+# Secrets of this process: keys that meet in one chain here need not do so in another process.
 _SEED, _FACTOR = (int.from_bytes(os.urandom(8), "little") | 1 for _ in range(2))
 
 
@@ -80,16 +80,16 @@ class JoinTable(JoinTableBase):
             if room >= most:
                 if done[0] > start:
                     break
-                end = start + 1  # the first row alone meets more
+                end = start + 1  # the first row alone has more pairs
             room = min(4 * room, most) if room < most else 4 * room
             mine, theirs = (longer_array(array, room, found[0]) for array in (mine, theirs))
         return mine[: found[0]], theirs[: found[0]], int(done[0])
 
     def _grow(self, places: int) -> None:
         table, before = self._table, self._table.room
-        # By a part of what there is, so that rows that come in small batches are not moved for each of them.
+        # Grow by a quarter at least, so that small batches do not move all rows each time.
         room = max(places, SMALLEST, before + before // 4)
-        used = min((before + 1) * _ROW, len(self._memory))  # the first row is nobody's
+        used = min((before + 1) * _ROW, len(self._memory))  # row 0 belongs to no place
         self._memory = longer_array(self._memory, (room + 1) * _ROW, used)
         table.rows, table.room = ffi.from_buffer("oop_join_row[]", self._memory), room
         check_code(lib.oop_join_clear(table, before))

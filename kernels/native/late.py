@@ -1,6 +1,6 @@
 """The bounds that rows imply for the rows after them, and which rows are late, in C.
 
-Slack beyond 64 bits is left to the specification: only the upper half of the times can reach down so far.
+Slack that does not fit int64 is left to the reference kernels.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def scan_times(times: Array, greatest: Real | None, slack: Real) -> tuple[bool, 
 
 
 def prefix_bounds_rows(times: Array, greatest: Array, n: int) -> tuple[Array, Array]:
-    # More than are there cannot be kept.
+    # No more times can be kept than there are.
     heap = np.empty(min(n + 1, len(greatest) + len(times)), times.dtype)
     heap[: len(greatest)] = np.sort(greatest)
     held = ffi.new("int64_t *", len(greatest))

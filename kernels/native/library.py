@@ -1,7 +1,7 @@
 """The compiled module, and how arrays are handed to it: the only file that imports it.
 
-C keeps no pointer of its own after a call returns, but for those of a ring (`oop.kernels.ring`), whose memory is C's.
-What a caller writes into a struct, as `GroupTable` does, it must keep alive and up to date itself.
+C keeps no pointer after a call returns, except those of a ring (`oop.kernels.ring`), whose memory C owns. A caller that
+writes pointers into a struct, as `GroupTable` does, must keep them alive and up to date itself.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ BYTES = ffi.typeof("uint8_t[]")
 INT64S, FLOAT64S = C_TYPES[np.dtype(np.int64)], C_TYPES[np.dtype(np.float64)]
 
 from_buffer: Callable[..., Any] = ffi.from_buffer
-"""A pointer, by its C type, to an array, which lives as long as the pointer does. `point` is the usual way to call it;
-bodies that every batch passes call it themselves, because on their way calls are counted (`tests/calls`)."""
+"""A pointer of a C type to an array, which lives as long as the pointer does. It is usually called through `point`;
+bodies that every batch passes call it directly, to save a call (`tests/calls` counts them)."""
 
 
 def point(array: Array | None) -> Any:

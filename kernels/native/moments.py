@@ -20,7 +20,7 @@ def merge_moments(
 
 
 def _merge(rows: tuple[Array | None, ...], ids: Ints, counts: Ints, means: Floats, m2: Floats) -> None:
-    """Rows are ids, counts, means, spreads and which are valid; without counts and spreads the means are values."""
+    """``rows`` are ids, counts, means, spreads and validity. Without counts and spreads the means are plain values."""
     size = len(counts)
     scratch, touched = np.zeros(4 * size), np.empty(len(ids), np.int64)
     held = [None if a is None else contiguous(a) for a in rows]

@@ -57,7 +57,7 @@ def take_fixed(values: Array, rows: Ints) -> Array:
 
 
 def _keys(columns: Sequence[Column]) -> tuple[Any, Any, int, list[Any]]:
-    """Key columns as C sees them, their signs and number, and what must live as long."""
+    """Key columns as C sees them, which are signed, how many there are, and the arrays that must live as long."""
     given, held = make_columns(columns)
     signs = ffi.new("int32_t[]", [column.kind.startswith("int") for column in columns])
     return given, signs, len(columns), held

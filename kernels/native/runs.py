@@ -1,4 +1,4 @@
-"""Sorted runs into one, in C."""
+"""Merges sorted runs, in C."""
 
 from __future__ import annotations
 

@@ -8,13 +8,13 @@ from oop.kernels.checks import FLOAT64, INT64, Array, Ints, Real
 from oop.kernels.native.library import FLOAT64S, INT64S, OK, check_code, contiguous, ffi, from_buffer, lib, point
 from oop.kernels.scratch import new_array
 
-# Slices this far apart are counted in an array; beyond it they are sorted.
+# Slices that are less far apart than this are counted in an array; others are sorted.
 COUNTED_SPAN = 65_536
 
 
 def wid_ranges(times: Array, range: Real, slide: Real, offset: Real, low: Real, high: Real) -> tuple[Ints, Ints, int]:
     last = new_array(len(times), INT64)
-    first = last if range == slide else new_array(len(times), INT64)  # a row of a tumbling window has just one
+    first = last if range == slide else new_array(len(times), INT64)  # in tumbling windows a row is in just one
     bad = ffi.new("int64_t *")
     outs = from_buffer(INT64S, first), from_buffer(INT64S, last), bad
     if times.dtype == FLOAT64:
@@ -48,6 +48,6 @@ def order_slots(slots: Ints, shift: int) -> tuple[Ints, Ints | None, Ints]:
     starts = np.empty(span + 2, np.int64)
     check_code(lib.oop_order_slices(point(slots), n, shift, least, span, point(order), point(starts)))
     found = np.flatnonzero(starts[1:] > starts[:-1])
-    if len(found) <= span:  # some in between have no rows
+    if len(found) <= span:  # some slices in between have no rows
         starts = np.append(starts[found], n)
     return found + least, order[:n], starts

@@ -28,7 +28,7 @@ def pack_words(columns: Sequence[Column], nulls: bool, length: int) -> Words:
 
 @functools.lru_cache(maxsize=64)
 def _lay_out(kinds: tuple[str, ...], nulls: bool) -> tuple[int, Any, Any]:
-    """Of small batches this would be most of the time."""
+    """The layout as C takes it, cached because it would be most of the time for small batches."""
     fields = lay_out(kinds)[0]
     places, shifts = (ffi.new("int32_t[]", [field[i] for field in fields] or [0]) for i in (0, 1))
     return count_words(kinds, nulls), places, shifts

@@ -45,7 +45,7 @@ def merge_max(ids: Ints, values_in: Array, counts_in: Ints, out: Array, counts: 
 
 
 def as_counts(ids: Ints, valid: Bools | None) -> Ints:
-    """Rows as partials: each that is valid counts one."""
+    """The counts of rows as partials: each valid row counts one."""
     return np.ones(len(ids), np.int64) if valid is None else valid.astype(np.int64)
 
 

@@ -1,4 +1,4 @@
-"""The greatest rows of each group, as many as a slack, in plain Python."""
+"""The greatest rows of each group, as many as the slack says, in plain Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The value at the least or the greatest of something else, in NumPy."""
+"""The value of one column at the least or the greatest value of another, in NumPy."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def merge_last(ids: Ints, state_in: Ints, state: Ints) -> None:
 
 
 def _as_partials(by: Ints, known: Bools | None, values: Ints, valid: Bools | None) -> Ints:
-    """Each row as the state of a group that has taken nothing else."""
+    """Each row as the state of a group that has taken only this row."""
     there = np.ones(len(by), np.bool_) if valid is None else valid
     rows = np.column_stack([np.where(there, VALUE_HELD, NULL_HELD), by, np.where(there, values, 0)])
     return rows if known is None else np.where(known[:, None], rows, NOTHING)
 
 
 def _keep(most: bool, ids: Ints, rows: Ints, state: Ints) -> None:
-    """What is there already is one more row of its group."""
+    """Keep the first row of each group, or the last (`most`). The state of a group is one more row of it."""
     touched = np.unique(ids)
     ids, rows = np.concatenate([touched, ids]), np.concatenate([state[touched], rows])
     held = rows[:, HELD] > NOTHING

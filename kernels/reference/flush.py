@@ -17,9 +17,9 @@ class FlushTable(FlushTableBase):
         self.current = INT64_MIN  # in order: the window of the last row
         self.hand = 0  # in order, figure 7's flush_pos: the next slot to be visited
         self.to_visit = 0  # in order: slots that may still hold something old; 0: flush_finished
-        self.since = 0  # rows since the last that was let go, out of order
+        self.since = 0  # out of order: rows since an aggregate was last let go
         self._collided = 0
-        self._at = np.full(size, NOTHING)  # by slot the place of its aggregate
+        self._at = np.full(size, NOTHING)  # by slot, the place of its aggregate
         self._words = np.zeros((places, self.width), np.uint64)
         self._wids = np.zeros(places, np.int64)
         self._free = list(range(places))[::-1]
@@ -77,26 +77,26 @@ class FlushTable(FlushTableBase):
         at = self._find(slot, key, wid)
         if self._is(at, key, wid):
             return self._at[at]
-        if self._is_new(at):  # order is kept: all that is old goes out first
+        if self._is_new(at):  # to keep order, all old aggregates go out first
             self._flush_old(out)
             self._collided += 1
         self._let_go(at, out)
         return self._install(at, key, wid)
 
     def _slow_flush(self, out: list[int]) -> None:
-        """SlowFlush of figure 7: one slot."""
+        """SlowFlush of figure 7: visit one slot."""
         if self._is_old(self.hand, self.current):
             self._let_go(self.hand, out)
         self.hand += 1
         self.to_visit -= 1
 
     def _flush_old(self, out: list[int]) -> None:
-        """Of those behind the hand; the slots before it have been visited."""
+        """Let go all old aggregates. They are in the slots from the hand on: those before it have been visited."""
         while self.to_visit:
             self._slow_flush(out)
 
     def _push(self, slot: int, key: tuple[int, ...], wid: int, out: list[int]) -> int:
-        """Out of order (section 6): whatever is in the way goes out, for nothing has to be kept in order."""
+        """Out of order (section 6) an aggregate that is in the way goes out alone, because no order must be kept."""
         if self.discipline.every:
             self._slow_flush_every(out)
         at = self._find(slot, key, wid)
@@ -108,8 +108,8 @@ class FlushTable(FlushTableBase):
         return self._install(at, key, wid)
 
     def _slow_flush_every(self, out: list[int]) -> None:
-        """Slow-flush out of order (section 6): with every i rows one old aggregate, the oldest, so that one window
-        after the other is complete; of several the one in the first slot."""
+        """Slow-flush out of order (section 6): every i rows the oldest aggregate leaves, if it is old, so that one
+        window after the other is complete. Of several the one in the first slot leaves."""
         self.since += 1
         if self.since < self.discipline.every:
             return
@@ -120,7 +120,7 @@ class FlushTable(FlushTableBase):
             self._let_go(taken[wids.argmin()], out)
 
     def _find(self, slot: int, key: tuple[int, ...], wid: int) -> int:
-        """Where the aggregate of a row is, or is to be: its slot or, with `next_slot`, the one behind it."""
+        """The slot where a row's aggregate is or goes: the row's own or, with `next_slot`, the one behind it."""
         behind = (slot + 1) % self.size
         if not self.discipline.next_slot or self._is(slot, key, wid):
             return slot

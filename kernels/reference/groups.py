@@ -33,7 +33,7 @@ class GroupTable(GroupTableBase):
         return arrays + self._key_bytes + sys.getsizeof(self._ids)
 
     def reserve(self, groups: int) -> None:
-        """A hint that a dictionary has no use for."""
+        """Ignore the hint: a dictionary has no use for it."""
 
     def run_map(self, columns: Sequence[Column], length: int, rows: Ints | None) -> Ints:
         check_offsets(columns)
@@ -80,7 +80,7 @@ def _size_key(key: Any) -> int:
 
 
 def list_keys(columns: Sequence[Column]) -> list[Any]:
-    """One Python value a row that is equal exactly if the keys are.
+    """One Python value for each row; values are equal exactly if the keys are.
 
     Several numbers are packed into one bytes object, with a word that says which are null: a million tuples
     of numbers would take twice the memory, and the garbage collector would visit each.
@@ -112,7 +112,7 @@ def list_values(column: Column) -> list[Any]:
         ends = column.offsets.tolist()
         values: list[Any] = [data[start:end] for start, end in itertools.pairwise(ends)]
     else:
-        # A NaN is not equal to itself, its bits are.
+        # NaN is not equal to itself, but its bits are.
         bits = column.data.view(np.int64) if column.kind == "float" else column.data
         values = bits.tolist()
     if column.valid is not None:
@@ -122,7 +122,7 @@ def list_values(column: Column) -> list[Any]:
 
 
 def _combine_codes(columns: Sequence[Column]) -> Ints:
-    """One int64 a row that is equal exactly if all columns are."""
+    """One int64 for each row; two are equal exactly if all columns are."""
     total, cardinality = _encode_column(columns[0])
     for column in columns[1:]:
         codes, count = _encode_column(column)
@@ -135,7 +135,8 @@ def _combine_codes(columns: Sequence[Column]) -> Ints:
 
 
 def _encode_column(column: Column) -> tuple[Ints, int]:
-    """Codes from 0 to a cardinality; 0 is null if there is one. Narrow integers need no sort."""
+    """Codes from 0 on, and how many there are; 0 is null if there is one. Integers need a sort only if they are very
+    far apart."""
     if column.kind == "bytes":
         codes, count = _encode_bytes(column)
     else:
@@ -159,7 +160,7 @@ def _compress_codes(codes: Array) -> tuple[Ints, int]:
 
 
 def _encode_bytes(column: Column) -> tuple[Ints, int]:
-    """By Python's hash, which is seeded for each process as Arrow's is not."""
+    """Codes from a dictionary: Python's hash is seeded for each process, unlike Arrow's."""
     numbers: dict[bytes | None, int] = {}
     codes = [numbers.setdefault(value, len(numbers)) for value in list_values(column)]
     return np.array(codes, np.int64), max(len(numbers), 1)

@@ -15,7 +15,7 @@ def add_moments(ids: Ints, values: Floats, valid: Bools | None, counts: Ints, me
 def merge_moments(
     ids: Ints, counts_in: Ints, means_in: Floats, m2_in: Floats, counts: Ints, means: Floats, m2: Floats
 ) -> None:
-    """Chan's rule for any number of partials at once: what is there already is one more of them."""
+    """Chan's rule for any number of partials at once; the state of a group is one more of them."""
     taken = np.flatnonzero(counts_in)
     ids, counts_in, means_in, m2_in = ids[taken], counts_in[taken], means_in[taken], m2_in[taken]
     groups, rows = np.unique(ids, return_inverse=True)
@@ -26,7 +26,7 @@ def merge_moments(
     size = len(groups)
     totals = np.bincount(rows, parts, size)
     with np.errstate(invalid="ignore", over="ignore"):
-        # Weights before the sum, so that large values do not overflow; then the rounding is taken out.
+        # Values are weighted before they are summed, so that large ones do not overflow; then rounding is corrected.
         mean = np.bincount(rows, centres * (parts / totals[rows]), size)
         mean += np.bincount(rows, (centres - mean[rows]) * (parts / totals[rows]), size)
         spread = np.bincount(rows, parts * (centres - mean[rows]) ** 2, size)

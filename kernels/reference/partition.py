@@ -19,7 +19,7 @@ def hash_partition(columns: Sequence[Column], shards: int, length: int) -> NDArr
         hashes = (hashes ^ _word_column(normalize_column(column))) * np.uint64(0x9E3779B97F4A7C15)
         hashes ^= hashes >> np.uint64(32)
     hashes = _mix_words(hashes)
-    # The high half scaled to the shards: no modulo, and as even as the hash.
+    # The high half is scaled to the number of shards: this takes no modulo, and is as even as the hash.
     return (((hashes >> np.uint64(32)) * np.uint64(shards)) >> np.uint64(32)).astype(np.int32)
 
 
@@ -41,7 +41,7 @@ def take_fixed(values: Array, rows: Ints) -> Array:
 
 
 def _word_column(column: Column) -> Words:
-    """One word a row: the number itself, a hash of the bytes, or the mark of a null."""
+    """One word for each row: the number itself, a hash of the bytes, or a constant for null."""
     words = column.data.view(np.uint64) if column.offsets is None else _hash_bytes(column.data, column.offsets)
     if column.valid is None:
         return words
@@ -56,7 +56,7 @@ def _hash_bytes(data: Array, offsets: Ints) -> Words:
     np.multiply.accumulate(powers, out=powers)
     places = np.arange(first, last) - np.repeat(offsets[:-1], lengths)
     sums = np.zeros(last - first + 1, np.uint64)
-    # The byte plus one, so that zero bytes count too.
+    # One is added to each byte, so that zero bytes count too.
     np.cumsum((data[first:last].astype(np.uint64) + np.uint64(1)) * powers[places], out=sums[1:])
     rows = sums[offsets[1:] - first] - sums[offsets[:-1] - first]
     return rows + lengths.astype(np.uint64)

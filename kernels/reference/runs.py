@@ -1,4 +1,4 @@
-"""Sorted runs into one, in NumPy."""
+"""Merges sorted runs, in NumPy."""
 
 from __future__ import annotations
 

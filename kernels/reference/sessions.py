@@ -19,7 +19,7 @@ def extend_sessions(keys: Ints, times: Array, gap: Real, heads: Slots, sessions:
         while at and sessions[at]["start"] > end:
             newer, at = at, int(sessions[at]["older"])
             steps += 1
-        if not at or sessions[at]["end"] < t:  # a session of its own, between newer and at
+        if not at or sessions[at]["end"] < t:  # the row opens a session, between newer and at
             slot = int(free[-1 - len(made)])
             made.append(slot)
             sessions[slot] = (t, end, at, newer, key, 0)
@@ -31,7 +31,7 @@ def extend_sessions(keys: Ints, times: Array, gap: Real, heads: Slots, sessions:
             sessions[at]["start"] = t
             lowered.append(at)
             before = int(sessions[at]["older"])
-            if before and sessions[before]["end"] >= t:  # it bridges them: what is older is absorbed
+            if before and sessions[before]["end"] >= t:  # the row bridges both: the older is absorbed
                 sessions[at]["start"] = sessions[before]["start"]
                 _unlink(heads, sessions, before)
                 sessions[before]["older"], sessions[before]["state"] = at, ABSORBED

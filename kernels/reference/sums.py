@@ -32,7 +32,7 @@ def sum_int_result(hi: Ints, lo: Ints) -> Array:
 
 
 def _carry_over(ids: Ints, hi: Ints, lo: Ints) -> None:
-    """Bring lo back under 2**32. Ids may repeat: each then writes the same."""
+    """Bring lo back under 2**32. Ids may repeat, because all of one group write the same values."""
     low = lo[ids]
     high = hi[ids] + (low >> 32)
     hi[ids] = high

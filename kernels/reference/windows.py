@@ -9,7 +9,7 @@ from oop.kernels.checks import Array, Floats, Ints, Real
 
 def wid_ranges(times: Array, range: Real, slide: Real, offset: Real, low: Real, high: Real) -> tuple[Ints, Ints, int]:
     floats = times.dtype == np.float64
-    # Of floats written so that NaN fails it.
+    # For floats the comparison is written so that NaN fails it.
     wrong = ~(np.abs(times) < high) if floats else (times < low) | (times > high)
     if wrong.any():
         none = np.zeros(0, np.int64)

@@ -7,6 +7,6 @@ checks its arguments and ends in a call of its body, `self.run.name_of_the_kerne
 what was checked, in a form that suits all three. A kernel with state is a class: the declaration is its base
 (`GroupTableBase`, say), whose methods check and call `run_…` methods of the body.
 
-What takes a look at every row is checked once too. Where C finds it anyway, in its pass over the rows, nobody looks
-before that: `finds_outside` says so, and the body explains what C has found by the same check.
+A check that looks at every row is made only once too. Where `finds_outside` says so, the declaration leaves it out,
+because C makes it in its own pass over the rows. If C finds something, the body repeats the check to say what is wrong.
 """

@@ -1,8 +1,8 @@
 """Update and merge of counts, sums of reals, least and greatest values.
 
 `ids` says the group of each row; the output arrays, one entry a group, are changed in place. An entry whose
-count is 0 holds nothing yet, whatever its other arrays say. Merges take partial results for values; their
-ids may repeat. `valid` is None when no value is null. The same holds for the other aggregates, in stems of their own.
+count is 0 holds nothing yet, whatever its other arrays say. Merges take partial results in the place of values; their
+ids may repeat. `valid` is None when no value is null. All of this also holds for the aggregates in stems of their own.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _check_extreme(values: Array, out: Array, counts: Ints, length: int | None =
 
 
 def check_float_outputs(counts: Ints, **outs: Floats) -> None:
-    """The float arrays of an aggregate have an entry for each count."""
+    """Check that the float arrays of an aggregate have an entry for each count."""
     check_array("counts", counts, INT64)
     for name, out in outs.items():
         check_array(name, out, FLOAT64, len(counts))
@@ -127,7 +127,7 @@ def check_float_outputs(counts: Ints, **outs: Floats) -> None:
 
 
 def check_partials(ids: Ints, counts_in: Ints, size: int) -> None:
-    """The partial results of a merge fit to their groups."""
+    """Check that the partial results of a merge fit to their groups."""
     check_ids(ids, size)
     check_array("counts_in", counts_in, INT64, len(ids))
     if (counts_in < 0).any():

@@ -1,5 +1,5 @@
-"""The greatest rows of each group, as many as a slack: what Aurora's BSort holds back, and what tells which rows are
-out of order (section 5.2.2 of its paper)."""
+"""The greatest rows of each group, as many as the slack says: these are what Aurora's BSort holds back, and they tell
+which rows are out of order (Aurora paper, section 5.2.2)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from oop.kernels.checks import INT64, Array, Ints, KernelError, check_array, che
 from oop.kernels.signatures.stem import KernelWithState, Stem
 
 MOST_SLACK = 2**31 - 1
-MOST_ROWS = 2**31 - 1  # of one call
+MOST_ROWS = 2**31 - 1  # in one call
 
 
 class BuffersBase(KernelWithState):
-    """What is declared of both kinds of buffers."""
+    """What the declarations of both kinds of buffers have in common."""
 
     def __init__(self, slack: int, dtype: Any) -> None:
         if isinstance(slack, bool) or not isinstance(slack, (int, np.integer)) or not 0 <= slack <= MOST_SLACK:
@@ -27,7 +27,7 @@ class BuffersBase(KernelWithState):
         self.run_init()
 
     def _check_push(self, ids: Ints | None, values: Array) -> Array:
-        """What comes fits together; the values, contiguous."""
+        """Check that ids and values fit together; return the values, contiguous."""
         values = check_times(values)
         check_array("values", values, self.dtype)
         if len(values) > MOST_ROWS:
@@ -40,13 +40,13 @@ class BuffersBase(KernelWithState):
 
 
 class SortBuffersBase(BuffersBase):
-    """BSort: rows wait in a buffer of `slack` rows for each group. A row that finds it full pushes out the least of
-    these and itself; of equal values the one that came first. `slack` passes of a bubble sort give the same.
+    """BSort: rows wait in a buffer of `slack` rows for each group. A row that finds the buffer full pushes out the
+    least of the waiting rows and itself; of equal values, the one that came first. `slack` passes of a bubble sort give
+    the same order. NaN is greater than every number.
 
-    Rows have places, in the order in which they come: the first has place 0. Who keeps the rows themselves takes them
-    by place; `compact` says which still wait, and numbers these anew, from 0 on, so that all others can be forgotten.
-    To go on elsewhere, push the rows that wait, in order of place, into new buffers: none leaves. NaN is greater than
-    every number.
+    Rows have places in the order in which they come, from 0 on; the owner of the rows takes them by place. `compact`
+    says which rows still wait and numbers them anew from 0, so that the owner can forget all others. To go on with
+    other buffers, push the waiting rows into new ones, in order of place: none leaves.
 
     >>> from oop.kernels.dispatch import kernels
     >>> buffers = kernels("reference").SortBuffers(2, np.int64)
@@ -60,7 +60,7 @@ class SortBuffersBase(BuffersBase):
 
     @abstractmethod
     def __len__(self) -> int:
-        """The rows that wait."""
+        """How many rows wait."""
 
     @property
     @abstractmethod
@@ -68,8 +68,8 @@ class SortBuffersBase(BuffersBase):
         """The next row's place."""
 
     def push(self, ids: Ints | None, values: Array) -> Ints:
-        """Rows of these groups (None: of group 0), in this order. The places of those that leave, in the order of the
-        rows that push them out; `places` is the next row's."""
+        """Push rows of these groups (None: of group 0), in this order. Return the places of those that leave, in the
+        order of the rows that push them out."""
         return self.run_push(ids, self._check_push(ids, values))
 
     @abstractmethod
@@ -77,17 +77,18 @@ class SortBuffersBase(BuffersBase):
 
     @abstractmethod
     def drain(self) -> Ints:
-        """All rows leave: group by group, ascending. The next row has place 0."""
+        """Let all rows leave; return their places, group by group, ascending. The next row has place 0."""
 
     @abstractmethod
     def compact(self) -> Ints:
-        """The places of rows that wait, in order: from now on these are 0, 1, …. It looks at all rows and groups, and
-        need not be called after every push."""
+        """The places of the waiting rows, in order; from now on these rows have places 0, 1, …. It looks at all rows
+        and groups, and need not be called after every push."""
 
 
 class RowBoundsBase(BuffersBase):
-    """For each row the (slack + 1)-th greatest value that came before it in its group: a row that is below
-    (`mark_late`) is out of order by `slack`. Where there are fewer, the least value of the type. NaN bounds nothing.
+    """For each row, its bound: the (slack + 1)-th greatest value that came before it in its group. More than `slack`
+    greater values came before a row that is below its bound (`mark_late`). With fewer values the bound is the least
+    value of the type. NaN bounds nothing.
 
     >>> from oop.kernels.dispatch import kernels
     >>> bounds = kernels("reference").RowBounds(1, np.int64)
@@ -97,27 +98,27 @@ class RowBoundsBase(BuffersBase):
     """
 
     def push(self, ids: Ints | None, values: Array) -> Array:
-        """The bounds before these rows, in this order, of these groups (None: of group 0)."""
+        """Push rows of these groups (None: of group 0), in this order; return the bound of each."""
         return self.run_push(ids, self._check_push(ids, values))
 
     @abstractmethod
     def run_push(self, ids: Ints | None, values: Array) -> Array: ...
 
     def bounds(self, ids: Ints) -> Array:
-        """The bounds of these groups now; each of them has come."""
+        """The bounds of these groups now; each of them has had a row."""
         return self.run_bounds(check_ids(ids, self.run_groups()))
 
     @abstractmethod
     def run_groups(self) -> int:
-        """How many groups have come: one more than the greatest."""
+        """How many groups there are: one more than the greatest that had a row."""
 
     @abstractmethod
     def run_bounds(self, ids: Ints) -> Array: ...
 
     @abstractmethod
     def held(self) -> tuple[Ints, Array]:
-        """The groups and values of all that is kept, group by group, ascending: what to push into new bounds, to go on
-        elsewhere."""
+        """The group and the value of all that is kept, group by group, ascending. Pushed into new bounds, they give the
+        same state."""
 
 
 class BufferKernels(Stem):

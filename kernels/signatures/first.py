@@ -1,7 +1,7 @@
-"""The value at the least or the greatest of something else: first and last by time.
+"""The value of one column at the least or the greatest value of another, `by`: first and last by time, say.
 
-A group has a row of three words: what it holds (nothing, a null, a value), by what, and the value. Both are int64:
-`oop.operators.core.words` turns other numbers into integers of the same order.
+A group has a row of three words: what it holds (nothing, a null or a value), its `by`, and the value. The latter two
+are int64: `oop.operators.core.words` turns other numbers into integers of the same order.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class FirstKernels(Stem):
 
 
 def _check_rows(ids: Ints, by: Ints, known: Bools | None, values: Ints, valid: Bools | None, state: Ints) -> None:
-    """The rows of an update fit together and to their groups."""
+    """Check that the rows of an update fit together and to their groups."""
     check_state(state, FIRST_WORDS)
     check_ids(ids, len(state))
     check_array("by", by, INT64, len(ids))
@@ -70,7 +70,7 @@ def _check_rows(ids: Ints, by: Ints, known: Bools | None, values: Ints, valid: B
 
 
 def _check_partials(ids: Ints, state_in: Ints, state: Ints) -> None:
-    """The partial results of a merge are such, and fit to their groups."""
+    """Check that the partial results of a merge are states, and fit to their groups."""
     check_state(state, FIRST_WORDS)
     check_ids(ids, len(state))
     check_partial_states(state_in, len(ids), FIRST_WORDS)

@@ -14,15 +14,15 @@ from oop.kernels.signatures.stem import KernelWithState, Stem
 
 MOST_SLOTS = 2**31 - 1
 CHILDREN = 16
-"""Of each node in the tree over a table's slots; `csrc/oldest.h` says what it is for."""
+"""Of each node in the tree over a table's slots (see `csrc/oldest.h`)."""
 
 
 @dataclass(frozen=True)
 class Discipline:
-    """When aggregates leave a table, other than when they are in the way (OOP paper, section 6).
+    """When aggregates leave a table, other than when they are in the way of another (OOP paper, section 6).
 
-    ``in_order``: as in figure 7, a slot is visited with each row. ``every``: out of order, one that is old leaves with
-    every so many rows (0: none does). ``next_slot``: where the slot is taken the next one is looked at (footnote 1).
+    ``in_order``: with each row one slot is visited, as in figure 7. ``every``: out of order, one old aggregate leaves
+    every so many rows (0: none does). ``next_slot``: a row whose slot is taken tries the next one (footnote 1).
     """
 
     in_order: bool = False
@@ -31,14 +31,15 @@ class Discipline:
 
 
 class FlushTableBase(KernelWithState):
-    """A table with one aggregate at most in each slot: of a key, in a window. What is in the way of another goes out.
+    """A table with at most one aggregate, of a key in a window, in each slot. One that is in another's way goes out.
 
     An aggregate has a *place*, where its owner keeps its values. `push` gives the place of each row and the places that
     leave, in order; the owner takes those values out, and then gives the places back by `free`. There are `room` more
     places than slots, so up to `room` rows may be pushed before that.
 
-    `bound` says which windows are complete: an aggregate below it is *old*. In order it is the rows that say so: a row
-    of a new window makes all before it old. `collided` counts the aggregates that left for one of their own window.
+    `bound` says which windows are complete: an aggregate of a window below it is *old*. In order the rows say so: a row
+    of a new window makes all aggregates of windows before it old. `collided` counts the aggregates that made way for
+    one of their own window.
 
     >>> from oop.kernels.dispatch import kernels
     >>> table = kernels("reference").FlushTable(4, 1, 8)
@@ -63,13 +64,13 @@ class FlushTableBase(KernelWithState):
 
     @abstractmethod
     def __len__(self) -> int:
-        """The places that are in use."""
+        """How many places are in use."""
 
     @property
     def state(self) -> tuple[int, ...]:
-        """What a table that goes on elsewhere must be given beside what it holds (which is given to `restore`): the
-        bound, the window of the last row, the hand and how many slots it still has to visit (all three in order only),
-        the rows since one was last let go (out of order), and how many collided."""
+        """The numbers that another table needs to go on from here, beside the aggregates that are given to `restore`:
+        the bound, the window of the last row, the hand and how many slots it still has to visit (all three in order
+        only), the rows since an aggregate was last let go (out of order), and how many collided."""
         return self.run_state()
 
     @state.setter
@@ -91,7 +92,7 @@ class FlushTableBase(KernelWithState):
 
     @property
     def collided(self) -> int:
-        """How many left for one of their own window."""
+        """How many aggregates made way for one of their own window."""
         return self.state[-1]
 
     def words(self, places: Ints) -> Words:
@@ -105,13 +106,13 @@ class FlushTableBase(KernelWithState):
         return found
 
     def advance(self, bound: int) -> None:
-        """Windows below the bound are complete."""
+        """Take in that windows below the bound are complete."""
         before, *others = self.state
         if bound > before:
             self.state = bound, *others
 
     def push(self, slots: Array, words: Words, wids: Ints) -> tuple[Ints, Ints]:
-        """Rows in this order: the place of each, and the places that leave."""
+        """Push rows in this order; return the place of each, and the places that leave."""
         self._check_shapes(slots, words, wids)
         if len(slots) > self.room:
             raise KernelError(f"{len(slots)} rows at once, where the table has room for {self.room}")
@@ -123,8 +124,8 @@ class FlushTableBase(KernelWithState):
     def run_push(self, slots: Array, words: Words, wids: Ints) -> tuple[Ints, Ints]: ...
 
     def flush(self, below: int | None, first: int = 0, last: int | None = None) -> Ints:
-        """All aggregates of windows below the bound leave (None: of all windows); in order, the old ones first. With
-        ``first`` and ``last`` only those of the slots from the first up to the last."""
+        """Let go all aggregates of windows below the bound (None: of all windows); in order, the old ones first. Only
+        the slots from ``first`` up to ``last`` are looked at."""
         if below is not None and not INT64_MIN <= below <= INT64_MAX:
             raise KernelError(f"a window is a number of 64 bits, which {below} is not")
         last = self.size if last is None else last
@@ -136,7 +137,7 @@ class FlushTableBase(KernelWithState):
     def run_flush(self, everything: bool, below: int, slots: range) -> Ints: ...
 
     def free(self, places: Ints) -> None:
-        """Places that have left may be used again."""
+        """Give back places that have left, to be used again."""
         check_ids(places, self.size + self.room, name="places")
         if len(places) > len(self):
             raise KernelError(f"{len(places)} places are given back, of {len(self)}")
@@ -150,7 +151,7 @@ class FlushTableBase(KernelWithState):
         """The slots that are taken, in order, and the places in them."""
 
     def restore(self, slots: Array, words: Words, wids: Ints) -> Ints:
-        """Into an empty table: aggregates in these slots, one at most in each; the place of each."""
+        """Put aggregates into these slots of an empty table, at most one into each; return the place of each."""
         self._check_shapes(slots, words, wids)
         self._check_slots(slots)
         if len(self) or len(np.unique(slots)) < len(slots):

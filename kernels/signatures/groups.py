@@ -42,7 +42,7 @@ class GroupTableBase(KernelWithState):
 
     @abstractmethod
     def reserve(self, groups: int) -> None:
-        """So many groups are to be expected: a table that is on its way there grows in one go. Only a hint."""
+        """Expect so many groups. This is only a hint: a table that is on its way to them grows in one go."""
 
     def map(self, columns: Sequence[Column], length: int | None = None, rows: Ints | None = None) -> Ints:
         """The id of every row's key; new keys get the next ids. Without key columns, give `length`.

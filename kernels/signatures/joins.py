@@ -27,7 +27,7 @@ MOST_PLACES = 2**32 - 2  # rows are linked by numbers of 32 bits
 
 
 class Reach(NamedTuple):
-    """Which rows a probing row of time t meets: those of time s with ``low <= s - t <= high``. An end may be open, or
+    """The rows that a probing row of time t meets: those of time s with ``low <= s - t <= high``. An end may be open or
     infinite."""
 
     low: Real
@@ -39,7 +39,7 @@ class Reach(NamedTuple):
 class JoinTableBase(KernelWithState):
     """Rows in numbered places, found by a word that stands for their key, and by their time.
 
-    Who owns the table chooses the places, so that what else it keeps of a row can stand in arrays by place.
+    The owner of the table chooses the places, so that it can keep more about each row in arrays by place.
 
     >>> from oop.kernels.dispatch import kernels
     >>> table = kernels("reference").JoinTable(np.int64)
@@ -56,10 +56,10 @@ class JoinTableBase(KernelWithState):
 
     @abstractmethod
     def __len__(self) -> int:
-        """The rows that are there."""
+        """How many rows there are."""
 
     def insert(self, places: Ints, words: Words, times: Array) -> None:
-        """Rows into places that have none."""
+        """Insert rows into places that have none."""
         times = self._check_times(words, times)
         check_array("places", places, INT64, len(times))
         if len(places):
@@ -70,7 +70,7 @@ class JoinTableBase(KernelWithState):
     def run_insert(self, places: Ints, words: Words, times: Array) -> None: ...
 
     def remove(self, places: Ints) -> None:
-        """Rows out of their places."""
+        """Remove the rows in these places."""
         _check_places(places)
         self.run_remove(places)
 
@@ -78,7 +78,7 @@ class JoinTableBase(KernelWithState):
     def run_remove(self, places: Ints) -> None: ...
 
     def read(self, places: Ints) -> tuple[Words, Array]:
-        """The words and the times of rows."""
+        """The words and the times of the rows in these places."""
         _check_places(places)
         return self.run_read(places)
 
@@ -88,10 +88,10 @@ class JoinTableBase(KernelWithState):
     def probe(
         self, words: Words, times: Array, reach: Reach, start: int = 0, most: int = 2**62
     ) -> tuple[Ints, Ints, int]:
-        """Pairs of a probing row and the place of a row with the same word, within reach; and how far it came.
+        """Pairs of a probing row and the place of a row with the same word, within reach; and the first row not taken.
 
-        Probing rows are taken in order from ``start`` on, for as long as there are no more than ``most`` pairs, but at
-        least one of them. Of the rows that it meets the one that came last is first.
+        Probing rows are taken in order from ``start`` on, as long as there are no more than ``most`` pairs, but at
+        least one row is taken. Of the rows that it meets, the one that came last is first.
         """
         times = self._check_times(words, times)
         if not 0 <= start <= len(words) or most < 1:
@@ -103,7 +103,7 @@ class JoinTableBase(KernelWithState):
     def run_probe(self, words: Words, times: Array, reach: Reach, start: int, most: int) -> tuple[Ints, Ints, int]: ...
 
     def _check_times(self, words: Words, times: Array) -> Array:
-        """Words and times fit together; the times, contiguous."""
+        """Check that words and times fit together; return the times, contiguous."""
         times = check_times(times)
         check_array("times", times, self.dtype)
         check_array("words", words, UINT64, len(times))

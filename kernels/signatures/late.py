@@ -45,14 +45,15 @@ class LateKernels(Stem):
         return self.run.prefix_bounds(times, check_greatest(greatest, floats), check_slack(slack, floats))
 
     def scan_times(self, times: Array, greatest: Real | None, slack: Real) -> tuple[bool, Real | None]:
-        """Is any row below its `prefix_bounds`? And the new greatest. Most batches have none: then no array is needed.
+        """Whether any row is below its `prefix_bounds`, and the new greatest. In most batches none is, so no array of
+        bounds is made.
 
         >>> from oop.kernels.dispatch import kernels
         >>> scan_times = kernels("reference").scan_times
         >>> scan_times(np.array([5, 9, 7, 12]), None, 2), scan_times(np.array([5, 9, 6]), None, 2)
         ((False, 12), (True, 9))
         """
-        if (  # every batch comes by here, and whole numbers are known to be right at a glance
+        if (  # every batch takes this path, and whole numbers that fit need no further check
             times.__class__ is np.ndarray
             and times.dtype == INT64
             and times.ndim == 1
@@ -69,7 +70,7 @@ class LateKernels(Stem):
     def prefix_bounds_rows(self, times: Array, greatest: Array, n: int) -> tuple[Array, Array]:
         """`bounds[i]` = the (n+1)-th greatest of `greatest` and `times[:i]`; and the new n+1 greatest, ascending.
 
-        Aurora's slack (section 5.2.2 of its paper): a row is late if more than n greater ones came before it.
+        Aurora's slack (Aurora paper, section 5.2.2): a row is late if more than n greater ones came before it.
 
         >>> from oop.kernels.dispatch import kernels
         >>> none = np.array([], np.int64)
@@ -86,7 +87,7 @@ class LateKernels(Stem):
     def prefix_bounds_by(self, times: Array, codes: Ints, greatest: Array, seen: Bools, slack: Real) -> Array:
         """`prefix_bounds` for each group apart: row i sees only earlier rows of group `codes[i]`.
 
-        `greatest` and `seen`, by group, are brought up to date.
+        `greatest` and `seen` have an entry for each group, and are updated in place.
 
         >>> from oop.kernels.dispatch import kernels
         >>> greatest, seen = np.zeros(2, np.int64), np.zeros(2, bool)

@@ -1,7 +1,6 @@
 """Aggregates of values that no array kernel holds: decimals, strings, binary. One body serves all implementations.
 
-Values are an object array with None for null; outputs are object arrays, whose entry holds nothing yet
-while its count is 0.
+Values are an object array with None for null. Outputs are object arrays; an entry whose count is 0 holds nothing yet.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ class PartitionKernels(Stem):
     def exchange_rows(
         self, keys: Sequence[Column], values: Sequence[Array], outs: Sequence[Sequence[Array]], ends: Ints
     ) -> None:
-        """Rows to the shards of their keys: the values of shard s are appended to `outs[…][s]`, of each column, in
-        order. `ends[s]` values are there already; it is brought up to date.
+        """Append each row's values to the shard of its key: the values of shard s go to `outs[column][s]`, in order,
+        behind the `ends[s]` values that are there already. `ends` is updated in place.
 
         >>> from oop.kernels.dispatch import kernels
         >>> outs, ends = [[np.zeros(3, np.int64) for _ in range(2)]], np.array([1, 0])

@@ -21,7 +21,7 @@ from oop.kernels.signatures.stem import Stem
 
 class RepeatKernels(Stem):
     def select_new(self, ids: Ints, known: int) -> Ints:
-        """The rows that are the first of a new id, when ids are given in order of first appearance and the first
+        """The rows that are the first of a new id. Ids are given in order of first appearance, and those below
         ``known`` were given before.
 
         >>> from oop.kernels.dispatch import kernels
@@ -34,8 +34,8 @@ class RepeatKernels(Stem):
         return self.run.select_new(ids, int(known))
 
     def begin_spans(self, ids: Ints, times: Array, span: Real) -> Bools:
-        """Of rows by id, then by time, those that begin a span: a row at most ``span`` after the one that began the
-        last is in that one.
+        """Which rows begin a span, of rows by id and then by time: a row at most ``span`` after the row that began the
+        last span of its id is in that span.
 
         >>> from oop.kernels.dispatch import kernels
         >>> kernels("reference").begin_spans(np.array([0, 0, 0, 0, 1]), np.array([1, 3, 4, 5, 5]), 2).tolist()

@@ -1,4 +1,4 @@
-"""Sorted runs into one."""
+"""Merges sorted runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from oop.kernels.signatures.stem import Stem
 
 class RunKernels(Stem):
     def merge_runs(self, values: Array, starts: Ints) -> Ints:
-        """The rows of sorted runs that lie one after the other, merged: of equal values that of the earlier run first.
+        """The merged order of sorted runs that lie one after the other; of equal values the earlier run's comes first.
 
         Run i is ``values[starts[i]:starts[i + 1]]``. NaN is greater than every number.
 

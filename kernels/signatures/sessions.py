@@ -2,8 +2,8 @@
 
 A session is a record of `session_dtype`. A row is in reach of a session of its key if its time is no later than the
 session's end (its last time and the gap), and its time and the gap are no earlier than the session's start. Sessions of
-a key never touch, and stand in a chain with the newest first. Slots are numbers of records; 0 is nobody's, and stands
-for no session.
+a key never touch, and stand in a chain with the newest first. Slots are numbers of records; slot 0 is never used, and
+stands for no session.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Slots = NDArray[np.uint32]
 
 
 class Extended(NamedTuple):
-    """What became of rows: the session of each; which sessions are new, in the order of their making; which begin
-    earlier now (one may be named twice); which were bridged to a newer one, and which has their rows in the end; and
-    how many sessions were looked at in vain."""
+    """What became of rows. ``slots`` has the session of each row. ``made`` are the new sessions, in the order in which
+    they were made. ``lowered`` are sessions that begin earlier now (one may be named twice). ``absorbed`` were bridged
+    to a newer session; ``survivors`` have their rows in the end. ``steps`` sessions were looked at in vain."""
 
     slots: Ints
     made: Ints
@@ -51,11 +51,11 @@ class SessionKernels(Stem):
     def extend_sessions(
         self, keys: Ints, times: Array, gap: Real, heads: Slots, sessions: Array, free: Slots
     ) -> Extended:
-        """Each row into the session of its key that it is in reach of, else into a new one; a row may bridge two.
+        """Put each row into the session of its key that it is in reach of, else into a new one; a row may bridge two.
 
         ``heads`` has each key's newest session. New sessions take slots from the end of ``free``, which must have one
-        for each row; the caller shortens it. Of two that are bridged the newer one stays; the other is ABSORBED, and
-        its slot is not free before the caller says so.
+        for each row; the caller shortens it. Of two sessions that are bridged the newer one stays. The other one is
+        ABSORBED, and keeps its slot until the caller frees it.
 
         >>> from oop.kernels.dispatch import kernels
         >>> heads, sessions = np.zeros(1, np.uint32), np.zeros(4, session_dtype(np.int64))
@@ -77,7 +77,7 @@ class SessionKernels(Stem):
         return self.run.extend_sessions(keys, times, gap, heads, sessions, free)
 
     def drop_sessions(self, slots: Ints, heads: Slots, sessions: Array) -> None:
-        """Open sessions out of their chains: their slots may be used again.
+        """Take open sessions out of their chains, so that their slots may be used again.
 
         >>> from oop.kernels.dispatch import kernels
         >>> heads, sessions = np.zeros(1, np.uint32), np.zeros(2, session_dtype(np.int64))
@@ -120,7 +120,7 @@ def _check_state(heads: Slots, sessions: Array, time: Any) -> None:
 
 
 def _check_gap(gap: Real, times: Array) -> None:
-    """Every time has a session, whose end fits its type."""
+    """Check the gap, and that the session of every time has an end that fits its type."""
     whole = times.dtype == INT64
     if isinstance(gap, bool) or not isinstance(gap, int if whole else (int, float)) or not 0 <= gap < math.inf:
         raise KernelError(f"the gap must be a number in the unit of the times, and not negative; not {gap!r}")

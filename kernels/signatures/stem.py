@@ -26,10 +26,10 @@ class Stem:
 
     run: Any
     finds_outside: bool = False
-    """Do bodies find by themselves, in their pass over the rows, numbers that are outside of what they refer to?"""
+    """Do bodies find ids and row numbers that are out of range by themselves, in their pass over the rows?"""
 
     def _check_ids(self, ids: Ints, size: int, length: int | None = None, name: str = "ids") -> None:
-        """Ids are below ``size``; whether they are is left to bodies that find it out."""
+        """Check that ids are below ``size``, or leave that to bodies that find it out."""
         if self.finds_outside:
             if ids.__class__ is np.ndarray and ids.dtype == INT64 and ids.ndim == 1 and length in (None, len(ids)):
                 return  # as nearly always; else `check_array` says what is wrong
@@ -39,23 +39,24 @@ class Stem:
 
 
 class KernelWithState(ABC):
-    """The base of kernels that are classes: their declarations check what they are made of, and bodies then begin."""
+    """The base of kernels that are classes: the declaration checks the constructor's arguments, and then calls the
+    body's `run_init`."""
 
     finds_outside: bool = False
-    """As for a stem: does the body find by itself numbers that are outside?"""
+    """Does the body find ids and row numbers that are out of range by itself, as for a stem?"""
 
     @abstractmethod
     def run_init(self) -> None:
-        """Begin with nothing."""
+        """Begin empty."""
 
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """Bytes that are held here."""
+        """How many bytes this holds."""
 
 
 def shared(method: Method) -> Method:
-    """Of a kernel that is the same for all implementations: its declaration is its body."""
+    """Decorates a kernel that is the same for all implementations: its declaration is its body."""
     method.__dict__["shared"] = True
     return method
 

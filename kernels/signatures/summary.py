@@ -1,4 +1,4 @@
-"""Count, exact sum, least and greatest of integers together, in one row of words a group."""
+"""Count, exact sum, least and greatest of integers together, in one row of words for each group."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SUMMARY_WORDS = 5
 
 class SummaryKernels(Stem):
     def add_summary(self, ids: Ints, values: Ints, valid: Bools | None, state: Ints) -> None:
-        """Keep count, exact sum (hi, lo), least and greatest of int64 values, side by side in one row a group.
+        """Keep count, exact sum (hi, lo), least and greatest of int64 values, side by side in one row for each group.
 
-        hi and lo are as in `add_sum_int`, and zero where the count is. One access to memory a row instead of eight.
+        hi and lo are as in `add_sum_int`, and zero where the count is. So a row costs one access to memory, not eight.
 
         >>> from oop.kernels.dispatch import kernels
         >>> state = np.zeros((2, 5), np.int64)
@@ -33,7 +33,7 @@ class SummaryKernels(Stem):
         self.run.add_summary(ids, values, valid, state)
 
     def merge_summary(self, ids: Ints, state_in: Ints, state: Ints) -> None:
-        """Summaries of the union of the rows behind two sets of them. Bodies get a step, as for `merge_sum_int`."""
+        """Summaries of the union of the rows behind two sets of summaries. Bodies get a step as in `merge_sum_int`."""
         check_state(state, SUMMARY_WORDS)
         check_partial_states(state_in, len(ids), SUMMARY_WORDS)
         counts_in = state_in[:, 0]
@@ -42,14 +42,14 @@ class SummaryKernels(Stem):
 
 
 def check_state(state: Ints, words: int) -> None:
-    """What is kept is one row of words a group, which the loops walk through in place."""
+    """Check that the state has one row of words for each group, which loops can change in place."""
     fits = isinstance(state, np.ndarray) and state.dtype == np.int64 and state.ndim == 2
     if not fits or state.shape[1] != words or not (state.flags.c_contiguous and state.flags.writeable):
         raise KernelError(f"state must be a contiguous, writable int64 array of groups by {words}")
 
 
 def check_partial_states(state_in: Array, length: int, words: int) -> None:
-    """What comes is one row of words a partial."""
+    """Check that the partials have one row of words each."""
     fits = isinstance(state_in, np.ndarray) and state_in.dtype == np.int64
     if not fits or state_in.shape != (length, words):
         raise KernelError(f"state_in must be an int64 array of {length} partials by {words}")

@@ -16,7 +16,7 @@ from oop.kernels.signatures.stem import Stem
 LOW_BITS = 2**32 - 1
 # A sum whose high half is beyond this is refused: one more call could wrap it.
 HIGH_LIMIT = 2**61
-# As many rows a step as keep hi and lo from wrapping before the carry.
+# So few rows are added in one step that hi and lo cannot wrap before the carry.
 STEP_ROWS = 2**28
 
 
@@ -51,7 +51,7 @@ class SumKernels(Stem):
         self.run.merge_sum_int(ids, hi_in, lo_in, counts_in, hi, lo, counts, step)
 
     def sum_int_result(self, hi: Ints, lo: Ints, type: pa.DataType | np.dtype[Any] | str) -> Array:
-        """Exact sums as int64 or uint64; an error if one does not fit: it never wraps. Bodies give all as uint64.
+        """Exact sums as int64 or uint64. A sum that does not fit is an error: none ever wraps. Bodies return uint64.
 
         >>> from oop.kernels.dispatch import kernels
         >>> kernels("reference").sum_int_result(np.array([-1]), np.array([2**32 - 5]), pa.int64())
@@ -76,18 +76,18 @@ class SumKernels(Stem):
 
 
 def check_partial_sums(hi_in: Ints, lo_in: Ints, counts_in: Ints) -> int:
-    """Partials that hold something are exact sums as `add_sum_int` makes them; how many can be added before a carry."""
+    """Check that partials are exact sums as `add_sum_int` makes them; return how many can be added before a carry."""
     held = counts_in > 0
     high, low = hi_in[held], lo_in[held]
-    # not by abs: that of the least integer is negative
+    # without abs, which is negative for the least integer
     if ((high > HIGH_LIMIT) | (high < -HIGH_LIMIT) | (low < 0) | (low > LOW_BITS)).any():
         raise KernelError("partial sums must have 0 <= lo < 2**32 and |hi| <= 2**61")
     return min(STEP_ROWS, max(1, HIGH_LIMIT // int(np.abs(high).max(initial=1))))
 
 
 def in_steps(step: int, rows: Sequence[Any], counts_in: Ints | None = None) -> Iterable[Sequence[Any]]:
-    """The arrays of rows, ids first, for so many rows at a time: after each step sums have no carry left. Where there
-    are several steps, partials that hold nothing are left out.
+    """The arrays of rows, ids first, in steps of so many rows; after each step sums have no carry left. If there are
+    several steps, partials that hold nothing are left out.
 
     >>> [some.tolist() for (some,) in in_steps(2, [np.arange(4)], counts_in=np.array([1, 0, 1, 1]))]
     [[0, 2], [3]]

@@ -33,7 +33,7 @@ class WindowKernels(Stem):
         """The first and last window of every time; first > last for a time in the gap between two windows.
 
         Bodies are given the limits of the times that have windows: for float times, which must be below the limit in
-        magnitude, as (-limit, limit). They also give the first row that is outside, or -1.
+        magnitude, as (-limit, limit). They also return the first row that is outside, or -1.
 
         >>> import numpy as np
         >>> from oop.kernels.dispatch import kernels
@@ -44,7 +44,7 @@ class WindowKernels(Stem):
         (array([-1,  0]), array([0, 0]))
         """
         if times.__class__ is not np.ndarray or times.dtype != INT64 or times.ndim != 1 or not times.flags.c_contiguous:
-            times = check_times(times)  # any but whole numbers, which are known to be right at a glance
+            times = check_times(times)  # whole numbers need no further check
         floats = times.dtype == FLOAT64
         if not floats and range.__class__ is int and slide.__class__ is int and offset.__class__ is int:
             limits = whole_window_limits(range, slide, offset)

@@ -1,4 +1,4 @@
-"""Keys as words of 64 bits; what they are like is in `oop.kernels.words`."""
+"""Keys as words of 64 bits; `oop.kernels.words` says how they are laid out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from oop.kernels.words import WORD_BITS
 
 class KeyWordKernels(Stem):
     def pack_words(self, columns: Sequence[Column], nulls: bool, length: int | None = None) -> Words:
-        """The words of each row's key; equal keys have equal words. With `nulls` there is one more, for nulls.
+        """The words of each row's key; equal keys have equal words. With `nulls` there is one more word, for nulls.
 
         >>> from oop.kernels.dispatch import kernels
         >>> import numpy as np

@@ -1,8 +1,8 @@
 """Users' aggregates compiled by Numba: loops around the user's functions, which become part of them.
 
-The loops are written out as text for the number of values and of components that there are: to Numba the parts of a
-tuple may differ in type, so each is named by itself. Functions are compiled first, and alone: that tells their
-types, and an error can say which of them it is in.
+The loops are generated as text for the number of values and of components that there are: components may differ in
+type, so each has a name of its own. The functions are compiled first, one by one: this gives their types, and an error
+can name the function that it is in.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def _names(name: str, count: int) -> list[str]:
 
 
 def _store(indent: int, columns: Sequence[str], made: str, is_tuple: bool) -> str:
-    """What a function gave, into the columns."""
+    """The lines that store what a function returned in the columns."""
     parts = [f"{made}[{i}]" for i in range(len(columns))] if is_tuple else [made]
     return _lines(indent, (f"{column}[group] = {part}" for column, part in zip(columns, parts, strict=True)))
 

@@ -1,7 +1,7 @@
-"""What a function is, as a number that is the same in every process: its code, and all that the code refers to.
+"""A hash of a function that is the same in every process: of its code, and of all that the code refers to.
 
-Functions that a user wrote are told apart by it: compiled ones are found again in a worker that was shipped the same
-function, and state that another function made is refused.
+It tells users' functions apart. A worker that was shipped the same function twice compiles it once, and state that
+another function made is refused.
 
 >>> def adder(step):
 ...     return lambda state, value: state + step * value
@@ -23,15 +23,15 @@ import numpy as np
 
 
 def fingerprint(*values: object) -> str:
-    """Of functions and of plain values. Line numbers and names of files do not count."""
+    """The hash of functions and of plain values. Line numbers and file names do not count."""
     seen: set[int] = set()
     return hashlib.sha256("\n".join(text for value in values for text in _say(value, seen)).encode()).hexdigest()
 
 
 def _say(value: Any, seen: set[int]) -> Iterator[str]:
-    value = getattr(value, "py_func", value)  # what Numba has compiled
+    value = getattr(value, "py_func", value)  # the function that Numba has compiled
     if isinstance(value, FunctionType):
-        if id(value) in seen:  # one that calls itself
+        if id(value) in seen:  # a function that calls itself
             yield "again"
             return
         seen.add(id(value))
@@ -50,7 +50,7 @@ def _say(value: Any, seen: set[int]) -> Iterator[str]:
         yield f"{type(value).__qualname__} of {len(value)}"
         for each in value:
             yield from _say(each, seen)
-    elif isinstance(value, set | frozenset):  # in no order of their own
+    elif isinstance(value, set | frozenset):  # sets have no order
         yield f"{type(value).__qualname__} of {' '.join(sorted(map(repr, value)))}"
     elif isinstance(value, np.ndarray):
         yield f"{value.dtype} {value.shape} {value.tobytes().hex()}"
@@ -74,7 +74,7 @@ def _say_code(code: CodeType, seen: set[int]) -> Iterator[str]:
 
 
 def _bound(function: FunctionType) -> Iterator[Any]:
-    """The values of names from outside: variables of the functions around it, and globals."""
+    """The values of names from outside the function: variables of the enclosing functions, and globals."""
     code = function.__code__
     for cell in function.__closure__ or ():
         try:
@@ -84,7 +84,7 @@ def _bound(function: FunctionType) -> Iterator[Any]:
     for name in sorted(_globals_of(code)):
         found = function.__globals__.get(name, f"builtin {name}")
         yield found
-        if isinstance(found, ModuleType):  # of what the code may read there, what is no function or class
+        if isinstance(found, ModuleType):  # what the code may read there, except functions and classes
             for inner in sorted(set(code.co_names)):
                 value = getattr(found, inner, None)
                 if not callable(value) and not isinstance(value, ModuleType):
@@ -92,7 +92,7 @@ def _bound(function: FunctionType) -> Iterator[Any]:
 
 
 def _globals_of(code: CodeType) -> set[str]:
-    """Names that it or a function inside it looks up globally."""
+    """Names that the code, or a function inside it, looks up globally."""
     names = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     for const in code.co_consts:
         if isinstance(const, CodeType):

@@ -1,7 +1,7 @@
-"""What users' aggregates are made of: their functions, the kinds of numbers these take and give, and what is kept.
+"""What users' aggregates are made of: their functions, the kinds of numbers these take and return, and their state.
 
-What is kept of groups are columns: how many rows each has taken, then a column for each component of the state. So a
-result that is a component needs no copy.
+The state of all groups is kept in columns: how many rows each group has taken, then a column for each component of the
+state. So a result that is a component needs no copy.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from oop.kernels.once import once
 from oop.kernels.user.fingerprints import fingerprint
 
 KINDS: dict[str, Any] = {"int": np.int64, "float": np.float64, "bool": np.bool_}
-"""What numbers users' functions are given and give."""
+"""The kinds of numbers that users' functions take and return."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class Functions:
 
     @once
     def code(self) -> str:
-        """The same in every process for the same functions (see `fingerprint`)."""
+        """A hash of the functions that is the same in every process (see `fingerprint`)."""
         return fingerprint(self.init, type(self.init), self.incr, self.merge, self.final)
 
     @once
@@ -57,7 +57,7 @@ class Functions:
 @dataclass(frozen=True, eq=False)
 class Fold:
     """A user's functions over values of certain kinds. ``edges`` is the kind of the window's start and end, if
-    ``final`` takes them. Folds of equal code are equal: they are compiled once in a process."""
+    ``final`` takes them. Folds with equal code are equal, and are compiled once in a process."""
 
     functions: Functions
     values: tuple[str, ...]
@@ -76,14 +76,14 @@ class Fold:
 
 @dataclass(frozen=True)
 class Result:
-    """What a function gives: the kinds of its parts; ``names`` are None for one value that is no tuple."""
+    """What a function returns: the kinds of its parts. ``names`` is None for a single value that is no tuple."""
 
     kinds: tuple[str, ...]
     names: tuple[str, ...] | None = None
 
 
 def check_parts(role: str, functions: Functions, given: Result) -> None:
-    """A function that makes a state gives one of the kinds that init has; a whole number may become a float."""
+    """Check that a function returns a state of the kinds that init has; a whole number may become a float."""
     if (given.names is not None) != functions.is_tuple or len(given.kinds) != len(functions.states):
         raise SchemaMismatch(
             f"{role} gives {say(given)}, and the state is {say_state(functions)}",
@@ -100,7 +100,7 @@ def check_parts(role: str, functions: Functions, given: Result) -> None:
 
 
 def say(given: Result) -> str:
-    """As a user would write the type."""
+    """The type as a user would write it."""
     return given.kinds[0] if given.names is None else f"({', '.join(given.kinds)})"
 
 
@@ -109,10 +109,10 @@ def say_state(functions: Functions) -> str:
 
 
 def part_names(made: Any, count: int) -> tuple[str, ...]:
-    """Of a tuple's parts: those of a namedtuple, else f0, f1, … as in NumPy."""
+    """The names of a tuple's parts: those of a namedtuple, else f0, f1, … as in NumPy."""
     return tuple(getattr(made, "_fields", None) or (f"f{i}" for i in range(count)))
 
 
 def failed(role: str, error: BaseException) -> OopError:
-    """The error for a user's function that raised one."""
+    """The error for a user's function that raised an error."""
     return OopError(f"{role} of a user-defined aggregate failed: {type(error).__name__}: {error}")

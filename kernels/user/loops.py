@@ -1,4 +1,4 @@
-"""The loops around users' functions: what is checked, and which of the two kinds of loops runs."""
+"""The loops around users' functions: their checks, and which of the two kinds of loops runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from oop.kernels.user.folds import KINDS, Fold, Result
 
 
 class UserLoops(ABC):
-    """``result`` is what `finish` gives, one array for each part. ``counts`` and ``state`` are what is kept."""
+    """The loops of one fold. ``result`` is what `finish` returns, one array for each part. The arguments ``counts`` and
+    ``state`` are the state of all groups."""
 
     result: Result
 
@@ -35,8 +36,8 @@ class UserLoops(ABC):
     def merge(
         self, ids: Ints, counts_in: Ints, state_in: Sequence[Array], counts: Ints, state: Sequence[Array]
     ) -> None:
-        """Group i of what comes goes into group ids[i]. One that has taken nothing becomes what comes: this needs no
-        `merge`, so groups that only change their place never do."""
+        """Merge group i of ``state_in`` into group ids[i]. An empty group takes over what it is given, without the
+        user's `merge`, so groups that only change their place never need one."""
         self._check(counts, state)
         check_ids(ids, len(counts))
         self._check(counts_in, state_in, len(ids))
@@ -51,7 +52,7 @@ class UserLoops(ABC):
             ours[places] = theirs[taken]
 
     def finish(self, counts: Ints, state: Sequence[Array], edges: tuple[Array, Array] | None = None) -> list[Array]:
-        """The results of all groups, whatever they are for those that have taken nothing; without `final` the state."""
+        """The results of all groups, which mean nothing for empty groups. Without `final` they are the state."""
         self._check(counts, state)
         if self.fold.edges is not None:
             if edges is None:
@@ -82,7 +83,7 @@ class UserLoops(ABC):
 
 
 def user_loops(fold: Fold, name: str | None = None) -> UserLoops:
-    """The loops of a fold on one implementation of the kernels; compiled at once, so that errors come early.
+    """The loops of a fold on one implementation of the kernels. They are compiled at once, so that errors come early.
 
     >>> from oop.kernels.user.folds import Functions
     >>> total = Functions(0, lambda state, value: state + value)

@@ -30,7 +30,7 @@ class PlainLoops(UserLoops):
         for state in states:
             try:
                 found.append(call("final", final, state, *edges))
-            except OopError:  # of no rows there may be none
+            except OopError:  # the state of no rows may have no result
                 if state is not self.functions.init:
                     raise
         self.result = _result("final", found)
@@ -82,7 +82,7 @@ class PlainLoops(UserLoops):
         return self._as_state(parts) if self.functions.is_tuple else parts[0]
 
     def _as_state(self, made: Any) -> Any:
-        """What the next call is given: of the kinds and the type that init has."""
+        """The state as the next call takes it, with the kinds and the type of init."""
         if not self.functions.is_tuple:
             return _TYPES[self.functions.states[0]](made)
         parts = [_TYPES[kind](part) for kind, part in zip(self.functions.states, made, strict=True)]
@@ -98,7 +98,7 @@ _TYPES: dict[str, Callable[[Any], Any]] = {"int": int, "float": float, "bool": b
 
 
 def call(role: str, function: Callable[..., Any], *given: Any) -> Any:
-    """What the user's function gives; an error of its own says which one it was."""
+    """What the user's function returns; if it raises an error, ours names its role."""
     try:
         return getattr(function, "py_func", function)(*given)
     except Exception as error:
@@ -110,12 +110,12 @@ def _parts(made: Any) -> Iterator[Any]:
 
 
 def _wrapped(whole: Any) -> int:
-    """As 64 bits hold it, which is what compiled code computes in."""
+    """The number wrapped to 64 bits, in which compiled code computes."""
     return (int(whole) - INT64_MIN) % 2**64 + INT64_MIN
 
 
 def _result(role: str, found: Sequence[Any]) -> Result:
-    """What a function gives, from several of its results: a part that is a float once is a float."""
+    """The type of a function's results, from several of them: a part that is a float in one of them is a float."""
     order = ("bool", "int", "float")
     kinds = [[_kind(role, part) for part in _parts(made)] for made in found]
     most = tuple(max(column, key=order.index) for column in zip(*kinds, strict=True))

@@ -1,6 +1,7 @@
 """Arrow columns as the plain arrays that kernels work on, and back.
 
-`columns` has what kernels see, `arrow` the way between that and Arrow. Callers use this package: `views.column(array)`.
+`columns` has the arrays as kernels see them; `arrow` makes them of Arrow columns, and Arrow columns of them. Callers
+use this package: `views.column(array)`.
 
 >>> import pyarrow as pa
 >>> view = column(pa.array(["a", None, "bc"]))

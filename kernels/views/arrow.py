@@ -17,8 +17,8 @@ _INTEGERS = [make() for sign in ("int", "uint") for bits in (8, 16, 32, 64) for 
 _FLOATS = [pa.float16(), pa.float32(), pa.float64()]
 _DATES = [pa.date32(), pa.date64(), pa.timestamp("s")]
 _OTHER_TIMES = [pa.time32("s"), pa.time64("us"), pa.duration("s")]
-# How numbers and times lie in memory. The number of a type says it, whatever its unit and time zone: to look a type up
-# by itself would take longer, and every column of every batch is looked up.
+# How numbers and times lie in memory, by the id of their type, which does not depend on unit and time zone. Every
+# column of every batch is looked up, and a type itself would take longer to look up than its id.
 _FIXED_DTYPES: dict[int, np.dtype[Any]] = {
     **{type.id: np.dtype(type.to_pandas_dtype()) for type in (*_INTEGERS, *_FLOATS)},
     **{type.id: np.dtype(f"int{type.bit_width}") for type in (*_DATES, *_OTHER_TIMES)},
@@ -109,7 +109,7 @@ def key_kind(type: pa.DataType) -> str:
 
 
 def key_column(array: pa.Array | pa.ChunkedArray) -> Column:
-    """The arrays of an Arrow column as a key, without a copy but for what must be decoded.
+    """The arrays of an Arrow column as a key, without a copy unless it must be decoded.
 
     >>> key_column(pa.array([1, None, 3], pa.int16())).data.dtype
     dtype('int16')
@@ -152,7 +152,7 @@ def times(array: pa.Array | pa.ChunkedArray) -> Array:
 
 
 def booleans(array: pa.BooleanArray) -> Bools:
-    """A boolean column without nulls as an array. Arrow's own way would load pandas first, where there is one.
+    """A boolean column without nulls as an array. Arrow's own conversion would load pandas where it is installed.
 
     >>> booleans(pa.array([True, False, True]).slice(1))
     array([False,  True])
@@ -178,7 +178,7 @@ def fixed_values(array: pa.Array | pa.ChunkedArray) -> Array | None:
     buffer, count = array.buffers()[1], len(array)
     if buffer is None or not count:
         return np.zeros(count, dtype)
-    # as `_view_buffer` does it, without a call: every batch comes by here
+    # as in `_view_buffer`, but without a call, because every batch takes this path
     items = np.frombuffer(buffer, dtype, count, array.offset * dtype.itemsize)
     return items if items.flags.aligned else items.copy()
 
@@ -204,7 +204,7 @@ def to_arrow(view: Column, type: pa.DataType) -> pa.Array:
     if isinstance(type, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(type, to_arrow(view, type.storage_type))
     if pt.is_dictionary(type):
-        from oop.kernels.dictionaries import encode_as  # here, as its tables are made of these columns
+        from oop.kernels.dictionaries import encode_as  # not at the top: it needs this module
 
         return encode_as(to_arrow(view, type.value_type), type)
     if pt.is_null(type):
@@ -232,7 +232,7 @@ def _valid(array: pa.Array) -> Bools | None:
 
 
 def _is_variable(type: pa.DataType) -> bool:
-    """Is it text or binary of variable length, in any of Arrow's layouts?"""
+    """Is the type text or binary of variable length, in any of Arrow's layouts?"""
     if pt.is_string(type) or pt.is_large_string(type) or pt.is_string_view(type):
         return True
     return bool(pt.is_binary(type) or pt.is_large_binary(type) or pt.is_binary_view(type))

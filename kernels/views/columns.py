@@ -1,4 +1,4 @@
-"""Columns as kernels see them: plain arrays of numbers or bytes, and which rows are null. They know nothing of Arrow.
+"""Columns as kernels see them: plain arrays of numbers or bytes, and which rows are null. Nothing here knows Arrow.
 
 >>> take_rows(Column("int", np.array([5, 6, 7])), np.array([2, 0])).data
 array([7, 5])
@@ -79,7 +79,7 @@ def change_width(view: Column, kind: str) -> Column:
 
 
 def slice_rows(view: Column, start: int, stop: int) -> Column:
-    """The rows from one number up to another; it shares memory.
+    """The rows from `start` up to `stop`; the result shares memory.
 
     >>> texts = Column("bytes", np.frombuffer(b"abcd", np.uint8), np.array([0, 1, 3, 4]))
     >>> slice_rows(texts, 1, 3).offsets.tolist()
