@@ -121,6 +121,8 @@ class Corners:
                     return True
             elif point and is_below(point.get(attribute), bound):
                 return True
+        if not self.joint:  # so it is mostly, and this is asked very often
+            return False
         if any(_below_stairs(corner, steps, point) for steps in self.stairs.values()):
             return True
         return any(_within(corner, j, point) for j in self.wide)

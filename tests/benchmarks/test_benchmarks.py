@@ -26,6 +26,7 @@ HERE = {
     "sessions",
     "joint",
     "row_windows",
+    "live",
 }
 SLOW = {"spark"}
 
@@ -78,3 +79,15 @@ def test_a_failure_in_a_fresh_process_is_an_error() -> None:
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
     assert done.returncode != 0
     assert "nowhere.arrow" in done.stderr
+
+
+def test_revisions_are_compared_in_fresh_processes() -> None:
+    """A checkout against itself: every way of ours, and no peer, has a ratio."""
+    command = [sys.executable, str(FOLDER / "_revisions.py"), str(ROOT), "--only", "joins", "--rows", "20000"]
+    where = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([*command, "--repeat", "2"], env=where, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (found,) = map(json.loads, done.stdout.splitlines())
+    assert found.keys() == {"benchmark", "case", "best", "median", "low", "high"}
+    assert found["case"] == "band join and count: oop"
+    assert 0 < found["low"] <= found["median"] <= found["high"]
