@@ -37,8 +37,9 @@ a policy's type.
    `is_data_driven`; `keeps_order`, `promises_rest`, `attributes`, `could_promise` (what a plan may hope for);
    `slack_for` and `row_slack` (what `Run.late.needed_slack` says); `in_units`, if it has durations; `__str__`, which
    `explain` shows.
-3. `judgement` may stay `EACH`. If a kernel can do it, name that one; a new kind of judgement is a value of `Judgement`
-   and a judge in `oop/operators/source/judges`, listed in the table there.
+3. `judgement` may stay `EACH`. If a kernel can do it, name that one; `GREATEST` and `RANK` are for the bounds of
+   `Greatest` and `NthGreatest` as they are, since their kernels compute these themselves. A new kind of judgement is a
+   value of `Judgement` and a judge in `oop/operators/source/judges`, listed in the table there.
 4. A running class that keeps more state than its tracker saves it by `state` and `restore`, as values that JSON has.
 5. Write its constructor below, beside `ordered`, and export it from `oop.punctuation` and `oop` if users are to
    write it.

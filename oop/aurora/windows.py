@@ -37,7 +37,7 @@ class ArrivalWindow(TimeWindow):
 
     def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
         time = flow.schema.field(on).type
-        grid = self.grid(time)
+        grid = self.windows(time)
         bucketed = flow.then(Bucket(on, grid, str(self)), f".window({self})", time=on)
         sorts = self.disorder and not can_merge(functions)  # aggregates that merge do not depend on order
         spec = ArrivalAggregate(keys, functions, grid, on, edge_type(time), sorts=sorts)

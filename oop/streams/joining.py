@@ -22,7 +22,7 @@ from oop.operators.join.static import StaticJoin
 from oop.plan.flow import Flow
 from oop.punctuation.durations import Duration, show
 from oop.streams.locating import AtUsersLine
-from oop.windows import CalendarWindow, TimeWindow, Window
+from oop.windows import PlacedWindow, Window
 
 On = str | Sequence[str] | Mapping[str, str] | None
 CLOSED = ("both", "left", "right", "neither")
@@ -236,12 +236,9 @@ def _band(low: int | float, high: int | float, closed: str, type_: pa.DataType) 
 
 
 def _same_window(window: Any, type_: pa.DataType) -> tuple[SameWindow, str]:
-    if isinstance(window, CalendarWindow):
-        window.check(type_)
-        return SameWindow(window.calendar(type_)), f"in {window}"
-    if not isinstance(window, TimeWindow):
+    if not isinstance(window, PlacedWindow):
         raise TypeError(f"window= takes oop.tumbling(…) or oop.calendar(…), not {window!r}")
-    grid = window.grid(type_)
-    if not grid.tumbles:
+    windows = window.windows(type_)
+    if not windows.tumbles:
         raise ValueError("rows are joined in tumbling windows; for sliding ones say ranges=(left, right)")
-    return SameWindow(grid), f"in {window}"
+    return SameWindow(windows), f"in {window}"

@@ -9,16 +9,14 @@ import pyarrow as pa
 
 from oop.errors import SchemaMismatch, WrongArgument
 from oop.operators.expressions.kinds import UTC
-from oop.operators.groups.store_operator import NamedAggregates
 from oop.operators.windows.calendar import UNITS, Calendar
 from oop.operators.windows.zones import zone_of
-from oop.plan.flow import Flow
 from oop.site import user_line
-from oop.windows.window import Window, aggregate
+from oop.windows.window import PlacedWindow
 
 
 @dataclass(frozen=True)
-class CalendarWindow(Window):
+class CalendarWindow(PlacedWindow):
     """Hours, days, weeks, months, quarters or years of a time zone."""
 
     unit: str
@@ -26,8 +24,14 @@ class CalendarWindow(Window):
     tz: str | None = None
     accounts: ClassVar[bool] = True
 
-    def calendar(self, time: pa.DataType) -> Calendar:
+    def windows(self, time: pa.DataType) -> Calendar:
         """The calendar for a time column of this type; SchemaMismatch if its values are no points in a calendar."""
+        found = self._calendar(time)
+        if found.limit <= 0:
+            raise ValueError(f"{self} does not fit times of type {time}")
+        return found
+
+    def _calendar(self, time: pa.DataType) -> Calendar:
         if pa.types.is_timestamp(time):
             zone = self.tz or time.tz
             return Calendar(self.unit, self.every, None if zone in UTC else zone, time.unit)
@@ -42,13 +46,6 @@ class CalendarWindow(Window):
                 hint="leave out tz=, and take days or more; or cast the column to a timestamp",
             )
         return Calendar(self.unit, self.every, None, "D" if pa.types.is_date32(time) else "ms")
-
-    def check(self, time: pa.DataType) -> None:
-        if self.calendar(time).limit <= 0:
-            raise ValueError(f"{self} does not fit times of type {time}")
-
-    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
-        return aggregate(flow, self.calendar(flow.schema.field(on).type), self, on, keys, functions, call)
 
     def __str__(self) -> str:
         length = self.unit if self.every == 1 else f"{self.every} {self.unit}s"

@@ -1,6 +1,6 @@
 """Windows of time: tumbling and sliding; a plan turns them into a grid in the units of the attribute they are on.
 
->>> tumbling("1min").grid(pa.timestamp("s"))
+>>> tumbling("1min").windows(pa.timestamp("s"))
 Grid(range=60, slide=60, offset=0)
 >>> print(sliding("5min", every="1min"))
 sliding 5min every 1min
@@ -15,15 +15,13 @@ import pyarrow as pa
 
 from oop.kernels.checks import float_time_limit, int_time_limits
 from oop.operators.core.times import duration_in, is_whole
-from oop.operators.groups.store_operator import NamedAggregates
 from oop.operators.windows.bucket import Grid
-from oop.plan.flow import Flow
 from oop.punctuation.durations import Duration, show
-from oop.windows.window import Window, aggregate, duration
+from oop.windows.window import PlacedWindow, duration
 
 
 @dataclass(frozen=True)
-class TimeWindow(Window):
+class TimeWindow(PlacedWindow):
     """Window ``w`` covers ``[offset + w·every, offset + w·every + range)``."""
 
     range: Duration
@@ -32,7 +30,7 @@ class TimeWindow(Window):
     kind: str = "sliding"
     accounts: ClassVar[bool] = True
 
-    def grid(self, time: pa.DataType) -> Grid:
+    def windows(self, time: pa.DataType) -> Grid:
         """The grid in the units of a time column of this type; ValueError if it does not fit there."""
         range_, slide = duration_in(self.range, time), duration_in(self.every, time)
         for name, value in (("range", range_), ("every", slide)):
@@ -44,12 +42,6 @@ class TimeWindow(Window):
         else:
             float_time_limit(range_, slide, offset)
         return Grid(range_, slide, offset)
-
-    def check(self, time: pa.DataType) -> None:
-        self.grid(time)
-
-    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
-        return aggregate(flow, self.grid(flow.schema.field(on).type), self, on, keys, functions, call)
 
     def __str__(self) -> str:
         every = f" every {show(self.every)}" if self.kind == "sliding" else ""

@@ -41,13 +41,23 @@ class Window(ABC):
         """The flow with aggregates for each window on ``on`` and each group; ``call`` is what the user wrote."""
 
 
-def aggregate(
-    flow: Flow, windows: Windows, window: Window, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str
-) -> Flow:
-    """Bucket and Aggregate: WID's two halves (OOP paper, A.2.2)."""
-    time = flow.schema.field(on).type
-    bucketed = flow.then(Bucket(on, windows, str(window)), f".window({window})", time=on)
-    return bucketed.then(Aggregate(keys, functions, windows, on, edge_type(time)), call, time="window_start")
+class PlacedWindow(Window):
+    """A window of which a kind need only say where its windows are: operators and checks follow from that, and joins
+    take it if its windows tile time."""
+
+    @abstractmethod
+    def windows(self, time: pa.DataType) -> Windows:
+        """The windows in the units of a time column of this type; ValueError if they make no sense there."""
+
+    def check(self, time: pa.DataType) -> None:
+        self.windows(time)
+
+    def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
+        """Bucket and Aggregate: WID's two halves (OOP paper, A.2.2)."""
+        time = flow.schema.field(on).type
+        windows = self.windows(time)
+        bucketed = flow.then(Bucket(on, windows, str(self)), f".window({self})", time=on)
+        return bucketed.then(Aggregate(keys, functions, windows, on, edge_type(time)), call, time="window_start")
 
 
 def duration(name: str, value: Duration) -> Duration:

@@ -21,17 +21,20 @@ How to add an aggregate function, say ``mode``:
 1. Write a module here, such as ``mode.py``. No other module need be touched.
 2. Write its accumulator, if no existing one will do. One with a fixed size declares ``fields`` and has
    `prepare`, `update`, `merge` and `result`; zeros must be its zero, so a group that has taken nothing is all zeros.
-   One without a fixed size is a `rows_by_group.HoldsRows`: its `settle` says which rows the result may need. Saving,
-   loading, panes, threads and partial results on Spark follow from that. The cost of `take_results` and `clear` should
-   follow the groups that they are given, not all that is held: sessions that go out are taken and then cleared. If two
-   functions may share its arrays, ``kept`` says which may.
+   One without a fixed size is a `rows_by_group.HoldsRows`: its `settle` says which rows the result may need, or
+   combines them, such as equal values into one with their number. Its `result` has exactly the type ``self.type``,
+   while what it holds may have another (`held_type`). Saving, loading, panes, threads and partial results on Spark
+   follow from that. The cost of `take_results` and `clear` should follow the groups that they are given, not all that
+   is held: sessions that go out are taken and then cleared. If two functions may share its arrays, ``kept`` says which
+   may.
 3. Write the class: ``class Mode(ColumnFunction)``, a frozen dataclass with ``name = "mode"`` and an `accumulator` for
    each type of values that it takes. It declares what differs from `Function`: `rows_held` if it holds rows (the
    cost model of sliding windows goes by it), `combined` if its results can be combined without more than themselves,
    `can_merge`, `booleans_are_numbers`, `by_time`. Parameters are fields, and its text names each of them, since a
    checkpoint knows its plan by this text.
 4. Write ``def mode(of)``, the constructor of the same name, with a docstring that is also its documentation and a
-   doctest. It is ``oop.mode`` from then on. An import in ``oop/__init__.py`` tells editors and type checkers its type.
+   doctest. It is ``oop.mode`` from then on. An import and a line of ``__all__`` in ``oop/__init__.py`` tell editors and
+   type checkers its type, and the test of docstrings that it is public.
 5. Give `examples`, if there is more than one way to write it. The laws of merging are tried on them for every type
    (``tests/operators/functions/test_merge_laws.py``), and the fuzzer puts those of the column ``x`` into its windows.
 6. Write a test of its answers against a plain definition; ``tests/operators/functions/test_new_function.py`` is such

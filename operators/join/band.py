@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oop.kernels.signatures.joins import Reach
-from oop.operators.windows.bucket import Grid
-from oop.operators.windows.calendar import Calendar
+from oop.operators.windows.windows import Windows
 from oop.punctuation.patterns import Bound
 from oop.punctuation.search import least_float
 
@@ -88,7 +87,7 @@ class Band:
 class SameWindow:
     """Both rows are in the same tumbling window (Q6): equality on a function of the time."""
 
-    grid: Grid | Calendar
+    grid: Windows
     span = 0
     is_equality = True
     keeps_time = False
@@ -101,9 +100,13 @@ class SameWindow:
 
     def promise(self, side: int, bound: Bound) -> Bound | None:
         """``start(wid(R))``: a window that may still get a row of the other side begins there at the earliest."""
-        return bound if math.isinf(bound) else self.grid.start(self.grid.wid_bound(bound))
+        if math.isinf(bound):
+            return bound
+        wid = self.grid.wid_bound(bound)
+        return None if wid is None else self.grid.start(wid)
 
     def least_held(self, side: int, bound: Bound | None) -> Bound:
-        if bound is None:
-            return -math.inf
-        return bound if math.isinf(bound) else self.grid.wid_bound(bound)
+        if bound is None or math.isinf(bound):
+            return -math.inf if bound is None else bound
+        wid = self.grid.wid_bound(bound)
+        return -math.inf if wid is None else wid

@@ -120,7 +120,7 @@ class BucketOperator(Passing):
         self.on = spec.on
         output = spec.schema(context.inputs)
         self.fields = output.field(WID_START), output.field(WID_END)
-        self.tumbling, self.gaps = not (grid.overlaps or grid.gaps), grid.gaps
+        self.tumbling, self.gaps = grid.tumbles, grid.gaps
         self.wids = grid.finder() if isinstance(grid, Grid) else grid.wids
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterable[Element]:

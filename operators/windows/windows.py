@@ -14,7 +14,11 @@ from oop.punctuation.patterns import Bound
 
 
 class Windows(Protocol):
-    """Windows by number (wid), in the units of the attribute they are on. A greater wid never ends earlier."""
+    """Windows by number (wid), in the units of the attribute they are on. A greater wid never ends earlier.
+
+    Numbers and edges fit 64 bits: `wids` raises TimeError for a time whose window, or the one after it, would not, and
+    `wid_bound`, which may be given bounds far from any row, stays within them (see `Calendar.limit`).
+    """
 
     @property
     def overlaps(self) -> bool:

@@ -81,7 +81,11 @@ class Format:
             FORMATS[ending] = cls()
 
     def open(self, path: Path, schema: pa.Schema | None) -> File:
-        """Learn the schema of a file that is there and not empty; ``schema`` gives types to columns of text."""
+        """Learn the schema of a file that is there and not empty; ``schema`` gives types to columns of text.
+
+        It raises SourceError, or what `oop.io.sound.reading` makes one of: errors of Arrow, OSError, EOFError and those
+        of zlib. Anything else reaches the user as it is.
+        """
         raise NotImplementedError
 
     def writer(self, file: pa.NativeFile, schema: pa.Schema) -> Writer:

@@ -17,7 +17,7 @@ class ByRank(Judge):
 
     def __init__(self, progress: Progress) -> None:
         super().__init__(progress)
-        assert isinstance(progress, Linear) and isinstance(progress.tracker, NthGreatest)
+        assert isinstance(progress, Linear) and type(progress.tracker) is NthGreatest
         self.tracker = progress.tracker
         self.arrivals: SlackNeeded | None = None
         self.first_row = 0  # the number of rows that came before this judge was started

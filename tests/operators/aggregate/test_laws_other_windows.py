@@ -12,13 +12,10 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.panes import has_panes
-from oop.operators.groups.store_operator import NamedAggregates
-from oop.operators.windows.bucket import Bucket
 from oop.punctuation.patterns import Bound
 from oop.testing import check_operator
-from oop.windows.window import Window
+from oop.windows.window import PlacedWindow
 from tests.operators import fuzz
 
 KEEPS = oop.aggregate(0, lambda s, v: s + 1, name="rows without merge")
@@ -55,15 +52,9 @@ class Uneven:
         return 5 * wids, 5 * wids + np.where(wids % 2, 12, 8)
 
 
-class UnevenWindow(Window):
-    def check(self, time: pa.DataType) -> None:
-        pass
-
-    def aggregated(self, stream: Any, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Any:
-        bucketed = stream.then(Bucket(on, Uneven(), str(self)), call, time=on)
-        return bucketed.then(
-            Aggregate(keys, functions, Uneven(), on, stream.schema.field(on).type), call, time="window_start"
-        )
+class UnevenWindow(PlacedWindow):
+    def windows(self, time: pa.DataType) -> Uneven:
+        return Uneven()
 
     def __str__(self) -> str:
         return "uneven"
