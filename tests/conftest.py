@@ -3,7 +3,8 @@ examples (`OOP_NEW_EXAMPLES`). There is no deadline, since machines are noisy.
 
 Spark has one local session for all tests of a process.
 
-Numba code that one process of a run has compiled is loaded by the others. The folder for it is new in each run, since
+Python's bytecode is kept, whatever the environment says: tests start hundreds of processes, and each would compile the
+package anew. Numba code that one process of a run has compiled is loaded by the others. The folder for it is new in each run, since
 Numba does not notice changes of a loop that is called from another file.
 """
 
@@ -29,6 +30,8 @@ settings.load_profile("new" if os.environ.get("OOP_NEW_EXAMPLES") else "same")
 def pytest_configure(config: pytest.Config) -> None:
     """Runs before xdist starts its workers, which get this environment. A folder that the caller named is left
     alone."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     if "OOP_JIT_CACHE" not in os.environ:
         folder = tempfile.mkdtemp(prefix="oop_jit_")
         os.environ.update(OOP_JIT_CACHE="1", NUMBA_CACHE_DIR=folder)

@@ -85,6 +85,7 @@ NAMES = [
     "in_order",
     "joins",
     "joint",
+    "live",
     "peers",
     "release",
     "row_windows",
