@@ -4,8 +4,8 @@ examples (`OOP_NEW_EXAMPLES`). There is no deadline, since machines are noisy.
 Spark has one local session for all tests of a process.
 
 Python's bytecode is kept, whatever the environment says: tests start hundreds of processes, and each would compile the
-package anew. Numba code that one process of a run has compiled is loaded by the others. The folder for it is new in each run, since
-Numba does not notice changes of a loop that is called from another file.
+package anew. Numba code that one process of a run has compiled is loaded by the others. The folder for it is new in
+each run, since Numba does not notice changes of a loop that is called from another file.
 """
 
 from __future__ import annotations
