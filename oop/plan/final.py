@@ -11,6 +11,7 @@ from typing import Any
 
 from oop.operators.expressions.expr import col
 from oop.operators.passing.project import Project
+from oop.operators.source.input import LATE_MODES
 from oop.plan.accounting import accounted
 from oop.plan.describing import described
 from oop.plan.flow import Flow
@@ -64,6 +65,8 @@ def lower(flow: Flow, engine: Any, order: str = "oop", *, check: bool = True) ->
 
 def with_late(flow: Flow, mode: str) -> Flow:
     """The flow with sources that treat late rows by this mode."""
+    if mode not in LATE_MODES:
+        raise ValueError(f"late is one of {', '.join(LATE_MODES)}, not {mode!r}")
 
     def make(node: Node, inputs: tuple[Edge, ...]) -> Node:
         return replace(node, spec=node.spec.with_late(mode), inputs=inputs)
