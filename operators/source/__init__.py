@@ -6,7 +6,9 @@ on when a promise was sent, nor on whether it helped a consumer. Rows are judged
 may trust every promise. A late row is never dropped silently: it is kept in a ledger, with the promise that it broke.
 
 Way in. `input.Input` is what a plan holds: the time, the policies by attribute, what becomes of late rows.
-`operator.InputOperator` runs it, and is given batches, promises that the data carries, and ticks of the clock:
+`operator.InputOperator` runs it. It is given batches and promises that the data carries, several at once
+(`process_train`), ticks of the clock (`tick`), and the answers of a source that is asked how far it is (`answer`, then
+`take_promise`). It calls `made`, which an engine may set, for each promise that it makes. What it uses:
 
 - `looks.py`: one quick check of a batch. Nearly all batches have no late row, and are passed on unchanged.
 - `failures.py`: rows without a time, which no policy can judge, and late rows if they are errors.

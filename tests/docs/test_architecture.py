@@ -73,6 +73,24 @@ def test_every_package_tells_its_idea_and_the_way_in(name: str) -> None:
     assert said and not missing, f"{name} does not say: {', '.join(missing)}"
 
 
+def read_first() -> dict[str, str]:
+    """The rooms in the table of ARCHITECTURE.md, each with the file to read first; a line may have several rooms."""
+    found = {}
+    for line in DOCUMENTS["ARCHITECTURE.md"].splitlines():
+        if line.startswith("| `"):
+            rooms, _, firsts = (re.findall(r"`([^`]+)`", cell) for cell in line.strip("| ").split(" | "))
+            if not rooms[0].startswith("csrc"):
+                found |= dict(zip(rooms, firsts, strict=len(rooms) > 1))
+    return found
+
+
+@pytest.mark.parametrize(("room", "first"), read_first().items())
+def test_the_way_in_is_the_same_in_the_room(room: str, first: str) -> None:
+    way_in = DOCUMENTS[f"{room}__init__.py"].partition("Way in. ")[2]
+    named = re.search(r"`([\w.]+)`", way_in)
+    assert named and named[1].split(".")[0] == first.removesuffix(".py"), f"{room}: {named and named[1]}, not {first}"
+
+
 @pytest.mark.parametrize("name", sorted(n for n in DOCUMENTS if n.endswith("DECISIONS.md")))
 def test_decisions_are_named_by_the_package_and_told_once(name: str) -> None:
     said = DOCUMENTS[name.replace("DECISIONS.md", "__init__.py")]
