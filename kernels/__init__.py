@@ -1,11 +1,14 @@
 """Hot loops: arrays in, arrays out. They know arrays and dense ids, never streams or plans.
 
-Ask `oop.kernels.dispatch.kernels()` for them; `oop.kernels.views` turns Arrow columns into arrays and back. Each kernel
-is declared once, in `oop.kernels.signatures`, and has three bodies: in `oop.kernels.reference` (NumPy, the executable
-specification), `oop.kernels.jit` (Numba) and `oop.kernels.native` (C, whose sources are in `csrc/`). Files of one idea
-have the same stem in all of these. Aggregates that users wrote are in `oop.kernels.user`. The other files are what
-these share: `checks` of arguments, `keys` and `words` for columns that are keys, `dictionaries`, memory that is used
-again (`scratch`, `pages`), a value that is computed `once`, and the `ring`, a source for measurements.
+Idea. Each kernel is declared once, in `oop.kernels.signatures`, and has three bodies: in `oop.kernels.reference`
+(NumPy, the executable specification), `oop.kernels.jit` (Numba) and `oop.kernels.native` (C, whose sources are in
+`csrc/`). Files of one idea have the same stem in all of these.
+
+Way in. Read `dispatch.py`: `oop.kernels.dispatch.kernels()` gives the kernels. Then read a stem in all its places, such
+as `kernels/signatures/late.py`. `oop.kernels.views` turns Arrow columns into arrays and back. Aggregates that users
+wrote are in `oop.kernels.user`. The other files are what these share: `checks` of arguments, `keys` and `words` for
+columns that are keys, `dictionaries`, memory that is used again (`scratch`, `pages`), a value that is computed `once`,
+and the `ring`, a source for measurements.
 
 To add a kernel:
 
@@ -20,4 +23,6 @@ To add a kernel:
    must agree on them.
 
 Nothing else lists kernels; `tests/kernels/test_declarations.py` says what is missing.
+
+Decisions are in `DECISIONS.md` beside this file.
 """

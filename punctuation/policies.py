@@ -47,12 +47,7 @@ a policy's type.
    (`tests/operators/source`), and add it to the policies of the laws (`tests/operators/test_laws_policies.py`).
    `tests/operators/source/test_own_policy.py` is a policy that is added in one place.
 
-**Decisions.** ``every`` counts on a fixed grid of stream time, so that batches do not matter. Late rows, and rows
-without a time, move no bound. With ``groups`` exactly those hold back the rest; with ``idle`` a group is active from
-its first row until the stream is more than ``idle`` ahead of it, and has the rest's bound from then on; with neither
-nothing is promised about all rows. The rest of several columns is promised about by one bound on all rows, the least
-active one: a pattern "every combination but these" would say no more, as groups that are ahead keep their own bounds.
-`exact()` never runs: `oop.io.low_water` puts its promises between the batches, which are then read as `punctuated()`.
+Decisions are in `punctuation/DECISIONS.md`, those about `exact()` in `oop/io/DECISIONS.md`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """Arrow columns as the plain arrays that kernels work on, and back.
 
-`columns` has the arrays as kernels see them; `arrow` makes them of Arrow columns, and Arrow columns of them. Callers
-use this package: `views.column(array)`.
+Idea. To a kernel a column is a few NumPy arrays: its values, where each text begins, and which values there are.
+
+Way in. `columns` has the arrays as kernels see them; `arrow` makes them of Arrow columns, and Arrow columns of them.
+Callers use this package: `views.column(array)`.
 
 >>> import pyarrow as pa
 >>> view = column(pa.array(["a", None, "bc"]))

@@ -1,11 +1,15 @@
-"""Engines: ways to run a plan, and what both of them report.
+"""Engines: ways to run a plan, and what runs of the embedded engine report.
 
-Idea. An engine is an object with `run(node, to=…)`. From operators it needs only the two hooks and the parts that they
-save; from the input operator also its ledger, its clock tick and its gate. A plan never knows which engine will run it.
+Idea. An engine is an object with `run(node, to=…)`; `Engine` in `oop/streams/running.py` says what it may have besides.
+From operators it needs the two hooks, the parts that they save, and the ledgers of those that set rows aside. The
+operator of a source is also given trains (`process_train`), ticks of the clock (`tick`) and the answers of a source
+that is asked (`answer`, `take_promise`). An engine may look at its policies (`progress`) and its gate, and be told of
+its promises (`made`). A plan never knows which engine will run it.
 
 Way in. `embedded` runs a plan in this process, driven by the reader of the result. `spark` runs the same specs as a
-streaming query. Beside them is what a run reports: `metrics.py` (`Run.metrics`), `late.py` and `lateness.py`
-(`Run.late`), `blame.py` (`Run.blame`).
+streaming query. Beside them is what `oop.Run` reports: `metrics.py` (`Run.metrics`), `late.py` and `lateness.py`
+(`Run.late`), `blame.py` (`Run.blame`). On Spark the counts, and files of late rows, take their place (`spark/cells.py`,
+`spark/late_files.py`).
 
 Decisions about lateness (`lateness.py`):
 

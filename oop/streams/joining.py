@@ -28,6 +28,11 @@ On = str | Sequence[str] | Mapping[str, str] | None
 CLOSED = ("both", "left", "right", "neither")
 
 
+def joined_with(left: Flow, other: Any, **asked: Any) -> Flow:
+    """The join of a flow with another flow, or with a table that does not change."""
+    return joined(left, other, **asked) if isinstance(other, Flow) else joined_with_table(left, other, **asked)
+
+
 def joined(left: Flow, right: Flow, *, on: On, times: tuple[str, str] | None, how: str, **asked: Any) -> Flow:
     """The join of two flows; ``asked`` are the other arguments of `make_join`."""
     with AtUsersLine():

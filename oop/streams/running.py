@@ -17,18 +17,14 @@ ResultT_co = TypeVar("ResultT_co", covariant=True)
 
 
 class Engine(Protocol[ResultT_co]):
-    """What runs a plan: `oop.Embedded`, `oop.Spark`. An engine that also runs in-order plans sets ``runs_in_order``."""
+    """What runs a plan: `oop.Embedded`, `oop.Spark`. An engine needs `run` alone.
+
+    It may also have ``plan(root)``, its own steps of `lower`; ``notes(root)``, what `explain` adds to the lines of
+    nodes, by the id of the node; and ``runs_in_order = True``, if it takes the plans of ``order="iop"``.
+    """
 
     def run(self, root: Node, *, to: Any = None) -> ResultT_co:
         """Run a plan that `lower` has made for it, or begin to; ``to`` names a sink."""
-        ...
-
-    def plan(self, root: Node) -> Node:
-        """The engine's own steps of `lower`: the plan as it runs there."""
-        ...
-
-    def notes(self, root: Node) -> dict[int, str]:
-        """What `explain` adds to the lines of nodes, by the id of the node."""
         ...
 
 
@@ -64,12 +60,16 @@ def set_engines(default: Callable[[], Engine[Running]], spark: Callable[..., Any
     _default[:], _spark[:] = [default], [spark]
 
 
-def run(flow: Flow, engine: Any, order: str, to: Any) -> Any:
+def _chosen(engine: Any) -> Any:
+    """The engine that the user named, or the default one."""
     engine = _default[0]() if engine is None else engine
     if not hasattr(engine, "run"):
         raise TypeError(f"an engine is an object such as oop.Embedded(), not {engine!r}")
-    if order != "oop" and not getattr(engine, "runs_in_order", False):
-        raise ValueError("in-order plans run embedded: engine=oop.Embedded(…)")
+    return engine
+
+
+def run(flow: Flow, engine: Any, order: str, to: Any) -> Any:
+    engine = _chosen(engine)
     return engine.run(lower(flow, engine, order), to=to)
 
 
@@ -78,8 +78,8 @@ def to_spark(flow: Flow, session: Any, batch: bool | None, options: dict[str, An
     return engine.frame(lower(flow, engine), batch=batch)
 
 
-def explained(flow: Flow, order: str, engine: Engine[Any] | None) -> str:
-    if engine is None:
-        return explain(lower(flow, _default[0](), order, check=False))
-    planned = lower(flow, engine, order, check=False)
-    return explain(planned, engine.notes(planned))
+def explained(flow: Flow, order: str, engine: Any) -> str:
+    """The text of the plan that this engine would run, with the engine's notes if the user named it."""
+    planned = lower(flow, _chosen(engine), order, check=False)
+    notes = getattr(engine, "notes", None)
+    return explain(planned, None if notes is None else notes(planned))

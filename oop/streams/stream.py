@@ -9,14 +9,13 @@ import pyarrow as pa
 
 from oop.operators.expressions.expr import Expr
 from oop.operators.functions.function import Function
-from oop.operators.source.input import LATE_MODES
 from oop.plan.final import with_late
 from oop.plan.flow import Flow
 from oop.punctuation import Policy
 from oop.punctuation.durations import Duration
 from oop.streams.columns import filtered, selected, split, united, with_columns
 from oop.streams.emitting import emitting
-from oop.streams.joining import On, joined, joined_with_table
+from oop.streams.joining import On, joined_with
 from oop.streams.resampling import resampled
 from oop.streams.running import Engine, ResultT_co, Running, explained, run, to_spark
 from oop.streams.sorting import sorted_by_bubbles, sorted_within_timeout
@@ -133,9 +132,7 @@ class Stream:
         """
         near: dict[str, Any] = {"within": within, "closed": closed, "window": window, "ranges": ranges}
         asked: dict[str, Any] = {"on": on, "how": how, "where": where, "times": times, "unbounded": unbounded, **near}
-        if isinstance(other, Stream):
-            return Stream(joined(self.flow, other.flow, **asked))
-        return Stream(joined_with_table(self.flow, other, **asked))
+        return Stream(joined_with(self.flow, other.flow if isinstance(other, Stream) else other, **asked))
 
     def resample(
         self,
@@ -150,10 +147,9 @@ class Stream:
         """For each row of this stream and each group ``by`` of the other: the aggregates of the group's rows at most
         ``within`` before or after it (Aurora's Resample).
 
-        A result has the group, the time of this stream's row, and the aggregates. It comes out once the group is
-        promised to have passed. A group without a near row gives no result; without ``by`` each row of this stream
-        gives one, of no rows if none is near. Aggregates may use this stream's time, by its name, with ``_left`` behind
-        it if the other stream has that column. Rows without a time, and admitted late ones, count for nothing.
+        A result has the group, the time of this stream's row, and the aggregates, and comes out once the group has
+        passed. A group without a near row gives none; without ``by`` each row gives one. Aggregates may use this
+        stream's time, with ``_left`` behind its name if the other stream has that column (``docs/aurora_sorts.md``).
 
         >>> import oop
         >>> beats = oop.source(pa.table({"Time": [10, 20]}), time="Time", punctuate=oop.ordered())
@@ -218,8 +214,7 @@ class Stream:
         """Rows in order of time, each once no earlier one can come; released batches never go back in time.
 
         Rows of one time are in the order of the columns ``ties``, else as they came. NaN comes after every number, null
-        last. ``on`` names another attribute than the stream's time. A group that is promised further than the others
-        waits for them, since all rows are in one order.
+        last. ``on`` names another attribute than the stream's time. A group that is ahead waits for the others.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [3, 1, 2]}), time="ts", punctuate=oop.slack(2))
@@ -232,9 +227,8 @@ class Stream:
         """Rows as a buffer of ``slack`` rows can sort them: each row that meets a full buffer drives out the least one
         (Aurora's BSort, which equals ``slack`` passes of a bubble sort). No row is set aside.
 
-        ``by`` gives each group its own buffer, ``on`` names another attribute than the stream's time. Of equal rows the
-        first leaves first; NaN is greater than every number, null than every value. Promises release no rows, and go no
-        further than the least row held; an end releases what is held, in order. Admitted late rows pass at once.
+        ``by`` gives each group its own buffer, ``on`` names another attribute than the stream's time. Promises release
+        no rows; an end releases what is held, in order. ``docs/aurora_sorts.md`` tells more.
 
         >>> import oop
         >>> s = oop.source(pa.table({"A": [1, 3, 1, 2, 4, 4, 8, 3, 4, 4]}), time="A", punctuate=oop.at_end())
@@ -248,8 +242,7 @@ class Stream:
 
         Once ``timeout`` has passed on the engine's clock since rows last left, or since the oldest came, all that have
         waited so long leave, with those that sort before them. A row that then comes behind a greater one is set aside
-        in ``run.late["WSort"]``. Rows that are promised to be the least leave sooner. NaN comes after every number,
-        null last; equal rows leave as they came.
+        in ``run.late["WSort"]``. Rows that are promised to be the least leave sooner.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [3, 1, 2]}), time="ts", punctuate=oop.at_end())
@@ -264,12 +257,9 @@ class Stream:
         ``keep="any"`` puts out the first row that comes, at once. ``"first"`` and ``"last"`` go by time, then by the
         values of all columns (null is the greatest), and come out when promised. A key is held until a promise covers
         it, so the time, or another attribute that is promised about, must be a key.
-
-        ``within`` instead says how far apart rows of one key may be and still be the same event. First and last are
-        decided in order of time: the first row of a key begins a span ``[t0, t0 + within]``, the rows in it are
-        duplicates, and the next row behind it begins the next span. With "any" a row is a duplicate if one of its key
-        at most ``within`` away, on either side, was put out: one row for each event, in any order, if events are
-        further apart than ``within`` and their rows are not. Rows without a time are duplicates of none.
+        ``within`` instead says how far apart rows of one key may be and still be the same event: the first row of a key
+        begins a span ``[t0, t0 + within]``, and the next row behind it the next span. With "any" a row is a duplicate
+        if one of its key at most ``within`` away, on either side, was put out. ``docs/dedup.md`` tells more.
 
         >>> import oop
         >>> rows = pa.table({"ts": [1, 1, 2, 9], "id": ["a", "a", "a", "a"]})
@@ -337,9 +327,7 @@ class Stream:
     def each_window(self, on: str = "window_end") -> Stream:
         """A promise for each window that closes, between its rows and those of the next, for readers of `Run.elements`
         or a sink (OOP paper, section 5.2). Without it one promise may close several windows.
-
-        Rows come window by window, each window once it is promised complete; ``on`` is the column that tells windows
-        apart.
+        Each window comes once it is promised complete; ``on`` is the column that tells windows apart.
 
         >>> import oop
         >>> data = [pa.record_batch({"ts": [1, 12, 3]}), oop.Punctuation({"ts": 20})]
@@ -360,8 +348,6 @@ class Stream:
         >>> s.run().to_table().num_rows, s.late("admit").run().to_table().num_rows
         (1, 2)
         """
-        if mode not in LATE_MODES:
-            raise ValueError(f"late is one of {', '.join(LATE_MODES)}, not {mode!r}")
         return Stream(with_late(self.flow, mode))
 
     @overload
@@ -369,9 +355,8 @@ class Stream:
     @overload
     def run(self, engine: None = None, *, order: str = "oop", to: Any = None) -> Running: ...
     def run(self, engine: Any = None, *, order: str = "oop", to: Any = None) -> Any:
-        """Run the plan: iterate over the result for batches, or ``.to_table()``; ``to`` names a sink instead.
-
-        ``to`` means the same on every engine. On Spark (``engine=oop.Spark(…)``) it gives the running query.
+        """Run the plan: iterate over the result for batches, or ``.to_table()``; ``to`` names a sink instead. On Spark
+        (``engine=oop.Spark(…)``) it gives the running query.
 
         >>> import oop
         >>> s = oop.source(pa.table({"ts": [1, 2]}), time="ts", punctuate=oop.ordered())

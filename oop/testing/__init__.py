@@ -1,7 +1,7 @@
 """For testing pipelines: streams as text tables, a harness, a hand-cranked clock, disorder, and the laws.
 
-The way in is `Harness`, which drives a pipeline step by step. `check_operator` holds an operator to the laws that every
-operator must keep.
+Idea. What an operator must do follows from its promises, so it can be tested on random streams. `check_operator` holds
+an operator to the laws that every operator must keep; `Harness` drives a pipeline step by step.
 
 >>> import oop
 >>> from oop.testing import Harness

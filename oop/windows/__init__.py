@@ -5,7 +5,10 @@ column's unit, and then into operators: `Bucket` and `Aggregate` for most kinds.
 
 Way in. Read `window.py`, then `time_windows.py`. A kind whose windows are known by its column's type is a
 `PlacedWindow`, which only says where they are. The other kinds are `calendar_windows.py`, `landmark_windows.py`,
-`row_windows.py` and `session_windows.py`. Where windows begin and end is in `operators/windows`.
+`row_windows.py` and `session_windows.py`.
+
+Decisions about where windows begin and end are told in `operators/windows/__init__.py`, those about sessions in
+`operators/session/__init__.py`.
 """
 
 from oop.windows.calendar_windows import CalendarWindow, calendar

@@ -1,9 +1,13 @@
-"""`Operator`: the running instance of a spec, with two hooks and nothing else (OOP paper, A.2: processTuple and
-processPunctuation).
+"""`Operator`: the running instance of a spec, with two hooks (OOP paper, A.2: processTuple and processPunctuation).
 
 `process_batch` takes rows, `process_punctuation` takes an *advance*: the promises by which a port's frontier moves on.
-The end of a stream is a promise, and the clock comes in as promises, so there is no third hook. What else an operator
-can do has a default here that says "nothing": rows held, bytes of state, parts to save, rows set aside, results so far.
+The end of a stream is a promise, and the clock comes in as promises, so there is no third hook. Only the operator of a
+source is driven in other ways too (`InputOperator` in `operators/source/operator.py`).
+
+An operator overrides `released` if promises only let rows go. It overrides `process_punctuation` instead if it must see
+the frontier before it moves, take promises one by one (`Ports.advance_singly`) or without ticks of the clock
+(`without_ticks`), or goes around another operator. What else an operator can do has a default here that says "nothing":
+rows held, bytes of state, parts to save, rows set aside, results so far.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Walks a batch and a promise through both engines, and records which files they pass, in order.
+"""Walks a batch and a promise through both engines, and records which functions of which files they pass, in order.
 
 `docs/life_of_a_batch.md` is made from the record: `python -m tests.docs.life --store` writes the page anew, and a test
 compares it.
@@ -6,60 +6,93 @@ compares it.
 
 from __future__ import annotations
 
+import gc
 import random
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from textwrap import fill
 from types import FrameType
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 import oop
+from oop.engines.spark.cells import Cell
+from oop.engines.spark.reading import read_split
+from oop.engines.spark.runner import StageRunner
+from oop.punctuation import Policy
+from tests.oop_.engines.spark import simulated
 from tests.oop_.engines.spark.simulated import Simulated
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "life_of_a_batch.md"
 FOLDERS = ("oop", "operators", "punctuation", "kernels")
-Walk = list[tuple[str, str]]
+Passed = dict[str, list[str]]
+"""The functions that were called in each file, files and functions in the order of their first calls."""
 
 INTRODUCTION = """\
 # The life of a batch
 
-Which files a batch and a promise pass, in the order in which each is first entered, with the function that is entered.
-The plan is `source → filter → window → group_by → agg`, run with `oop.ordered()`. This page is made by
-`python -m tests.docs.life --store`, and `tests/docs/test_life.py` holds it to what really runs.
+Which files a batch and a promise pass, in the order in which each is first entered, with the functions that are called
+there, in order too. Of a file's functions those that begin with an underscore are left out, unless there are no others.
+The plan is `source → filter → window → group_by → agg`, and each walk begins when the run has been under way for some
+batches. This page is made by `python -m tests.docs.life --store`, and `tests/docs/test_life.py` holds it to what really
+runs.
 """
 
 
-@contextmanager
-def walking(walk: Walk) -> Iterator[None]:
-    """Note each file of the project when it is first entered."""
-    seen: set[str] = set()
+@cache
+def in_project(file: str) -> str | None:
+    """The path of a file of the project, from its root; None for all other files."""
+    path = Path(file).resolve()
+    if not path.is_relative_to(ROOT) or path.relative_to(ROOT).parts[0] not in FOLDERS:
+        return None
+    return str(path.relative_to(ROOT))
 
-    def note(frame: FrameType, event: str, _: Any) -> None:
-        name = frame.f_code.co_filename
-        if event != "call" or name in seen or "__" in frame.f_code.co_qualname:
+
+class Walk:
+    """What has been passed, in parts: `current` names the part that calls are noted in."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, Passed] = {}
+        self.current = ""
+
+    def note(self, frame: FrameType, event: str, _: Any) -> None:
+        file = in_project(frame.f_code.co_filename)
+        name = frame.f_code.co_qualname.split(".<locals>")[0]
+        if event != "call" or file is None or "__" in name or "<" in name:
             return  # constructors and other special methods are not on the way
-        seen.add(name)
-        path = Path(name).resolve()
-        if path.is_relative_to(ROOT) and path.relative_to(ROOT).parts[0] in FOLDERS:
-            found = str(path.relative_to(ROOT))
-            if found not in (file for file, _ in walk):
-                walk.append((found, frame.f_code.co_qualname))
+        functions = self.parts.setdefault(self.current, {}).setdefault(file, [])
+        if name not in functions:
+            functions.append(name)
 
-    sys.setprofile(note)
-    try:
-        yield
-    finally:
-        sys.setprofile(None)
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Note all calls in this part, beginning with the functions that are being run."""
+        frames, frame = [], sys._getframe(2)
+        while frame is not None:
+            frames.append(frame)
+            frame = frame.f_back  # type: ignore[assignment]
+        self.current = name
+        for frame in reversed(frames):
+            self.note(frame, "call", None)
+        gc.disable()  # what it frees would be noted at random
+        sys.setprofile(self.note)
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+            gc.enable()
 
 
-def plan(data: Any) -> oop.Stream:
-    stream = oop.source(data, time="ts", punctuate=oop.ordered(), schema=batch(0).schema)
+def plan(data: Any, policy: Policy) -> oop.Stream:
+    stream = oop.source(data, time="ts", punctuate=policy, schema=batch(0).schema)
     return stream.filter(oop.col("v") >= 0).window(oop.tumbling(10)).group_by("k").agg(n=oop.count())
 
 
@@ -67,67 +100,127 @@ def batch(time: int) -> pa.RecordBatch:
     return pa.record_batch({"ts": [time, time + 1], "k": [1, 2], "v": [3, 4]})
 
 
-def embedded() -> tuple[Walk, Walk]:
-    """The walk of a batch that closes nothing, and the walk of a promise, which has the further files that a batch
-    passes only if it closes a window. Work that is done once, for the first batches, is left out."""
-    rows: Walk = []
-    promise: Walk = []
+def embedded(before: Sequence[Any], element: Any, policy: Policy) -> Passed:
+    """The walk of an element, from the feed that asks for it until the feed asks for the next one. Work that is done
+    once, for the elements before it, is left out."""
+    walk = Walk()
 
-    def batches() -> Iterator[pa.RecordBatch]:
-        yield from (batch(0), batch(2), batch(12), batch(14))
-        with walking(rows):
-            yield batch(16)
-        with walking(promise):
-            yield batch(22)
+    def elements() -> Iterator[Any]:
+        yield from before
+        with walk.part("all"):
+            yield element
 
-    plan(batches()).run(engine=oop.Embedded(threads=1)).to_table()
-    return rows, [step for step in promise if step[0] not in {file for file, _ in rows}]
+    plan(elements(), policy).run(engine=oop.Embedded(threads=1)).to_table()
+    return walk.parts["all"]
 
 
 class Kind(random.Random):
-    """A source of chance with which no task fails and no query restarts."""
+    """A source of chance with which no task fails, and workers keep their operators."""
 
     def random(self) -> float:
-        return 0.99
+        return 0.5
 
     def shuffle(self, x: Any) -> None:
         """Leaves the order as it is."""
 
 
-def spark() -> Walk:
-    """The walk of micro-batches through all stages, without Spark itself, which calls the stages and carries the
-    cells."""
-    walk: Walk = []
+class Walked(Simulated):
+    """A query whose walk has a part for the driver, for the source stage, and for rows and promises in a stage with
+    state."""
 
-    with tempfile.TemporaryDirectory() as folder:
+    walk: Walk
+
+    def _stage(self, number: int, cells: list[Cell]) -> list[Cell]:
+        self.walk.current = "rows"
+        return super()._stage(number, cells)
+
+    def _runner(self, place: tuple[int, int], fresh: bool) -> StageRunner:
+        runner = super()._runner(place, fresh)
+        take = type(runner.operator).process_punctuation
+
+        def process_punctuation(*given: Any) -> Iterable[Any]:
+            self.walk.current = "promises"
+            return take(runner.operator, *given)
+
+        runner.operator.process_punctuation = process_punctuation  # type: ignore[method-assign]
+        return runner
+
+
+def spark() -> dict[str, Passed]:
+    """The walk of a micro-batch that closes a window, without Spark itself, which calls the stages and carries the
+    cells."""
+    walk = Walk()
+
+    def read(*given: Any) -> list[Cell]:
+        walk.current = "source"
+        return list(read_split(*given))
+
+    with tempfile.TemporaryDirectory() as folder, patch.object(simulated, "read_split", read):
         file = Path(folder) / "rows.parquet"
-        pq.write_table(pa.Table.from_batches([batch(time) for time in range(0, 40, 2)]), file)
-        query = Simulated(plan(file), Path(folder), Kind(0), rows=8, tasks=1, shards=1)
-        with walking(walk):
-            query.run()
-    return [step for step in walk if step[0].startswith(("oop/", "operators/"))]
+        pq.write_table(pa.Table.from_batches([batch(time) for time in range(0, 40, 2)]), file, row_group_size=8)
+        query = Walked(plan(file, oop.ordered()), Path(folder), Kind(0), rows=8, tasks=1, shards=1)
+        query.walk = walk
+        query.micro_batch()
+        query.micro_batch()
+        with walk.part("driver"):
+            query.micro_batch()
+    return {
+        part: {file: names for file, names in passed.items() if file.startswith(("oop/", "operators/"))}
+        for part, passed in walk.parts.items()
+    }
 
 
 def page() -> str:
-    rows, promise = embedded()
-    parts = [
-        INTRODUCTION,
-        _section("A batch, embedded", "A batch that closes no window, once the run is under way.", rows),
-        _section("A promise, embedded", "What a promise that closes a window passes beyond these.", promise),
-        _section(
-            "A micro-batch on Spark",
-            "The planner on the driver, the source stage where rows are read, then a stage with state. Spark itself\n"
-            "carries cells from one to the next (`oop/engines/spark/processor.py` and `oop/engines/spark/datasource.py`"
-            "\nare what it calls). Kernels and promises are left out: they are those of the embedded engine.",
-            spark(),
-        ),
-    ]
-    return "\n".join(parts)
+    rows = embedded([batch(time) for time in (0, 2, 12, 14)], batch(16), oop.ordered())
+    batches = [batch(0), batch(2), oop.Punctuation({"ts": 12}), batch(12), batch(14)]
+    promise = embedded(batches, oop.Punctuation({"ts": 22}), oop.punctuated())
+    parts = spark()
+    return "\n".join(
+        [
+            INTRODUCTION,
+            _section(
+                "A batch, embedded",
+                "The source is `oop.ordered()`, and the batch closes no window: its promise stays behind the gate.",
+                rows,
+            ),
+            _section(
+                "A promise, embedded",
+                "The source is `oop.punctuated()`, and its data carries a promise that closes a window.",
+                promise,
+            ),
+            "## A micro-batch on Spark\n\n"
+            + fill(
+                "The source is `oop.ordered()`, and a window closes. Spark itself carries cells from one place to the "
+                "next (`oop/engines/spark/processor.py` and `oop/engines/spark/datasource.py` are what it calls). "
+                "Kernels and the files of `punctuation/` are left out: they are those of the embedded engine.",
+                120,
+            )
+            + "\n",
+            _section("On the driver: where the micro-batch ends", "", parts["driver"], "###"),
+            _section("In the worker that reads: rows, and the promises that follow", "", parts["source"], "###"),
+            _section("In the worker with state: rows", "", parts["rows"], "###"),
+            _section("In the worker with state: promises", "", parts["promises"], "###"),
+        ]
+    )
 
 
-def _section(title: str, text: str, walk: Walk) -> str:
-    steps = "\n".join(f"{i}. `{file}`: `{function}`" for i, (file, function) in enumerate(walk, 1))
-    return f"## {title}\n\n{text}\n\n{steps}\n"
+def _section(title: str, text: str, passed: Passed, level: str = "##") -> str:
+    steps = "\n".join(
+        fill(f"{i}. `{file}`: {_shown(names)}", 120, subsequent_indent="   ", break_on_hyphens=False)
+        for i, (file, names) in enumerate(passed.items(), 1)
+    )
+    return "\n\n".join(part for part in (f"{level} {title}", text, f"{steps}\n") if part)
+
+
+def _shown(names: Sequence[str]) -> str:
+    """The public functions, or all; a class is named once where several of its methods follow each other."""
+    public = [name for name in names if not any(part.startswith("_") for part in name.split("."))]
+    shown, before = [], ""
+    for name in public or names:
+        of, _, method = name.rpartition(".")
+        shown.append(f"`.{method}`" if of and of == before else f"`{name}`")
+        before = of
+    return ", ".join(shown)
 
 
 if __name__ == "__main__":

@@ -65,10 +65,54 @@ def test_lines_are_short(name: str) -> None:
     assert not long, f"{name}: {long[0]}"
 
 
-def test_every_package_tells_its_idea() -> None:
-    packages = {name for name in DOCUMENTS if name.endswith("__init__.py")}
-    bare = [name for name in packages if not DOCUMENTS[name]]
-    assert not bare, f"without a docstring: {', '.join(sorted(bare))}"
+@pytest.mark.parametrize("name", sorted(n for n in DOCUMENTS if n.endswith("__init__.py")))
+def test_every_package_tells_its_idea_and_the_way_in(name: str) -> None:
+    """Of `oop` itself the docstring is an example, which users see; ARCHITECTURE.md is its way in."""
+    said = DOCUMENTS[name]
+    missing = [word for word in ("Idea. ", "Way in. ") if word not in said and name != "oop/__init__.py"]
+    assert said and not missing, f"{name} does not say: {', '.join(missing)}"
+
+
+def read_first() -> dict[str, str]:
+    """The rooms in the table of ARCHITECTURE.md, each with the file to read first; a line may have several rooms."""
+    found = {}
+    for line in DOCUMENTS["ARCHITECTURE.md"].splitlines():
+        if line.startswith("| `"):
+            rooms, _, firsts = (re.findall(r"`([^`]+)`", cell) for cell in line.strip("| ").split(" | "))
+            if not rooms[0].startswith("csrc"):
+                found |= dict(zip(rooms, firsts, strict=len(rooms) > 1))
+    return found
+
+
+@pytest.mark.parametrize(("room", "first"), read_first().items())
+def test_the_way_in_is_the_same_in_the_room(room: str, first: str) -> None:
+    way_in = DOCUMENTS[f"{room}__init__.py"].partition("Way in. ")[2]
+    named = re.search(r"`([\w.]+)`", way_in)
+    assert named and named[1].split(".")[0] == first.removesuffix(".py"), f"{room}: {named and named[1]}, not {first}"
+
+
+@pytest.mark.parametrize("name", sorted(n for n in DOCUMENTS if n.endswith("DECISIONS.md")))
+def test_decisions_are_named_by_the_package_and_told_once(name: str) -> None:
+    said = DOCUMENTS[name.replace("DECISIONS.md", "__init__.py")]
+    assert "`DECISIONS.md`" in said, f"the docstring beside {name} does not name it"
+    assert not re.search(r"^\W*Decisions\b.*:\W*$", said, re.MULTILINE), f"decisions beside those of {name}"
+
+
+def test_crossings_are_listed() -> None:
+    """Each class of crossings is in the list of docs/crossings.md."""
+    sources = [path for path in files() if path.parts[0] in ("operators", "punctuation") and path.suffix == ".py"]
+    classes = [
+        (node.name, {base.id for base in node.bases if isinstance(base, ast.Name)})
+        for path in sources
+        for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    ]
+    found = {"Crossing"}
+    while more := {name for name, bases in classes if bases & found} - found:
+        found |= more
+    assert len(found) > 10
+    missing = sorted(name for name in found - {"Crossing"} if f"`{name}`" not in DOCUMENTS["docs/crossings.md"])
+    assert not missing, f"docs/crossings.md does not list {', '.join(missing)}"
 
 
 def test_papers_are_cited_by_name() -> None:

@@ -1,4 +1,4 @@
-"""Aurora's boxes of shared/vectors, under its own names: rows in the order of their arrival, step by step."""
+"""Aurora's boxes of the vectors, under its own names: rows in the order of their arrival, step by step."""
 
 from __future__ import annotations
 

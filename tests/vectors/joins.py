@@ -1,4 +1,4 @@
-"""Joins of shared/vectors: driven step by step through the harness, so that state and promises can be looked at."""
+"""Joins of the vectors: driven step by step through the harness, so that state and promises can be looked at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Runs the cases of shared/vectors/FORMAT.md on this library: `run(case)` chooses the function of its op.
+"""Runs the cases of this folder, whose format is in `tests/vectors/README.md`: `run(case)` chooses the function of its
+op.
 
 A case is either run to its end, where a wrong answer is an AssertionError, or `Skip` names what is missing.
 """
@@ -33,7 +34,7 @@ from tests.vectors.windows import (
 HERE = Path(__file__).parent
 SHARED = Path(os.environ.get("OOP_SHARED", HERE.parents[2] / "shared")) / "vectors"
 
-# What a result may depend on and we do too (FORMAT.md); any other assumption is a reason to skip.
+# What a result may depend on and we do too (README.md); any other assumption is a reason to skip.
 OURS = {
     "idle_inputs",
     "late:drop",

@@ -1,4 +1,4 @@
-"""Aurora's BSort of shared/vectors (Aurora paper, figure 8): the rows in their order, and what stays in the buffer."""
+"""Aurora's BSort of the vectors (Aurora paper, figure 8): the rows in their order, and what stays in the buffer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cases from the papers and from other systems' tests (shared/vectors/FORMAT.md), and a few of our own."""
+"""Cases from the papers and from other systems' tests (tests/vectors/README.md), and a few of our own."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
 """File formats, one module for each: endings, reading, writing, reading by pieces, compression.
 
-The way in is `format_of`, which finds a format by a file's name. A new format is one new module here with a subclass of
-`Format`: all modules of this package are loaded with it, and nothing else names them. Text with a delimiter is a
-subclass of `Csv`, in three lines (`delimited.py`).
+Idea. A format says all that inputs, sinks and Spark need to know of it, so that none of them names one.
+
+Way in. Read `format.py`; its `format_of` finds a format by a file's name. A new format is one new module here with a
+subclass of `Format`: all modules of this package are loaded with it, and nothing else names them. Text with a delimiter
+is a subclass of `Csv`, in three lines (`delimited.py`).
 """
 
 import pkgutil

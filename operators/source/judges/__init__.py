@@ -1,9 +1,11 @@
 """Judges: which rows of a batch are late, as their policy has it.
 
-A policy names its criterion (`oop.punctuation.policy.Judgement`) and runs as an executable specification, a row at a
-time. A judge applies it to whole batches. A judge with a kernel works on the state of the running policy, so that both
-can take turns: the greatest value so far (`by_greatest.py`), the n + 1 greatest (`by_rank.py`), or either of them for
-each group (`by_group.py`). `row_by_row.py` asks the specification, and serves every policy.
+Idea. A policy names its criterion (`oop.punctuation.policy.Judgement`) and runs as an executable specification, a row
+at a time. A judge applies it to whole batches. A judge with a kernel works on the state of the running policy, so that
+both can take turns: the greatest value so far (`by_greatest.py`), the n + 1 greatest (`by_rank.py`), or either of them
+for each group (`by_group.py`).
+
+Way in. Read `judge.py`, then `by_greatest.py`. `row_by_row.py` asks the specification, and serves every policy.
 
 How to add a judgement for which there is a new kernel: a value of `Judgement`, a judge here that derives from `Judge`,
 and its line in the table below. A policy that needs no kernel needs nothing here.

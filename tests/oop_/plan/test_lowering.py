@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import oop
 from oop.plan import final
 from oop.plan.final import lower
-from oop.plan.graph import explain
+from oop.plan.graph import Node, explain
 from oop.testing import Harness
 
 ROOT = Path(oop.__file__).parent
@@ -80,3 +81,36 @@ def test_a_plan_that_never_emits_is_refused_everywhere() -> None:
         with pytest.raises(oop.NeverEmits):
             lower(never.flow, engine)
     assert "Aggregate" in never.explain()
+
+
+@pytest.mark.parametrize("engine", [None, oop.Embedded(), oop.Spark()])
+def test_an_order_that_there_is_not_is_refused(engine: Any) -> None:
+    stream = oop.source(data(), time="ts", punctuate=oop.ordered())
+    for ask in (stream.run, stream.explain):
+        with pytest.raises(ValueError, match="order is 'oop'"):
+            ask(engine=engine, order="sorted")
+
+
+class OnlyRuns:
+    """An engine of a user's own with the one method that an engine needs."""
+
+    def run(self, root: Node, *, to: Any = None) -> tuple[Node, Any]:
+        return root, to
+
+
+def test_an_engine_needs_run_alone() -> None:
+    stream = counted(oop.source(data(), time="ts", punctuate=oop.ordered(), name="north"))
+    root, to = stream.run(OnlyRuns(), to="out.parquet")
+    assert to == "out.parquet"
+    assert stream.explain(engine=OnlyRuns()) == explain(root)
+    assert explain(root).splitlines()[-1].startswith("   └─ Source north")
+    with pytest.raises(TypeError, match="an engine is an object"):
+        stream.explain(engine="embedded")
+
+
+@pytest.mark.parametrize("engine", [oop.Spark(), OnlyRuns()])
+def test_an_engine_that_runs_no_in_order_plan_explains_none(engine: Any) -> None:
+    stream = counted(oop.source(data(), time="ts", punctuate=oop.ordered()))
+    for ask in (stream.run, stream.explain):
+        with pytest.raises(ValueError, match="in-order plans run embedded"):
+            ask(engine=engine, order="iop")

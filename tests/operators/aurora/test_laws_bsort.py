@@ -11,8 +11,8 @@ import pyarrow as pa
 import oop
 from oop.testing import Harness, check_operator, resplit
 from tests.operators import fuzz
+from tests.operators.drawn import each, some_threads
 from tests.operators.fuzz import TIMES
-from tests.operators.rows.test_laws_waiting import each, some_threads
 
 Row = dict[str, Any]
 

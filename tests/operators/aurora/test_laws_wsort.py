@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from oop.testing import Harness, ManualClock, check_operator
 from tests.operators import fuzz
+from tests.operators.drawn import by_values, each
 from tests.operators.fuzz import TIMES
-from tests.operators.rows.test_laws_waiting import by_values, each
 
 Row = dict[str, Any]
 SCHEMA = pa.schema([("ts", pa.int64()), ("k", pa.string()), ("n", pa.int64())])

@@ -13,8 +13,8 @@ from oop import aurora
 from oop.operators.resample import near_rows
 from oop.testing import Harness, bag, check_operator
 from tests.operators import fuzz
+from tests.operators.drawn import each, span_in
 from tests.operators.fuzz import TIMES
-from tests.operators.rows.test_laws_waiting import each, span_in
 
 Row = dict[str, Any]
 
