@@ -26,7 +26,9 @@ How rows are found (`words.py`):
 
 How an outer join pads. `Join.pads` says which sides' rows go out alone if they never meet a partner. Such a row waits
 until it is freed, because only then can no partner come. `side.py` remembers which rows have met a partner, and
-`output.py` fills the other side's columns with nulls (`alone`, `held_alone`).
+`output.py` fills the other side's columns with nulls (`alone`, `held_alone`); joins with a table do so in `static.py`.
+Times, keys, timestamps and all columns that promises may name must be null in such rows, since `promises.py`
+(`_not_of_nulls`) lets bounds on them pass because no bound matches a null.
 
 Decisions:
 
