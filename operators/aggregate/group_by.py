@@ -25,7 +25,7 @@ from oop.operators.functions.function import Function
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.store_operator import StoreOperator, can_merge, describe_groups, unique_schema
 from oop.operators.groups.table import Table
-from oop.operators.groups.table_pieces import sliced
+from oop.operators.groups.table_pieces import in_pieces
 from oop.punctuation import Frontier
 from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.group_promises import Advance, one_by_one
@@ -120,7 +120,7 @@ class GroupByOperator(StoreOperator):
         return self._batches(self.store.tables[number].copy() for number in self.store.touched())
 
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
-        for pieces in sliced(tables, self.batch_rows):
+        for pieces in in_pieces(tables, self.batch_rows):
             yield concat_batches([pa.RecordBatch.from_arrays(piece.results(), schema=self.output) for piece in pieces])
 
     def oldest(self) -> Held | None:

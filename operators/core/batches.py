@@ -26,7 +26,7 @@ cost."""
 def cut(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
     """The rows of a batch in batches of at most ``most`` rows; nothing is copied.
 
-    >>> [part.num_rows for part in cut(pa.record_batch({"ts": [1, 2, 3]}), 2)]
+    >>> [piece.num_rows for piece in cut(pa.record_batch({"ts": [1, 2, 3]}), 2)]
     [2, 1]
     """
     if batch.num_rows <= most:
@@ -43,13 +43,13 @@ def resized(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordB
     >>> [batch.num_rows for batch in resized([small, small, large, small], 5)]
     [4, 5, 3]
     """
-    return map(concat_batches, together((part for batch in batches for part in cut(batch, most)), most))
+    return map(concat_batches, together((piece for batch in batches for piece in cut(batch, most)), most))
 
 
 T = TypeVar("T", bound=Sized)
 
 
-def together(parts: Iterable[T], most: int) -> Iterator[list[T]]:
+def together(items: Iterable[T], most: int) -> Iterator[list[T]]:
     """The items in their order, in lists of at most ``most`` rows; a larger item stands alone.
 
     >>> list(together(["ab", "c", "defg"], 4))
@@ -57,12 +57,12 @@ def together(parts: Iterable[T], most: int) -> Iterator[list[T]]:
     """
     waiting: list[T] = []
     rows = 0
-    for part in parts:
-        size = len(part)
+    for item in items:
+        size = len(item)
         if waiting and rows + size > most:
             yield waiting
             waiting, rows = [], 0
-        waiting.append(part)
+        waiting.append(item)
         rows += size
     if waiting:
         yield waiting

@@ -282,5 +282,5 @@ def _parted(rows: pa.RecordBatch, late_rows: np.ndarray | None, late: bool) -> I
         return
     for chosen, marked in ((~late_rows, False), (late_rows, True)):
         if chosen.any():
-            part = rows.filter(pa.array(chosen))
-            yield mark_late(part) if marked else part
+            found = rows.filter(pa.array(chosen))
+            yield mark_late(found) if marked else found

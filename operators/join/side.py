@@ -24,7 +24,7 @@ from oop.operators.core.time_slices import TimeSlices
 from oop.operators.core.times import from_physical, is_whole
 from oop.operators.join.band import Band, SameWindow
 from oop.operators.join.keys import as_key
-from oop.operators.join.words import ByKey, ByPiece, KeyWords
+from oop.operators.join.words import ByKey, ByStretch, KeyWords
 from oop.operators.rows.places import PlacedRows, Places, with_room
 from oop.punctuation.patterns import Group
 
@@ -151,7 +151,7 @@ class Side:
         if len(found) >= CROWD * len(words) // 2:
             held = self.held()
             words, points = self.table.read(held)
-            self.way = ByPiece(self.band.span, True)
+            self.way = ByStretch(self.band.span, True)
             self._index(held, words, points)
 
     def _index(self, held: np.ndarray, keys: np.ndarray, points: np.ndarray) -> None:
