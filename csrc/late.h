@@ -34,11 +34,11 @@ int oop_prefix_bounds_by_float(const double *times, const int64_t *codes, int64_
                                double *greatest, uint8_t *seen, double *bounds);
 
 /* late[i] = times[i] < bounds[i]. NaN is never late. */
-int oop_mark_late_int(const int64_t *times, const int64_t *bounds, int64_t n, uint8_t *late);
-int oop_mark_late_float(const double *times, const double *bounds, int64_t n, uint8_t *late);
+int oop_find_late_int(const int64_t *times, const int64_t *bounds, int64_t n, uint8_t *late);
+int oop_find_late_float(const double *times, const double *bounds, int64_t n, uint8_t *late);
 
 /* late[i] = times[i] < bound, or <= if closed. */
-int oop_mark_late_all_int(const int64_t *times, int64_t n, int64_t bound, int closed, uint8_t *late);
-int oop_mark_late_all_float(const double *times, int64_t n, double bound, int closed, uint8_t *late);
+int oop_find_late_all_int(const int64_t *times, int64_t n, int64_t bound, int closed, uint8_t *late);
+int oop_find_late_all_float(const double *times, int64_t n, double bound, int closed, uint8_t *late);
 
 #endif

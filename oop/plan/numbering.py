@@ -39,8 +39,8 @@ def ranked(flow: Flow, time: str) -> Flow:
     except SchemaMismatch:
         ties = tuple(name for name in flow.schema.names if name != time)
         return flow.then(Number(time, ties), ".number()", time=flow.time)
-    marked = flow.then(Numbered(sources=True), "row numbers", time=flow.time)
-    return marked.then(Number(time, (SEQ,)), ".number()", time=flow.time)
+    with_numbers = flow.then(Numbered(sources=True), "row numbers", time=flow.time)
+    return with_numbers.then(Number(time, (SEQ,)), ".number()", time=flow.time)
 
 
 def check_numbers(root: Node, sources: bool = False) -> None:
@@ -89,10 +89,10 @@ def resolved(root: Node) -> Node:
     return made[id(root)].node
 
 
-def _carriers(marks: Iterable[Node]) -> set[int]:
+def _carriers(placeholders: Iterable[Node]) -> set[int]:
     """The ids of the nodes that must carry the number: from each `Numbered` node up to the node that gives it."""
     found: set[int] = set()
-    waiting = [edge.node for mark in marks for edge in mark.inputs]
+    waiting = [edge.node for placeholder in placeholders for edge in placeholder.inputs]
     while waiting:
         node = waiting.pop()
         if id(node) not in found:

@@ -244,5 +244,5 @@ def _add(into: PartialCounts, counts: PartialCounts, sign: int = 1) -> None:
 
 
 def _have_nulls(keys: Sequence[Key]) -> bool:
-    """Is there a null that words must mark? A null text has a code."""
+    """Is there a null, so that words need a bit for it? A null text has a code."""
     return any(isinstance(key, Column) and key.kind != TEXT and key.valid is not None for key in keys)

@@ -122,7 +122,7 @@ class JoinOperator(Operator):
                 in_time[mine if late_ones is None else mine[~late_ones]] = True
             if self.spec.gives_pairs:
                 if other.keeps_matched:
-                    other.mark(theirs)
+                    other.note_matched(theirs)
                 pairs = self.output.pairs(self.output.schema, arrived.columns, mine, other, theirs, port)
                 yield from _parted(pairs, late_ones, late)
             elif port == RIGHT:

@@ -189,7 +189,7 @@ class Side:
             self.late = with_room(self.late, self.places.room)
             self.late[places] = late
 
-    def mark(self, places: np.ndarray) -> None:
+    def note_matched(self, places: np.ndarray) -> None:
         """Remember that the rows in these places met a row of the other side."""
         new = places[~self.matched[places]]
         if len(new):
