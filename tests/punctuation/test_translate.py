@@ -66,7 +66,7 @@ class Halved:
     def __call__(self, value):
         return halved(value)
 
-    def lower(self, low):
+    def low_end(self, low):
         return low // 2 + 1
 
 

@@ -1,5 +1,5 @@
-"""Cells: the few, large rows of Spark that travel between stages. A cell holds an Arrow batch, promises, a count, or a
-tick of the clock.
+"""Cells: the rows of Spark that carry batches and promises between stages, and also counts and ticks of the clock. They
+are few and large.
 
 The columns of a cell say where it goes (`stage`, `key` of the shard, `port`), where it comes from (`sender`, `split`,
 `number`), and its `kind`. `value` is a number that Spark itself can sum, and `body` the content. Cells are processed in

@@ -20,7 +20,7 @@ from oop.engines.spark.cells import FRONTIER, LATE, ROWS, TICK, WITHOUT_TIME, Ce
 from oop.engines.spark.failures import located
 from oop.engines.spark.late_files import write_late
 from oop.engines.spark.passage import Passage
-from oop.engines.spark.runner import main_bound, trains
+from oop.engines.spark.runner import batches_of, main_bound
 from oop.engines.spark.scout import dump, restore
 from oop.engines.spark.stages import Stages
 from oop.io.sound import reading
@@ -81,7 +81,7 @@ class InputRunner:
             for channel in new:
                 self._open(channel)
             for channel, group in groupby(rows, key=lambda pair: pair[0]):
-                yield from self._push(passage, channel, trains(cell for _, cell in group))
+                yield from self._push(passage, channel, batches_of(cell for _, cell in group))
             for cell in cells:
                 if cell.kind == TICK:
                     yield from self._tick(passage, cell)

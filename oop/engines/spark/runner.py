@@ -90,7 +90,7 @@ class StageRunner:
         with located(self.node):
             rows = sorted((c for c in cells if c.kind == ROWS), key=lambda c: c.order)
             for port, group in groupby(rows, key=lambda c: c.port):
-                for batch in trains(group):
+                for batch in batches_of(group):
                     yield from self.operator.process_batch(batch, port)
             for cell in sorted((c for c in cells if c.kind == PROMISES), key=lambda c: c.order):
                 workers = self.given[cell.sender]
@@ -125,7 +125,7 @@ class StageRunner:
         self.batches = batches
 
 
-def trains(cells: Iterable[Cell]) -> Iterator[pa.RecordBatch]:
+def batches_of(cells: Iterable[Cell]) -> Iterator[pa.RecordBatch]:
     """The batches of cells. Small batches in a row with the same schema and marks are joined."""
     for run in in_runs((decode(cell.body) for cell in cells), BATCH_ROWS):
         yield from joined(run)
