@@ -84,10 +84,10 @@ int oop_scan_times_float(const double *times, int64_t n, double slack, double *g
         }                                                                                                  \
         heap[at] = value;                                                                                  \
     }                                                                                                      \
-    int NAME(const TYPE *times, int64_t n, int64_t most, TYPE *heap, int64_t *held, TYPE *bounds) {        \
+    int NAME(const TYPE *times, int64_t n, int64_t slack_rows, TYPE *heap, int64_t *held, TYPE *bounds) {  \
         for (int64_t i = 0; i < n; i++) {                                                                  \
             TYPE time = times[i];                                                                          \
-            int full = *held > most;                                                                       \
+            int full = *held > slack_rows;                                                                 \
             bounds[i] = full ? heap[0] : (LEAST);                                                          \
             if (time != time) continue;                                                                    \
             if (full) {                                                                                    \

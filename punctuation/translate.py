@@ -25,9 +25,9 @@ from oop.punctuation.several_columns import OTHER
 Image = tuple[str, Callable[[Bound], Bound | None] | None]
 """An output attribute, and the increasing function that takes bounds there (None: the identity).
 
-A row whose output is below the image of a bound must be below the bound; for `greatest(a, b)` it must hold for ``a`` and
-for ``b``. A range crosses a function that also says by ``low_end`` from which value on a row cannot come from below the
-range: `CarriesRanges`."""
+A row whose output is below the image of a bound must be below the bound; for ``greatest(a, b)`` it must hold for ``a``
+and for ``b``. A range crosses a function that also says by ``low_end`` from which value on a row cannot come from below
+the range: `CarriesRanges`."""
 
 
 _ANY: Mapping[str, Range] = {}

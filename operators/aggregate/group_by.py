@@ -86,7 +86,7 @@ class GroupByOperator(StoreOperator):
         super().__init__(spec, context, spec.keys, spec.aggregates)
         self.spec = spec
         self.slot_on = spec.on[0] if spec.on else None
-        self.whole = spec.crossing(context.inputs)  # any promise may cover groups, not only those asked for
+        self.crossing = spec.crossing(context.inputs)  # any promise may cover groups, not only those asked for
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         if is_partial(batch):
@@ -100,14 +100,15 @@ class GroupByOperator(StoreOperator):
 
     def _own(self) -> Frontier:
         """What the input promises about the keys: a group is covered when one of these promises covers it."""
-        return self.whole.translate(self.ports.frontiers)
+        return self.crossing.translate(self.ports.frontiers)
 
     def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
         new = self.ports.advance_singly(advance, port)
         if not new:
             return
-        # newly covered groups match what the promises add; the whole decides only where a group column is dropped
-        added = [self.whole.added(p, self.ports.frontiers) for p in new]
+        # Newly covered groups match what the promises add. Where a group column is dropped, all promises together
+        # decide.
+        added = [self.crossing.added(p, self.ports.frontiers) for p in new]
         own = (
             self._own()
             if None in added

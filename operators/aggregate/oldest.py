@@ -14,7 +14,7 @@ import pyarrow as pa
 from oop.operators.core.coverage import as_int64, group_columns
 from oop.operators.core.oldest import of_group, show_window, times_at, value_at
 from oop.operators.core.operator import Held
-from oop.operators.core.shown import show_row
+from oop.operators.core.row_text import show_row
 from oop.operators.windows.bucket import WID_START
 from oop.punctuation import END, Punctuation
 from oop.punctuation.patterns import Value

@@ -24,7 +24,7 @@ from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.marks import is_late
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part, read_text, text_part
-from oop.operators.core.shown import show_row
+from oop.operators.core.row_text import show_row
 from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.functions.function import Function
 from oop.operators.groups.shape import Shape

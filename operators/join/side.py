@@ -25,7 +25,7 @@ from oop.operators.core.times import from_physical, is_whole
 from oop.operators.join.band import Band, SameWindow
 from oop.operators.join.keys import as_key
 from oop.operators.join.words import ByKey, ByStretch, KeyWords
-from oop.operators.rows.places import PlacedRows, Places, with_room
+from oop.operators.rows.places import PlacedRows, Places, with_places
 from oop.punctuation.patterns import Group
 
 PAIRS = 65_536  # pairs that are made into rows at a time
@@ -183,10 +183,10 @@ class Side:
                 # The groups of the whole batch: a slice may list some that it does not have.
                 known.update(distinct_groups(values)[1])
         if self.keeps_matched:
-            self.matched = with_room(self.matched, self.places.room)
+            self.matched = with_places(self.matched, self.places.room)
             self.matched[places] = False if matched is None else matched if chosen is None else matched[chosen]
         if late or len(self.late):
-            self.late = with_room(self.late, self.places.room)
+            self.late = with_places(self.late, self.places.room)
             self.late[places] = late
 
     def note_matched(self, places: np.ndarray) -> None:
@@ -273,7 +273,7 @@ class Side:
         """Remove rows before a promise frees them. Their slices list them until looked into, or until many are gone."""
         self.slices.touch(self.table.read(places)[1])
         self.table.remove(places)
-        self.dead = with_room(self.dead, self.places.room)
+        self.dead = with_places(self.dead, self.places.room)
         self.dead[places] = True
         self._deaths += len(places)
         if self._deaths > len(self):
@@ -287,7 +287,7 @@ class Side:
         places = self.slices.places(number)
         if not self._deaths:
             return places
-        self.dead = with_room(self.dead, self.places.room)
+        self.dead = with_places(self.dead, self.places.room)
         dead = self.dead[places]
         if not dead.any():
             return places

@@ -1,7 +1,8 @@
 """Bucket: tags each row with the range of window ids that it belongs to (OOP paper, A.2.2 and figure A-2).
 
 Window ``w`` covers ``[offset + w·slide, offset + w·slide + range)``. A row in a gap between windows (slide > range), or
-whose time is null, belongs to no window and is dropped. The promise ``ts < v`` becomes ``wid_start < wids(v)``.
+whose time is null, belongs to no window and is dropped. The promise ``ts < v`` becomes
+``__wid_start < wid_bound(v)``, which is written ``wid < W`` elsewhere.
 """
 
 from __future__ import annotations
