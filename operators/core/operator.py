@@ -3,7 +3,7 @@ processPunctuation).
 
 `process_batch` takes rows, `process_punctuation` takes an *advance*: the promises by which a port's frontier moves on.
 The end of a stream is a promise, and the clock comes in as promises, so there is no third hook. What else an operator
-can do has a default here that says "nothing": rows held, bytes of state, parts to save, rows set aside, results so far.
+can do has a default here that says "nothing": rows held, bytes of state, parts to save, rows set aside, open results.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Operator:
     ledger: Any = None
     """Where it keeps the rows that it sets aside (`operators/source/ledger.py`), if it sets any aside."""
     shows_open = False
-    """Can it give its results so far (`open_results`)?"""
+    """Can it give its open results (`open_results`)?"""
     holds_state = True
     """Does it hold rows or memory that is to be accounted for?"""
 
@@ -99,8 +99,8 @@ class Operator:
         return None
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
-        """The results as they are now, of what is still open and has changed since this was last asked."""
-        raise TypeError(f"{type(self).__name__} has no results so far")
+        """The open results: what is still open and has changed since this was last asked, as it is now."""
+        raise TypeError(f"{type(self).__name__} has no open results")
 
     def save(self) -> Iterator[Part]:
         """The parts that changed since the last save."""
