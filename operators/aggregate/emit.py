@@ -1,9 +1,9 @@
 """Emit: an aggregate that also shows early results, before promises complete them.
 
-Early results are the operator's open results, shown after every batch that changed them, or in steps of stream time; the
-column ``emit`` says "partial". Each result is put out once more when it is complete ("final"): the final rows are the
-answer that there would be without `Emit`. An early result never breaks a promise, because no promise covers an open
-result.
+Early results are the open results of the aggregate, shown after every batch that changed them, or in steps of stream
+time; the column ``emit`` says "partial". Each result is put out once more when it is complete ("final"): the final rows
+are the answer that there would be without `Emit`. An early result never breaks a promise, because no promise covers an
+open result.
 
 They may also be shown after every n-th row. This follows arrival alone, whatever the batches. It is Aurora's parameter
 that says "when tuples get emitted" (Aurora* and Medusa paper, section 2.2, second footnote).
