@@ -249,7 +249,7 @@ def _carry_corner(corner: Corner, attributes: Mapping[str, Sequence[Image]]) -> 
     return images
 
 
-def identity(names: Sequence[str]) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+def carry_unchanged(names: Sequence[str]) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
     """The arguments of `carry` for columns that pass as they are."""
     return {n: [(n, None)] for n in names}, {n: [n] for n in names}
 

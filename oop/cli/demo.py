@@ -125,7 +125,7 @@ def _share(result: Measured) -> str:
     return f"{result.lost / result.rows:.1%} of the rows" if result.lost else "none"
 
 
-def main(rows: int = 4_000_000, seed: int = 0, quiet: bool = False, spark: bool = True) -> int:
+def run_demo(rows: int = 4_000_000, seed: int = 0, quiet: bool = False, spark: bool = True) -> int:
     """Print the answer to Q1, the table, then whether Spark gives the same answer. Returns 1 if it does not, else 0."""
     from rich import box
     from rich.console import Console

@@ -28,7 +28,7 @@ On = str | Sequence[str] | Mapping[str, str] | None
 CLOSED = ("both", "left", "right", "neither")
 
 
-def joined(left: Flow, right: Flow, *, on: On, times: tuple[str, str] | None, how: str, **asked: Any) -> Flow:
+def join_flows(left: Flow, right: Flow, *, on: On, times: tuple[str, str] | None, how: str, **asked: Any) -> Flow:
     """The join of two flows; ``asked`` are the other arguments of `make_join`."""
     with AtUsersLine():
         named = (left.time, right.time) if times is None else two("times", times, "left, right")

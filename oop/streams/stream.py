@@ -16,7 +16,7 @@ from oop.punctuation import Policy
 from oop.punctuation.durations import Duration
 from oop.streams.columns import filtered, selected, split, united, with_columns
 from oop.streams.emitting import emitting
-from oop.streams.joining import On, joined, joined_with_table
+from oop.streams.joining import On, join_flows, joined_with_table
 from oop.streams.resampling import resampled
 from oop.streams.running import Engine, ResultT_co, Running, explained, run, to_spark
 from oop.streams.sorting import sorted_by_bubbles, sorted_within_timeout
@@ -134,7 +134,7 @@ class Stream:
         near: dict[str, Any] = {"within": within, "closed": closed, "window": window, "ranges": ranges}
         asked: dict[str, Any] = {"on": on, "how": how, "where": where, "times": times, "unbounded": unbounded, **near}
         if isinstance(other, Stream):
-            return Stream(joined(self.flow, other.flow, **asked))
+            return Stream(join_flows(self.flow, other.flow, **asked))
         return Stream(joined_with_table(self.flow, other, **asked))
 
     def resample(

@@ -14,7 +14,7 @@ from oop.operators.windows.calendar import UNITS, Calendar
 from oop.operators.windows.zones import zone_of
 from oop.plan.flow import Flow
 from oop.site import user_line
-from oop.windows.window import Window, aggregate
+from oop.windows.window import Window, aggregate_windows
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class CalendarWindow(Window):
             raise ValueError(f"{self} does not fit times of type {time}")
 
     def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
-        return aggregate(flow, self.calendar(flow.schema.field(on).type), self, on, keys, functions, call)
+        return aggregate_windows(flow, self.calendar(flow.schema.field(on).type), self, on, keys, functions, call)
 
     def __str__(self) -> str:
         length = self.unit if self.every == 1 else f"{self.every} {self.unit}s"

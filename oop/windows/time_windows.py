@@ -19,7 +19,7 @@ from oop.operators.groups.store_operator import NamedAggregates
 from oop.operators.windows.bucket import Grid
 from oop.plan.flow import Flow
 from oop.punctuation.durations import Duration, show
-from oop.windows.window import Window, aggregate, duration
+from oop.windows.window import Window, aggregate_windows, duration
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class TimeWindow(Window):
         self.grid(time)
 
     def aggregated(self, flow: Flow, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str) -> Flow:
-        return aggregate(flow, self.grid(flow.schema.field(on).type), self, on, keys, functions, call)
+        return aggregate_windows(flow, self.grid(flow.schema.field(on).type), self, on, keys, functions, call)
 
     def __str__(self) -> str:
         every = f" every {show(self.every)}" if self.kind == "sliding" else ""

@@ -41,7 +41,7 @@ class Window(ABC):
         """The flow with aggregates for each window on ``on`` and each group; ``call`` is what the user wrote."""
 
 
-def aggregate(
+def aggregate_windows(
     flow: Flow, windows: Windows, window: Window, on: str, keys: tuple[str, ...], functions: NamedAggregates, call: str
 ) -> Flow:
     """Bucket and Aggregate: WID's two halves (OOP paper, A.2.2)."""

@@ -29,7 +29,7 @@ from oop.operators.groups.table_pieces import in_pieces
 from oop.punctuation import Frontier
 from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.group_promises import Advance, one_by_one
-from oop.punctuation.translate import identity
+from oop.punctuation.translate import carry_unchanged
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,8 @@ class GroupBy(Spec):
         return unique_schema(Shape(inputs[0], self.keys, self.aggregates).fields())
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
-        return Carried(*identity(self.keys), holds=True)  # joint promises about several keys help too (section 7)
+        # joint promises about several keys help too (section 7)
+        return Carried(*carry_unchanged(self.keys), holds=True)
 
     def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))]

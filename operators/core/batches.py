@@ -68,7 +68,7 @@ def together(items: Iterable[T], most: int) -> Iterator[list[T]]:
         yield waiting
 
 
-def alike(a: pa.RecordBatch, b: pa.RecordBatch) -> bool:
+def can_join(a: pa.RecordBatch, b: pa.RecordBatch) -> bool:
     """Have two batches the same columns and the same marks? Only such batches may be joined."""
     return bool(a.schema.equals(b.schema, check_metadata=True))
 
@@ -83,7 +83,7 @@ def in_runs(batches: Iterable[pa.RecordBatch], enough: float = float("inf")) -> 
     run: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
-        if run and (rows >= enough or not alike(run[0], batch)):
+        if run and (rows >= enough or not can_join(run[0], batch)):
             yield run
             run, rows = [], 0
         run.append(batch)
@@ -103,7 +103,7 @@ def concat(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch | None:
         return None
 
 
-def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+def as_one(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
     """The batches as one, or as they are where Arrow cannot join them."""
     whole = concat(batches)
     return batches if whole is None else [whole]

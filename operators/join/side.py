@@ -19,7 +19,7 @@ from oop.operators.core.compute import compute as pc
 from oop.operators.core.coverage import as_int64
 from oop.operators.core.parts import Part
 from oop.operators.core.row_groups import distinct_groups
-from oop.operators.core.slice_parts import SliceParts, check_columns
+from oop.operators.core.slice_parts import SliceParts, check_saved_columns
 from oop.operators.core.time_slices import TimeSlices
 from oop.operators.core.times import from_physical, is_whole
 from oop.operators.join.band import Band, SameWindow
@@ -250,7 +250,7 @@ class Side:
             columns = self.take(keys, places)
             of, groups = distinct_groups(dict(zip(keys, columns, strict=True)))
             found = [least(group) for group in groups]
-            gone = is_below(self.table.read(places)[1], [np.array(b)[of] for b in split_bounds(found, self.whole)])
+            gone = are_below(self.table.read(places)[1], [np.array(b)[of] for b in split_bounds(found, self.whole)])
             left = np.unique(of[~gone])
             yield from self._free(number, places, gone, most)
             self._groups.pop(number, None)
@@ -354,7 +354,7 @@ class Side:
             self.slices.take_changes()  # the slices are as they were saved, so none counts as changed
 
     def _load(self, part: pa.RecordBatch) -> None:
-        check_columns(part, self.schema.names, "the state of a join was")
+        check_saved_columns(part, self.schema.names, "the state of a join was")
         late, matched = views.booleans(part.column(LATE)), views.booleans(part.column(MATCHED))
         arrived, _ = self.read(part.select(self.schema.names))
         for value in (False, True):
@@ -368,7 +368,7 @@ def split_bounds(bounds: Sequence[int | float], whole: bool) -> tuple[list[int |
     return [as_int64(b) if whole else b for b in bounds], [b == math.inf for b in bounds]
 
 
-def is_below(points: np.ndarray, bounds: Sequence[np.ndarray]) -> np.ndarray:
+def are_below(points: np.ndarray, bounds: Sequence[np.ndarray]) -> np.ndarray:
     """Points below bounds that differ from row to row, as `split_bounds` gives them."""
     least, ended = bounds
     return (points < least) | ended

@@ -18,7 +18,7 @@ from oop.operators.core.batches import BATCH_ROWS
 from oop.operators.core.compute import compute as pc
 from oop.operators.core.coverage import covered
 from oop.operators.core.parts import Part
-from oop.operators.core.slice_parts import SliceParts, check_columns
+from oop.operators.core.slice_parts import SliceParts, check_saved_columns
 from oop.operators.core.time_slices import MOST, WIDEST, Slicing
 from oop.operators.core.times import is_whole
 from oop.operators.rows.layout import held_as, laid_out, plain_schema, take_column
@@ -205,7 +205,7 @@ class WaitingRows:
         self._start()
         self.slicing.shift = shift or 0
         for number, part in found:
-            check_columns(part, self.schema.names, "waiting rows were")
+            check_saved_columns(part, self.schema.names, "waiting rows were")
             self._append(number, held_as(part, self._plain))
         self._changed = set()
 

@@ -25,7 +25,7 @@ from oop.operators.source.numbers import SEQ, SHOWN
 from oop.operators.windows.windows import Windows
 from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.patterns import Bound
-from oop.punctuation.translate import identity, wid_bound, window_end, window_start
+from oop.punctuation.translate import carry_unchanged, wid_bound, window_end, window_start
 
 WID_START = "__wid_start"
 WID_END = "__wid_end"
@@ -98,7 +98,7 @@ class Bucket(Spec):
         return inputs[0].append(pa.field(WID_START, pa.int64())).append(pa.field(WID_END, pa.int64()))
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
-        attributes, columns = identity(inputs[0].names)
+        attributes, columns = carry_unchanged(inputs[0].names)
         attributes[self.on].append((WID_START, self.grid.wid_bound))
         return Carried(attributes, columns)
 

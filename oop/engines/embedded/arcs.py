@@ -10,7 +10,7 @@ from typing import Generic, TypeGuard, TypeVar
 
 import pyarrow as pa
 
-from oop.operators.core.batches import BATCH_ROWS, TRAIN_ROWS, alike, concat
+from oop.operators.core.batches import BATCH_ROWS, TRAIN_ROWS, can_join, concat
 from oop.operators.core.marks import route_of, without_route
 from oop.operators.core.operator import Element
 from oop.punctuation import GroupPromises, Punctuation
@@ -101,7 +101,7 @@ class Arc(Generic[BoxT]):
         rows = 0
         while self.queue and rows < enough:
             following = self.queue[0]
-            if not isinstance(following, pa.RecordBatch) or (batches and not alike(batches[0], following)):
+            if not isinstance(following, pa.RecordBatch) or (batches and not can_join(batches[0], following)):
                 break
             if batches and rows + following.num_rows > self.batch_rows:
                 break
@@ -121,7 +121,7 @@ class Arc(Generic[BoxT]):
         while self.queue and rows < enough:
             following = self.queue[0]
             if isinstance(following, pa.RecordBatch):
-                if batches and not alike(batches[0], following):
+                if batches and not can_join(batches[0], following):
                     break
                 batches.append(following)
                 rows += following.num_rows

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from oop.engines.embedded.boxes import Box
 from oop.engines.embedded.sharded import Sharded
-from oop.operators.core.batches import CROSSING_ROWS, TRAIN_ROWS, joined
+from oop.operators.core.batches import CROSSING_ROWS, TRAIN_ROWS, as_one
 from oop.operators.core.operator import Element
 
 
@@ -75,7 +75,7 @@ class ShardedBox(Box):
         self.rows_in += rows
         self.batches_in += len(batches)
         if rows < len(batches) * TRAIN_ROWS:  # to process small batches one by one costs more than to join them
-            batches = joined(batches)
+            batches = as_one(batches)
         self._go_on(self.sharded.process_batches, batches, port)
         return rows
 

@@ -28,7 +28,7 @@ from oop.engines.spark.failures import located
 from oop.engines.spark.late_files import write_late
 from oop.engines.spark.passage import Passage
 from oop.engines.spark.stages import Stages
-from oop.operators.core.batches import BATCH_ROWS, in_runs, joined
+from oop.operators.core.batches import BATCH_ROWS, as_one, in_runs
 from oop.operators.core.operator import Element
 from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.source.ledger import Ledger
@@ -128,7 +128,7 @@ class StageRunner:
 def batches_of(cells: Iterable[Cell]) -> Iterator[pa.RecordBatch]:
     """The batches of cells. Small batches in a row with the same schema and marks are joined."""
     for run in in_runs((decode(cell.body) for cell in cells), BATCH_ROWS):
-        yield from joined(run)
+        yield from as_one(run)
 
 
 def main_bound(frontier: Frontier) -> int | None:
