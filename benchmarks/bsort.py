@@ -102,7 +102,7 @@ def _judge(values: Any, slack: int, batch_rows: int) -> Any:
     chosen = kernels()
     bounds = chosen.RowBounds(slack, np.int64)
     batches = (values[i : i + batch_rows] for i in range(0, len(values), batch_rows))
-    return np.concatenate([chosen.mark_late(batch, bounds.push(None, batch)) for batch in batches])
+    return np.concatenate([chosen.find_late(batch, bounds.push(None, batch)) for batch in batches])
 
 
 def _judge_heapq(values: Any, slack: int, batch_rows: int) -> Any:

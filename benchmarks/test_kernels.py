@@ -10,7 +10,7 @@ from oop.kernels.checks import KernelError
 from oop.kernels.dispatch import NAMES, kernels
 from tests.kernels.cases import Case, all_cases
 
-TIMED = ("wid_ranges", "prefix_bounds", "mark_late", "add_sum_int")
+TIMED = ("wid_ranges", "prefix_bounds", "find_late", "add_sum_int")
 
 
 def _case(kernel: str) -> Case:

@@ -84,10 +84,10 @@ int oop_scan_times_float(const double *times, int64_t n, double slack, double *g
         }                                                                                                  \
         heap[at] = value;                                                                                  \
     }                                                                                                      \
-    int NAME(const TYPE *times, int64_t n, int64_t most, TYPE *heap, int64_t *held, TYPE *bounds) {        \
+    int NAME(const TYPE *times, int64_t n, int64_t slack_rows, TYPE *heap, int64_t *held, TYPE *bounds) {  \
         for (int64_t i = 0; i < n; i++) {                                                                  \
             TYPE time = times[i];                                                                          \
-            int full = *held > most;                                                                       \
+            int full = *held > slack_rows;                                                                 \
             bounds[i] = full ? heap[0] : (LEAST);                                                          \
             if (time != time) continue;                                                                    \
             if (full) {                                                                                    \
@@ -146,17 +146,17 @@ int oop_prefix_bounds_by_float(const double *times, const int64_t *codes, int64_
     return OOP_OK;
 }
 
-int oop_mark_late_int(const int64_t *times, const int64_t *bounds, int64_t n, uint8_t *late) {
+int oop_find_late_int(const int64_t *times, const int64_t *bounds, int64_t n, uint8_t *late) {
     for (int64_t i = 0; i < n; i++) late[i] = times[i] < bounds[i];
     return OOP_OK;
 }
 
-int oop_mark_late_float(const double *times, const double *bounds, int64_t n, uint8_t *late) {
+int oop_find_late_float(const double *times, const double *bounds, int64_t n, uint8_t *late) {
     for (int64_t i = 0; i < n; i++) late[i] = times[i] < bounds[i];
     return OOP_OK;
 }
 
-int oop_mark_late_all_int(const int64_t *times, int64_t n, int64_t bound, int closed, uint8_t *late) {
+int oop_find_late_all_int(const int64_t *times, int64_t n, int64_t bound, int closed, uint8_t *late) {
     if (closed) {
         for (int64_t i = 0; i < n; i++) late[i] = times[i] <= bound;
     } else {
@@ -165,7 +165,7 @@ int oop_mark_late_all_int(const int64_t *times, int64_t n, int64_t bound, int cl
     return OOP_OK;
 }
 
-int oop_mark_late_all_float(const double *times, int64_t n, double bound, int closed, uint8_t *late) {
+int oop_find_late_all_float(const double *times, int64_t n, double bound, int closed, uint8_t *late) {
     if (closed) {
         for (int64_t i = 0; i < n; i++) late[i] = times[i] <= bound;
     } else {

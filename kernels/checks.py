@@ -91,10 +91,10 @@ def check_counts(counts: Ints) -> None:
         raise KernelError("counts must be writable")
 
 
-def check_valid(valid: Bools | None, length: int) -> Bools | None:
+def check_valid(valid: Bools | None, length: int, name: str = "valid") -> Bools | None:
     """Check that a validity mask is a bool array of `length` rows, or None if all are valid."""
     if valid is not None:
-        check_array("valid", valid, BOOL, length)
+        check_array(name, valid, BOOL, length)
     return valid
 
 

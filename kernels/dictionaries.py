@@ -3,7 +3,7 @@
 Arrow's hashes have no seed, so values can be chosen to collide: 30,000 such values took a hundred times as long.
 Batches of few rows are left to Arrow, whatever values they hold.
 
->>> encode(pa.array(["b", "a", None, "b"])).to_pylist()
+>>> encode_dictionary(pa.array(["b", "a", None, "b"])).to_pylist()
 ['b', 'a', None, 'b']
 """
 
@@ -23,7 +23,7 @@ from oop.kernels.views import Column
 FEW = 256  # rows; comparing each of them with every other takes no longer than making a table
 
 
-def encode(values: pa.Array) -> pa.DictionaryArray:
+def encode_dictionary(values: pa.Array) -> pa.DictionaryArray:
     """The values as a dictionary column. Its dictionary has each value once, in order of first appearance; nulls are in
     the indices.
 
@@ -48,7 +48,7 @@ def encode(values: pa.Array) -> pa.DictionaryArray:
 def encode_as(values: pa.Array, type: pa.DictionaryType) -> pa.DictionaryArray:
     """The values as a dictionary column of this type."""
     try:
-        encoded = encode(values)
+        encoded = encode_dictionary(values)
         indices, dictionary = encoded.indices, encoded.dictionary
     except pa.ArrowNotImplementedError:
         # Arrow cannot hash this type; a dictionary may repeat values.
@@ -77,7 +77,7 @@ def concat_arrays(arrays: Sequence[pa.Array]) -> pa.Array:
     first = arrays[0]
     if not pt.is_dictionary(first.type) or all(a.dictionary.equals(first.dictionary) for a in arrays[1:]):
         return pa.concat_arrays(arrays)
-    known = encode(pa.concat_arrays([a.dictionary for a in arrays]))
+    known = encode_dictionary(pa.concat_arrays([a.dictionary for a in arrays]))
     starts = np.cumsum([0, *(len(a.dictionary) for a in arrays)]).tolist()
     pieces = [known.indices.slice(at).take(a.indices) for at, a in zip(starts, arrays, strict=False)]
     indices = pa.concat_arrays(pieces).cast(first.type.index_type)

@@ -13,7 +13,7 @@ from oop.kernels.checks import KernelError
 from oop.kernels.views.columns import Column, change_width, wide_kind
 
 
-def check_columns(columns: Sequence[Column], length: int | None) -> int:
+def check_lengths(columns: Sequence[Column], length: int | None) -> int:
     """The number of rows, which all columns (and `length`, if given) agree on."""
     lengths = {len(column) for column in columns}
     if length is not None:
@@ -25,7 +25,7 @@ def check_columns(columns: Sequence[Column], length: int | None) -> int:
 
 
 def check_keys(columns: Sequence[Column], kinds: Sequence[str], length: int | None) -> int:
-    """The number of rows, as `check_columns` gives it, of columns that must be of these kinds.
+    """The number of rows, as `check_lengths` gives it, of columns that must be of these kinds.
 
     Every batch of every group table passes this check, and nearly all are right. So this is one loop without a call,
     and what exactly is wrong is found out only after the loop has failed.
@@ -39,7 +39,7 @@ def check_keys(columns: Sequence[Column], kinds: Sequence[str], length: int | No
             is_right = False
     if is_right and rows is not None:
         return rows
-    check_columns(columns, length)
+    check_lengths(columns, length)
     raise KernelError(f"the table holds keys of {list(kinds)}, not {[column.kind for column in columns]}")
 
 

@@ -41,7 +41,7 @@ from oop.punctuation.meeting import intersections
 from oop.punctuation.patterns import Bound, Equal, NotIn, Range, Value
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.promised import Promised
-from oop.punctuation.ranges import is_ranged, merged, noted, reaches, swallows, without
+from oop.punctuation.ranges import is_ranged, merge_ranges, noted, reaches, swallows, without
 
 
 class Frontier(Promised):
@@ -174,7 +174,7 @@ class Frontier(Promised):
     def _keep_range(self, promise: Punctuation) -> None:
         """Take in a promise with a range, which grows by those that it touches."""
         grown = promise
-        while touched := next(((r, both) for r in self.ranges if (both := merged(grown, r)) is not None), None):
+        while touched := next(((r, both) for r in self.ranges if (both := merge_ranges(grown, r)) is not None), None):
             other, grown = touched
             self.ranges.remove(other)
         if grown != promise:

@@ -310,6 +310,6 @@ class _ThenInRanges(_Then):
     first: CarriesRanges
     second: CarriesRanges
 
-    def lower(self, low: Bound) -> Bound | None:
-        moved = self.first.lower(low)
-        return None if moved is None else self.second.lower(moved)
+    def low_end(self, low: Bound) -> Bound | None:
+        moved = self.first.low_end(low)
+        return None if moved is None else self.second.low_end(moved)

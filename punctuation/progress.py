@@ -89,13 +89,13 @@ class Progress:
         """The groups about which it has promised more than about all rows."""
         return ()
 
-    def mark(self) -> Any:
-        """Where it stands, for `rewind`, which can go back there until promises are asked for."""
+    def remember(self) -> Any:
+        """Where it stands, for `go_back`, which can go back there until promises are asked for."""
         return self.state()
 
-    def rewind(self, mark: Any) -> None:
-        """Go back to where it was marked last."""
-        self.restore(mark)
+    def go_back(self, there: Any) -> None:
+        """Go back to what `remember` gave last."""
+        self.restore(there)
 
     def due(self, bound: Bound | None, promised: Bound | None) -> bool:
         """Has the bound reached a new step of ``every``, counted on a fixed grid so that batches do not matter?"""

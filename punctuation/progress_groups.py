@@ -18,7 +18,7 @@ from oop.punctuation.named_groups import as_group
 from oop.punctuation.patterns import Bound, Value
 from oop.punctuation.progress import Progress
 from oop.punctuation.promise import Punctuation
-from oop.punctuation.rewind_marks import ABSENT, RewindMark
+from oop.punctuation.remembered import ABSENT, Remembered
 from oop.punctuation.slowest import Slowest
 from oop.punctuation.trackers import Tracker, greater, no_time, number
 
@@ -47,7 +47,7 @@ class GroupedProgress(Progress):
         self.given = Above()  # what was promised; its floor is what was promised about all rows
         self.greatest: Bound | None = None
         self.moved = dict.fromkeys(self.trackers)  # groups with rows since promises were last asked for
-        self._marked: RewindMark | None = None
+        self._remembered: Remembered | None = None
         self._enter_all()
 
     def _key(self, group: Value) -> Value:
@@ -87,9 +87,9 @@ class GroupedProgress(Progress):
         After the trackers have seen rows, `saw` must be called."""
         if not self.is_independent and not self.trackers.keys() >= set(groups):
             return None
-        if self._marked is not None:
+        if self._remembered is not None:
             for group in groups:
-                self._marked.note(self, group)
+                self._remembered.note(self, group)
         trackers = self.trackers
         for group in groups:
             if group not in trackers:
@@ -123,8 +123,8 @@ class GroupedProgress(Progress):
         return bound
 
     def _see(self, value: Bound, group: Value, floor: Bound | None) -> None:
-        if self._marked is not None:
-            self._marked.note(self, group)
+        if self._remembered is not None:
+            self._remembered.note(self, group)
         tracker = self.trackers.get(group)
         if tracker is None:
             if self.fixed:
@@ -143,8 +143,8 @@ class GroupedProgress(Progress):
         self.greatest = greater(self.greatest, value)
 
     def _retire(self, group: Value) -> None:
-        if self._marked is not None:
-            self._marked.note(self, group)
+        if self._remembered is not None:
+            self._remembered.note(self, group)
         bound = self.bound_of(group)
         del self.trackers[group]
         self.floors.pop(group, None)
@@ -176,7 +176,7 @@ class GroupedProgress(Progress):
             self._retire(last[0])
         slowest = None if self._unbound else self._by_bound.find(self.bound_of)
         if slowest is not None and (self.rest is None or slowest[1] > self.rest):
-            self.retired.raise_to(slowest[1], prune=self._marked is None)
+            self.retired.raise_to(slowest[1], prune=self._remembered is None)
         return self.rest
 
     @property
@@ -191,7 +191,7 @@ class GroupedProgress(Progress):
         return one_by_one(self.together())
 
     def together(self) -> Iterator[Promise]:
-        self._marked = None
+        self._remembered = None
         rest = self._rest_now()
         if self.due(rest, self.given.floor):
             assert rest is not None
@@ -233,15 +233,15 @@ class GroupedProgress(Progress):
         least = min((-math.inf if b is None else b for b in bounds.values()), default=None)
         return [g for g, b in bounds.items() if (-math.inf if b is None else b) == least]
 
-    def mark(self) -> RewindMark:
-        """What `rewind` needs: it notes the groups that change from now on, and not all that there are."""
-        self._marked = RewindMark(self.greatest, self.rest)
-        return self._marked
+    def remember(self) -> Remembered:
+        """What `go_back` needs: it notes the groups that change from now on, and not all that there are."""
+        self._remembered = Remembered(self.greatest, self.rest)
+        return self._remembered
 
-    def rewind(self, mark: RewindMark) -> None:
-        self._marked = None
-        self.greatest, self.retired.floor = mark.greatest, mark.rest
-        for group, (seen, floor, retired) in mark.groups.items():
+    def go_back(self, there: Remembered) -> None:
+        self._remembered = None
+        self.greatest, self.retired.floor = there.greatest, there.rest
+        for group, (seen, floor, retired) in there.groups.items():
             for known in (self.trackers, self.floors, self.moved):
                 known.pop(group, None)
             self._leave(group)

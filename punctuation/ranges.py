@@ -5,7 +5,7 @@ all bounds that matter. Between two neighbouring bounds they are one *atom*: a p
 
 >>> [str(atom) for atom in atoms_in(Range(10, 20), {5, 15})]
 ['[10, 15)', '[15, 20)']
->>> merged(Punctuation(where={"k": Range(10, 20)}), Punctuation(where={"k": Range(20, 30)}))
+>>> merge_ranges(Punctuation(where={"k": Range(10, 20)}), Punctuation(where={"k": Range(20, 30)}))
 Punctuation(k in [10, 30))
 """
 
@@ -159,7 +159,7 @@ def given(corners: Corners, where: Mapping[str, Value]) -> Corners:
     return out
 
 
-def merged(a: Punctuation, b: Punctuation) -> Punctuation | None:
+def merge_ranges(a: Punctuation, b: Punctuation) -> Punctuation | None:
     """Both promises as one, if they differ only in the range of one attribute and their ranges touch; else None."""
     if a.below != b.below or a.where.keys() != b.where.keys():
         return None

@@ -25,9 +25,9 @@ from oop.punctuation.several_columns import OTHER
 Image = tuple[str, Callable[[Bound], Bound | None] | None]
 """An output attribute, and the increasing function that takes bounds there (None: the identity).
 
-A row whose output is below the image of a bound must be below the bound; this holds for every argument of a greatest
-too. A range crosses a function that also says by ``lower`` from which value on a row cannot come from below the range:
-`CarriesRanges`."""
+A row whose output is below the image of a bound must be below the bound; for ``greatest(a, b)`` it must hold for ``a``
+and for ``b``. A range crosses a function that also says by ``low_end`` from which value on a row cannot come from below
+the range: `CarriesRanges`."""
 
 
 _ANY: Mapping[str, Range] = {}
@@ -39,7 +39,7 @@ class CarriesRanges(Protocol):
 
     def __call__(self, bound: Bound) -> Bound | None: ...
 
-    def lower(self, low: Bound) -> Bound | None:
+    def low_end(self, low: Bound) -> Bound | None:
         """A value such that whatever is at least that comes from an attribute that is at least ``low``."""
 
 
@@ -107,8 +107,8 @@ def roll_up(frontier: Frontier, columns: Container[str]) -> Frontier:
         return out
     # where some columns of a promise over several are dropped, each combination of the groups that stay is asked for
     named = {c: frontier.named(c) for c in sorted(mixed)}
-    for cell in itertools.product(*([OTHER, *values] for values in named.values())):
-        where = dict(zip(named, cell, strict=True))
+    for groups in itertools.product(*([OTHER, *values] for values in named.values())):
+        where = dict(zip(named, groups, strict=True))
         for corner in frontier.at(where):
             if not corner.keys() & where.keys():  # no single promise says both of a time that is also a group column
                 out.advance(Punctuation(corner, {c: NotIn(named[c]) if v is OTHER else v for c, v in where.items()}))
@@ -206,10 +206,10 @@ def _carry_ranged(
 
 
 def _carry_range(pattern: Range, function: Callable[[Bound], Bound | None] | None) -> Range | None:
-    lower = getattr(function, "lower", None)
-    if function is None or lower is None:
+    low_end = getattr(function, "low_end", None)
+    if function is None or low_end is None:
         return None
-    low = pattern.low if math.isinf(pattern.low) else lower(pattern.low)
+    low = pattern.low if math.isinf(pattern.low) else low_end(pattern.low)
     if low is None or pattern.high is None:
         return None if low is None else Range(low)
     high = pattern.high if math.isinf(pattern.high) else function(pattern.high)
@@ -249,7 +249,7 @@ def _carry_corner(corner: Corner, attributes: Mapping[str, Sequence[Image]]) -> 
     return images
 
 
-def identity(names: Sequence[str]) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
+def carry_unchanged(names: Sequence[str]) -> tuple[dict[str, list[Image]], dict[str, list[str]]]:
     """The arguments of `carry` for columns that pass as they are."""
     return {n: [(n, None)] for n in names}, {n: [n] for n in names}
 

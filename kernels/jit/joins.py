@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Ints, Real, Words
 from oop.kernels.jit.compiler import as_input, compile_loop
 from oop.kernels.jit.tables import SECRETS, Secrets
-from oop.kernels.signatures.joins import JoinTableBase, Reach, empty, taken, whole_reach
+from oop.kernels.signatures.joins import JoinTableBase, Reach, empty, place_taken, whole_reach
 
 Links = NDArray[np.uint32]
 
@@ -65,7 +65,7 @@ class JoinTable(JoinTableBase):
         self._count += done
         if done < len(places):
             self.run_remove(places[:done])
-            raise taken()
+            raise place_taken()
 
     def run_remove(self, places: Ints) -> None:
         done = remove_rows(self._heads, self._rows, as_input(places), self._secrets)

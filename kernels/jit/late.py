@@ -46,7 +46,7 @@ def prefix_bounds_by(times: Array, codes: Ints, greatest: Array, seen: Bools, sl
     return bounds
 
 
-def mark_late(times: Array, bounds: Array | Real, closed: bool) -> Bools:
+def find_late(times: Array, bounds: Array | Real, closed: bool) -> Bools:
     late = np.empty(len(times), np.bool_)
     if isinstance(bounds, np.ndarray):
         _compare_rows(as_input(times), as_input(bounds), late)

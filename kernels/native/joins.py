@@ -9,7 +9,7 @@ import numpy as np
 from oop.kernels.checks import FLOAT64, Array, Ints, Words
 from oop.kernels.native.library import check_code, contiguous, ffi, lib, point
 from oop.kernels.scratch import growing_array, longer_array, new_array
-from oop.kernels.signatures.joins import JoinTableBase, Reach, empty, taken, whole_reach
+from oop.kernels.signatures.joins import JoinTableBase, Reach, empty, place_taken, whole_reach
 
 SMALLEST = 32  # places of a new table
 _ROW = ffi.sizeof("oop_join_row")
@@ -42,7 +42,7 @@ class JoinTable(JoinTableBase):
         self._count += done[0]
         if code == lib.OOP_ROW_OUTSIDE:
             self.run_remove(places[: done[0]])
-            raise taken()
+            raise place_taken()
         check_code(code)
 
     def run_remove(self, places: Ints) -> None:

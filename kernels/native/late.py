@@ -59,13 +59,13 @@ def prefix_bounds_by(times: Array, codes: Ints, greatest: Array, seen: Bools, sl
     return bounds
 
 
-def mark_late(times: Array, bounds: Array | Real, closed: bool) -> Bools:
+def find_late(times: Array, bounds: Array | Real, closed: bool) -> Bools:
     floats = times.dtype == FLOAT64
     late = np.empty(len(times), BOOL)
     if isinstance(bounds, np.ndarray):
-        run = lib.oop_mark_late_float if floats else lib.oop_mark_late_int
+        run = lib.oop_find_late_float if floats else lib.oop_find_late_int
         check_code(run(point(times), point(contiguous(bounds)), len(times), point(late)))
     else:
-        run = lib.oop_mark_late_all_float if floats else lib.oop_mark_late_all_int
+        run = lib.oop_find_late_all_float if floats else lib.oop_find_late_all_int
         check_code(run(point(times), len(times), bounds, closed, point(late)))
     return late

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Bools, Ints, Words
-from oop.kernels.signatures.joins import JoinTableBase, Reach, empty, taken, whole_reach
+from oop.kernels.signatures.joins import JoinTableBase, Reach, empty, place_taken, whole_reach
 
 
 class JoinTable(JoinTableBase):
@@ -28,7 +28,7 @@ class JoinTable(JoinTableBase):
             self._words, self._times = np.pad(self._words, (0, more)), np.pad(self._times, (0, more))
             self._ages = np.pad(self._ages, (0, more))
         if (self._ages[places] > 0).any() or len(np.unique(places)) < len(places):
-            raise taken()
+            raise place_taken()
         self._words[places], self._times[places] = words, times
         self._ages[places] = self._age + 1 + np.arange(len(places))
         self._age += len(places)

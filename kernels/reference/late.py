@@ -68,7 +68,7 @@ def prefix_bounds_by(times: Array, codes: Ints, greatest: Array, seen: Bools, sl
     return bounds
 
 
-def mark_late(times: Array, bounds: Array | Real, closed: bool) -> Bools:
+def find_late(times: Array, bounds: Array | Real, closed: bool) -> Bools:
     return times <= bounds if closed else times < bounds
 
 

@@ -87,7 +87,7 @@ class SortBuffersBase(BuffersBase):
 
 class RowBoundsBase(BuffersBase):
     """For each row, its bound: the (slack + 1)-th greatest value that came before it in its group. More than `slack`
-    greater values came before a row that is below its bound (`mark_late`). With fewer values the bound is the least
+    greater values came before a row that is below its bound (`find_late`). With fewer values the bound is the least
     value of the type. NaN bounds nothing.
 
     >>> from oop.kernels.dispatch import kernels

@@ -65,7 +65,7 @@ def _check_rows(ids: Ints, by: Ints, known: Bools | None, values: Ints, valid: B
     check_ids(ids, len(state))
     check_array("by", by, INT64, len(ids))
     check_array("values", values, INT64, len(ids))
-    check_valid(known, len(ids))
+    check_valid(known, len(ids), "known")
     check_valid(valid, len(ids))
 
 

@@ -132,7 +132,7 @@ def whole_reach(reach: Reach) -> tuple[int, int]:
     return low, high
 
 
-def taken() -> KernelError:
+def place_taken() -> KernelError:
     """The error for a row that is put where another is."""
     return KernelError("a row can only go where there is none")
 

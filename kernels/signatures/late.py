@@ -104,19 +104,19 @@ class LateKernels(Stem):
         check_ids(codes, len(greatest), len(times), "codes")
         return self.run.prefix_bounds_by(times, codes, greatest, seen, slack)
 
-    def mark_late(self, times: Array, bounds: Array | Real) -> Bools:
+    def find_late(self, times: Array, bounds: Array | Real) -> Bools:
         """Which times are below their bound: one for all, or one for each row. NaN is never late.
 
         >>> from oop.kernels.dispatch import kernels
-        >>> kernels("reference").mark_late(np.array([1, 5, 3]), 4)
+        >>> kernels("reference").find_late(np.array([1, 5, 3]), 4)
         array([ True, False,  True])
         """
         times = check_times(times)
         if isinstance(bounds, np.ndarray) and bounds.ndim:
             check_array("bounds", bounds, times.dtype, len(times))
-            return self.run.mark_late(times, bounds, False)
+            return self.run.find_late(times, bounds, False)
         bound = bounds.item() if isinstance(bounds, (np.ndarray, np.generic)) else bounds
-        return self.run.mark_late(times, *strict_bound(bound, times.dtype == FLOAT64))
+        return self.run.find_late(times, *strict_bound(bound, times.dtype == FLOAT64))
 
     @shared
     def select_below(self, slots: Array, bound: Real) -> Ints:
@@ -126,7 +126,7 @@ class LateKernels(Stem):
         >>> kernels("reference").select_below(np.array([5, 1, 3]), 4)
         array([1, 2])
         """
-        return np.flatnonzero(self.mark_late(slots, bound))
+        return np.flatnonzero(self.find_late(slots, bound))
 
     @shared
     def select_not_below(self, slots: Array, bound: Real) -> Ints:
@@ -136,7 +136,7 @@ class LateKernels(Stem):
         >>> kernels("reference").select_not_below(np.array([5, 1, 3]), 4)
         array([0])
         """
-        return np.flatnonzero(~self.mark_late(slots, bound))
+        return np.flatnonzero(~self.find_late(slots, bound))
 
 
 def least_of(times: Array) -> Real:

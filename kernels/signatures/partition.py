@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from oop.kernels.checks import INT64, Array, Ints, KernelError, check_array, check_writable
-from oop.kernels.keys import check_columns
+from oop.kernels.keys import check_lengths
 from oop.kernels.signatures.stem import Stem
 from oop.kernels.views.columns import Column
 
@@ -22,7 +22,7 @@ class PartitionKernels(Stem):
         array([3, 0, 3, 3], dtype=int32)
         """
         _check_shards(shards)
-        return self.run.hash_partition(columns, shards, check_columns(columns, length))
+        return self.run.hash_partition(columns, shards, check_lengths(columns, length))
 
     def exchange_rows(
         self, keys: Sequence[Column], values: Sequence[Array], outs: Sequence[Sequence[Array]], ends: Ints
@@ -39,7 +39,7 @@ class PartitionKernels(Stem):
         check_array("ends", ends, INT64)
         check_writable(ends=ends)
         _check_shards(len(ends))
-        length = check_columns(keys, len(values[0]) if values else None)
+        length = check_lengths(keys, len(values[0]) if values else None)
         if len(outs) != len(values) or any(len(out) != len(ends) for out in outs):
             raise KernelError("there must be an array for each column and shard")
         rooms = {len(out) for column in outs for out in column}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oop.kernels.checks import KernelError, Words
-from oop.kernels.keys import check_columns
+from oop.kernels.keys import check_lengths
 from oop.kernels.signatures.stem import Stem
 from oop.kernels.views.columns import Column
 from oop.kernels.words import WORD_BITS
@@ -21,7 +21,7 @@ class KeyWordKernels(Stem):
         >>> kernels("reference").pack_words([src, dst], nulls=False).tolist() == [[2 << 32 | 7], [1]]
         True
         """
-        length = check_columns(columns, length)
+        length = check_lengths(columns, length)
         if any(column.kind == "bytes" for column in columns):
             raise KernelError("bytes have no words: code them first")
         if len(columns) > WORD_BITS:

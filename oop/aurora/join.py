@@ -17,7 +17,7 @@ import pyarrow as pa
 from oop.aurora.arguments import wrong
 from oop.aurora.assuming import Assume
 from oop.aurora.equalities import equalities
-from oop.aurora.join_groups import alike, check_freed, narrowed
+from oop.aurora.join_groups import check_freed, narrowed, of_one_type
 from oop.errors import OopError
 from oop.operators.assume.order import Order
 from oop.operators.core.times import duration_in
@@ -92,7 +92,7 @@ class Join:
                 "a join of two streams has a size, and an order for each", "write Join(P, size=…, left=…, right=…)"
             )
         both = left.schema, right.schema
-        linked = [pair for pair in equalities(self.predicate, *both)[0] if alike(pair, *both)]
+        linked = [pair for pair in equalities(self.predicate, *both)[0] if of_one_type(pair, *both)]
         called = {name: name for name in left.schema.names}, called_right(left.schema.names, right.schema.names)
         left, first = narrowed(left, first, self.predicate, called[0], [a for a, _ in linked])
         right, second = narrowed(right, second, self.predicate, called[1], [b for _, b in linked])

@@ -44,7 +44,7 @@ def narrowed(
     filters = []
     for term in terms(predicate):
         name = own.get(_column(term), "")
-        found = _held(listed(term), stream.schema.field(name).type) if name else None
+        found = _held(values_listed(term), stream.schema.field(name).type) if name else None
         if found:  # if terms have no value in common, any one of them will do, because no row passes the filter
             values[name] = tuple(value for value in values.get(name, found) if value in found) or found
             filters.append(term.rename(own))
@@ -58,7 +58,7 @@ def narrowed(
     return stream.filter(reduce(and_, filters)), Assume(Order(order.on, order.slack, stay), groups)
 
 
-def alike(pair: tuple[str, str], left: pa.Schema, right: pa.Schema) -> bool:
+def of_one_type(pair: tuple[str, str], left: pa.Schema, right: pa.Schema) -> bool:
     """Are the columns of one type, so that a group of the one is a group of the other?"""
     return bool(left.field(pair[0]).type == right.field(pair[1]).type)
 
@@ -85,12 +85,13 @@ def _is_promised(stream: Stream, on: str) -> bool:
     return bound is not None and bound != math.inf
 
 
-def listed(term: Expr) -> tuple[Value, ...] | None:
+def values_listed(term: Expr) -> tuple[Value, ...] | None:
     """The values that the one column of a term may have; None if it does not list them.
 
     >>> from oop.operators.expressions.expr import col
-    >>> listed(col("Sid").isin(["a", "b"])), listed((col("Sid") == "a") | (col("Sid") == "c")), listed(col("Sid") > "a")
-    (('a', 'b'), ('a', 'c'), None)
+    >>> values_listed(col("Sid").isin(["a", "b"])), values_listed((col("Sid") == "a") | (col("Sid") == "c"))
+    (('a', 'b'), ('a', 'c'))
+    >>> values_listed(col("Sid") > "a")
     """
     values: list[Value] = []
     waiting = [term]  # a stack instead of recursion, because thousands of terms are nested thousands deep

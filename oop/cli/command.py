@@ -69,7 +69,7 @@ def _positive(text: str) -> int:
 def _demo(arguments: argparse.Namespace) -> int:
     from oop.cli import demo
 
-    return demo.main(arguments.rows, arguments.seed, arguments.quiet, arguments.spark)
+    return demo.run_demo(arguments.rows, arguments.seed, arguments.quiet, arguments.spark)
 
 
 def _explain(arguments: argparse.Namespace) -> int:

@@ -59,7 +59,7 @@ class Measured:
     rows: int
     lost: int
 
-    def cells(self) -> tuple[str, ...]:
+    def as_row(self) -> tuple[str, ...]:
         first = f"{self.first_stream:.1f} s, {self.first_clock:.2f} s"
         return (self.way, f"{self.held:,}", first, f"{self.rows / self.seconds / 1e6:.1f} M/s", f"{self.lost:,}")
 
@@ -125,7 +125,7 @@ def _share(result: Measured) -> str:
     return f"{result.lost / result.rows:.1%} of the rows" if result.lost else "none"
 
 
-def main(rows: int = 4_000_000, seed: int = 0, quiet: bool = False, spark: bool = True) -> int:
+def run_demo(rows: int = 4_000_000, seed: int = 0, quiet: bool = False, spark: bool = True) -> int:
     """Print the answer to Q1, the table, then whether Spark gives the same answer. Returns 1 if it does not, else 0."""
     from rich import box
     from rich.console import Console
@@ -153,7 +153,7 @@ def main(rows: int = 4_000_000, seed: int = 0, quiet: bool = False, spark: bool 
     for i, name in enumerate(COLUMNS):
         table.add_column(name, justify="right" if i else "left", no_wrap=True)
     for result in results:
-        table.add_row(*result.cells())
+        table.add_row(*result.as_row())
     console.print(table)
     console.print(conclusion(results))
     if not spark:

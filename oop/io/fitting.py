@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
-from oop.kernels.dictionaries import encode
+from oop.kernels.dictionaries import encode_dictionary
 from oop.operators.core.compute import compute as pc
 
 
@@ -56,7 +56,7 @@ def _encoded(column: pa.Array, kind: pa.DataType) -> pa.Array:
     if pa.types.is_run_end_encoded(column.type):
         column = pc.run_end_decode(column)
     if pa.types.is_dictionary(kind) and not pa.types.is_dictionary(column.type):
-        column = encode(column.cast(kind.value_type))
+        column = encode_dictionary(column.cast(kind.value_type))
     return column.cast(kind)
 
 

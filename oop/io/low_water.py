@@ -37,26 +37,26 @@ def punctuate_exactly(
     >>> [str(e) for e in punctuate_exactly(lambda: batches, ["ts"]) if isinstance(e, Punctuation)]
     ['ts < 1', 'ts < 3', 'ts < 9']
     """
-    marks = [_Marks(attribute, ()) for attribute in attributes]
+    exact = [_ExactPromises(attribute, ()) for attribute in attributes]
     if by:
-        marks += [_Marks(attribute, by) for attribute in attributes]
+        exact += [_ExactPromises(attribute, by) for attribute in attributes]
     for batch in _batches(read()):
-        for mark in marks:
-            mark.add(batch)
+        for promises in exact:
+            promises.add(batch)
     for number, batch in enumerate(_batches(read())):
-        for mark in marks:
-            yield from mark.before(number)
+        for promises in exact:
+            yield from promises.before(number)
         yield batch
-    for mark in marks:
-        yield from mark.before(len(mark.least))
+    for promises in exact:
+        yield from promises.before(len(promises.least))
 
 
 def _batches(elements: Iterable[InputElement]) -> Iterator[pa.RecordBatch]:
     return (element for element in elements if not isinstance(element, Punctuation))
 
 
-class _Marks:
-    """The low-water marks of one attribute: of all rows, or of each group."""
+class _ExactPromises:
+    """The exact promises about one attribute: about all rows, or about each group."""
 
     def __init__(self, attribute: str, by: tuple[str, ...]) -> None:
         self.attribute = attribute
@@ -76,9 +76,9 @@ class _Marks:
             self.least.append(_least_by_group(column, groups))
 
     def before(self, number: int) -> list[Punctuation]:
-        """The promises before this batch, once all batches have been added. Before the first batch they are the marks
-        of all groups, later the marks that the previous batch has raised. A group that is complete gives a promise that
-        it has no more rows."""
+        """The promises before this batch, once all batches have been added. Before the first batch they are the bounds
+        of all groups, later the bounds that the previous batch has raised. A group that is complete gives a promise
+        that it has no more rows."""
         if not self.promises:
             self.promises = self._all()
         return self.promises[number]
@@ -88,12 +88,12 @@ class _Marks:
         later: dict[Value, Any] = {}
         for i, least in reversed(list(enumerate(self.least))):
             for group, value in least.items():
-                mark = later.get(group)
-                if mark is None or value < mark:
-                    if mark is not None:
-                        found[i + 1].append(Punctuation({self.attribute: mark}, self._where(group)))
+                bound = later.get(group)
+                if bound is None or value < bound:
+                    if bound is not None:
+                        found[i + 1].append(Punctuation({self.attribute: bound}, self._where(group)))
                     later[group] = value
-        found[0] = [Punctuation({self.attribute: mark}, self._where(group)) for group, mark in later.items()]
+        found[0] = [Punctuation({self.attribute: bound}, self._where(group)) for group, bound in later.items()]
         for group, i in self.last.items():
             found[i + 1].append(Punctuation({}, self._where(group)))
         if self.last and len(self.by) == 1:  # "no other group" of several columns is no pattern of single columns

@@ -36,7 +36,7 @@ def first_rows(path: Path, delimiter: str | None, schema: pa.Schema | None) -> t
     return table, error
 
 
-def read_text(path: Path, delimiter: str | None, types: pa.Schema) -> Iterator[pa.RecordBatch]:
+def read_text_file(path: Path, delimiter: str | None, types: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The rows of a text file up to the first line that cannot be read, then an error with that line's number."""
     line, rows, names = 1, 0, None
     for block in _blocks(path, delimiter):

@@ -15,7 +15,7 @@ from oop.operators.functions.extremes import min as least_value
 from oop.operators.functions.function import Function
 from oop.operators.join.join import SUFFIX, Join
 from oop.operators.passing.project import Project
-from oop.operators.passing.qos import ENTERED, LEFT_ENTERED, Enter, Monitor, taken
+from oop.operators.passing.qos import ENTERED, LEFT_ENTERED, Enter, Monitor, name_taken
 from oop.operators.resample.resample import Resample
 from oop.plan.graph import Edge, Node, make_node, rebuilt
 
@@ -32,10 +32,10 @@ def _stamped(node: Node, inputs: tuple[Edge, ...]) -> Node:
         return make_node(Enter(), [Edge(node)], node.site, node.call)
     if isinstance(node.spec, Join):
         if ENTERED + SUFFIX in node.schema.names:
-            raise taken(node.site, ENTERED + SUFFIX)
+            raise name_taken(node.site, ENTERED + SUFFIX)
         return _joined(node, inputs)
     if ENTERED in node.schema.names:
-        raise taken(node.site)
+        raise name_taken(node.site)
     carrying = _carrying(node.spec)
     found = make_node(carrying, inputs, node.site, node.call, node.data)
     if LEFT_ENTERED in set(found.schema.names).difference(node.schema.names):  # a Resample: its left row counts too

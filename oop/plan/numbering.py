@@ -17,7 +17,7 @@ from oop.operators.expressions.expr import col
 from oop.operators.passing.project import Project
 from oop.operators.passing.union import Union
 from oop.operators.rows.number import Number
-from oop.operators.source.numbers import SEQ, Numbered, of_source, with_number
+from oop.operators.source.numbers import SEQ, Numbered, of_source, schema_with_number
 from oop.plan.flow import Flow
 from oop.plan.graph import Edge, Node, make_node, walk
 
@@ -33,14 +33,14 @@ def numbered(flow: Flow) -> Flow:
 def ranked(flow: Flow, time: str) -> Flow:
     """The flow with its rows ranked by time. Rows of the same time are ranked by their source and their number there,
     or by their values if they have no numbers."""
-    with_number(flow.schema)  # refuses a user's column of the same name, also where rows are ranked by value
+    schema_with_number(flow.schema)  # refuses a user's column of the same name, also where rows are ranked by value
     try:
         check_numbers(flow.node, sources=True)
     except SchemaMismatch:
         ties = tuple(name for name in flow.schema.names if name != time)
         return flow.then(Number(time, ties), ".number()", time=flow.time)
-    marked = flow.then(Numbered(sources=True), "row numbers", time=flow.time)
-    return marked.then(Number(time, (SEQ,)), ".number()", time=flow.time)
+    with_numbers = flow.then(Numbered(sources=True), "row numbers", time=flow.time)
+    return with_numbers.then(Number(time, (SEQ,)), ".number()", time=flow.time)
 
 
 def check_numbers(root: Node, sources: bool = False) -> None:
@@ -59,7 +59,7 @@ def check_numbers(root: Node, sources: bool = False) -> None:
 def _check_number(node: Node, sources: bool) -> None:
     if isinstance(node.spec, Numbered):
         return  # its rows have numbers, as was checked when it was made
-    with_number(node.schema)  # refuses a user's column of the same name
+    schema_with_number(node.schema)  # refuses a user's column of the same name
     through = sources and isinstance(node.spec, Union)
     if not through and node.spec.with_number() is None:
         raise SchemaMismatch(
@@ -89,10 +89,10 @@ def resolved(root: Node) -> Node:
     return made[id(root)].node
 
 
-def _carriers(marks: Iterable[Node]) -> set[int]:
+def _carriers(placeholders: Iterable[Node]) -> set[int]:
     """The ids of the nodes that must carry the number: from each `Numbered` node up to the node that gives it."""
     found: set[int] = set()
-    waiting = [edge.node for mark in marks for edge in mark.inputs]
+    waiting = [edge.node for placeholder in placeholders for edge in placeholder.inputs]
     while waiting:
         node = waiting.pop()
         if id(node) not in found:

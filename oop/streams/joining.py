@@ -30,10 +30,10 @@ CLOSED = ("both", "left", "right", "neither")
 
 def joined_with(left: Flow, other: Any, **asked: Any) -> Flow:
     """The join of a flow with another flow, or with a table that does not change."""
-    return joined(left, other, **asked) if isinstance(other, Flow) else joined_with_table(left, other, **asked)
+    return join_flows(left, other, **asked) if isinstance(other, Flow) else joined_with_table(left, other, **asked)
 
 
-def joined(left: Flow, right: Flow, *, on: On, times: tuple[str, str] | None, how: str, **asked: Any) -> Flow:
+def join_flows(left: Flow, right: Flow, *, on: On, times: tuple[str, str] | None, how: str, **asked: Any) -> Flow:
     """The join of two flows; ``asked`` are the other arguments of `make_join`."""
     with AtUsersLine():
         named = (left.time, right.time) if times is None else two("times", times, "left, right")

@@ -16,7 +16,7 @@ from oop.punctuation import Frontier
 from oop.punctuation.durations import Duration, show
 from oop.streams.joining import comparable, two
 from oop.streams.locating import AtUsersLine
-from oop.streams.waiting import check_columns, time_of
+from oop.streams.waiting import check_distinct, time_of
 
 
 def resampled(
@@ -55,7 +55,7 @@ def _make_resample(
     if is_whole(types[0]) and size >= 2**63:
         raise WrongArgument(f"within={within!r} does not fit 64-bit times", hint="give a smaller one")
     keys = () if by is None else (by,) if isinstance(by, str) else tuple(by)
-    check_columns(right, keys)
+    check_distinct(right, keys)
     spec = Resample(keys, (), on, size, show(within), _what_stays(left, right, on))
     pairs = spec.pair_schema([left.schema, right.schema])
     functions = []

@@ -11,7 +11,7 @@ from oop.operators.core.arrival import timeout_in
 from oop.plan.flow import Flow
 from oop.punctuation.durations import Duration, show
 from oop.streams.locating import AtUsersLine
-from oop.streams.waiting import check_columns, time_of
+from oop.streams.waiting import check_distinct, time_of
 
 
 def sorted_by_bubbles(flow: Flow, slack: int, by: str | Iterable[str] | None, on: str | None) -> Flow:
@@ -29,12 +29,12 @@ def sorted_within_timeout(flow: Flow, columns: Sequence[str], timeout: Duration)
 def _make_bsort(flow: Flow, slack: int, by: str | Iterable[str] | None, on: str | None) -> BSort:
     time = time_of(flow, on, "say .bsort(…, on=…)")
     order = Order(time, slack, () if by is None else by)  # refuses an invalid slack
-    check_columns(flow, order.group_by)
+    check_distinct(flow, order.group_by)
     return BSort(order.on, order.slack, order.group_by)
 
 
 def _make_wsort(flow: Flow, columns: Sequence[str], timeout: Duration) -> WSort:
     if not columns:
         columns = [time_of(flow, None, "name the columns to sort by: .wsort(…)")]
-    check_columns(flow, columns)
+    check_distinct(flow, columns)
     return WSort(tuple(columns), timeout_in(timeout), show(timeout))

@@ -41,14 +41,14 @@ def numbered_in_time(flow: Flow, name: str | None) -> Flow:
 
 def _make_sort(flow: Flow, ties: Sequence[str], on: str | None) -> Sort:
     time = time_of(flow, on, "say .sort(…, on=…)")
-    check_columns(flow, ties)
+    check_distinct(flow, ties)
     return Sort(time, tuple(ties))
 
 
 def _make_dedup(flow: Flow, keys: Sequence[str], keep: str, within: Duration | None) -> Dedup:
     if keep not in KEEP:
         raise ValueError(f"keep is one of {', '.join(KEEP)}, not {keep!r}")
-    check_columns(flow, keys)
+    check_distinct(flow, keys)
     if within is None:
         chosen = tuple(keys or flow.schema.names)
         on = promised_keys(flow, chosen)
@@ -71,12 +71,12 @@ def time_of(flow: Flow, on: str | None, advice: str) -> str:
         raise SchemaMismatch(
             "the stream has no one time to go by", hint=f"{advice}: one of {', '.join(flow.schema.names)}"
         )
-    check_columns(flow, [time])
+    check_distinct(flow, [time])
     check_time_type(time, flow.schema.field(time).type)
     return time
 
 
-def check_columns(flow: Flow, names: Sequence[str]) -> None:
+def check_distinct(flow: Flow, names: Sequence[str]) -> None:
     """Are these different columns of the stream?"""
     for name in names:
         if not isinstance(name, str):

@@ -32,7 +32,7 @@ class Promising:
         given = dict(self.given) | {id(box.node): box.frontier for box in (*self._in_steps(), *self._counting())}
         for box in self._holding_back() if lowered else ():
             allowed = frontiers(box.node, given)[id(box.node)]
-            given[id(box.node)] = lower(allowed, box.node.spec.held_back, list(_open_results(box.operator)))
+            given[id(box.node)] = lowered_by(allowed, box.node.spec.held_back, list(_open_results(box.operator)))
         return frontiers(self.root, given)
 
     def check_prompt(self, in_order: bool) -> None:
@@ -88,12 +88,12 @@ class Promising:
         return [b for b in self.boxes if isinstance(b.node.spec, Describe) and b.node.spec.every]
 
 
-def lower(allowed: Frontier, attributes: Sequence[str], held: Sequence[pa.RecordBatch]) -> Frontier:
+def lowered_by(allowed: Frontier, attributes: Sequence[str], held: Sequence[pa.RecordBatch]) -> Frontier:
     """What may be promised while these rows are still to come: about these attributes, no more than holds for the rows.
 
     >>> row = pa.record_batch({"start": [3], "link": ["A"]})
     >>> groups = Punctuation({"start": 9}), Punctuation({"start": 12}, {"link": "B"})
-    >>> lower(Frontier.of(*groups), ["start"], [row])
+    >>> lowered_by(Frontier.of(*groups), ["start"], [row])
     Frontier(start < 3; link = 'B': start < 12)
     """
     out = Frontier()

@@ -109,21 +109,21 @@ def promise(text: str) -> Punctuation:
 def _pattern(sign: str, value: str) -> Pattern:
     if sign == "in" and value.startswith("["):
         low, high = value.strip("[)").split(",")
-        return Range(_cell(low), _cell(high))
-    said = _cell(value)
+        return Range(_value(low), _value(high))
+    said = _value(value)
     if sign == ">=":
         return Range(said)
     return Below(said) if sign == "<" else Equal(said) if sign == "=" else In(said) if sign == "in" else NotIn(said)
 
 
 def _row(line: str, names: list[str]) -> dict[str, object]:
-    cells = [_cell(c) for c in line.split("|")]
-    if len(cells) != len(names):
-        raise ValueError(f"{len(names)} columns, but {len(cells)} cells in {line!r}")
-    return dict(zip(names, cells, strict=True))
+    values = [_value(c) for c in line.split("|")]
+    if len(values) != len(names):
+        raise ValueError(f"{len(names)} columns, but {len(values)} values in {line!r}")
+    return dict(zip(names, values, strict=True))
 
 
-def _cell(text: str) -> Any:
+def _value(text: str) -> Any:
     text = text.strip()
     if text in ("", "null"):
         return None

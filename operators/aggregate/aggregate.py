@@ -43,7 +43,7 @@ from oop.operators.groups.store_operator import (
     unique_schema,
 )
 from oop.operators.groups.table import Table
-from oop.operators.groups.table_pieces import TablePiece, sliced
+from oop.operators.groups.table_pieces import TablePiece, in_pieces
 from oop.operators.windows.bucket import WID_END, WID_START
 from oop.operators.windows.windows import Windows
 from oop.punctuation import Frontier, GroupPromises
@@ -333,7 +333,7 @@ class AggregateOperator(StoreOperator):
                 yield table if len(rows) == len(table) else table.select(rows)
 
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
-        for pieces in sliced(tables, self.batch_rows):
+        for pieces in in_pieces(tables, self.batch_rows):
             yield self._batch(pieces[0]) if len(pieces) == 1 else concat_batches(list(map(self._batch, pieces)))
 
     def edges_of(self, table: Table | TablePiece) -> Edges:

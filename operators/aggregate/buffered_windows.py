@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from oop.operators.aggregate.window_tables import WindowTables, wids
 from oop.operators.core.coverage import INT64_MAX
+from oop.operators.core.ordering import order_by_numbers
 from oop.operators.core.parts import Part
-from oop.operators.core.stretches import order_by
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.table import Table
 from oop.operators.rows.ordered_rows import OrderedRows
@@ -70,7 +70,7 @@ class BufferedWindows:
             rows = pa.concat_batches([held, rows])
             self.begun.clear()
         # as time grows neither the first nor the last window falls
-        order = order_by(wids(rows, WID_START), wids(rows, self.end))
+        order = order_by_numbers(wids(rows, WID_START), wids(rows, self.end))
         self.begun.add(rows if order is None else rows.take(pa.array(order)))
 
     def take_all(self) -> Iterator[pa.RecordBatch]:

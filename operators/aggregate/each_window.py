@@ -124,7 +124,7 @@ class EachWindowOperator(Keeping):
         begins = [0, *(np.flatnonzero(np.diff(values)) + 1).tolist(), len(values)]
         others = [Lowered(promise, closed, kept) for promise in self.pending.promises()]
         for start, end in pairwise(begins):
-            self.held = [part for part in (kept, closed.slice(end)) if part.num_rows]
+            self.held = [batch for batch in (kept, closed.slice(end)) if batch.num_rows]
             yield closed.slice(start, end - start)
             if end < len(values):
                 said = [other.after(end) for other in others]
@@ -137,8 +137,8 @@ class EachWindowOperator(Keeping):
         if pattern is None:
             return Punctuation({self.on: following}, punct.where)
         # of a range, its beginning up to the next window; of single windows, this one
-        part = Range(pattern.low, following) if isinstance(pattern, Range) else Range(window, above(window))
-        return Punctuation({}, {**punct.where, self.on: part})
+        covered = Range(pattern.low, following) if isinstance(pattern, Range) else Range(window, above(window))
+        return Punctuation({}, {**punct.where, self.on: covered})
 
     def _as_far_as_held(self, promises: Iterable[Punctuation]) -> Iterator[Element]:
         """Promises as far as no held row matches them; a promise that one matches also waits."""

@@ -1,8 +1,9 @@
-"""Emit: an aggregate that also shows what it has so far, before promises complete it.
+"""Emit: an aggregate that also shows early results, before promises complete them.
 
-Results so far ("partial") are shown after every batch that changed them, or in steps of stream time. Each result is put
-out once more when it is complete ("final"): the final rows are the answer that there would be without `Emit`. A partial
-row never breaks a promise, because no promise covers an open result.
+Early results are the open results of the aggregate, shown after every batch that changed them, or in steps of stream
+time; the column ``emit`` says "partial". Each result is put out once more when it is complete ("final"): the final rows
+are the answer that there would be without `Emit`. An early result never breaks a promise, because no promise covers an
+open result.
 
 They may also be shown after every n-th row. This follows arrival alone, whatever the batches. It is Aurora's parameter
 that says "when tuples get emitted" (Aurora* and Medusa paper, section 2.2, second footnote).
@@ -30,7 +31,7 @@ from oop.punctuation.crossing import Crossing
 from oop.punctuation.group_promises import Advance
 from oop.punctuation.patterns import Bound
 
-EMIT, PARTIAL, FINAL = "emit", "partial", "final"
+EMIT, EARLY, FINAL = "emit", "partial", "final"
 ON_CLOSE, ON_CHANGE = "on_close", "on_change"
 _SHOWN, _STEP = "shown", "step"
 
@@ -86,7 +87,7 @@ class Emit(Spec):
         return None if self.every is not None or self.rows is not None else self.of.partials(inputs)
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
-        # an operator that shows results so far need not wait for a promise
+        # an operator that shows early results need not wait for a promise
         return None if self.is_early else self.of.blocking(frontiers, inputs)
 
     def start(self, context: Context) -> Operator:
@@ -101,9 +102,8 @@ class Emit(Spec):
 
 class EmitOperator(Around):
     def __init__(self, spec: Emit, context: Context) -> None:
-        super().__init__(
-            spec.of.start(replace(context, interests=None))
-        )  # promises also say what need not be shown again
+        # `interests=None`: `Shown.forget` needs every promise, asked for or not.
+        super().__init__(spec.of.start(replace(context, interests=None)))
         self.spec = spec
         self.output = spec.schema(context.inputs)
         self.on, identity = spec.of.early()
@@ -120,17 +120,17 @@ class EmitOperator(Around):
             for piece, due in self.count.pieces(batch):
                 yield from self._final(self.of.process_batch(piece, port))
                 if due:
-                    yield from self._so_far()
+                    yield from self._early()
             return
         yield from self._final(self.of.process_batch(batch, port))
         if self.spec.is_early and self._is_due(batch):
-            yield from self._so_far()
+            yield from self._early()
 
-    def _so_far(self) -> Iterator[Element]:
+    def _early(self) -> Iterator[Element]:
         for results in self.of.open_results():
             news = self.shown.news(results)
             if news.num_rows:
-                yield self._said(news, PARTIAL)
+                yield self._said(news, EARLY)
 
     def _is_due(self, batch: pa.RecordBatch) -> bool:
         """After every batch, or when rows have reached a new step of time."""

@@ -25,11 +25,11 @@ from oop.operators.functions.function import Function
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.store_operator import StoreOperator, can_merge, describe_groups, unique_schema
 from oop.operators.groups.table import Table
-from oop.operators.groups.table_pieces import sliced
+from oop.operators.groups.table_pieces import in_pieces
 from oop.punctuation import Frontier
 from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.group_promises import Advance, one_by_one
-from oop.punctuation.translate import identity
+from oop.punctuation.translate import carry_unchanged
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,8 @@ class GroupBy(Spec):
         return unique_schema(Shape(inputs[0], self.keys, self.aggregates).fields())
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
-        return Carried(*identity(self.keys), holds=True)  # joint promises about several keys help too (section 7)
+        # joint promises about several keys help too (section 7)
+        return Carried(*carry_unchanged(self.keys), holds=True)
 
     def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))]
@@ -86,7 +87,7 @@ class GroupByOperator(StoreOperator):
         super().__init__(spec, context, spec.keys, spec.aggregates)
         self.spec = spec
         self.slot_on = spec.on[0] if spec.on else None
-        self.whole = spec.crossing(context.inputs)  # any promise may cover groups, not only those asked for
+        self.crossing = spec.crossing(context.inputs)  # any promise may cover groups, not only those asked for
 
     def process_batch(self, batch: pa.RecordBatch, port: int = 0) -> Iterator[Element]:
         if is_partial(batch):
@@ -100,14 +101,15 @@ class GroupByOperator(StoreOperator):
 
     def _own(self) -> Frontier:
         """What the input promises about the keys: a group is covered when one of these promises covers it."""
-        return self.whole.translate(self.ports.frontiers)
+        return self.crossing.translate(self.ports.frontiers)
 
     def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:
         new = self.ports.advance_singly(advance, port)
         if not new:
             return
-        # newly covered groups match what the promises add; the whole decides only where a group column is dropped
-        added = [self.whole.added(p, self.ports.frontiers) for p in new]
+        # Newly covered groups match what the promises add. Where a group column is dropped, all promises together
+        # decide.
+        added = [self.crossing.added(p, self.ports.frontiers) for p in new]
         own = (
             self._own()
             if None in added
@@ -120,7 +122,7 @@ class GroupByOperator(StoreOperator):
         return self._batches(self.store.tables[number].copy() for number in self.store.touched())
 
     def _batches(self, tables: Iterable[Table]) -> Iterator[pa.RecordBatch]:
-        for pieces in sliced(tables, self.batch_rows):
+        for pieces in in_pieces(tables, self.batch_rows):
             yield concat_batches([pa.RecordBatch.from_arrays(piece.results(), schema=self.output) for piece in pieces])
 
     def oldest(self) -> Held | None:

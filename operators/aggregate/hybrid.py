@@ -60,7 +60,7 @@ class HybridOperator(AggregateOperator):
 
     Windows from ``boundary`` on are those of the ``newer`` implementation; those before it are the other's, until they
     are out. ``greatest`` is the greatest window that a row has come for. ``settled`` says that it stays incremental for
-    good: it was given partials, which can only be merged, or promises group by group, or was asked for results so far.
+    good: it was given partials, which can only be merged, or promises group by group, or was asked for open results.
     """
 
     def __init__(self, spec: Aggregate, context: Context) -> None:

@@ -199,7 +199,7 @@ class LandmarkOperator(AggregateOperator):
         )
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
-        """The results so far, as of the last step that has rows, which includes the steps before it."""
+        """The open results, as of the last step that has rows, which includes the steps before it."""
         panes = self.store.touched() and sorted(self.store.tables)
         if panes:
             so_far = self._table()

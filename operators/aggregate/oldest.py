@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from oop.operators.core.coverage import as_int64, group_columns
-from oop.operators.core.oldest import of_group, show_window, times_at, value_at
+from oop.operators.core.oldest import group_text, show_window, times_at, value_at
 from oop.operators.core.operator import Held
-from oop.operators.core.shown import show_row
+from oop.operators.core.row_text import show_row
 from oop.operators.windows.bucket import WID_START
 from oop.punctuation import END, Punctuation
 from oop.punctuation.patterns import Value
@@ -53,7 +53,7 @@ def oldest_window(operator: AggregateOperator) -> Held | None:
 def held_window(operator: AggregateOperator, wid: int, group: Mapping[str, Value] | None = None) -> Held:
     """What is held of a window, or of one group in it."""
     grid, group = operator.grid, group or {}
-    what = f"window {show_window(grid.start(wid), grid.end(wid), operator.time)}{of_group(group)}"
+    what = f"window {show_window(grid.start(wid), grid.end(wid), operator.time)}{group_text(group)}"
     return Held(what, 0, Punctuation({WID_START: wid + 1}, group))
 
 

@@ -15,7 +15,8 @@ import numpy as np
 from oop.kernels import views
 from oop.operators.aggregate.panes import PaneCode
 from oop.operators.core.keys import KeyTable
-from oop.operators.core.stretches import numbers_in, order_by
+from oop.operators.core.ordering import order_by_numbers
+from oop.operators.core.stretches import numbers_in
 from oop.operators.functions.accumulators import Accumulator
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.table import Table
@@ -75,7 +76,7 @@ class _Panes:
         if len(found) > 1:
             columns = [np.concatenate(of) for of in zip(*(some.numbers for some in found), strict=True)]
         groups = KeyTable(shape.kinds).map(keys, len(columns[0])) if keys else np.zeros(len(columns[0]), np.int64)
-        order = order_by(columns[1], columns[0], groups)
+        order = order_by_numbers(columns[1], columns[0], groups)
         if order is not None:
             keys = [views.take_rows(column, order) for column in keys]
             partials = [a.take(order) for a in partials]

@@ -118,8 +118,8 @@ class PartitionRowsOperator(AggregateOperator):
         if ready:
             rows = pa.concat_batches(ready)
             order = np.argsort(views.column(rows.column(SEQ)).data, kind="stable")
-            for part in self.waiting.released(rows, order):
-                self._take_ranked(part)
+            for piece in self.waiting.released(rows, order):
+                self._take_ranked(piece)
         now = np.full(len(self.counts), INT64_MAX) if frontier.ended else self._reached(self.counts)
         if ready or frontier.ended:
             before = np.concatenate([before, self._reached(np.zeros(len(now) - len(before), np.int64))])

@@ -97,18 +97,18 @@ class PreaggregateOperator(Operator):
             yield from self.reducing.drain()
         else:
             bound = as_int64(frontier.bound(WID_START))
-            self.reducing.advance(self._slot_of(bound))
-            yield from self.reducing.flush(self._slot_of(bound - self.m))  # section 6: at most m windows late
+            self.reducing.advance(self._pane_of(bound))
+            yield from self.reducing.flush(self._pane_of(bound - self.m))  # section 6: at most m windows late
             if self.m and not self.spec.in_order:  # what the next window's promise will flush
-                self.reducing.due(self._slot_of(bound - self.m + 1))
+                self.reducing.due(self._pane_of(bound - self.m + 1))
             yield from self.reducing.settle()
         yield from self._promises()
 
-    def _slot_of(self, bound: int) -> int:
-        """A bound on windows as a bound on slots of time, which are panes where windows slide: partials below it belong
+    def _pane_of(self, bound: int) -> int:
+        """A bound on windows as a bound on panes, or on windows where these do not slide: partials below it belong
         to a window below ``bound``."""
-        held = () if self.reducing.table is None else self.reducing.table.times
-        return max((slot + 1 for slot in held if self.partials.first_wid(slot) < bound), default=INT64_MIN)
+        held = () if self.reducing.table is None else self.reducing.table.panes
+        return max((pane + 1 for pane in held if self.partials.first_wid(pane) < bound), default=INT64_MIN)
 
     def _promises(self) -> Iterator[Element]:
         """Promise as far as nothing is held below the bound."""
@@ -125,7 +125,7 @@ class PreaggregateOperator(Operator):
     def open_results(self) -> Iterator[pa.RecordBatch]:
         """The windows that something is held of."""
         if self.reducing.table is not None:
-            held = [self.partials.first_wid(slot) for slot in sorted(self.reducing.table.times)]
+            held = [self.partials.first_wid(pane) for pane in sorted(self.reducing.table.panes)]
             yield pa.record_batch({WID_START: pa.array(held, pa.int64())})
 
     def oldest(self) -> Held | None:

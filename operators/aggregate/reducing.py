@@ -120,16 +120,16 @@ class Reducing:
             self.table.advance(bound)
 
     def least(self) -> int | None:
-        """The first slot of time that something is held of."""
+        """The first pane that something is held of."""
         return None if self.table is None else self.table.least()
 
     def due(self, below: int) -> None:
-        """Partials in slots of time below the bound will have to leave soon."""
+        """Partials of panes below the bound will have to leave soon."""
         if self.table is not None:
             self.table.due(below)
 
     def flush(self, below: int) -> Iterator[pa.RecordBatch]:
-        """The partials of slots of time below the bound leave."""
+        """The partials of panes below the bound leave."""
         if self.table is not None:
             yield from self.table.flush(below, self.batch_rows)
 

@@ -1,4 +1,4 @@
-"""The rows of a batch after which results so far are shown, where they are shown after every n-th row.
+"""The rows of a batch after which early results are shown, where they are shown after every n-th row.
 
 An operator whose windows are numbered by arrival (Tumble) has the rows of each window counted from its first; for
 other operators all rows are counted. Either way the batches do not matter.

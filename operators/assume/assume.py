@@ -29,7 +29,7 @@ from oop.operators.core.times import check_time_type
 from oop.punctuation import Policy, Punctuation
 from oop.punctuation.crossing import Carried, Counted, Crossing, Same
 from oop.punctuation.patterns import Bound, Value
-from oop.punctuation.translate import identity
+from oop.punctuation.translate import carry_unchanged
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class Assume(Spec):
         """
         (schema,) = inputs
         renumbers = self.order.on == TUP and TUP in schema.names
-        passing = Carried(*identity(_without_number(schema).names)) if renumbers else Same()
+        passing = Carried(*carry_unchanged(_without_number(schema).names)) if renumbers else Same()
         expected = [Punctuation({self.order.on: -math.inf})] if self.tells_rest else []
         if self.order.group_by:
             expected.append(Punctuation({self.order.on: -math.inf}, dict.fromkeys(self.order.group_by)))

@@ -83,7 +83,7 @@ class AssumeOperator(Operator):
         if not rows.num_rows:
             return rows
         bounds = self.seen.observe(rows)
-        late = self.kernels.mark_late(views.times(rows.column(self.order.on)), bounds)
+        late = self.kernels.find_late(views.times(rows.column(self.order.on)), bounds)
         if not late.any():
             return rows
         self.ledger.add(self._entry(rows.filter(pa.array(late)), bounds[late]))

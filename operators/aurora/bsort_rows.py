@@ -18,7 +18,7 @@ from oop.operators.core.batches import BATCH_ROWS
 from oop.operators.core.coverage import INT64_MAX
 from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.words import from_words, to_words
-from oop.operators.rows.places import PlacedRows, Places, with_room
+from oop.operators.rows.places import PlacedRows, Places, with_places
 
 _GONE = 65_536  # the kernel may always have numbers of this many rows that have left
 
@@ -65,11 +65,11 @@ class BSortRows:
             return []
         places = self.places.take(count)
         self.rows.put(places, [batch.column(n) for n in self.schema.names], None)
-        self._words = with_room(self._words, self.places.room)
+        self._words = with_places(self._words, self.places.room)
         self._words[places] = words = _words_of(batch.column(self.on))
         self._count += count
         first = self.buffers.places  # the kernel's places are numbers of arrival, and `_came` maps them to ours
-        self._came = with_room(self._came, first + count)
+        self._came = with_places(self._came, first + count)
         self._came[first : first + count] = places
         ids = self.groups.map([read_key(batch.column(k)) for k in self.keys], count) if self.keys else None
         leaving = self.buffers.push(ids, words)

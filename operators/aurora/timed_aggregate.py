@@ -157,8 +157,8 @@ class TimedAggregateOperator(ArrivalAggregateOperator):
     def _leaving(self, table: Table | TablePiece, early: bool) -> pa.RecordBatch:
         edges = self.edges_of(table)
         times = [from_physical(edge, self.time) for edge in edges]
-        mark = pa.array(np.full(len(table), early))
-        return pa.RecordBatch.from_arrays([*times, *table.results(edges)[:-1], mark], schema=self.output)
+        shown_early = pa.array(np.full(len(table), early))
+        return pa.RecordBatch.from_arrays([*times, *table.results(edges)[:-1], shown_early], schema=self.output)
 
     def load(self, parts: Iterable[Part]) -> None:
         super().load(parts)

@@ -24,7 +24,7 @@ from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.marks import is_late
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part, read_text, text_part
-from oop.operators.core.shown import show_row
+from oop.operators.core.row_text import show_row
 from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.functions.function import Function
 from oop.operators.groups.shape import Shape
@@ -33,7 +33,7 @@ from oop.operators.groups.table import Table
 from oop.punctuation import END, Frontier
 from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.group_promises import Advance
-from oop.punctuation.translate import identity
+from oop.punctuation.translate import carry_unchanged
 
 _RUN = "run"
 
@@ -56,7 +56,7 @@ class Tumble(Spec):
         return unique_schema(Shape(inputs[0], self.keys, self.aggregates).fields())
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
-        return Carried(*identity(self.keys), holds=True)
+        return Carried(*carry_unchanged(self.keys), holds=True)
 
     def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
         return [frozenset(self.keys).union(*(a.columns() for _, a in self.aggregates))]

@@ -26,7 +26,7 @@ from oop.operators.core.marks import is_late
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.ordering import check_order
 from oop.operators.core.parts import Part, read_text, text_part
-from oop.operators.core.shown import show_row
+from oop.operators.core.row_text import show_row
 from oop.operators.core.spec import Spec
 from oop.operators.core.times import is_time_type
 from oop.operators.rows.layout import check_takeable, laid_out

@@ -44,14 +44,14 @@ def arrival_of(punct: Punctuation) -> Bound | None:
 NowT = TypeVar("NowT", int, int | None)
 
 
-def without_ticks(train: Sequence[PromiseT], now: NowT) -> tuple[list[PromiseT], NowT]:
-    """The other promises of a train, and what the clock shows after it; ``now`` is what it showed before.
+def without_ticks(promises: Sequence[PromiseT], now: NowT) -> tuple[list[PromiseT], NowT]:
+    """The other promises of an advance, and what the clock shows after it; ``now`` is what it showed before.
 
     >>> without_ticks([arrives_at(7), Punctuation({"ts": 5}), arrives_at(8)], now=0)
     ([Punctuation(ts < 5)], 8)
     """
     others: list[PromiseT] = []
-    for promise in train:
+    for promise in promises:
         seen = arrival_of(promise) if isinstance(promise, Punctuation) else None
         if seen is None:
             others.append(promise)

@@ -26,7 +26,7 @@ cost."""
 def cut(batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
     """The rows of a batch in batches of at most ``most`` rows; nothing is copied.
 
-    >>> [part.num_rows for part in cut(pa.record_batch({"ts": [1, 2, 3]}), 2)]
+    >>> [piece.num_rows for piece in cut(pa.record_batch({"ts": [1, 2, 3]}), 2)]
     [2, 1]
     """
     if batch.num_rows <= most:
@@ -43,13 +43,13 @@ def resized(batches: Iterable[pa.RecordBatch], most: int) -> Iterator[pa.RecordB
     >>> [batch.num_rows for batch in resized([small, small, large, small], 5)]
     [4, 5, 3]
     """
-    return map(concat_batches, together((part for batch in batches for part in cut(batch, most)), most))
+    return map(concat_batches, together((piece for batch in batches for piece in cut(batch, most)), most))
 
 
 T = TypeVar("T", bound=Sized)
 
 
-def together(parts: Iterable[T], most: int) -> Iterator[list[T]]:
+def together(items: Iterable[T], most: int) -> Iterator[list[T]]:
     """The items in their order, in lists of at most ``most`` rows; a larger item stands alone.
 
     >>> list(together(["ab", "c", "defg"], 4))
@@ -57,18 +57,18 @@ def together(parts: Iterable[T], most: int) -> Iterator[list[T]]:
     """
     waiting: list[T] = []
     rows = 0
-    for part in parts:
-        size = len(part)
+    for item in items:
+        size = len(item)
         if waiting and rows + size > most:
             yield waiting
             waiting, rows = [], 0
-        waiting.append(part)
+        waiting.append(item)
         rows += size
     if waiting:
         yield waiting
 
 
-def alike(a: pa.RecordBatch, b: pa.RecordBatch) -> bool:
+def can_join(a: pa.RecordBatch, b: pa.RecordBatch) -> bool:
     """Have two batches the same columns and the same marks? Only such batches may be joined."""
     return bool(a.schema.equals(b.schema, check_metadata=True))
 
@@ -83,7 +83,7 @@ def in_runs(batches: Iterable[pa.RecordBatch], enough: float = float("inf")) -> 
     run: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
-        if run and (rows >= enough or not alike(run[0], batch)):
+        if run and (rows >= enough or not can_join(run[0], batch)):
             yield run
             run, rows = [], 0
         run.append(batch)
@@ -103,7 +103,7 @@ def concat(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch | None:
         return None
 
 
-def joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+def as_one(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
     """The batches as one, or as they are where Arrow cannot join them."""
     whole = concat(batches)
     return batches if whole is None else [whole]

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.operators.core.coverage import below_groups, covered, matching, steps_above
-from oop.operators.core.row_groups import distinct_groups, encode
+from oop.operators.core.row_groups import distinct_groups, encode_groups
 from oop.punctuation import END, Frontier, Punctuation
 from oop.punctuation.group_promises import Promise
 
@@ -43,7 +43,7 @@ def _promises_about(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[Promi
     for column, grouping in frontier.by.items():
         if column not in batch.schema.names:
             continue
-        values = encode(batch.column(column))[1]
+        values = encode_groups(batch.column(column))[1]
         if grouping.is_flat:
             yield from grouping.flat.about((column,), dict.fromkeys(values))
         else:

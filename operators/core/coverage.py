@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.operators.core.compute import compute as pc
-from oop.operators.core.row_groups import distinct_groups, encode, groups_of
+from oop.operators.core.row_groups import distinct_groups, encode_groups, groups_of
 from oop.punctuation import Corners, Frontier, GroupPromises, Punctuation
 from oop.punctuation.patterns import Bound, Group, GroupPattern, Range, Value
 from oop.punctuation.staircase import Staircase
@@ -136,7 +136,7 @@ def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
         if column not in batch.schema.names:
             continue
         named = grouping.named() if grouping.flat.size * _FEW < batch.num_rows and grouping.is_flat else None
-        codes, values = encode(batch.column(column), named)
+        codes, values = encode_groups(batch.column(column), named)
         entries = [grouping.at(v) for v in values]
         for attribute in {a for e in entries for a in e.linear}:
             if attribute in batch.schema.names:
@@ -252,7 +252,7 @@ def _matches_group(batch: pa.RecordBatch, name: str, pattern: GroupPattern) -> n
         valid, values = numbers_of(batch.column(name))
         inside: np.ndarray = valid & ~_below(values, pattern.low) & ~np.isnan(values)
         return inside if pattern.high is None else inside & _below(values, pattern.high)
-    codes, groups = encode(batch.column(name))
+    codes, groups = encode_groups(batch.column(name))
     return np.array([pattern.matches(v) for v in groups], bool)[codes]
 
 

@@ -25,7 +25,7 @@ def part_batches(batches: Sequence[pa.RecordBatch], columns: Sequence[str], shar
     """For each shard the rows of all batches whose key in these columns belongs to it, in order.
 
     >>> batch = pa.record_batch({"k": [1, 2, 3, 1], "v": [5, 6, 7, 8]})
-    >>> [part.to_pydict() for part in part_batches([batch], ["k"], 2)]
+    >>> [rows.to_pydict() for rows in part_batches([batch], ["k"], 2)]
     [{'k': [2], 'v': [6]}, {'k': [1, 3, 1], 'v': [5, 7, 8]}]
     """
     kernels = dispatch.kernels()

@@ -32,7 +32,7 @@ def group_at(rows: pa.RecordBatch, row: int, keys: Sequence[str], on: str, front
     return {c: value_at(rows.column(c), row) for c in group_columns(frontier) if c in keys and c != on}
 
 
-def of_group(group: Mapping[str, Value]) -> str:
+def group_text(group: Mapping[str, Value]) -> str:
     """A group in words, to follow the text of what is held."""
     return f" of {', '.join(f'{c} {Equal(v)}' for c, v in group.items())}" if group else ""
 

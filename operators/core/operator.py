@@ -7,7 +7,7 @@ source is driven in other ways too (`InputOperator` in `operators/source/operato
 An operator overrides `released` if promises only let rows go. It overrides `process_punctuation` instead if it must see
 the frontier before it moves, take promises one by one (`Ports.advance_singly`) or without ticks of the clock
 (`without_ticks`), or goes around another operator. What else an operator can do has a default here that says "nothing":
-rows held, bytes of state, parts to save, rows set aside, results so far.
+rows held, bytes of state, parts to save, rows set aside, open results.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Operator:
     ledger: Any = None
     """Where it keeps the rows that it sets aside (`operators/source/ledger.py`), if it sets any aside."""
     shows_open = False
-    """Can it give its results so far (`open_results`)?"""
+    """Can it give its open results (`open_results`)?"""
     holds_state = True
     """Does it hold rows or memory that is to be accounted for?"""
 
@@ -103,8 +103,8 @@ class Operator:
         return None
 
     def open_results(self) -> Iterator[pa.RecordBatch]:
-        """The results as they are now, of what is still open and has changed since this was last asked."""
-        raise TypeError(f"{type(self).__name__} has no results so far")
+        """The open results: what is still open and has changed since this was last asked, as it is now."""
+        raise TypeError(f"{type(self).__name__} has no open results")
 
     def save(self) -> Iterator[Part]:
         """The parts that changed since the last save."""

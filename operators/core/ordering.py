@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
-from oop.kernels import views
+from oop.kernels import dispatch, views
 from oop.operators.core.compute import compute as pc
 
 
@@ -47,6 +47,22 @@ def order_by_time(times: np.ndarray, columns: Sequence[pa.Array]) -> np.ndarray:
     rows = order[places]
     within = order_rows([pa.array(runs[places]), *(column.take(pa.array(rows)) for column in columns)])
     order[places] = rows[within]
+    return order
+
+
+def order_by_numbers(*numbers: np.ndarray) -> np.ndarray | None:
+    """The order of rows by the last of these, then by those before it; None if they are in that order already.
+
+    >>> order_by_numbers(np.array([1, 2, 3]), np.array([1, 0, 1])).tolist()
+    [1, 0, 2]
+    """
+    order: np.ndarray | None = None
+    for each in numbers:
+        each = each if order is None else each[order]
+        if (each[1:] < each[:-1]).any():
+            found = dispatch.kernels().order_slots(each, 0)[1]
+            assert found is not None
+            order = found if order is None else order[found]
     return order
 
 

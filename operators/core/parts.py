@@ -34,7 +34,7 @@ def check_shards(parts: Mapping[str, pa.RecordBatch | None], shards: int) -> Non
 
 
 def text_part(key: str, value: object) -> Part:
-    """A small piece of state as one JSON cell."""
+    """A small part of the state, as JSON."""
     return key, pa.record_batch([pa.array([dumps(value)], pa.string())], names=["json"])
 
 

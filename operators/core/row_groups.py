@@ -28,7 +28,7 @@ def distinct_groups(
     known: list[Iterable[Value] | None] = [None] * len(keys)
     if named is not None:
         known = [dict.fromkeys(values) for values in zip(*named, strict=True)]
-    encoded = [encode(array, some) for array, some in zip(keys.values(), known, strict=True)]
+    encoded = [encode_groups(array, some) for array, some in zip(keys.values(), known, strict=True)]
     of = encoded[0][0].astype(np.int64)
     for codes, values in encoded[1:]:
         of = np.unique(of, return_inverse=True)[1] * len(values) + codes
@@ -37,11 +37,11 @@ def distinct_groups(
     return of, list(zip(*columns, strict=True))
 
 
-def encode(array: pa.Array, named: Iterable[Value] | None = None) -> tuple[np.ndarray, list[Value]]:
+def encode_groups(array: pa.Array, named: Iterable[Value] | None = None) -> tuple[np.ndarray, list[Value]]:
     """Dense codes for the rows, and the value of each code; null and NaN are values like others. If some are ``named``,
     others may share one code.
 
-    >>> codes, values = encode(pa.array(["a", "b", "c", "b"]), named=["b"])
+    >>> codes, values = encode_groups(pa.array(["a", "b", "c", "b"]), named=["b"])
     >>> codes.tolist(), values[0]
     ([1, 0, 1, 0], 'b')
     """
@@ -50,7 +50,7 @@ def encode(array: pa.Array, named: Iterable[Value] | None = None) -> tuple[np.nd
         return found
     if pa.types.is_dictionary(array.type) and len(array.dictionary) > len(array):
         array = array.dictionary_decode()  # a large dictionary, of which little occurs
-    encoded = array if pa.types.is_dictionary(array.type) else dictionaries.encode(array)
+    encoded = array if pa.types.is_dictionary(array.type) else dictionaries.encode_dictionary(array)
     values = of_column(encoded.dictionary)
     codes = encoded.indices
     if codes.null_count:
@@ -78,4 +78,4 @@ def groups_of(
     columns and some groups are ``named``, the values of others may share one code."""
     nothing = pa.nulls(batch.num_rows)
     keys = {c: batch.column(c) if c in batch.schema.names else nothing for c in columns}
-    return encode(keys[columns[0]]) if len(columns) == 1 else distinct_groups(keys, named)
+    return encode_groups(keys[columns[0]]) if len(columns) == 1 else distinct_groups(keys, named)

@@ -83,7 +83,7 @@ class SliceParts:
         return shift, found
 
 
-def check_columns(part: pa.RecordBatch, names: Iterable[str], what: str) -> None:
+def check_saved_columns(part: pa.RecordBatch, names: Iterable[str], what: str) -> None:
     """Refuse state that another plan saved: the operators behind an operator decide which columns it holds."""
     missing = [name for name in names if name not in part.schema.names]
     if missing:

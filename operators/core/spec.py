@@ -101,7 +101,7 @@ class Spec:
     def early(self) -> tuple[str | None, tuple[str, ...]]:
         """What `Operator.open_results` needs: the attribute of the input that results progress on, if there is one, and
         the columns that tell results apart."""
-        raise TypeError(f"{type(self).__name__} has no results so far")
+        raise TypeError(f"{type(self).__name__} has no open results")
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         """None if these promises could unblock it, else the attribute that nothing is promised about."""

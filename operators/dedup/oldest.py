@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from oop.operators.core.oldest import group_at, of_group, times_at
+from oop.operators.core.oldest import group_at, group_text, times_at
 from oop.operators.core.operator import Held
 from oop.operators.core.times import show_time
 from oop.punctuation import END, Frontier, Punctuation
@@ -27,7 +27,7 @@ def oldest_kept(rows: SeenKeys, keys: Sequence[str], frontier: Frontier) -> Held
     least = times[at]
     assert least is not None and rows.on is not None
     group = group_at(first, at, keys, rows.on, frontier)
-    what = f"the row with {rows.on} = {show_time(least, first.schema.field(rows.on).type)}{of_group(group)}"
+    what = f"the row with {rows.on} = {show_time(least, first.schema.field(rows.on).type)}{group_text(group)}"
     return Held(what, 0, Punctuation({rows.on: above(least)}, group))
 
 
@@ -46,5 +46,5 @@ def oldest_span(times: KeyedTimes, frontier: Frontier, complete: Callable[[Bound
 
     bound = least_bound(frees, began)
     group = group_at(first, 0, times.names, times.time, frontier)
-    what = f"the span that began at {times.time} = {show_time(began, times.time_type)}{of_group(group)}"
+    what = f"the span that began at {times.time} = {show_time(began, times.time_type)}{group_text(group)}"
     return Held(what, 0, END if bound is None or bound == float("inf") else Punctuation({times.time: bound}, group))

@@ -76,13 +76,13 @@ class SeenKeys:
         keys = [read_key(batch.column(k)) for k in self.names]
         found: list[np.ndarray] = []
         for number, rows in self._spread(batch):
-            part = self._slice(number)
-            size, before = part.nbytes, len(part)
-            ids = part.keys.map(keys, batch.num_rows, rows)
-            if self._take(part, batch, rows, ids, before):
+            slice_ = self._slice(number)
+            size, before = slice_.nbytes, len(slice_)
+            ids = slice_.keys.map(keys, batch.num_rows, rows)
+            if self._take(slice_, batch, rows, ids, before):
                 self._changed.add(number)
-            self._account(number, len(part) - before, part.nbytes - size)
-            if len(part) > before:
+            self._account(number, len(slice_) - before, slice_.nbytes - size)
+            if len(slice_) > before:
                 new = self._kernels.select_new(ids, before)
                 found.append(new if rows is None else rows[new])
         if len(found) == 1:
@@ -92,7 +92,7 @@ class SeenKeys:
             first[new] = True
         return np.flatnonzero(first)
 
-    def _take(self, part: _Slice, batch: pa.RecordBatch, rows: np.ndarray | None, ids: np.ndarray, before: int) -> bool:
+    def _take(self, into: _Slice, batch: pa.RecordBatch, rows: np.ndarray | None, ids: np.ndarray, before: int) -> bool:
         """Take in what else is kept of rows with these ids, of which those from ``before`` on are new; tell whether
         that changed anything."""
         return False
@@ -141,26 +141,26 @@ class SeenKeys:
 
     def _merge(self, number: int, rows: pa.RecordBatch) -> None:
         """Add to a slice what `batch` gave of another slice, which has no key in common with it."""
-        part = self._slice(number)
-        size, before = part.nbytes, len(part)
-        ids = part.keys.map([read_key(rows.column(k)) for k in self.names], rows.num_rows)
-        if part.rows is not None:
-            part.rows.put(ids, rows.columns, None)
-        self._account(number, len(part) - before, part.nbytes - size)
+        slice_ = self._slice(number)
+        size, before = slice_.nbytes, len(slice_)
+        ids = slice_.keys.map([read_key(rows.column(k)) for k in self.names], rows.num_rows)
+        if slice_.rows is not None:
+            slice_.rows.put(ids, rows.columns, None)
+        self._account(number, len(slice_) - before, slice_.nbytes - size)
 
-    def batch(self, part: _Slice, ids: np.ndarray | None = None) -> pa.RecordBatch:
+    def batch(self, slice_: _Slice, ids: np.ndarray | None = None) -> pa.RecordBatch:
         """The keys of a slice, or the rows if rows are kept; those of some ids, or all."""
-        if part.rows is None:
-            keys = self._named(part)
+        if slice_.rows is None:
+            keys = self._named(slice_)
             return keys if ids is None else keys.take(pa.array(ids))
-        columns = part.rows.take(self.schema.names, np.arange(len(part)) if ids is None else ids)
+        columns = slice_.rows.take(self.schema.names, np.arange(len(slice_)) if ids is None else ids)
         return pa.RecordBatch.from_arrays([columns[n] for n in self.schema.names], schema=self.schema)
 
     def take_covered(self, frontier: Frontier, most: int) -> Iterator[pa.RecordBatch]:
         """Remove and give the keys or rows that match a promise, slices in order, at most ``most`` at a time."""
-        for part, gone in self._taken(frontier):
+        for slice_, gone in self._taken(frontier):
             for start in range(0, len(gone), most):
-                yield self.batch(part, gone[start : start + most])
+                yield self.batch(slice_, gone[start : start + most])
 
     def drop_covered(self, frontier: Frontier) -> None:
         """Remove the keys that match a promise, without giving them."""
@@ -170,23 +170,23 @@ class SeenKeys:
     def _taken(self, frontier: Frontier) -> Iterator[tuple[_Slice, np.ndarray]]:
         """Each slice that promises reach, with the ids in it that leave. They are removed before they are given."""
         for number, whole in list(self._reached(frontier)):
-            part = self._slices[number]
-            gone = np.ones(len(part), np.bool_) if whole else covered(frontier, self._named(part))
+            slice_ = self._slices[number]
+            gone = np.ones(len(slice_), np.bool_) if whole else covered(frontier, self._named(slice_))
             if gone.any():
                 self._remove(number)
                 if not gone.all():
-                    self._merge(number, self.batch(part, np.flatnonzero(~gone)))
-                yield part, np.flatnonzero(gone)
+                    self._merge(number, self.batch(slice_, np.flatnonzero(~gone)))
+                yield slice_, np.flatnonzero(gone)
 
-    def _named(self, part: _Slice) -> pa.RecordBatch:
+    def _named(self, slice_: _Slice) -> pa.RecordBatch:
         """The keys of a slice."""
-        return pa.RecordBatch.from_arrays(part.keys.arrays(self.types), names=self.names)
+        return pa.RecordBatch.from_arrays(slice_.keys.arrays(self.types), names=self.names)
 
     def _remove(self, number: int) -> None:
-        part = self._slices.pop(number)
-        self._account(number, -len(part), -part.nbytes)
+        slice_ = self._slices.pop(number)
+        self._account(number, -len(slice_), -slice_.nbytes)
         self._parts.note_gone(self._changed, number)
-        self._expected = len(part)
+        self._expected = len(slice_)
 
     def _reached(self, frontier: Frontier) -> Iterator[tuple[int, bool]]:
         """The slices that promises may reach, and whether all their keys are certainly covered."""
@@ -235,17 +235,17 @@ class BestRows(SeenKeys):
     def _new(self) -> _Slice:
         return _Slice(KeyTable(self._kinds), PlacedRows(self.schema))
 
-    def _take(self, part: _Slice, batch: pa.RecordBatch, rows: np.ndarray | None, ids: np.ndarray, before: int) -> bool:
-        assert part.rows is not None
+    def _take(self, into: _Slice, batch: pa.RecordBatch, rows: np.ndarray | None, ids: np.ndarray, before: int) -> bool:
+        assert into.rows is not None
         rows = np.arange(batch.num_rows) if rows is None else rows
         # A new key that comes only once needs no comparison.
-        alone = (np.bincount(ids, minlength=len(part)) == 1)[ids] & (ids >= before)
-        part.rows.put(ids[alone], batch.columns, rows[alone])
+        alone = (np.bincount(ids, minlength=len(into)) == 1)[ids] & (ids >= before)
+        into.rows.put(ids[alone], batch.columns, rows[alone])
         rows, ids = rows[~alone], ids[~alone]
         if len(rows):
-            self._compare(part.rows, batch.take(pa.array(rows)), ids, before)
-            if part.rows.is_mostly_gone(len(part)):
-                part.rows.rewrite(np.arange(len(part)))
+            self._compare(into.rows, batch.take(pa.array(rows)), ids, before)
+            if into.rows.is_mostly_gone(len(into)):
+                into.rows.rewrite(np.arange(len(into)))
         return True
 
     def _compare(self, rows: PlacedRows, new: pa.RecordBatch, ids: np.ndarray, before: int) -> None:

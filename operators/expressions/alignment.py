@@ -29,7 +29,7 @@ def natural(value: object) -> pa.Scalar:
     return pa.scalar(value)
 
 
-def exact(value: object) -> bool:
+def is_exact(value: object) -> bool:
     """Whether a column equal to this literal holds just this value, as Python compares values."""
     if isinstance(value, Decimal):
         return value.is_finite() and Decimal(float(value)) == value
@@ -102,7 +102,7 @@ def typed_null(value: Datum, other: pa.DataType) -> Datum:
     return value.cast(other) if types.is_null(value.type) else value
 
 
-def alike(a: Datum, b: Datum) -> tuple[Datum, Datum]:
+def align_alternatives(a: Datum, b: Datum) -> tuple[Datum, Datum]:
     """Two alternatives for one result: a literal takes the type of the column beside it."""
     a, b = plain(a), plain(b)
     check_comparable(a.type, b.type, exact=False)

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import OopError, SchemaMismatch, UnknownColumn
-from oop.operators.expressions.alignment import broadcast, exact, natural
+from oop.operators.expressions.alignment import broadcast, is_exact, natural
 from oop.operators.expressions.fluent import ATOM, Fluent, call_text, symbol
 from oop.operators.expressions.functions import FUNCTIONS
 from oop.operators.expressions.limits import TURNED, Limits, both_limits, limits_of
@@ -245,7 +245,7 @@ class Call(Expr):
             return {self.args[0].name: None}
         if self.function == "equal":
             for column, constant in (self.args, self.args[::-1]):
-                if isinstance(column, Col) and isinstance(constant, Lit) and exact(constant.value):
+                if isinstance(column, Col) and isinstance(constant, Lit) and is_exact(constant.value):
                     return {column.name: constant.value}
         return {}
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from oop.operators.expressions.expr import Call, Expr
-from oop.operators.expressions.kinds import keeps_order, ordered
+from oop.operators.expressions.kinds import is_ordered, keeps_order
 from oop.operators.expressions.monotone import Facts, carrier
 
 Form = list[list[Expr]]
@@ -34,7 +34,7 @@ def least_of_greatests(expr: Expr, facts: Facts | pa.Schema, depth: int = 0) -> 
     facts = facts if isinstance(facts, Facts) else Facts(facts)
     outer: list[tuple[Call, Expr]] = []  # functions of one argument that increase in it, from the outermost on
     while facts.column(expr) is None:
-        if not isinstance(expr, Call) or not ordered(facts.type(expr)):
+        if not isinstance(expr, Call) or not is_ordered(facts.type(expr)):
             return None
         varying = [a for a in expr.args if not facts.is_constant(a)]
         extreme = expr.function in ("greatest", "least")

@@ -17,8 +17,17 @@ import pyarrow as pa
 from pyarrow import types
 
 from oop.operators.core.compute import compute as pc
-from oop.operators.expressions.alignment import Datum, align, alike, as_integer, broadcast, plain, to_double, typed_null
-from oop.operators.expressions.kinds import PER_SECOND, UTC, check_comparable, physical
+from oop.operators.expressions.alignment import (
+    Datum,
+    align,
+    align_alternatives,
+    as_integer,
+    broadcast,
+    plain,
+    to_double,
+    typed_null,
+)
+from oop.operators.expressions.kinds import PER_SECOND, UTC, check_comparable, physical_type
 
 
 @dataclass(frozen=True)
@@ -50,7 +59,7 @@ def _checked(name: str, *args: Datum) -> Datum:
     if not holes or not any(types.is_temporal(v.type) for v in args):
         return pc.call_function(name, list(args))
     # With times pyarrow also checks what lies under a null, which may be anything, and may overflow.
-    zeros = (pa.scalar(0, physical(v.type)).cast(v.type) for v in args)
+    zeros = (pa.scalar(0, physical_type(v.type)).cast(v.type) for v in args)
     result = pc.call_function(name, [pc.coalesce(v, zero) for v, zero in zip(args, zeros, strict=True)])
     valid = reduce(pc.and_, map(pc.is_valid, holes))
     return pc.if_else(valid, result, pa.scalar(None, result.type))
@@ -140,7 +149,7 @@ def _booleans(*args: Datum) -> list[Datum]:
 
 def _extreme(name: str) -> Callable[..., Datum]:
     def extreme(a: Datum, b: Datum) -> Datum:
-        a, b = alike(a, b)
+        a, b = align_alternatives(a, b)
         if types.is_timestamp(a.type) and types.is_timestamp(b.type) and a.type.tz:
             # pyarrow has no kernel for zones
             zone, (a, b) = a.type.tz, (v.cast(pa.timestamp(v.type.unit)) for v in (a, b))
@@ -157,7 +166,7 @@ def _extreme(name: str) -> Callable[..., Datum]:
 
 
 def _if_else(condition: Datum, a: Datum, b: Datum) -> Datum:
-    return pc.if_else(typed_null(plain(condition), pa.bool_()), *alike(a, b))
+    return pc.if_else(typed_null(plain(condition), pa.bool_()), *align_alternatives(a, b))
 
 
 def _isin(x: Datum, values: tuple[object, ...]) -> Datum:
@@ -237,7 +246,7 @@ FUNCTIONS: dict[str, Callable[..., Datum]] = {
     "round": _rounding(pc.round),
     "cast": cast,
     "if_else": _if_else,
-    "fill_null": lambda a, b: pc.coalesce(*alike(a, b)),
+    "fill_null": lambda a, b: pc.coalesce(*align_alternatives(a, b)),
     "isin": _isin,
     "is_null": Aligned("is_null", _plain),
     "is_not_null": Aligned("is_valid", _plain),

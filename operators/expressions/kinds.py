@@ -18,7 +18,7 @@ _FAMILIES: tuple[tuple[str, Callable[[pa.DataType], bool]], ...] = (
 )
 
 
-def ordered(kind: pa.DataType) -> bool:
+def is_ordered(kind: pa.DataType) -> bool:
     """Whether values of this type have a physical order that a bound can follow."""
     return (
         types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind)
@@ -26,7 +26,7 @@ def ordered(kind: pa.DataType) -> bool:
     )  # fmt: skip
 
 
-def physical(kind: pa.DataType) -> pa.DataType:
+def physical_type(kind: pa.DataType) -> pa.DataType:
     """The number type under an ordered type: days of a date32, units since the epoch of a timestamp."""
     if types.is_integer(kind) or types.is_floating(kind):
         return kind

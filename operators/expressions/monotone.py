@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from oop.errors import OopError
-from oop.operators.expressions.kinds import keeps_order, ordered, physical
+from oop.operators.expressions.kinds import is_ordered, keeps_order, physical_type
 from oop.operators.expressions.traversal import inside_out
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Facts:
 
     def _column(self, expr: Expr) -> str | None:
         inner = carrier(expr, self)
-        if inner is None or not ordered(self.type(expr)):
+        if inner is None or not is_ordered(self.type(expr)):
             return None
         return inner if isinstance(inner, str) else self._columns[id(inner)]
 
@@ -87,7 +87,7 @@ def bound_through(expr: Expr, bound: int | float, schema: pa.Schema) -> int | fl
     if name is None:
         return None
     kind = schema.field(name).type
-    base = physical(kind)
+    base = physical_type(kind)
     try:
         # Between two integers the first value that can still come is the next one.
         row = pa.array([float(bound) if pa.types.is_floating(base) else math.ceil(bound)], base)
@@ -96,7 +96,7 @@ def bound_through(expr: Expr, bound: int | float, schema: pa.Schema) -> int | fl
         result = expr.evaluate(pa.record_batch([row.view(kind)], [name]))
     except (OopError, pa.ArrowException, OverflowError, ValueError):
         return None
-    value: int | float | None = result.view(physical(result.type))[0].as_py()
+    value: int | float | None = result.view(physical_type(result.type))[0].as_py()
     known = value is not None and math.isfinite(value) and not pa.types.is_duration(result.type)
     return value if known else None
 
@@ -113,7 +113,7 @@ def lower_through(expr: Expr, low: int | float, schema: pa.Schema) -> int | floa
     name = _increasing_in(expr, schema)
     if name is None:
         return None
-    whole = not pa.types.is_floating(physical(schema.field(name).type))
+    whole = not pa.types.is_floating(physical_type(schema.field(name).type))
     before = bound_through(expr, math.ceil(low) - 1 if whole else low, schema)
     if before is None:
         return None

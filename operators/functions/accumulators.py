@@ -162,7 +162,7 @@ class Accumulator(ABC):
         that is held: sessions that go out are taken by it."""
         return self.take(indices)
 
-    def part(self, start: int, stop: int) -> Accumulator:
+    def piece(self, start: int, stop: int) -> Accumulator:
         """The groups from ``start`` up to ``stop``. The result only has to serve `result`, and shares memory with this
         accumulator."""
         out = self.empty()
@@ -177,11 +177,11 @@ class Accumulator(ABC):
             array[ids] = 0
 
     @classmethod
-    def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
+    def concat(cls, pieces: Sequence[Accumulator]) -> Accumulator:
         """An accumulator of the groups of several, one after the other."""
-        out = parts[0].empty()
-        out.size = sum(p.size for p in parts)
-        out._arrays = {n: np.concatenate([getattr(p, n) for p in parts]) for n in out._arrays}
+        out = pieces[0].empty()
+        out.size = sum(p.size for p in pieces)
+        out._arrays = {n: np.concatenate([getattr(p, n) for p in pieces]) for n in out._arrays}
         return out
 
     @property

@@ -145,9 +145,9 @@ class DistinctCounts(Accumulator):
             self._rows = rows
 
     @classmethod
-    def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
-        held = [part for part in parts if isinstance(part, DistinctCounts)]
-        return held[0]._with(super().concat(parts), RowsByGroup.of_each((p.pairs(), p.size) for p in held))
+    def concat(cls, pieces: Sequence[Accumulator]) -> Accumulator:
+        held = [piece for piece in pieces if isinstance(piece, DistinctCounts)]
+        return held[0]._with(super().concat(pieces), RowsByGroup.of_each((p.pairs(), p.size) for p in held))
 
     @property
     def nbytes(self) -> int:

@@ -169,8 +169,8 @@ class Quantiles(HoldsRows):
                 return self._with(rows, len(indices))
         return self.take(indices)  # values that wait belong in a sketch
 
-    def part(self, start: int, stop: int) -> Accumulator:
-        out = super().part(start, stop)
+    def piece(self, start: int, stop: int) -> Accumulator:
+        out = super().piece(start, stop)
         assert isinstance(out, Quantiles)
         groups = range(start, stop) if self._sketches else ()
         out._sketches = {g - start: self._sketches[g] for g in groups if g in self._sketches}
@@ -183,15 +183,15 @@ class Quantiles(HoldsRows):
             self._own.discard(group)
 
     @classmethod
-    def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
-        out, start = super().concat(parts), 0
+    def concat(cls, pieces: Sequence[Accumulator]) -> Accumulator:
+        out, start = super().concat(pieces), 0
         assert isinstance(out, Quantiles)
         out._sketches = {}
-        for part in parts:
-            assert isinstance(part, Quantiles)
-            out._sketches.update((group + start, sketch) for group, sketch in part._sketches.items())
-            part._own.clear()
-            start += part.size
+        for piece in pieces:
+            assert isinstance(piece, Quantiles)
+            out._sketches.update((group + start, sketch) for group, sketch in piece._sketches.items())
+            piece._own.clear()
+            start += piece.size
         return out
 
     @property

@@ -255,7 +255,7 @@ class HoldsRows(Accumulator):
     def take_results(self, indices: np.ndarray) -> Accumulator:
         return self._with(self.settle(self.gather(indices)), len(indices))
 
-    def part(self, start: int, stop: int) -> Accumulator:
+    def piece(self, start: int, stop: int) -> Accumulator:
         rows = self.rows()  # settled once for all groups; the rows of some stand together then
         first, last = np.searchsorted(rows.ids, [start, stop]).tolist()
         columns = tuple(c.slice(first, last - first) for c in rows.columns)
@@ -280,8 +280,8 @@ class HoldsRows(Accumulator):
             self._sweep()
 
     @classmethod
-    def concat(cls, parts: Sequence[Accumulator]) -> Accumulator:
-        held = [part for part in parts if isinstance(part, HoldsRows)]
+    def concat(cls, pieces: Sequence[Accumulator]) -> Accumulator:
+        held = [piece for piece in pieces if isinstance(piece, HoldsRows)]
         return held[0]._with(RowsByGroup.of_each((p.rows(), p.size) for p in held), sum(p.size for p in held))
 
     @property

@@ -2,6 +2,9 @@
 
 `kernels.FlushTable` decides which group has which slot. Here are the values, in accumulators by *place*, and the coded
 texts of keys. Partials leave in batches such as `Table.to_batch` makes, which an aggregate merges.
+
+A *slot* is here one of the table, which users know as ``slots=``. The stretch of time that a partial belongs to is
+called its *pane*: it is a window, or a pane where windows slide (`Partials.slots`; the kernel calls it a wid).
 """
 
 from __future__ import annotations
@@ -29,12 +32,12 @@ _SWEPT = 4  # slots that are examined for each row, in search of partials that w
 _MANY_TEXTS = 4  # known texts for each place; with more, all are forgotten
 
 PartialCounts = dict[int, int]
-"""The number of partials of each slot of time; slots without partials are absent."""
+"""The number of partials of each pane; panes without partials are absent."""
 
 
 class PartialTable:
-    """``held`` counts the partials that are in slots, by slot of time; ``leaving`` counts those that were pushed out
-    and have not left yet. With ``by_time`` a group has another slot in each window."""
+    """``held``: for each pane, how many partials sit in the table. ``leaving``: for each pane, how many were pushed out
+    of it and have not left yet. With ``by_time`` a group has another slot in each pane."""
 
     def __init__(self, partials: Partials, size: int, discipline: Discipline, by_time: bool = False) -> None:
         self.partials, self.shape, self.size = partials, partials.shape, size
@@ -58,7 +61,7 @@ class PartialTable:
         for accumulator in self.accumulators:
             accumulator.grow(self.size + self.room)
         self._gone: list[np.ndarray] = []  # places that are in no slot any more, and have not been read
-        self._due, self._swept = 0, self.size  # slots of time below it are due next; slots examined so far
+        self._due, self._swept = 0, self.size  # panes below it are due next; slots examined so far
 
     def __len__(self) -> int:
         return len(self.table) + sum(batch.num_rows for batch in self._loaded)
@@ -70,12 +73,12 @@ class PartialTable:
         return self.table.nbytes + texts + loaded + sum(a.nbytes for a in self.accumulators)
 
     def least(self) -> int | None:
-        """The first slot of time that something is held of."""
-        return min(self.times, default=None)
+        """The first pane that something is held of."""
+        return min(self.panes, default=None)
 
     @property
-    def times(self) -> set[int]:
-        """The slots of time that something is held of, in slots or on its way out."""
+    def panes(self) -> set[int]:
+        """The panes that something is held of, in the table or on its way out."""
         return self.held.keys() | self.leaving.keys()
 
     def take_in(self, batch: pa.RecordBatch, most: int = ROOM) -> Iterator[pa.RecordBatch]:
@@ -94,8 +97,8 @@ class PartialTable:
             yield from self._leave(most)
         columns = [self._coded(i, key) for i, key in enumerate(keys)]
         words = self.kernels.pack_words(columns, self.nulls, rows.num_rows)
-        times = self.partials.slots(rows)
-        ids, out = self.table.push(self._hashed(columns, times), words, times)
+        panes = self.partials.slots(rows)
+        ids, out = self.table.push(self._hashed(columns, panes), words, panes)
         for accumulator, values in zip(self.accumulators, self.shape.prepare(rows), strict=True):
             if values is not NOTHING:
                 accumulator.update(ids, values)
@@ -134,37 +137,36 @@ class PartialTable:
     def _has_many_texts(self) -> bool:
         return any(len(text) > _MANY_TEXTS * (self.size + self.room) for text in self.texts.values())
 
-    def _hashed(self, columns: list[Column], times: np.ndarray) -> np.ndarray:
-        """The slot of each row. By its key alone, a group's next window takes the place of the last one. With
-        ``by_time`` it is by key and time: no window waits for that, and windows of a group do not drive each other
-        out."""
+    def _hashed(self, columns: list[Column], panes: np.ndarray) -> np.ndarray:
+        """The slot of each row. By its key alone, a group's next pane takes the place of the last one. With
+        ``by_time`` it is by key and pane: no pane waits for that, and panes of a group do not drive each other out."""
         if self.by_time:
-            columns = [*columns, Column("int", times)]
+            columns = [*columns, Column("int", panes)]
         if not columns:
-            return np.zeros(len(times), np.int32)
-        return self.kernels.hash_partition(columns, self.size, len(times))
+            return np.zeros(len(panes), np.int32)
+        return self.kernels.hash_partition(columns, self.size, len(panes))
 
     def advance(self, bound: int) -> None:
-        """Partials in slots of time below the bound become old."""
+        """Partials of panes below the bound become old."""
         self.table.advance(bound)
 
     def due(self, below: int) -> None:
-        """Partials in slots of time below the bound will have to leave soon. They are searched for as rows come, so
+        """Partials of panes below the bound will have to leave soon. They are searched for as rows come, so
         that few are left when they have to."""
         self._due, self._swept = below, 0
 
     def _sweep(self, slots: int) -> None:
         if self._swept < self.size:
             last = min(self._swept + slots, self.size)
-            if any(slot < self._due for slot in self.held):
+            if any(pane < self._due for pane in self.held):
                 self._push_out(self.table.flush(self._due, self._swept, last))
             self._swept = last
 
     def flush(self, below: int | None, most: int = ROOM) -> Iterator[pa.RecordBatch]:
-        """The partials of slots of time below the bound leave; None: all of them."""
-        if any(below is None or slot < below for slot in self.held):
+        """The partials of panes below the bound leave; None: all of them."""
+        if any(below is None or pane < below for pane in self.held):
             self._push_out(self.table.flush(below))
-        if any(below is None or slot < below for slot in self.leaving):
+        if any(below is None or pane < below for pane in self.leaving):
             yield from self._leave(most)
 
     def _leave(self, most: int) -> Iterator[pa.RecordBatch]:
@@ -209,40 +211,40 @@ class PartialTable:
         batch = batch.select(range(batch.num_columns - 1))
         leaving = int((numbers == _LEAVES).sum())
         self._loaded = [batch.slice(0, leaving)] if leaving else []
-        slots = views.column(batch.column(0)).data
-        self.leaving, self.held = _count(slots[:leaving]), _count(slots[leaving:])
+        panes = views.column(batch.column(0)).data
+        self.leaving, self.held = _count(panes[:leaving]), _count(panes[leaving:])
         batch = batch.slice(leaving)
-        times, keys = self.shape.read_groups(batch)
+        panes, keys = self.shape.read_groups(batch)
         self.nulls = _have_nulls(keys)
         self._start()
         columns = [self._coded(i, key) for i, key in enumerate(keys)]
         words = self.kernels.pack_words(columns, self.nulls, batch.num_rows)
-        places = self.table.restore(numbers[leaving:].astype(np.int32), words, np.ascontiguousarray(times))
+        places = self.table.restore(numbers[leaving:].astype(np.int32), words, np.ascontiguousarray(panes))
         self.table.state = state
         for ours, theirs in zip(self.accumulators, self.shape.read_partials(batch), strict=True):
             ours.merge(places, theirs)
 
 
-def _count(slots: np.ndarray) -> PartialCounts:
-    if not len(slots):
+def _count(panes: np.ndarray) -> PartialCounts:
+    if not len(panes):
         return {}
-    least, most = int(slots.min()), int(slots.max())
-    if most - least < len(slots):  # nearly always: without a sort
-        counts = np.bincount(slots - least)
+    least, most = int(panes.min()), int(panes.max())
+    if most - least < len(panes):  # nearly always: without a sort
+        counts = np.bincount(panes - least)
         return {least + i: int(counts[i]) for i in np.flatnonzero(counts).tolist()}
-    found, times = np.unique(slots, return_counts=True)
-    return dict(zip(found.tolist(), times.tolist(), strict=True))
+    found, counts = np.unique(panes, return_counts=True)
+    return dict(zip(found.tolist(), counts.tolist(), strict=True))
 
 
 def _add(into: PartialCounts, counts: PartialCounts, sign: int = 1) -> None:
-    for slot, count in counts.items():
-        left = into.get(slot, 0) + sign * count
+    for pane, count in counts.items():
+        left = into.get(pane, 0) + sign * count
         if left:
-            into[slot] = left
+            into[pane] = left
         else:
-            del into[slot]
+            del into[pane]
 
 
 def _have_nulls(keys: Sequence[Key]) -> bool:
-    """Is there a null that words must mark? A null text has a code."""
+    """Is there a null, so that words need a bit for it? A null text has a code."""
     return any(isinstance(key, Column) and key.kind != TEXT and key.valid is not None for key in keys)

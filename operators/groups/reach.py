@@ -27,7 +27,8 @@ from oop.punctuation.patterns import Bound, Value
 TableBounds = Callable[[Table], np.ndarray]
 """The bound on a whole-number attribute for each group of a table."""
 SlotsOfBound = Callable[[int], tuple[int, int]]
-"""For a bound the slot up to which it leaves nothing of a group, and the slot from which on it changes nothing."""
+"""For the bound of a group ``(done, end)``: slots below ``done`` are emptied of the group, and slots from ``end``
+on are untouched."""
 _FEW = 4  # with more slices for each group that promises move, only slices with such groups are examined
 _SPARE = 64  # groups that are neither promised about nor held: so many are kept, or as many as the others
 

@@ -76,7 +76,8 @@ class GroupSlices:
         self._notes = end
 
     def take(self, group: int, done: int, end: int) -> list[int]:
-        """The slices before ``end`` that may hold a group. Those before ``done`` are forgotten: they lose it now."""
+        """The slices before ``end`` that may hold a group. Those before ``done`` are forgotten, because the
+        group is about to leave them."""
         heap = self._heap(group)
         found = []
         while heap and heap[0] < end:

@@ -49,7 +49,7 @@ class TablePiece:
 
     @once
     def accumulators(self) -> list[Accumulator]:
-        return [a.part(self.start, self.stop) for a in self.table.accumulators]
+        return [a.piece(self.start, self.stop) for a in self.table.accumulators]
 
     def select(self, indices: np.ndarray) -> Table:
         """Some of the groups, as a table of their own."""
@@ -68,7 +68,7 @@ def pieces_of(table: Table, most: int) -> Sequence[Table | TablePiece]:
     return [TablePiece(table, start, min(start + most, groups)) for start in range(0, groups, most)]
 
 
-def sliced(tables: Iterable[Table], most: int) -> Iterator[list[Table | TablePiece]]:
+def in_pieces(tables: Iterable[Table], most: int) -> Iterator[list[Table | TablePiece]]:
     """Lists of pieces that leave together, with at most ``most`` groups each. Small tables leave together, because a
     batch downstream costs more than a row. Only a larger table is cut: to fill a piece from two would cost a copy."""
     return together(chain.from_iterable(map(pieces_of, tables, repeat(most))), most)

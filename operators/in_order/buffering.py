@@ -42,7 +42,7 @@ class Buffering(Spec):
 
 
 class BufferingOperator(Keeping):
-    """Its results so far (`open_results`) are the rows that it holds, which may be below a bound on another
+    """Its open results (`open_results`) are the rows that it holds, which may be below a bound on another
     attribute."""
 
     shows_open = True

@@ -18,9 +18,9 @@ How rows are found (`words.py`):
 
 - With keys, and any band: rows are stored and looked up under the key (`ByKey`).
 - With a band of one point (`within=(0, 0)`, or a window): under key and point (`ByKeyAndPoint`).
-- Without keys: under the piece of time that the point is in, an eighth to a quarter of the band (`ByPiece`). A row
-  looks into each piece that the band touches.
-- With keys that many held rows share: under key and piece. A side switches to this for good when a sample of up to 64
+- Without keys: under the stretch of time that the point is in, an eighth to a quarter of the band (`ByStretch`). A row
+  looks into each stretch that the band touches.
+- With keys that many held rows share: under key and stretch. A side switches to this for good when a sample of up to 64
   arriving rows finds on average 64 held rows with the same key. Different keys may then share a word, so the keys of
   found rows are compared.
 

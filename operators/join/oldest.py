@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oop.errors import TimeError
-from oop.operators.core.oldest import of_group, show_window, value_at
+from oop.operators.core.oldest import group_text, show_window, value_at
 from oop.operators.core.operator import Held
 from oop.operators.core.times import is_whole, show_time
 from oop.operators.join.band import LEFT, RIGHT, SameWindow
@@ -47,4 +47,4 @@ def oldest_row(operator: JoinOperator) -> Held | None:
         return Held(what, other, END)
     row = np.array([places[side]])
     group = {theirs: value_at(own.take([ours], row)[0], 0) for theirs, ours in operator._groups(side).items()}
-    return Held(what + of_group(group), other, Punctuation({operator.spec.times[other]: bound}, group))
+    return Held(what + group_text(group), other, Punctuation({operator.spec.times[other]: bound}, group))

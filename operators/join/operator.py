@@ -26,7 +26,7 @@ from oop.operators.join.band import LEFT, RIGHT
 from oop.operators.join.oldest import oldest_row
 from oop.operators.join.output import JoinOutput
 from oop.operators.join.promises import linear_promises, promises_of_groups
-from oop.operators.join.side import JoinableRows, Side, is_below, split_bounds
+from oop.operators.join.side import JoinableRows, Side, are_below, split_bounds
 from oop.operators.join.words import KeyWords, way_of
 from oop.punctuation import Equal, Punctuation
 from oop.punctuation.group_promises import Advance
@@ -122,7 +122,7 @@ class JoinOperator(Operator):
                 in_time[mine if late_ones is None else mine[~late_ones]] = True
             if self.spec.gives_pairs:
                 if other.keeps_matched:
-                    other.mark(theirs)
+                    other.note_matched(theirs)
                 pairs = self.output.pairs(self.output.schema, arrived.columns, mine, other, theirs, port)
                 yield from _parted(pairs, late_ones, late)
             elif port == RIGHT:
@@ -240,7 +240,7 @@ class JoinOperator(Operator):
             return np.full(len(arrived), True) if bound == math.inf else arrived.points < bound
         whole = self.sides[side].whole
         found = bounds_of_rows(frontier, time, keys, lambda bound: split_bounds([least(bound)], whole))
-        return is_below(arrived.points, [found[:, 0, 0], found[:, 1, 0] != 0])
+        return are_below(arrived.points, [found[:, 0, 0], found[:, 1, 0] != 0])
 
     def oldest(self) -> Held | None:
         return oldest_row(self)
@@ -282,5 +282,5 @@ def _parted(rows: pa.RecordBatch, late_rows: np.ndarray | None, late: bool) -> I
         return
     for chosen, marked in ((~late_rows, False), (late_rows, True)):
         if chosen.any():
-            part = rows.filter(pa.array(chosen))
-            yield mark_late(part) if marked else part
+            found = rows.filter(pa.array(chosen))
+            yield mark_late(found) if marked else found

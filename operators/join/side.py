@@ -19,13 +19,13 @@ from oop.operators.core.compute import compute as pc
 from oop.operators.core.coverage import as_int64
 from oop.operators.core.parts import Part
 from oop.operators.core.row_groups import distinct_groups
-from oop.operators.core.slice_parts import SliceParts, check_columns
+from oop.operators.core.slice_parts import SliceParts, check_saved_columns
 from oop.operators.core.time_slices import TimeSlices
 from oop.operators.core.times import from_physical, is_whole
 from oop.operators.join.band import Band, SameWindow
 from oop.operators.join.keys import as_key
-from oop.operators.join.words import ByKey, ByPiece, KeyWords
-from oop.operators.rows.places import PlacedRows, Places, with_room
+from oop.operators.join.words import ByKey, ByStretch, KeyWords
+from oop.operators.rows.places import PlacedRows, Places, with_places
 from oop.punctuation.patterns import Group
 
 PAIRS = 65_536  # pairs that are made into rows at a time
@@ -151,7 +151,7 @@ class Side:
         if len(found) >= CROWD * len(words) // 2:
             held = self.held()
             words, points = self.table.read(held)
-            self.way = ByPiece(self.band.span, True)
+            self.way = ByStretch(self.band.span, True)
             self._index(held, words, points)
 
     def _index(self, held: np.ndarray, keys: np.ndarray, points: np.ndarray) -> None:
@@ -183,13 +183,13 @@ class Side:
                 # The groups of the whole batch: a slice may list some that it does not have.
                 known.update(distinct_groups(values)[1])
         if self.keeps_matched:
-            self.matched = with_room(self.matched, self.places.room)
+            self.matched = with_places(self.matched, self.places.room)
             self.matched[places] = False if matched is None else matched if chosen is None else matched[chosen]
         if late or len(self.late):
-            self.late = with_room(self.late, self.places.room)
+            self.late = with_places(self.late, self.places.room)
             self.late[places] = late
 
-    def mark(self, places: np.ndarray) -> None:
+    def note_matched(self, places: np.ndarray) -> None:
         """Remember that the rows in these places met a row of the other side."""
         new = places[~self.matched[places]]
         if len(new):
@@ -250,7 +250,7 @@ class Side:
             columns = self.take(keys, places)
             of, groups = distinct_groups(dict(zip(keys, columns, strict=True)))
             found = [least(group) for group in groups]
-            gone = is_below(self.table.read(places)[1], [np.array(b)[of] for b in split_bounds(found, self.whole)])
+            gone = are_below(self.table.read(places)[1], [np.array(b)[of] for b in split_bounds(found, self.whole)])
             left = np.unique(of[~gone])
             yield from self._free(number, places, gone, most)
             self._groups.pop(number, None)
@@ -273,7 +273,7 @@ class Side:
         """Remove rows before a promise frees them. Their slices list them until looked into, or until many are gone."""
         self.slices.touch(self.table.read(places)[1])
         self.table.remove(places)
-        self.dead = with_room(self.dead, self.places.room)
+        self.dead = with_places(self.dead, self.places.room)
         self.dead[places] = True
         self._deaths += len(places)
         if self._deaths > len(self):
@@ -287,7 +287,7 @@ class Side:
         places = self.slices.places(number)
         if not self._deaths:
             return places
-        self.dead = with_room(self.dead, self.places.room)
+        self.dead = with_places(self.dead, self.places.room)
         dead = self.dead[places]
         if not dead.any():
             return places
@@ -354,7 +354,7 @@ class Side:
             self.slices.take_changes()  # the slices are as they were saved, so none counts as changed
 
     def _load(self, part: pa.RecordBatch) -> None:
-        check_columns(part, self.schema.names, "the state of a join was")
+        check_saved_columns(part, self.schema.names, "the state of a join was")
         late, matched = views.booleans(part.column(LATE)), views.booleans(part.column(MATCHED))
         arrived, _ = self.read(part.select(self.schema.names))
         for value in (False, True):
@@ -368,7 +368,7 @@ def split_bounds(bounds: Sequence[int | float], whole: bool) -> tuple[list[int |
     return [as_int64(b) if whole else b for b in bounds], [b == math.inf for b in bounds]
 
 
-def is_below(points: np.ndarray, bounds: Sequence[np.ndarray]) -> np.ndarray:
+def are_below(points: np.ndarray, bounds: Sequence[np.ndarray]) -> np.ndarray:
     """Points below bounds that differ from row to row, as `split_bounds` gives them."""
     least, ended = bounds
     return (points < least) | ended

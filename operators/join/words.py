@@ -19,7 +19,7 @@ from oop.kernels.views import Column
 from oop.operators.core.keys import KeyTable, read_key
 
 _SLACK = 4_096  # the table may always have this many keys without a row
-_PIECES = 4  # a band is cut into at least this many pieces where rows are found by time
+_STRETCHES = 4  # a band is cut into at least this many stretches where rows are found by time
 
 
 class KeyWords:
@@ -107,31 +107,31 @@ class ByKeyAndPoint(ByKey):
         yield None, wanted
 
 
-class ByPiece(ByKey):
-    """Rows are found by the piece of time that they are in, and by their key, if there is one. A probe looks into the
-    few pieces that its band reaches. This serves joins without keys, and keys with so many held rows that most are out
-    of reach."""
+class ByStretch(ByKey):
+    """Rows are found by the stretch of time that they are in, and by their key, if there is one. A probe looks into the
+    few stretches that its band reaches. This serves joins without keys, and keys with so many held rows that most are
+    out of reach."""
 
     by_key_alone = False
 
     def __init__(self, span: int | float, keyed: bool) -> None:
-        self.verifies = keyed  # keys of different pieces may have the same word
+        self.verifies = keyed  # keys of different stretches may have the same word
         self.whole = isinstance(span, int)
-        self.shift = max((int(span) // _PIECES).bit_length() - 1, 0)
-        self.length = max(span / _PIECES, 1e-300) if span else 1.0  # a quarter of the smallest float would be 0
+        self.shift = max((int(span) // _STRETCHES).bit_length() - 1, 0)
+        self.length = max(span / _STRETCHES, 1e-300) if span else 1.0  # a quarter of the smallest float would be 0
 
     def stored(self, words: np.ndarray, points: np.ndarray) -> np.ndarray:
-        return words ^ _mix(self._piece(points))
+        return words ^ _mix(self._stretch(points))
 
     key = stored
 
     def probing(self, words: np.ndarray, points: np.ndarray, reach: Reach) -> Iterator[tuple[Any, np.ndarray]]:
-        first, last = (self._piece(end) for end in _ends(points, reach))
+        first, last = (self._stretch(end) for end in _ends(points, reach))
         for step in range(int((last - first).max(initial=-1)) + 1):
             rows = np.flatnonzero(first + step <= last)
             yield rows, words[rows] ^ _mix(first[rows] + step)
 
-    def _piece(self, points: np.ndarray) -> np.ndarray:
+    def _stretch(self, points: np.ndarray) -> np.ndarray:
         if self.whole:
             return points >> self.shift
         with np.errstate(invalid="ignore", over="ignore"):
@@ -142,7 +142,7 @@ def way_of(band: Any, keyed: bool) -> ByKey:
     """How rows are found: by key and point if only one point fits, else by key, or by time if there is no key."""
     if band.is_equality:
         return ByKeyAndPoint()
-    return ByKey() if keyed or math.isinf(band.span) else ByPiece(band.span, False)
+    return ByKey() if keyed or math.isinf(band.span) else ByStretch(band.span, False)
 
 
 def _ends(points: np.ndarray, reach: Reach) -> tuple[np.ndarray, np.ndarray]:

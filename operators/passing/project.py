@@ -123,7 +123,7 @@ class InRanges(Increasing):
 
     __slots__ = ()
 
-    def lower(self, low: Bound) -> Bound | None:
+    def low_end(self, low: Bound) -> Bound | None:
         return lower_through(self.expr, low, self.schema)
 
 

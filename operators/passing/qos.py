@@ -28,7 +28,7 @@ LEFT_ENTERED = f"{ENTERED}_left"
 TYPE = pa.int64()  # in the unit of the clock, like the arrival attribute
 
 
-def taken(at: str | None = None, name: str = ENTERED) -> SchemaMismatch:
+def name_taken(at: str | None = None, name: str = ENTERED) -> SchemaMismatch:
     """The error for a user's column of that name."""
     return SchemaMismatch(f"a column may not be called {name} where latency is measured", at=at, hint="rename it")
 
@@ -41,7 +41,7 @@ class Enter(PassingSpec):
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         if ENTERED in inputs[0].names:
-            raise taken()
+            raise name_taken()
         return inputs[0].append(pa.field(ENTERED, TYPE))
 
     def start(self, context: Context) -> Operator:

@@ -19,7 +19,7 @@ from oop.operators.core.ordering import check_order
 from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.core.spec import Spec
 from oop.operators.rows.releasing import Releasing, ReleasingOperator, by_time
-from oop.operators.source.numbers import SEQ, SHOWN, append_numbers, with_number
+from oop.operators.source.numbers import SEQ, SHOWN, append_numbers, schema_with_number
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.crossing import Counted, Crossing
 from oop.punctuation.group_promises import Advance
@@ -51,7 +51,7 @@ class Number(Releasing):
         for name in self.ties:
             check_order(inputs[0].field(name), "ranking rows of the same time needs")
         kept = pa.schema([f for f in super().schema(inputs) if f.name != SEQ])
-        return with_number(kept) if self.numbers else kept
+        return schema_with_number(kept) if self.numbers else kept
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return NumberCrossing(self.on) if self.numbers else super().crossing(inputs)

@@ -198,7 +198,7 @@ class _Log:
         self.put(held, columns)
 
 
-def with_room(array: np.ndarray, room: int) -> np.ndarray:
+def with_places(array: np.ndarray, room: int) -> np.ndarray:
     """The array by place, extended with zeros if it is shorter than ``room``."""
     if room <= len(array):
         return array

@@ -1,6 +1,6 @@
 """Rows that wait for a promise, in slices of time. Slices below the bound leave whole; only the one at it is searched.
 
-Rows are held as record batches. They are sliced by an attribute of whole numbers or floats (a time, a sequence number).
+Rows are held as record batches, cut into slices by an attribute of whole numbers or floats (a time, a sequence number).
 Rows without a value there wait in a slice of their own, because no ``<`` ever matches them.
 """
 
@@ -18,7 +18,7 @@ from oop.operators.core.batches import BATCH_ROWS
 from oop.operators.core.compute import compute as pc
 from oop.operators.core.coverage import covered
 from oop.operators.core.parts import Part
-from oop.operators.core.slice_parts import SliceParts, check_columns
+from oop.operators.core.slice_parts import SliceParts, check_saved_columns
 from oop.operators.core.time_slices import MOST, WIDEST, Slicing
 from oop.operators.core.times import is_whole
 from oop.operators.rows.layout import held_as, laid_out, plain_schema, take_column
@@ -188,8 +188,8 @@ class WaitingRows:
         """Rows that were taken, in their own types again, in batches of at most ``most`` rows, and in ``order`` if one
         is given."""
         for start in range(0, rows.num_rows, most):
-            part = rows.slice(start, most) if order is None else _taken(rows, order[start : start + most])
-            yield laid_out(part, self.schema)
+            piece = rows.slice(start, most) if order is None else _taken(rows, order[start : start + most])
+            yield laid_out(piece, self.schema)
 
     def save(self, prefix: str = "") -> Iterator[Part]:
         """The slices that changed since the last time."""
@@ -205,7 +205,7 @@ class WaitingRows:
         self._start()
         self.slicing.shift = shift or 0
         for number, part in found:
-            check_columns(part, self.schema.names, "waiting rows were")
+            check_saved_columns(part, self.schema.names, "waiting rows were")
             self._append(number, held_as(part, self._plain))
         self._changed = set()
 

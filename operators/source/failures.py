@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from oop.errors import LateRow, TimeError
 from oop.kernels import views
-from oop.operators.core.shown import show_row
+from oop.operators.core.row_text import show_row
 from oop.operators.source.guard import Broken
 from oop.operators.source.ledger import WITHOUT_TIME, Entry, Ledger
 from oop.operators.source.numbers import Numbers

@@ -18,7 +18,7 @@ from oop.operators.core.group_values import check_type
 from oop.operators.core.operator import Operator
 from oop.operators.core.spec import Spec
 from oop.operators.core.times import check_time_type
-from oop.operators.source.numbers import promised, with_number
+from oop.operators.source.numbers import promised, schema_with_number
 from oop.operators.source.operator import InputOperator
 from oop.operators.source.stamping import with_arrival
 from oop.punctuation import Frontier, Policy, Punctuation
@@ -66,7 +66,7 @@ class Input(Spec):
                 check_type(schema.field(name).type)
                 if name in (policy.attributes or (attribute,)):
                     raise SchemaMismatch(f"promises about {name!r} cannot be by {name!r} itself")
-        return with_number(schema) if self.numbers else schema
+        return schema_with_number(schema) if self.numbers else schema
 
     def with_number(self) -> Spec | None:
         return replace(self, numbers=True)

@@ -61,7 +61,7 @@ class Entry:
         """Were these rows set aside because they have no time?"""
         return isinstance(self.text, str) and self.text == WITHOUT_TIME
 
-    def part(self, start: int, stop: int) -> Entry:
+    def piece(self, start: int, stop: int) -> Entry:
         """The entry of the rows from ``start`` to ``stop``."""
         said = None if self.said is None else (self.said[0][start:stop], self.said[1][start:stop])
         bounds = None if self.bounds is None else self.bounds[start:stop]
@@ -205,8 +205,8 @@ class Ledger:
         room = rows if self.room is None else self.room.take(rows)
         if room < rows:
             self.not_kept += rows - room
-            self._count([entry.part(room, rows)])
-            entry = entry.part(0, room)
+            self._count([entry.piece(room, rows)])
+            entry = entry.piece(0, room)
         if room:
             self._keep(entry)
             self._loose += rows < SMALL

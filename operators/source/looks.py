@@ -45,7 +45,7 @@ class ByBound(ByNothing):
         self.bound, self.kernels = bound, kernels
 
     def passes(self, times: np.ndarray) -> bool:
-        return not self.kernels.mark_late(times, self.bound).any()
+        return not self.kernels.find_late(times, self.bound).any()
 
 
 def find_look(guard: Guard, given: Frontier) -> Look | None:

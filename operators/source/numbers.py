@@ -44,7 +44,7 @@ class Numbered(Spec):
     name = "Numbered"
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
-        return with_number(inputs[0])
+        return schema_with_number(inputs[0])
 
 
 _SOURCE = 2**44
@@ -56,7 +56,7 @@ def of_source(number: Expr, source: int) -> Expr:
     return number + source * _SOURCE
 
 
-def with_number(schema: pa.Schema) -> pa.Schema:
+def schema_with_number(schema: pa.Schema) -> pa.Schema:
     """The columns, and the number behind them."""
     if SEQ in schema.names:
         raise SchemaMismatch(f"a column may not be called {SEQ} where rows are counted", hint="rename it")

@@ -109,15 +109,15 @@ class InputOperator(Operator):
         self.rows_seen += batch.num_rows
         batch, numbers, failure = with_time(self.spec, batch, first_row, self.ledger)
         given = self.ports.frontiers[0]
-        marks = [p.mark() for p in self.progress] if self.spec.late == "raise" else []
+        remembered = [p.remember() for p in self.progress] if self.spec.late == "raise" else []
         if len(numbers) < self.rows_seen - first_row:
             ends = ()  # rows were set aside, so the ends are not valid; the promise follows at the end of the rest
         late, entries, cuts = self.guard.judge(batch, given, self.gate.helps, ends)
         if late is not None and self.spec.late == "raise":
             # The rows before the late one, and the promises that they imply, are not lost: judge again up to there.
             failing, failure = late_row(self.spec.source, batch, late, entries, numbers)
-            for progress, mark in zip(self.progress, marks, strict=True):
-                progress.rewind(mark)
+            for progress, there in zip(self.progress, remembered, strict=True):
+                progress.go_back(there)
             batch = batch.slice(0, failing)
             late, entries, cuts = self.guard.judge(batch, given, self.gate.helps, ends)
         for _, entry in entries:
@@ -184,7 +184,7 @@ class InputOperator(Operator):
         bounds = train.running_bounds(self.ports.frontiers[0].bound(attribute))
         times = views.times(batch.column(attribute))
         row_bounds = np.repeat(bounds, np.diff(train.places, prepend=0, append=batch.num_rows))
-        late: np.ndarray | None = self.guard.kernels.mark_late(times, row_bounds)
+        late: np.ndarray | None = self.guard.kernels.find_late(times, row_bounds)
         assert late is not None
         if late.any():
             self.ledger.add(Entry(batch.filter(pa.array(late)), attribute, row_bounds[late]))

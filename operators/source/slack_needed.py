@@ -2,7 +2,7 @@
 
 Slack by rows keeps a row iff at most n greater ones came before it (Aurora paper, section 5.2.2).
 All of these came after the stream first passed its value, so for most late rows the last few thousand arrivals give the
-number. For older ones, marks of how far the stream had come at some points of the past give an upper bound.
+number. For older ones, what was the greatest value at some points of the past gives an upper bound.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from oop.punctuation.patterns import Bound
 
 SPAN = 4_096
 """The least number of arrivals that are kept."""
-_PIECES, _MARKS = 64, 128
+_PIECES, _MILESTONES = 64, 128
 _NARROW, _BUDGET = 16, 2**20
 """How far back every late row may look, and how many arrivals the late rows of a batch may look at in all: many late
 rows must not cost more than the rest of the run."""
 
 
 class SlackNeeded:
-    """The last values of a stream under slack by ``n`` rows, and marks of how far it was before.
+    """The last values of a stream under slack by ``n`` rows, and ``milestones``: how far it was at some points before.
 
     ``rows`` is the number of rows that came before the first one it is given, ``greatest`` the greatest of them.
 
@@ -37,7 +37,7 @@ class SlackNeeded:
         self.before = greatest  # of all rows before those that are kept
         self.pieces: list[np.ndarray] = []
         self.kept = 0
-        self.marks: list[tuple[Bound, int]] = [] if greatest is None else [(greatest, rows)]
+        self.milestones: list[tuple[Bound, int]] = [] if greatest is None else [(greatest, rows)]
 
     def greater(self, times: np.ndarray, late: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """For rows of the batch that comes next: at least, and at most, how many greater ones came before each."""
@@ -48,7 +48,7 @@ class SlackNeeded:
         older = np.zeros(len(late), np.int64)
         if self.before is not None:
             old = self.before > of
-            bounds, rows = zip(*self.marks, strict=True)
+            bounds, rows = zip(*self.milestones, strict=True)
             reached = np.array([0, *rows])[np.searchsorted(np.array(bounds, times.dtype), of[old], side="right")]
             passed[old], older[old] = 0, self.rows - self.kept - reached
         looked, inside = _look_back(values, places, places - passed, self.span)
@@ -71,12 +71,12 @@ class SlackNeeded:
             self._forget([self.pieces.pop(0)])
         if len(self.pieces) > _PIECES:
             self.pieces = [np.concatenate(self.pieces)]
-        if not self.marks or greatest > self.marks[-1][0]:
-            self.marks.append((greatest, self.rows))
+        if not self.milestones or greatest > self.milestones[-1][0]:
+            self.milestones.append((greatest, self.rows))
         else:
-            self.marks[-1] = (self.marks[-1][0], self.rows)
-        if len(self.marks) > _MARKS:  # thin out the older half, so that old marks are further apart
-            self.marks[: _MARKS // 2] = self.marks[1 : _MARKS // 2 : 2]
+            self.milestones[-1] = (self.milestones[-1][0], self.rows)
+        if len(self.milestones) > _MILESTONES:  # thin out the older half, so that old ones are further apart
+            self.milestones[: _MILESTONES // 2] = self.milestones[1 : _MILESTONES // 2 : 2]
 
     def _forget(self, pieces: list[np.ndarray], *more: np.ndarray) -> None:
         for piece in (*pieces, *more):

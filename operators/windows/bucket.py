@@ -1,7 +1,8 @@
 """Bucket: tags each row with the range of window ids that it belongs to (OOP paper, A.2.2 and figure A-2).
 
 Window ``w`` covers ``[offset + w·slide, offset + w·slide + range)``. A row in a gap between windows (slide > range), or
-whose time is null, belongs to no window and is dropped. The promise ``ts < v`` becomes ``wid_start < wids(v)``.
+whose time is null, belongs to no window and is dropped. The promise ``ts < v`` becomes
+``__wid_start < wid_bound(v)``, which is written ``wid < W`` elsewhere.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from oop.operators.source.numbers import SEQ, SHOWN
 from oop.operators.windows.windows import Windows
 from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.patterns import Bound
-from oop.punctuation.translate import identity, wid_bound, window_end, window_start
+from oop.punctuation.translate import carry_unchanged, wid_bound, window_end, window_start
 
 WID_START = "__wid_start"
 WID_END = "__wid_end"
@@ -97,7 +98,7 @@ class Bucket(Spec):
         return inputs[0].append(pa.field(WID_START, pa.int64())).append(pa.field(WID_END, pa.int64()))
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
-        attributes, columns = identity(inputs[0].names)
+        attributes, columns = carry_unchanged(inputs[0].names)
         attributes[self.on].append((WID_START, self.grid.wid_bound))
         return Carried(attributes, columns)
 

@@ -74,7 +74,7 @@ def test_row_bounds_tell_which_rows_are_out_of_order(values: Any, slack: int, gr
     bounds = k.RowBounds(slack, values.dtype)
     late: list[bool] = []
     for piece in _pieces(values, data):
-        late += k.mark_late(values[piece], bounds.push(ids[piece], values[piece])).tolist()
+        late += k.find_late(values[piece], bounds.push(ids[piece], values[piece])).tolist()
         if data.draw(st.booleans()):
             held, bounds = bounds.held(), k.RowBounds(slack, values.dtype)
             bounds.push(*held)

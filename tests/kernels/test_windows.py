@@ -151,10 +151,10 @@ def test_prefix_bounds_by(times: Any, groups: list[int], slack: int, cut: int) -
 
 @quick
 @given(any_times, st.one_of(st.integers(-(2**70), 2**70), st.integers(-5, 5), st.floats()))
-def test_mark_late_compares_exactly(times: Any, bound: Any) -> None:
+def test_find_late_compares_exactly(times: Any, bound: Any) -> None:
     # Python compares an integer with a float exactly.
     wanted = [t < bound for t in times.tolist()]
-    assert k.mark_late(times, bound).tolist() == wanted
+    assert k.find_late(times, bound).tolist() == wanted
     assert k.select_below(times, bound).tolist() == [row for row, late in enumerate(wanted) if late]
     assert k.select_not_below(times, bound).tolist() == [row for row, late in enumerate(wanted) if not late]
 

@@ -63,9 +63,9 @@ def test_going_back_takes_steps_by_what_changed(name):
 
         def run():
             for ts, which in enumerate(groups):
-                mark = progress.mark()
+                there = progress.remember()
                 progress.observe([ts], [which])
-                progress.rewind(mark)
+                progress.go_back(there)
                 progress.observe([ts], [which])
                 list(progress.together())
 

@@ -155,7 +155,7 @@ class _Carrying:
     def __call__(self, bound):
         return bound
 
-    def lower(self, low):
+    def low_end(self, low):
         return low
 
 

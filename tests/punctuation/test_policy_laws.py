@@ -97,15 +97,15 @@ def test_state_and_restore_at_any_point_change_nothing(through, policy, events, 
 @MANY
 @given(policies, events, events, events, st.booleans())
 def test_what_came_since_a_mark_can_be_forgotten(policy, before, since, after, asked):
-    """As if it had never come: compared with the policy's state at the mark."""
+    """As if it had never come: compared with the state that it remembered."""
     progress, again = policy.start("ts"), policy.start("ts")
     feed(progress, before)
     given_ = [Frontier.of(*(progress.promises() if asked else ()))]
     again.restore(progress.state())
     given_.append(given_[0].copy())
-    mark = progress.mark()
+    there = progress.remember()
     feed(progress, [event for event in since if isinstance(event, tuple)])
-    progress.rewind(mark)
+    progress.go_back(there)
     for event in [None, *after]:
         if event is not None:
             assert feed(progress, [event]) == feed(again, [event])

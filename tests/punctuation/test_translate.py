@@ -13,7 +13,7 @@ from oop.punctuation import END, Frontier, Punctuation, not_in
 from oop.punctuation.translate import (
     carry,
     carry_least,
-    identity,
+    carry_unchanged,
     restrict,
     roll_up,
     wid_bound,
@@ -66,7 +66,7 @@ class Halved:
     def __call__(self, value):
         return halved(value)
 
-    def lower(self, low):
+    def low_end(self, low):
         return low // 2 + 1
 
 
@@ -108,7 +108,7 @@ def test_carry_promises_nothing_about_the_image_of_a_row_that_may_come(said, att
 @given(model.lists(model.promises()))
 def test_carry_across_the_identity_changes_nothing(said):
     frontier = Frontier.of(*said)
-    assert carry(frontier, *identity(list(model.COLUMNS))) == frontier
+    assert carry(frontier, *carry_unchanged(list(model.COLUMNS))) == frontier
 
 
 @MANY
@@ -125,7 +125,7 @@ def test_carry_across_a_rename_loses_nothing(said, rows):
 @given(model.lists(model.promises(time=())), st.sampled_from(["link", "proto"]))
 def test_carry_leaves_the_least_over_the_groups_of_a_column_that_goes(said, gone):
     """What ranges say together with all groups of a column is lost, and no more."""
-    attributes, columns = identity(["ts", "ts_right", "link", "proto"])
+    attributes, columns = carry_unchanged(["ts", "ts_right", "link", "proto"])
     del columns[gone]
     out = carry(Frontier.of(*said), attributes, columns)
     kept = model.EVERY_ROW

@@ -10,7 +10,7 @@ from typing import Generic, TypeGuard, TypeVar
 
 import pyarrow as pa
 
-from oop.operators.core.batches import BATCH_ROWS, TRAIN_ROWS, alike, concat
+from oop.operators.core.batches import BATCH_ROWS, TRAIN_ROWS, can_join, concat
 from oop.operators.core.marks import route_of, without_route
 from oop.operators.core.operator import Element
 from oop.punctuation import GroupPromises, Punctuation
@@ -87,45 +87,45 @@ class Arc(Generic[BoxT]):
             self.queued_rows -= first.num_rows
             self.queue.popleft()
             return first
-        train = self.take_batches(TRAIN_ROWS)
-        whole = concat(train)
+        batches = self.take_batches(TRAIN_ROWS)
+        whole = concat(batches)
         if whole is not None:
             return whole
-        self.queue.extendleft(reversed(train[1:]))
-        self.queued_rows += sum(batch.num_rows for batch in train[1:])
-        return train[0]
+        self.queue.extendleft(reversed(batches[1:]))
+        self.queued_rows += sum(batch.num_rows for batch in batches[1:])
+        return batches[0]
 
     def take_batches(self, enough: int) -> list[pa.RecordBatch]:
         """The next batches, up to a promise, to a batch that cannot be joined with them, or to ``enough`` rows."""
-        train: list[pa.RecordBatch] = []
+        batches: list[pa.RecordBatch] = []
         rows = 0
         while self.queue and rows < enough:
             following = self.queue[0]
-            if not isinstance(following, pa.RecordBatch) or (train and not alike(train[0], following)):
+            if not isinstance(following, pa.RecordBatch) or (batches and not can_join(batches[0], following)):
                 break
-            if train and rows + following.num_rows > self.batch_rows:
+            if batches and rows + following.num_rows > self.batch_rows:
                 break
             self.queue.popleft()
-            train.append(following)
+            batches.append(following)
             rows += following.num_rows
         self.queued_rows -= rows
-        return train
+        return batches
 
     def take_past_promises(self, enough: int) -> tuple[list[pa.RecordBatch], list[Punctuation]]:
         """The next batches, also from behind linear promises, and the promises that were passed. Of several promises
         about an attribute only the last is given, because it implies the earlier ones. Only a limited number of rows
         may overtake, because a promise should not wait long."""
-        train: list[pa.RecordBatch] = []
+        batches: list[pa.RecordBatch] = []
         promises: dict[str, Punctuation] = {}
         rows = 0
         while self.queue and rows < enough:
             following = self.queue[0]
             if isinstance(following, pa.RecordBatch):
-                if train and not alike(train[0], following):
+                if batches and not can_join(batches[0], following):
                     break
-                train.append(following)
+                batches.append(following)
                 rows += following.num_rows
-            elif train and isinstance(following, Punctuation) and len(following.below) == 1 and not following.where:
+            elif batches and isinstance(following, Punctuation) and len(following.below) == 1 and not following.where:
                 promises.update(dict.fromkeys(following.below, following))
                 self.queued_promises -= 1
                 enough = min(enough, rows + OVERTAKING_ROWS)
@@ -133,7 +133,7 @@ class Arc(Generic[BoxT]):
                 break
             self.queue.popleft()
         self.queued_rows -= rows
-        return train, list(promises.values())
+        return batches, list(promises.values())
 
 
 def _is_promise(element: Element) -> TypeGuard[Promise]:

@@ -14,7 +14,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from oop.engines.embedded.arcs import Arc, count_promises
-from oop.engines.embedded.sharded import SLICES
+from oop.engines.embedded.sharded import TURN_BATCHES
 from oop.errors import OopError, PunctuationViolated
 from oop.operators.core.batches import BATCH_ROWS, cut
 from oop.operators.core.breaches import broken_promises
@@ -76,7 +76,7 @@ class Box:
     check: bool = False
     batch_rows: int = BATCH_ROWS
     queue_rows: int | None = None
-    turn_rows: int = SLICES * BATCH_ROWS
+    turn_rows: int = TURN_BATCHES * BATCH_ROWS
     rows_in: int = 0
     rows_out: int = 0
     batches_in: int = 0
@@ -285,8 +285,8 @@ class Box:
             if self.pulse is not None:
                 self.pulse.left(element)
         elif element.num_rows > self.batch_rows:
-            for part in cut(element, self.batch_rows):
-                self._put(part)
+            for piece in cut(element, self.batch_rows):
+                self._put(piece)
             return
         else:
             self.rows_out += element.num_rows

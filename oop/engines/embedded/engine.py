@@ -28,8 +28,8 @@ class Embedded(Options):
     Without it inputs are read in turn. (A plan with a timer has such threads anyway.)
 
     ``batch_rows`` is the most rows that any batch has, on the way and in the result. A window of very many groups
-    leaves in slices of that size. Between two of them the engine reads inputs that say that something waits: those with
-    a reader, and iterables with an attribute ``waiting``. Smaller slices are shorter pauses.
+    leaves in batches of that size. Between two of them the engine reads inputs that say that something waits: those
+    with a reader, and iterables with an attribute ``waiting``. Smaller batches are shorter pauses.
 
     ``silent_for="10s"`` watches for inputs that have promised nothing for that long by the clock, and for operators
     that have not answered a promise for that long. ``Run.health`` tells of all inputs and operators. ``on_silent`` is

@@ -16,7 +16,7 @@ from oop.engines.embedded.bell import Bell
 from oop.engines.embedded.boxes import Box, Gauge
 from oop.engines.embedded.feeds import DirectFeed, RingFeed, ThreadFeed
 from oop.engines.embedded.pool import Pool
-from oop.engines.embedded.sharded import SLICES, Sharded
+from oop.engines.embedded.sharded import TURN_BATCHES, Sharded
 from oop.engines.embedded.sharded_boxes import ShardedBox
 from oop.engines.embedded.source import Source
 from oop.engines.embedded.stamps import Stamps
@@ -106,7 +106,7 @@ class Network:
         sizes: dict[str, Any] = {"batch_rows": options.batch_rows, "queue_rows": options.queue_rows}
         if self.pool is None or columns is None:
             # rows that cross to threads together must not be split by turns
-            turn_rows = max(SLICES * options.batch_rows, 0 if self.pool is None else CROSSING_ROWS)
+            turn_rows = max(TURN_BATCHES * options.batch_rows, 0 if self.pool is None else CROSSING_ROWS)
             operator = node.spec.start(context)
             return Box(node, operator, self.gauge, check=options.check, turn_rows=turn_rows, **sizes)
         sharded = Sharded(node.spec, context, columns, self.pool.threads, self.pool)

@@ -34,7 +34,7 @@ from oop.punctuation.crossing import Met
 from oop.punctuation.group_promises import Advance, Promise
 from oop.punctuation.patterns import Equal
 
-SLICES = 2  # how many slices a box or a shard puts out before others have their turn
+TURN_BATCHES = 2  # how many full batches a box or a shard puts out before others have their turn
 
 
 class Item:
@@ -59,14 +59,14 @@ class Promises(Item):
 
 
 class Ticket(Item):
-    """Some batches. The thread that parts them by shard fills in ``parts``, which has the rows of each shard."""
+    """Some batches. The thread that parts them by shard fills in ``by_shard``, which has the rows of each shard."""
 
-    __slots__ = ("batches", "parts")
+    __slots__ = ("batches", "by_shard")
 
     def __init__(self, number: int, port: int, batches: Sequence[pa.RecordBatch]) -> None:
         super().__init__(number, port)
         self.batches = batches
-        self.parts: list[pa.RecordBatch] | None = None
+        self.by_shard: list[pa.RecordBatch] | None = None
 
 
 @dataclass(eq=False)
@@ -195,14 +195,14 @@ class Sharded(Operator):
 
     def _part(self, ticket: Ticket) -> None:
         start = perf_counter()
-        parts: list[pa.RecordBatch] = []
+        by_shard: list[pa.RecordBatch] = []
         try:
             rows = [b if is_partial(b) else b.select(self.needed[ticket.port]) for b in ticket.batches]
-            parts = part_batches(rows, self.columns[ticket.port], len(self.shards))
+            by_shard = part_batches(rows, self.columns[ticket.port], len(self.shards))
         except Exception as error:
             self._fail(error, ticket.number)
         with self._lock:
-            ticket.parts, ticket.batches = parts, ()
+            ticket.by_shard, ticket.batches = by_shard, ()
             self.seconds += perf_counter() - start
             self._wake(self.shards)
 
@@ -235,10 +235,10 @@ class Sharded(Operator):
 
     def _process(self, shard: Shard, item: Item) -> Iterator[Element]:
         if isinstance(item, Ticket):
-            assert item.parts is not None
-            part = item.parts[shard.number]
-            if part.num_rows:
-                yield from shard.operator.process_batch(part, item.port)
+            assert item.by_shard is not None
+            rows = item.by_shard[shard.number]
+            if rows.num_rows:
+                yield from shard.operator.process_batch(rows, item.port)
             return
         assert isinstance(item, Promises)
         self._note_peak()  # a promise is about to free state, so state is at a peak now
@@ -259,7 +259,7 @@ class Sharded(Operator):
                     self._out.append(element)
                     self._out_rows += element.num_rows
                     rows += element.num_rows
-            if rows >= SLICES * self.batch_rows or self._is_full:
+            if rows >= TURN_BATCHES * self.batch_rows or self._is_full:
                 return False
         return True
 
@@ -362,7 +362,7 @@ def _can_go_on(shard: Shard) -> bool:
     if not shard.queue:
         return False
     first = shard.queue[0]
-    return not isinstance(first, Ticket) or first.parts is not None
+    return not isinstance(first, Ticket) or first.by_shard is not None
 
 
 def _rows_of(element: Element) -> int:
@@ -371,7 +371,7 @@ def _rows_of(element: Element) -> int:
 
 def _weight(item: Item, shard: Shard) -> int:
     if isinstance(item, Ticket):
-        return item.parts[shard.number].num_rows if item.parts else 0
+        return item.by_shard[shard.number].num_rows if item.by_shard else 0
     return len(item.advance) if isinstance(item, Promises) else 0
 
 

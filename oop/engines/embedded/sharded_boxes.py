@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from oop.engines.embedded.boxes import Box
 from oop.engines.embedded.sharded import Sharded
-from oop.operators.core.batches import CROSSING_ROWS, TRAIN_ROWS, joined
+from oop.operators.core.batches import CROSSING_ROWS, TRAIN_ROWS, as_one
 from oop.operators.core.operator import Element
 
 
@@ -47,8 +47,8 @@ class ShardedBox(Box):
                 if advance:
                     self.process_advance(advance, arc.port)
                     continue
-                train, promises = arc.take_past_promises(min(CROSSING_ROWS, self.capacity))
-                taken += self._process_batches(train, arc.port)
+                batches, promises = arc.take_past_promises(min(CROSSING_ROWS, self.capacity))
+                taken += self._process_batches(batches, arc.port)
                 for promise in promises:
                     self.process_advance((promise,), arc.port)
         if self.rows_out == before or not self.is_full:  # put something out in every turn, or the reader would wait
@@ -70,13 +70,13 @@ class ShardedBox(Box):
         self.emit(hook, *given, pausing=True)
         self.pending = None
 
-    def _process_batches(self, train: list[pa.RecordBatch], port: int) -> int:
-        rows = sum(batch.num_rows for batch in train)
+    def _process_batches(self, batches: list[pa.RecordBatch], port: int) -> int:
+        rows = sum(batch.num_rows for batch in batches)
         self.rows_in += rows
-        self.batches_in += len(train)
-        if rows < len(train) * TRAIN_ROWS:  # to process small batches one by one costs more than to join them
-            train = joined(train)
-        self._go_on(self.sharded.process_batches, train, port)
+        self.batches_in += len(batches)
+        if rows < len(batches) * TRAIN_ROWS:  # to process small batches one by one costs more than to join them
+            batches = as_one(batches)
+        self._go_on(self.sharded.process_batches, batches, port)
         return rows
 
     def measure(self) -> None:

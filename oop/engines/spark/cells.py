@@ -1,5 +1,5 @@
-"""Cells: the few, large rows of Spark that travel between stages. A cell holds an Arrow batch, promises, a count, or a
-tick of the clock.
+"""Cells: the rows of Spark that carry batches and promises between stages, and also counts and ticks of the clock. They
+are few and large.
 
 The columns of a cell say where it goes (`stage`, `key` of the shard, `port`), where it comes from (`sender`, `split`,
 `number`), and its `kind`. `value` is a number that Spark itself can sum, and `body` the content. Cells are processed in
@@ -61,10 +61,10 @@ _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 _COMPRESSED_BYTES = 65_536  # compressing smaller batches is not worth it
 
 
-def encode(batch: pa.RecordBatch) -> bytes:
+def encode_batch(batch: pa.RecordBatch) -> bytes:
     """A batch with its schema and marks. A large one is compressed, because it is copied many times on its way.
 
-    >>> decode(encode(pa.record_batch({"ts": [1, 2]}))).to_pydict()
+    >>> decode(encode_batch(pa.record_batch({"ts": [1, 2]}))).to_pydict()
     {'ts': [1, 2]}
     """
     sink = pa.BufferOutputStream()
@@ -76,7 +76,7 @@ def encode(batch: pa.RecordBatch) -> bytes:
 
 
 def decode(body: bytes) -> pa.RecordBatch:
-    """The batch that `encode` wrote. It may have been on disks and networks since, so damage is an error, not a
+    """The batch that `encode_batch` wrote. It may have been on disks and networks since, so damage is an error, not a
     crash."""
     with reading("a batch from another stage", "a disk or a network damaged it: run the query again"):
         with pa.ipc.open_stream(body) as reader:

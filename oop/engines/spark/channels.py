@@ -20,8 +20,8 @@ from oop.engines.spark.cells import FRONTIER, LATE, ROWS, TICK, WITHOUT_TIME, Ce
 from oop.engines.spark.failures import located
 from oop.engines.spark.late_files import write_late
 from oop.engines.spark.passage import Passage
-from oop.engines.spark.runner import main_bound, trains
-from oop.engines.spark.scout import dump, restore
+from oop.engines.spark.runner import batches_of, main_bound
+from oop.engines.spark.scout import dump, load_state
 from oop.engines.spark.stages import Stages
 from oop.io.sound import reading
 from oop.kernels import dictionaries, views
@@ -81,7 +81,7 @@ class InputRunner:
             for channel in new:
                 self._open(channel)
             for channel, group in groupby(rows, key=lambda pair: pair[0]):
-                yield from self._push(passage, channel, trains(cell for _, cell in group))
+                yield from self._push(passage, channel, batches_of(cell for _, cell in group))
             for cell in cells:
                 if cell.kind == TICK:
                     yield from self._tick(passage, cell)
@@ -152,7 +152,7 @@ class InputRunner:
                 self.batches = said["batches"]
             else:
                 channel = key.removeprefix("channel/")
-                restore(self._open(channel), said["state"])
+                load_state(self._open(channel), said["state"])
                 self.promised[channel] = Frontier.from_json(said["promised"])
         self.changed = set()
 
@@ -173,7 +173,7 @@ def by_channel(batch: pa.RecordBatch, column: str | None) -> Iterator[pa.RecordB
     values = batch.column(column)
     if pa.types.is_dictionary(values.type):  # a dictionary may hold a value twice
         values = values.dictionary_decode()
-    encoded = dictionaries.encode(values)
+    encoded = dictionaries.encode_dictionary(values)
     codes = views.column(encoded.indices.fill_null(len(encoded.dictionary))).data
     rows = batch.take(pa.array(np.argsort(codes, kind="stable")))
     names, start = [*encoded.dictionary.to_pylist(), None], 0

@@ -33,7 +33,7 @@ from oop.engines.spark.cells import (
     decode,
 )
 from oop.engines.spark.channels import InputRunner
-from oop.engines.spark.identity import check_checkpoint, identity
+from oop.engines.spark.identity import check_checkpoint, identity_of
 from oop.engines.spark.runner import StageRunner
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.spool import Spool
@@ -59,7 +59,7 @@ class Built:
         self.data = {number: node.data for number, node in zip(plain.sources, originals, strict=True)}
         foreign = frozenset(i for i, data in self.data.items() if data is not None and data.frame is not None)
         self.stages = Stages(plain.root, shards, foreign)
-        self.identity = identity(self.stages)
+        self.identity = identity_of(self.stages)
         if engine.checkpoint is not None:
             check_checkpoint(engine.checkpoint, self.identity)  # before anything is written there
         self.metrics = metrics

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from oop.clocks import Clock, WallClock
-from oop.engines.spark.session import absolute, check_classic, check_installed, local_session, restore, set_up
+from oop.engines.spark.session import absolute, check_classic, check_installed, local_session, restore_settings, set_up
 from oop.errors import OopError
 from oop.plan.graph import Node
 from oop.plan.graph import sources as sources_of
@@ -104,7 +104,7 @@ class Spark:
             try:
                 return start(self, Built(self, session, root, shards, self._is_batch(root, False), "oop"), target)
             finally:
-                restore(session, before)
+                restore_settings(session, before)
 
     def frame(self, root: Node, *, batch: bool | None = None) -> Any:
         """The DataFrame of a plan's result, for any sink. The settings that it needs stay in the session, because a

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from oop.clocks import Clock
-from oop.engines.spark.cells import DDL, ROWS, TICK, Cell, batches, encode
+from oop.engines.spark.cells import DDL, ROWS, TICK, Cell, batches, encode_batch
 from oop.engines.spark.channels import by_channel
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.stages import Stages
@@ -56,6 +56,6 @@ def _encode(
             columns = [column.cast(field.type) for column, field in zip(batch.columns, schema, strict=True)]
             for piece in by_channel(pa.RecordBatch.from_arrays(columns, schema=schema), channel):
                 count += 1
-                yield Cell(number, key, 0, number, split, count, ROWS, piece.num_rows, encode(piece))
+                yield Cell(number, key, 0, number, split, count, ROWS, piece.num_rows, encode_batch(piece))
 
     return batches(cells())

@@ -16,7 +16,7 @@ FORMAT = 3
 """The version of the format of offsets, cells and state. Raise it when they change."""
 
 
-def identity(stages: Stages) -> dict[str, Any]:
+def identity_of(stages: Stages) -> dict[str, Any]:
     """The identity of a query. The plan is in lines, so that an error can say which lines differ."""
     lines = []
     for node in stages.nodes:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.engines.spark.cells import METRIC, PROMISES, ROWS, Cell, encode, encode_promises
+from oop.engines.spark.cells import METRIC, PROMISES, ROWS, Cell, encode_batch, encode_promises
 from oop.engines.spark.failures import located
 from oop.engines.spark.shards import shard_keys
 from oop.engines.spark.stages import Stages
 from oop.operators.aggregate.flush import Flush
 from oop.operators.aggregate.reducing import Reducing
-from oop.operators.core.batches import BATCH_ROWS, CROSSING_ROWS, cut, in_runs, joined
+from oop.operators.core.batches import BATCH_ROWS, CROSSING_ROWS, as_one, cut, in_runs
 from oop.operators.core.exchange import part_batches
 from oop.operators.core.marks import route_of, without_route
 from oop.plan.graph import Node
@@ -91,7 +91,7 @@ class Passage:
             for shard, part in enumerate(parts):
                 if part.num_rows:
                     key = self.keys[shard] if lane.sharded else self.keys[0]
-                    body = part if self.finishes and target == self.stages.result else encode(part)
+                    body = part if self.finishes and target == self.stages.result else encode_batch(part)
                     yield self._cell(target, key, port, ROWS, body, part.num_rows)
 
     def _cell(self, target: int, key: int, port: int, kind: int, body: Any, value: int = 0) -> Cell:
@@ -143,7 +143,7 @@ class _Lane:
     def drain(self) -> Iterator[list[pa.RecordBatch]]:
         """Batches that can be parted together: of one schema and with the same marks."""
         batches, self.waiting, self.rows = self.waiting, [], 0
-        for run in map(joined, in_runs(batches)):
+        for run in map(as_one, in_runs(batches)):
             if self.columns is not None or len(run) > 1:
                 yield run
             else:  # it goes to the result, where no operator cuts it any more

@@ -22,7 +22,7 @@ from oop.engines.spark.identity import check_identity
 from oop.engines.spark.late_files import write_late
 from oop.engines.spark.passage import Passage
 from oop.engines.spark.runner import main_bound
-from oop.engines.spark.scout import Scout, restore
+from oop.engines.spark.scout import Scout, load_state
 from oop.engines.spark.spool import Spooled
 from oop.engines.spark.stages import Stages
 from oop.errors import SourceError
@@ -203,7 +203,7 @@ def read_split(reading: SourceReading, split: InputSplit) -> Iterator[Cell]:
     with located(node):
         schema = stages.source_schema(reading.number, whole=reading.late_to is not None)
         operator = InputOperator(node.source, Context([schema], interests=[]))  # the planner makes the promises
-        restore(operator, split.state)
+        load_state(operator, split.state)
         blocks = (read_block(block, node.input_schemas()[0], schema.names) for block in split.blocks)
         for train in trains(chain.from_iterable(blocks), BATCH_ROWS):
             for element in operator.process_train(train):

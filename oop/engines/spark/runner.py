@@ -28,7 +28,7 @@ from oop.engines.spark.failures import located
 from oop.engines.spark.late_files import write_late
 from oop.engines.spark.passage import Passage
 from oop.engines.spark.stages import Stages
-from oop.operators.core.batches import BATCH_ROWS, in_runs, joined
+from oop.operators.core.batches import BATCH_ROWS, as_one, in_runs
 from oop.operators.core.operator import Element
 from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.source.ledger import Ledger
@@ -90,7 +90,7 @@ class StageRunner:
         with located(self.node):
             rows = sorted((c for c in cells if c.kind == ROWS), key=lambda c: c.order)
             for port, group in groupby(rows, key=lambda c: c.port):
-                for batch in trains(group):
+                for batch in batches_of(group):
                     yield from self.operator.process_batch(batch, port)
             for cell in sorted((c for c in cells if c.kind == PROMISES), key=lambda c: c.order):
                 workers = self.given[cell.sender]
@@ -125,10 +125,10 @@ class StageRunner:
         self.batches = batches
 
 
-def trains(cells: Iterable[Cell]) -> Iterator[pa.RecordBatch]:
+def batches_of(cells: Iterable[Cell]) -> Iterator[pa.RecordBatch]:
     """The batches of cells. Small batches in a row with the same schema and marks are joined."""
     for run in in_runs((decode(cell.body) for cell in cells), BATCH_ROWS):
-        yield from joined(run)
+        yield from as_one(run)
 
 
 def main_bound(frontier: Frontier) -> int | None:

@@ -65,7 +65,7 @@ class Scout:
         return dump(self.operator)
 
     def restore(self, state: str) -> None:
-        restore(self.operator, state)
+        load_state(self.operator, state)
 
 
 def dump(operator: InputOperator) -> str:
@@ -75,7 +75,7 @@ def dump(operator: InputOperator) -> str:
     return dumps({"given": given, "input": parts["input"].column(0)[0].as_py()})
 
 
-def restore(operator: InputOperator, state: str) -> None:
+def load_state(operator: InputOperator, state: str) -> None:
     said: Any = loads(state)
     operator.ports.frontiers[0] = Frontier.from_json(said["given"])
     operator.load([("input", pa.record_batch({"json": pa.array([said["input"]], pa.string())}))])

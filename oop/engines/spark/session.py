@@ -139,11 +139,11 @@ def set_up(session: Any, shards: int) -> dict[str, str | None]:
     if session.conf.get(_CHANGELOG, None) is None:
         wanted[_CHANGELOG] = "true"  # a micro-batch then uploads only what it changed, not all files of the store
     before = {name: session.conf.get(name, None) for name in wanted}
-    restore(session, wanted)
+    restore_settings(session, wanted)
     return before
 
 
-def restore(session: Any, settings: Mapping[str, str | None]) -> None:
+def restore_settings(session: Any, settings: Mapping[str, str | None]) -> None:
     for name, value in settings.items():
         if value is None:
             session.conf.unset(name)

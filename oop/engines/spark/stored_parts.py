@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from oop.engines.spark.cells import decode, encode
+from oop.engines.spark.cells import decode, encode_batch
 from oop.errors import OopError
 from oop.operators.core.parts import Part
 from oop.punctuation.encoding import dumps, loads
@@ -55,7 +55,7 @@ class StoredParts:
         before, small = self.small, {}
         large: dict[str, bytes] = {}
         for name, part in parts:
-            body = b"" if part is None else seal(encode(part))
+            body = b"" if part is None else seal(encode_batch(part))
             before.pop(name, None)
             if 0 < len(body) <= _SMALL:
                 small[name], large[name] = body, b""  # removes its own value, which it may have had before
@@ -66,7 +66,7 @@ class StoredParts:
             self._put(store, name, body)
         self.small = small
         older, self.version = self.version, uuid.uuid4().hex
-        store.updateValue((SMALL,), (seal(encode(_table(self.version, small))),))
+        store.updateValue((SMALL,), (seal(encode_batch(_table(self.version, small))),))
         self._copy(older, large)
 
     def _put(self, store: Any, name: str, body: bytes) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
-from oop.kernels.dictionaries import encode
+from oop.kernels.dictionaries import encode_dictionary
 
 _UNSIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64(), pa.uint64(): pa.decimal128(20)}
 
@@ -89,5 +89,5 @@ def from_spark(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 def _back(column: pa.Array, type_: pa.DataType) -> pa.Array:
     if pa.types.is_dictionary(type_):
-        return encode(_back(column, type_.value_type)).cast(type_)
+        return encode_dictionary(_back(column, type_.value_type)).cast(type_)
     return column if column.type == type_ else column.cast(type_)

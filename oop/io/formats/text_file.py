@@ -12,7 +12,7 @@ from oop.errors import SourceError
 from oop.io.formats.format import File
 from oop.io.ipc import InputElement
 from oop.io.sound import reading
-from oop.io.text import first_rows, read_text
+from oop.io.text import first_rows, read_text_file
 
 
 def open_text(path: Path, delimiter: str | None, schema: pa.Schema | None, hint: str) -> File:
@@ -31,6 +31,6 @@ def open_text(path: Path, delimiter: str | None, schema: pa.Schema | None, hint:
 
     def read(types: pa.Schema, batch_rows: int) -> Iterator[InputElement]:
         with reading(path):
-            yield from read_text(path, delimiter, types)
+            yield from read_text_file(path, delimiter, types)
 
     return File(path, found, None, read, parses)

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch
-from oop.operators.core.row_groups import encode
+from oop.operators.core.row_groups import encode_groups
 from oop.operators.source.judges.judge import Judge
 from oop.operators.source.judges.row_by_row import as_bounds, observed
 from oop.punctuation.patterns import Value
@@ -52,9 +52,11 @@ class ByGroup(Judge):
         """The bound before each row, by a kernel; None if rows of one group decide about another, or if it does not
         pay."""
         progress = self.groups
-        codes, groups = _occurring(*encode(columns[0]))
+        codes, groups = _occurring(*encode_groups(columns[0]))
         if len(columns) > 1:
-            codes, groups = _combined([(codes, groups), *(_occurring(*encode(column)) for column in columns[1:])])
+            codes, groups = _combined(
+                [(codes, groups), *(_occurring(*encode_groups(column)) for column in columns[1:])]
+            )
         trackers = progress.active(groups)
         if trackers is None or (progress.idle is not None and _retires(progress, trackers, times, codes)):
             return None

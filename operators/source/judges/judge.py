@@ -37,7 +37,7 @@ class Judge(ABC):
         """Which rows are late, the bounds of all rows, and if known, how many greater rows came before the late
         ones."""
         bounds = self.bounds(times, rows)
-        return self.kernels.mark_late(times, bounds), bounds, None
+        return self.kernels.find_late(times, bounds), bounds, None
 
     def passes(self, times: np.ndarray, helps: Helps | None = None, ends: Sequence[int] = ()) -> bool:
         """Does one look tell that no row is late and no promise on the way helps? If so, the policy has taken the rows

@@ -95,9 +95,9 @@ static void run_late(const int64_t *times, const double *real_times) {
     end_call("prefix_bounds_float", oop_prefix_bounds_float(real_times, ROWS, 0.5, &real_greatest, &seen, real_bounds));
     seen = 0;
     end_call("prefix_bounds_int", oop_prefix_bounds_int(times, ROWS, 20, &greatest, &seen, bounds));
-    end_call("mark_late_int", oop_mark_late_int(times, bounds, ROWS, marks));
-    end_call("mark_late_float", oop_mark_late_float(real_times, real_bounds, ROWS, marks));
-    end_call("mark_late_all_int", oop_mark_late_all_int(times, ROWS, times[ROWS / 2], 0, marks));
+    end_call("find_late_int", oop_find_late_int(times, bounds, ROWS, marks));
+    end_call("find_late_float", oop_find_late_float(real_times, real_bounds, ROWS, marks));
+    end_call("find_late_all_int", oop_find_late_all_int(times, ROWS, times[ROWS / 2], 0, marks));
     end_call("prefix_bounds_rows_int", oop_prefix_bounds_rows_int(times, ROWS, 100, heap, &held, bounds));
     end_call("prefix_bounds_by_int", oop_prefix_bounds_by_int(times, groups, ROWS, GROUPS, 20, by, seen_by, bounds));
 }

@@ -36,9 +36,9 @@ def cases() -> Iterator[Case]:
             return times, codes, np.array([3, 9, -4, 7, 0]).astype(times.dtype), seen, slack
 
         yield Case("prefix_bounds_by", label, by)
-        yield Case("mark_late", f"{label}-rows", lambda times=times: (times, np.roll(times, 1)))
+        yield Case("find_late", f"{label}-rows", lambda times=times: (times, np.roll(times, 1)))
         for bound in (0, 7, 2.5, float("nan"), float("inf"), -float("inf"), 2**70, -(2**70), np.int64(3)):
-            yield Case("mark_late", f"{label}-{bound!r}", lambda times=times, bound=bound: (times, bound))
+            yield Case("find_late", f"{label}-{bound!r}", lambda times=times, bound=bound: (times, bound))
     yield Case("prefix_bounds_rows", "too_many_held", lambda: (np.array([1]), np.arange(3), 1))
     yield Case("prefix_bounds", "negative_slack", lambda: (np.array([1]), None, -1))
     yield Case("prefix_bounds", "float_slack", lambda: (np.array([1]), None, 0.5))
@@ -47,5 +47,5 @@ def cases() -> Iterator[Case]:
         "code_too_large",
         lambda: (np.array([1]), np.array([2]), np.zeros(2, np.int64), np.zeros(2, bool), 0),
     )
-    yield Case("mark_late", "short_bounds", lambda: (np.array([1, 2]), np.array([1])))
-    yield Case("mark_late", "other_type", lambda: (np.array([1, 2]), np.array([1.0, 2.0])))
+    yield Case("find_late", "short_bounds", lambda: (np.array([1, 2]), np.array([1])))
+    yield Case("find_late", "other_type", lambda: (np.array([1, 2]), np.array([1.0, 2.0])))

@@ -12,7 +12,7 @@ import pytest
 
 import oop
 from oop import aurora
-from oop.aurora.join_groups import listed
+from oop.aurora.join_groups import values_listed
 from oop.testing import Harness
 from tests.oop_.aurora.reports import ORDER, REPORTS, source
 
@@ -141,7 +141,7 @@ def test_a_join_whose_predicate_lists_the_groups_frees_by_these(predicate, freed
 
 def test_a_predicate_may_list_thousands_of_groups() -> None:
     """Each ``or`` is nested in the next, deeper than Python's stack is."""
-    found = listed(reduce(or_, [oop.col("Sid") == number for number in range(3_000)]))
+    found = values_listed(reduce(or_, [oop.col("Sid") == number for number in range(3_000)]))
     assert found == tuple(range(3_000))
 
 

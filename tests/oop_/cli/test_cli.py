@@ -141,7 +141,7 @@ def test_usage_errors(arguments: list[str]) -> None:
 
 def test_demo_gets_its_options(monkeypatch: pytest.MonkeyPatch) -> None:
     given = []
-    monkeypatch.setattr(demo, "main", lambda *arguments: given.append(arguments) or 0)
+    monkeypatch.setattr(demo, "run_demo", lambda *arguments: given.append(arguments) or 0)
     assert main(["demo", "--rows", "100", "--seed", "7", "--quiet"]) == 0
     assert main(["demo", "--no-spark"]) == 0
     assert given == [(100, 7, True, True), (4_000_000, 0, False, False)]

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 import oop
 from oop.engines.spark.blocks import blocks_of, read_block
-from oop.engines.spark.cells import decode, encode
+from oop.engines.spark.cells import decode, encode_batch
 from oop.io.opening import open_data
 from oop.punctuation import Punctuation
 
@@ -51,7 +51,7 @@ def columns(rng: random.Random) -> dict[str, pa.Array]:
 def write(kind: str, path: Path) -> None:
     table = pa.table(columns(random.Random(1)))
     if kind == "cell":
-        path.write_bytes(encode(pa.record_batch(columns(random.Random(1)))))
+        path.write_bytes(encode_batch(pa.record_batch(columns(random.Random(1)))))
         return
     if kind == "parquet":
         pq.write_table(table.drop_columns(["runs", "inner"]), path, row_group_size=50, compression="none")

@@ -14,7 +14,7 @@ import pytest
 from numba import njit
 
 import oop
-from oop.engines.spark.identity import check_identity, identity
+from oop.engines.spark.identity import check_identity, identity_of
 from oop.engines.spark.stages import Stages, without_data
 from oop.operators.groups import store as groups
 from oop.plan.final import final_plan
@@ -206,13 +206,13 @@ def plan(step: int, name: str | None = None) -> oop.Stream:
 
 
 def test_a_checkpoint_of_another_function_is_refused(tmp_path: Path) -> None:
-    def identity_of(stream: oop.Stream) -> dict[str, Any]:
-        return identity(Stages(without_data(final_plan(stream.flow)), 2))
+    def identity_of_plan(stream: oop.Stream) -> dict[str, Any]:
+        return identity_of(Stages(without_data(final_plan(stream.flow)), 2))
 
     shipped = Simulated(plan(2), tmp_path, random.Random(0), rows=9).stages  # by value, as Spark does
-    check_identity(identity(shipped), identity_of(plan(2)))
+    check_identity(identity_of(shipped), identity_of_plan(plan(2)))
     with pytest.raises(oop.OopError, match="written by another plan"):
-        check_identity(identity_of(plan(2)), identity_of(plan(3)))
+        check_identity(identity_of_plan(plan(2)), identity_of_plan(plan(3)))
     assert "out=aggregate#" in plan(2).explain() and "out=twice#" in plan(2, "twice").explain()
 
 

@@ -79,10 +79,10 @@ def test_they_do_collide_in_arrow():
 @pytest.mark.parametrize(
     "what",
     [
-        dictionaries.encode,
+        dictionaries.encode_dictionary,
         joined,
         counted,
-        row_groups.encode,
+        row_groups.encode_groups,
         lambda values: views.to_arrow(views.column(values), DICTIONARY),
         lambda values: held_rows.as_type(values, DICTIONARY),
         lambda values: _encoded(values, DICTIONARY),
@@ -139,14 +139,14 @@ def test_a_dictionary_is_the_one_that_arrow_makes(type_):
             column_of(type_, rows + 9).slice(7, rows),
             column_of(type_, rows, first=1),
         ):
-            found = dictionaries.encode(values)
+            found = dictionaries.encode_dictionary(values)
             found.validate(full=True)
             assert found.equals(values.dictionary_encode())
 
 
 def test_floats_come_back_as_they_were():
     values = pa.array(np.tile(np.array([0.0, -0.0, np.nan, 1.5, np.inf]), 100))
-    found = dictionaries.encode(values).dictionary_decode()
+    found = dictionaries.encode_dictionary(values).dictionary_decode()
     assert [*map(str, found.to_pylist())] == [*map(str, values.to_pylist())]
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from oop.errors import OopError, UnknownColumn
 from oop.operators.expressions.expr import Expr, col, greatest, if_else, least, lit
-from oop.operators.expressions.kinds import ordered, physical
+from oop.operators.expressions.kinds import is_ordered, physical_type
 from tests.operators.expressions.evaluated import I64, ints, ts
 
 EXAMPLES = 300
@@ -112,7 +112,7 @@ class TestOrder:
             column = expr.increasing_in(schema)
         except OopError:
             return  # types that do not go together
-        base = physical(kind)
+        base = physical_type(kind)
         values = data.draw(st.lists(numbers(base), min_size=2, max_size=8), "values")
         low, *rest = values
         bound = expr.bound_of(low, schema)
@@ -126,7 +126,7 @@ class TestOrder:
                 result = expr.evaluate(pa.record_batch([pa.array([value], base).view(kind)], ["x"]))
             except OopError:
                 continue  # such a row ends the run
-            got = result.view(physical(result.type))[0].as_py()
+            got = result.view(physical_type(result.type))[0].as_py()
             assert got is None or math.isnan(got) or got >= bound, (value, got, bound)
         for odd in (None, math.nan) if pa.types.is_floating(base) else (None,):
             got = expr.evaluate(pa.record_batch([pa.array([odd], base).view(kind)], ["x"]))[0].as_py()
@@ -194,4 +194,4 @@ def expressions(draw: st.DrawFn, kind: pa.DataType) -> Expr:
 
 
 def test_ordered_types() -> None:
-    assert ordered(pa.date32()) and ordered(pa.duration("s")) and not ordered(pa.decimal128(5, 2))
+    assert is_ordered(pa.date32()) and is_ordered(pa.duration("s")) and not is_ordered(pa.decimal128(5, 2))

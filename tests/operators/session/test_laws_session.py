@@ -22,7 +22,7 @@ from oop.operators.session.session import Session
 from oop.punctuation.translate import carry
 from oop.testing import Harness, check_operator, disorder
 from oop.testing.laws import bag
-from oop.testing.promising import lower
+from oop.testing.promising import lowered_by
 from tests.operators import fuzz
 from tests.operators.fuzz import CASES, TIMES
 
@@ -178,7 +178,7 @@ def with_admitted(elements: list[Element], gap: Any) -> tuple[list[list[Row]], i
                 [pa.array([t for t, _ in starts]), pa.array([k for _, k in starts], pa.string())],
                 names=["window_start", "link"],
             )
-            list(promised.advance_to(lower(allowed, ["window_start"], [held] if starts else [])))
+            list(promised.advance_to(lowered_by(allowed, ["window_start"], [held] if starts else [])))
             continue
         batch_is_late = [given.covers_row(row) for row in fuzz.physical_rows(element)]
         for row, late in zip(fuzz.physical_rows(element), batch_is_late, strict=True):

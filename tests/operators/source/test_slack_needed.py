@@ -35,7 +35,7 @@ def test_greater_rows_before_a_late_one(span: int, resumed: bool, monkeypatch: p
     that is resumed has not seen the rows before."""
     monkeypatch.setattr(slack_needed, "SPAN", span)
     monkeypatch.setattr(slack_needed, "_PIECES", 3)
-    monkeypatch.setattr(slack_needed, "_MARKS", 8)
+    monkeypatch.setattr(slack_needed, "_MILESTONES", 8)
     late_rows = exact = 0
     for seed in range(40):
         rng = random.Random(seed)

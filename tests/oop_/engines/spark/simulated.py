@@ -17,8 +17,8 @@ import pyarrow as pa
 import oop
 from oop.clocks import Clock, WallClock
 from oop.engines.spark.blocks import Files
-from oop.engines.spark.cells import BYTES, METRIC, ROWS, Cell, decode, encode
-from oop.engines.spark.identity import identity
+from oop.engines.spark.cells import BYTES, METRIC, ROWS, Cell, decode, encode_batch
+from oop.engines.spark.identity import identity_of
 from oop.engines.spark.reading import Planner, SourceReading, read_split
 from oop.engines.spark.runner import StageRunner
 from oop.engines.spark.shards import shard_keys
@@ -58,7 +58,7 @@ class Simulated:
                 files = Spool(node.data, folder / str(number)).spooled
                 files.complete()
             self.readings[number] = SourceReading(
-                self.stages, number, files, identity(self.stages), rows, tasks, self.clock, late
+                self.stages, number, files, identity_of(self.stages), rows, tasks, self.clock, late
             )
         self.offsets = {n: Planner(r).initial() for n, r in self.readings.items()}
         self.planners = {n: Planner(r) for n, r in self.readings.items()}
@@ -122,7 +122,7 @@ class Simulated:
                 if part is None:
                     store.pop(name, None)
                 else:
-                    store[name] = encode(part)
+                    store[name] = encode_batch(part)
             self.kept[place] = runner
             out += found
         return out

@@ -17,7 +17,7 @@ import oop
 from oop.engines.spark import processor as processors
 from oop.engines.spark import stored_parts
 from oop.engines.spark.cells import CELLS, ROWS, Cell, decode
-from oop.engines.spark.identity import FORMAT, identity
+from oop.engines.spark.identity import FORMAT, identity_of
 from oop.engines.spark.processor import StageProcessor
 from oop.engines.spark.runner import StageRunner
 from oop.engines.spark.shards import shard_keys
@@ -83,7 +83,9 @@ class Query:
     def start(self, stages: Stages | None = None) -> StageProcessor:
         stages = stages or self.stages
         number = stages.stages[0]
-        made = StageProcessor(partial(StageRunner, stages, number), shard_keys(stages.shards), number, identity(stages))
+        made = StageProcessor(
+            partial(StageRunner, stages, number), shard_keys(stages.shards), number, identity_of(stages)
+        )
         made.init(self.store)  # type: ignore[arg-type]
         return made
 

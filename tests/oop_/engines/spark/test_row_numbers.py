@@ -7,7 +7,7 @@ from collections import Counter
 import pyarrow as pa
 
 import oop
-from oop.engines.spark.cells import PROMISES, ROWS, Cell, decode, decode_promises, encode
+from oop.engines.spark.cells import PROMISES, ROWS, Cell, decode, decode_promises, encode_batch
 from oop.engines.spark.channels import InputRunner
 from oop.engines.spark.runner import StageRunner
 from oop.engines.spark.shards import shard_keys
@@ -25,7 +25,7 @@ def test_the_input_stage_counts_and_goes_on_where_it_was_saved() -> None:
     inputs, stage = InputRunner(stages, 0), StageRunner(stages, 1, 0)
     found, promised = [], []
     for number, batch in enumerate(table.to_batches(max_chunksize=5)):
-        made = list(inputs.run([Cell(0, key, 0, 0, 0, number, ROWS, batch.num_rows, encode(batch))]))
+        made = list(inputs.run([Cell(0, key, 0, 0, 0, number, ROWS, batch.num_rows, encode_batch(batch))]))
         promised += [p for c in made if c.kind == PROMISES for p in decode_promises(c.body)]
         found += [c for c in stage.run([c for c in made if c.stage == 1]) if c.kind == ROWS]
         saved = {name: part for name, part in inputs.save() if part is not None}

@@ -17,7 +17,7 @@ ABSENT = object()
 """In the place of a tracker's state: the group was not active."""
 
 
-class RewindMark:
+class Remembered:
     """``groups`` has, for each group that changed, its tracker's state, its floor and its bound as a retired group."""
 
     def __init__(self, greatest: Bound | None, rest: Bound | None) -> None:
