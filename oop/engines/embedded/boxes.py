@@ -120,14 +120,6 @@ class Box:
         return self.pending is not None
 
     @property
-    def holds_promise(self) -> bool:
-        """Does a promise wait to be processed, or is output pending?"""
-        for arc in self.inputs:
-            if arc.queued_promises:
-                return True
-        return self.pending is not None
-
-    @property
     def is_full(self) -> bool:
         """Is a queue behind it full? The queue of the result counts too."""
         for arc in self.outputs:

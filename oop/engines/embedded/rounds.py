@@ -110,8 +110,13 @@ class Rounds:
     def _holding_promises(self) -> Iterator[tuple[Box, int | None]]:
         """The boxes that hold a promise when their turn comes. A box may get its promise from one that has just run."""
         for box in self._there_and_back:
-            if box.holds_promise:
+            if box.pending is not None:
                 yield box, self._train
+                continue
+            for arc in box.inputs:
+                if arc.queued_promises:
+                    yield box, self._train
+                    break
 
     def _serve(self, turns: Iterable[tuple[Box, int | None]]) -> bool:
         """Let boxes have their turns, each with the most rows that it may take. True if any of them ran. A box that

@@ -194,7 +194,10 @@ def test_the_box_with_a_promise_runs_before_one_with_rows_alone(monkeypatch: pyt
     run_box = boxes.Box.run
 
     def run(box: boxes.Box, most: int | None) -> bool:
-        served.append(box.node.spec.describe().split()[0] + ("!" if box.holds_promise else ""))
+        served.append(
+            box.node.spec.describe().split()[0]
+            + ("!" if box.pending is not None or any(arc.queued_promises for arc in box.inputs) else "")
+        )
         return run_box(box, most)
 
     monkeypatch.setattr(boxes.Box, "run", run)
