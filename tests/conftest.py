@@ -3,19 +3,22 @@ examples (`OOP_NEW_EXAMPLES`). There is no deadline, since machines are noisy.
 
 Spark has one local session for all tests of a process.
 
-Python's bytecode is kept, whatever the environment says: tests start hundreds of processes, and each would compile the
-package anew. Numba code that one process of a run has compiled is loaded by the others. The folder for it is new in
-each run, since Numba does not notice changes of a loop that is called from another file.
+Numba code that one process has compiled is loaded by the others, and by later runs. The folder for it is named after
+all sources of the kernels, since Numba does not notice changes of a loop that is called from another file.
 """
 
 from __future__ import annotations
 
+import gc
+import hashlib
 import os
 import shlex
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +33,41 @@ settings.load_profile("new" if os.environ.get("OOP_NEW_EXAMPLES") else "same")
 def pytest_configure(config: pytest.Config) -> None:
     """Runs before xdist starts its workers, which get this environment. A folder that the caller named is left
     alone."""
+    # Without bytecode on disk, every process that a test starts, such as one for each stage on Spark, would compile all
+    # of oop by itself.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
     if "OOP_JIT_CACHE" not in os.environ:
-        folder = tempfile.mkdtemp(prefix="oop_jit_")
-        os.environ.update(OOP_JIT_CACHE="1", NUMBA_CACHE_DIR=folder)
-        config.add_cleanup(lambda: shutil.rmtree(folder))
+        os.environ.update(OOP_JIT_CACHE="1", NUMBA_CACHE_DIR=str(_jit_folder(config)))
+
+
+def pytest_collection_finish() -> None:
+    """What there is now stays to the end, so the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def _jit_folder(config: pytest.Config) -> Path:
+    """Where Numba keeps its code: below pytest's cache, or a new folder if that is switched off."""
+    if not hasattr(config, "cache"):
+        new = tempfile.mkdtemp(prefix="oop_jit_")
+        config.add_cleanup(lambda: shutil.rmtree(new))
+        return Path(new)
+    said = hashlib.sha256(sys.version.encode())
+    for package in ("numba", "llvmlite", "numpy"):
+        said.update(version(package).encode())
+    for name, value in sorted(os.environ.items()):
+        said.update(f"{name}={value}".encode() if name.startswith("NUMBA_") else b"")
+    for source in sorted((Path(__file__).parents[1] / "kernels").rglob("*.py")):
+        said.update(str(source).encode() + source.read_bytes())
+    kept = config.cache.mkdir("oop_jit")
+    for old in kept.iterdir():
+        if time.time() - old.stat().st_mtime > 7 * 24 * 3600:
+            shutil.rmtree(old, ignore_errors=True)
+    folder = kept / said.hexdigest()[:16]
+    folder.mkdir(exist_ok=True)
+    os.utime(folder)  # still in use
+    return folder
 
 
 def _worker_python(folder: Path) -> Path:

@@ -118,7 +118,7 @@ def columns_told_apart(frontier: Frontier, keys: Container[str]) -> list[str]:
 def covered(frontier: Frontier, batch: pa.RecordBatch) -> np.ndarray:
     """Which rows match a promise already made?"""
     mask = np.zeros(batch.num_rows, bool)
-    for found in _matches(frontier, batch):
+    for found in _matches(frontier, batch) if batch.num_rows else ():
         mask |= found
     return mask
 
@@ -129,7 +129,7 @@ def _matches(frontier: Frontier, batch: pa.RecordBatch) -> Iterator[np.ndarray]:
     if everyone.ended:
         yield np.ones(batch.num_rows, bool)
     for attribute, bound in everyone.linear.items():
-        yield matching(Punctuation({attribute: bound}), batch)
+        yield _below_bound(batch, attribute, bound)
     if everyone.joint:
         yield _below_joint(everyone, batch)
     for column, grouping in frontier.by.items():
@@ -221,13 +221,17 @@ def matching(promise: Punctuation, batch: pa.RecordBatch) -> np.ndarray:
     """Which rows match all of its patterns? A column that the batch does not have is null in every row."""
     mask = np.ones(batch.num_rows, bool)
     for attribute, bound in promise.below.items():
-        if attribute not in batch.schema.names:
-            return np.zeros(batch.num_rows, bool)
-        valid, values = numbers_of(batch.column(attribute))
-        mask &= valid & _below(values, bound)
+        mask &= _below_bound(batch, attribute, bound)
     for name, pattern in promise.where.items():
         mask &= _matches_group(batch, name, pattern)
     return mask
+
+
+def _below_bound(batch: pa.RecordBatch, attribute: str, bound: Bound) -> np.ndarray:
+    if attribute not in batch.schema.names:
+        return np.zeros(batch.num_rows, bool)
+    valid, values = numbers_of(batch.column(attribute))
+    return valid & _below(values, bound)
 
 
 def _below(values: np.ndarray, bound: Bound) -> np.ndarray:

@@ -7,10 +7,20 @@ from typing import Any
 
 import pytest
 
+from oop.kernels.dispatch import kernels
+from tests.kernels.cases import all_cases, assert_same, run_case
 from tests.kernels.processes import assert_cases_same, build_native, run_cases
 
 
-@pytest.mark.parametrize("name", ["reference", "jit", "native"])
+def test_reference_beside_the_others_is_that_alone(wanted: dict[str, Any]) -> None:
+    """The cases take ten seconds, so it is every eighth. That the reference needs nothing of the others is shown by
+    `wanted`, which ran all of them where the others cannot be imported."""
+    reference = kernels("reference")
+    for case in all_cases()[::8]:
+        assert_same(run_case(reference, case), wanted[case.id])
+
+
+@pytest.mark.parametrize("name", ["jit", "native"])
 def test_alone_equals_reference(name: str, wanted: dict[str, Any], request: Any, tmp_path: Path) -> None:
     library = str(request.getfixturevalue("native_library")) if name == "native" else "-"
     found = run_cases(name, library, tmp_path / "results")
