@@ -5,7 +5,8 @@ is declared once, in `oop.kernels.signatures`, and has three bodies: in `oop.ker
 specification), `oop.kernels.jit` (Numba) and `oop.kernels.native` (C, whose sources are in `csrc/`). Files of one idea
 have the same stem in all of these. Aggregates that users wrote are in `oop.kernels.user`. The other files are what
 these share: `checks` of arguments, `keys` and `words` for columns that are keys, `dictionaries`, memory that is used
-again (`scratch`, `pages`), a value that is computed `once`, and the `ring`, a source for measurements.
+again (`scratch`, `pages`), a value that is computed `once`, the type of the `results` of users' functions, and the
+`ring`, a source for measurements.
 
 To add a kernel:
 

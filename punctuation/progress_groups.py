@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from oop.punctuation.above import Above
 from oop.punctuation.group_promises import GroupPromises, Promise, one_by_one, where
 from oop.punctuation.named_groups import as_group
 from oop.punctuation.patterns import Bound, Value
+from oop.punctuation.policy_fields import PolicyFields
 from oop.punctuation.progress import Progress
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.rewind_marks import ABSENT, RewindMark
 from oop.punctuation.slowest import Slowest
 from oop.punctuation.trackers import Tracker, greater, no_time, number
-
-if TYPE_CHECKING:
-    from oop.punctuation.policy import Policy
 
 
 class GroupedProgress(Progress):
@@ -36,7 +34,7 @@ class GroupedProgress(Progress):
 
     joins_batches: ClassVar[bool] = False
 
-    def __init__(self, policy: Policy, attribute: str) -> None:
+    def __init__(self, policy: PolicyFields, attribute: str) -> None:
         super().__init__(policy, attribute)
         self.columns = policy.columns
         self.idle = number(policy.idle)
@@ -89,7 +87,7 @@ class GroupedProgress(Progress):
             return None
         if self._marked is not None:
             for group in groups:
-                self._marked.note(self, group)
+                self._note(self._marked, group)
         trackers = self.trackers
         for group in groups:
             if group not in trackers:
@@ -124,7 +122,7 @@ class GroupedProgress(Progress):
 
     def _see(self, value: Bound, group: Value, floor: Bound | None) -> None:
         if self._marked is not None:
-            self._marked.note(self, group)
+            self._note(self._marked, group)
         tracker = self.trackers.get(group)
         if tracker is None:
             if self.fixed:
@@ -144,7 +142,7 @@ class GroupedProgress(Progress):
 
     def _retire(self, group: Value) -> None:
         if self._marked is not None:
-            self._marked.note(self, group)
+            self._note(self._marked, group)
         bound = self.bound_of(group)
         del self.trackers[group]
         self.floors.pop(group, None)
@@ -237,6 +235,13 @@ class GroupedProgress(Progress):
         """What `rewind` needs: it notes the groups that change from now on, and not all that there are."""
         self._marked = RewindMark(self.greatest, self.rest)
         return self._marked
+
+    def _note(self, mark: RewindMark, group: Value) -> None:
+        """The group is about to change."""
+        if group not in mark.groups:
+            tracker = self.trackers.get(group)
+            seen = ABSENT if tracker is None else tracker.state()
+            mark.groups[group] = seen, self.floors.get(group), self.retired.own(group)
 
     def rewind(self, mark: RewindMark) -> None:
         self._marked = None

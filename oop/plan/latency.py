@@ -13,7 +13,8 @@ from oop.operators.core.spec import Spec
 from oop.operators.expressions.expr import col, if_else, least
 from oop.operators.functions.extremes import min as least_value
 from oop.operators.functions.function import Function
-from oop.operators.join.join import SUFFIX, Join
+from oop.operators.join.fields import SUFFIX
+from oop.operators.join.join import Join
 from oop.operators.passing.project import Project
 from oop.operators.passing.qos import ENTERED, LEFT_ENTERED, Enter, Monitor, taken
 from oop.operators.resample.resample import Resample

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +22,7 @@ from oop.operators.core.marks import is_late, mark_late
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part
 from oop.operators.join.band import LEFT, RIGHT
+from oop.operators.join.fields import JoinFields
 from oop.operators.join.oldest import oldest_row
 from oop.operators.join.output import JoinOutput
 from oop.operators.join.promises import linear_promises, promises_of_groups
@@ -32,15 +32,12 @@ from oop.punctuation import Equal, Punctuation
 from oop.punctuation.group_promises import Advance
 from oop.punctuation.patterns import Bound, Group
 
-if TYPE_CHECKING:
-    from oop.operators.join.join import Join
-
 
 class JoinOperator(Operator):
     """``late_unused`` counts admitted late rows that met no partner and could not be held. Only the columns that are
     used are taken, held and put out."""
 
-    def __init__(self, spec: Join, context: Context) -> None:
+    def __init__(self, spec: JoinFields, context: Context) -> None:
         super().__init__(spec, context)
         self.spec, self.given = spec, context.inputs
         self.names = spec.names(self.given)
@@ -243,7 +240,7 @@ class JoinOperator(Operator):
         return is_below(arrived.points, [found[:, 0, 0], found[:, 1, 0] != 0])
 
     def oldest(self) -> Held | None:
-        return oldest_row(self)
+        return oldest_row(self.spec, self.given, self.sides, self._groups)
 
     def save(self) -> Iterator[Part]:
         yield from self.save_common()
