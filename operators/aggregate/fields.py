@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from oop.operators.aggregate.flush import Flush
-from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.spec import UsedColumns
 from oop.operators.functions.function import Function
+from oop.operators.groups.aggregating import AggregatingSpec
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.store_operator import (
     unique_schema,
@@ -21,7 +22,7 @@ WINDOW_START, WINDOW_END = "window_start", "window_end"
 
 
 @dataclass(frozen=True, eq=False)
-class AggregateFields(Spec):
+class AggregateFields(AggregatingSpec):
     """``on`` is the windowed attribute, and ``grid`` the windows in its units; ``how`` may force one implementation."""
 
     keys: tuple[str, ...]
@@ -32,6 +33,10 @@ class AggregateFields(Spec):
     flush: Flush | bool | None = field(default=None, kw_only=True)
     """How its rows are preaggregated, or whether, if the user said so."""
     how: str = field(default="hybrid", kw_only=True)  # or "incremental" or "buffered"
+
+    @property
+    def forbids_partials(self) -> bool:
+        return self.flush is False
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         fields = [pa.field(WINDOW_START, self.time), pa.field(WINDOW_END, self.time)]

@@ -20,9 +20,10 @@ from oop.operators.core.oldest import times_at, value_at
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.partials import Partials
 from oop.operators.core.shown import show_row
-from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.spec import UsedColumns
 from oop.operators.core.times import FAR, slots_of
 from oop.operators.functions.function import Function
+from oop.operators.groups.aggregating import AggregatingSpec
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.store_operator import StoreOperator, can_merge, describe_groups, unique_schema
 from oop.operators.groups.table import Table
@@ -35,7 +36,7 @@ from oop.punctuation.translate import identity
 
 
 @dataclass(frozen=True, eq=False)
-class GroupBy(Spec):
+class GroupBy(AggregatingSpec):
     """``on`` are the keys that the input may promise about; the first decides the slices."""
 
     keys: tuple[str, ...]
@@ -45,6 +46,10 @@ class GroupBy(Spec):
     """False: its rows are not to be preaggregated on their way to another worker."""
     name = "GroupBy"
     note = "emits a group when a promise covers it"
+
+    @property
+    def forbids_partials(self) -> bool:
+        return self.flush is False
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return [self.keys] if self.keys else None

@@ -26,11 +26,12 @@ from oop.operators.core.keys import KeyTable, read_key
 from oop.operators.core.marks import is_late
 from oop.operators.core.operator import Element, Keeping, Kept, Operator
 from oop.operators.core.parts import Part
-from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.spec import UsedColumns
 from oop.operators.core.times import from_physical, is_whole
 from oop.operators.expressions.expr import Expr
 from oop.operators.expressions.program import Program
 from oop.operators.functions.function import Function
+from oop.operators.groups.aggregating import AggregatingSpec
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.store_operator import describe_groups, unique_schema
 from oop.operators.groups.table import Table
@@ -45,7 +46,7 @@ BEGINS, _ROWS = "__begins", "rows"
 
 
 @dataclass(frozen=True, eq=False)
-class Opened(Spec):
+class Opened(AggregatingSpec):
     """``size`` is in the units of the attribute ``on``; ``begins`` is true for rows at which a window begins."""
 
     keys: tuple[str, ...]

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.spec import UsedColumns
 from oop.operators.core.times import check_time_type
+from oop.operators.groups.aggregating import AggregatingSpec
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.store_operator import NamedAggregates, unique_schema
 from oop.operators.join.band import LEFT, RIGHT, Band
@@ -17,7 +18,7 @@ from oop.operators.rows.layout import check_takeable
 
 
 @dataclass(frozen=True, eq=False)
-class ResampleFields(Spec):
+class ResampleFields(AggregatingSpec):
     """``times`` are A of the left and B of the right, ``keys`` are the group columns of the right. ``size`` is in the
     unit of the times, ``text`` is the size as the user wrote it. ``stays`` says for `explain` what can never be
     freed."""

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from oop.operators.aggregate.fields import WINDOW_END, WINDOW_START
-from oop.operators.core.spec import Spec
 from oop.operators.core.times import check_time_type
 from oop.operators.functions.function import Function
+from oop.operators.groups.aggregating import AggregatingSpec
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.store_operator import unique_schema
 from oop.punctuation.patterns import Bound
 
 
 @dataclass(frozen=True, eq=False)
-class SessionFields(Spec):
+class SessionFields(AggregatingSpec):
     """``gap`` is in units of ``on``, ``time`` is the type of the edges, ``text`` the gap as the user wrote it.
     ``admits`` says that late rows may come, so that the ends of sessions that went out must be remembered."""
 
