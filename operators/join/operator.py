@@ -25,7 +25,6 @@ from oop.operators.join.band import LEFT, RIGHT
 from oop.operators.join.fields import JoinFields
 from oop.operators.join.oldest import oldest_row
 from oop.operators.join.output import JoinOutput
-from oop.operators.join.promises import linear_promises, promises_of_groups
 from oop.operators.join.side import JoinableRows, Side, is_below, split_bounds
 from oop.operators.join.words import KeyWords, way_of
 from oop.punctuation import Equal, Punctuation
@@ -177,15 +176,7 @@ class JoinOperator(Operator):
         yield from self._free(1 - port, new)
         if all(frontier.ended for frontier in self.ports.frontiers):
             self.words.clear()
-        added = self._added(new, port)
-        yield from self.ports.whole() if added is None else self.ports.leaving(added)
-
-    def _added(self, new: Sequence[Punctuation], port: int) -> Iterable[Punctuation] | None:
-        """What these promises add to the output's promises; None if only the whole frontiers tell that."""
-        left, right = self.ports.frontiers
-        if left.is_linear and right.is_linear:
-            return linear_promises((left, right), self.names, self.spec.band) if self.spec.gives_pairs else None
-        return promises_of_groups(new, port, (left, right), self.names, self.spec.band)
+        yield from self.ports.promises(new, port)
 
     def _free(self, side: int, new: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
         """Free the rows of ``side`` that new promises of the other side have passed, and put out those that are padded.
