@@ -8,7 +8,7 @@ Way in. Read `dispatch.py`: `oop.kernels.dispatch.kernels()` gives the kernels. 
 as `kernels/signatures/late.py`. `oop.kernels.views` turns Arrow columns into arrays and back. Aggregates that users
 wrote are in `oop.kernels.user`. The other files are what these share: `checks` of arguments, `keys` and `words` for
 columns that are keys, `dictionaries`, memory that is used again (`scratch`, `pages`), a value that is computed `once`,
-and the `ring`, a source for measurements.
+the type of the `results` of users' functions, and the `ring`, a source for measurements.
 
 To add a kernel:
 

@@ -56,6 +56,19 @@ def encode_as(values: pa.Array, type: pa.DictionaryType) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(indices.cast(type.index_type), dictionary, ordered=type.ordered)
 
 
+def to_arrow_type(view: Column, type: pa.DataType) -> pa.Array:
+    """Like `views.to_arrow`, for dictionary types too.
+
+    >>> to_arrow_type(views.column(pa.array(["b", "a"])), pa.dictionary(pa.int8(), pa.string())).to_pylist()
+    ['b', 'a']
+    """
+    if isinstance(type, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(type, to_arrow_type(view, type.storage_type))
+    if isinstance(type, pa.DictionaryType):
+        return encode_as(to_arrow_type(view, type.value_type), type)
+    return views.to_arrow(view, type)
+
+
 def concat_batches(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     """Concatenate batches of one schema, at least one; their dictionaries may differ, and may hold nulls.
 

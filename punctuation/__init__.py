@@ -13,8 +13,8 @@ promise implies. After that:
 - `crossing.py`, `translate.py`, `meeting.py`: how the promises of the inputs become those of the output. The page
   `docs/crossings.md` lists the result for every operator.
 - `interest.py`: which promises help a consumer, and the `Gate` that holds back the others.
-- `policies.py`, `progress.py`, `progress_groups.py`, `clocked_groups.py`, `trackers.py`, `above.py`, `remembered.py`:
-  how a source comes to promise.
+- `policies.py`, `policy_fields.py`, `progress.py`, `progress_groups.py`, `clocked_groups.py`, `trackers.py`,
+  `above.py`, `remembered.py`: how a source comes to promise.
 - `durations.py`, `encoding.py`, `search.py`: durations as users write them, promises as JSON, and the least bound for
   which something holds.
 

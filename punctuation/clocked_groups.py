@@ -4,15 +4,13 @@ A.1.1)."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from oop.punctuation.patterns import Bound, Value
+from oop.punctuation.policy_fields import PolicyFields
 from oop.punctuation.progress import Clocked
 from oop.punctuation.progress_groups import GroupedProgress
 from oop.punctuation.trackers import greater, no_time
-
-if TYPE_CHECKING:
-    from oop.punctuation.policy import Policy
 
 
 class ClockedGroups(GroupedProgress):
@@ -25,7 +23,7 @@ class ClockedGroups(GroupedProgress):
 
     ticks: ClassVar[bool] = True
 
-    def __init__(self, policy: Policy, attribute: str, lull: Bound) -> None:
+    def __init__(self, policy: PolicyFields, attribute: str, lull: Bound) -> None:
         super().__init__(policy, attribute)
         self.clock = Clocked(policy, attribute, lull)
         self.picture: dict[Value, Bound] = {}

@@ -37,10 +37,11 @@ class Crossing:
         """What the output promises when the inputs promise this much."""
         raise NotImplementedError
 
-    def added(self, promise: Promise, frontiers: Sequence[Frontier]) -> Sequence[Promise] | None:
+    def added(self, promise: Promise, frontiers: Sequence[Frontier], port: int = 0) -> Sequence[Promise] | None:
         """What one new promise adds to the output, where that follows without a look at all the others; else None.
 
-        With many groups this is a look-up instead of a scan. ``frontiers`` have already taken the promise in.
+        With many groups this is a look-up instead of a scan. The promise came in at ``port``, and ``frontiers`` have
+        already taken it in.
         """
         return None
 
@@ -80,7 +81,7 @@ class Same(Crossing):
     def translate(self, frontiers: Sequence[Frontier]) -> Frontier:
         return frontiers[0].copy()
 
-    def added(self, promise: Promise, frontiers: Sequence[Frontier]) -> Sequence[Promise] | None:
+    def added(self, promise: Promise, frontiers: Sequence[Frontier], port: int = 0) -> Sequence[Promise] | None:
         return (promise,)
 
     def images(self, attribute: str) -> Sequence[Image] | None:
@@ -118,7 +119,7 @@ class Carried(Crossing):
                 out.advance(promise)
         return out
 
-    def added(self, promise: Promise, frontiers: Sequence[Frontier]) -> Sequence[Promise] | None:
+    def added(self, promise: Promise, frontiers: Sequence[Frontier], port: int = 0) -> Sequence[Promise] | None:
         if self.least:
             return None
         if isinstance(promise, GroupPromises):
@@ -165,7 +166,7 @@ class Restricted(Crossing):
     def translate(self, frontiers: Sequence[Frontier]) -> Frontier:
         return restrict(frontiers[0], self.fixed, self.within)
 
-    def added(self, promise: Promise, frontiers: Sequence[Frontier]) -> Sequence[Promise] | None:
+    def added(self, promise: Promise, frontiers: Sequence[Frontier], port: int = 0) -> Sequence[Promise] | None:
         if isinstance(promise, GroupPromises):
             return self._added_groups(promise)
         if not promise.where:
@@ -208,7 +209,7 @@ class Met(Crossing):
     def translate(self, frontiers: Sequence[Frontier]) -> Frontier:
         return Frontier.meet(frontiers)
 
-    def added(self, promise: Promise, frontiers: Sequence[Frontier]) -> Sequence[Promise] | None:
+    def added(self, promise: Promise, frontiers: Sequence[Frontier], port: int = 0) -> Sequence[Promise] | None:
         """A promise about a group moves the meet of that group alone, unless promises about other columns divide it.
 
         A promise about all rows moves the meet of every group.
@@ -266,8 +267,8 @@ class Counted(Crossing):
             out.advance(promise)
         return out
 
-    def added(self, promise: Promise, frontiers: Sequence[Frontier]) -> Sequence[Promise] | None:
-        return self.of.added(promise, frontiers)
+    def added(self, promise: Promise, frontiers: Sequence[Frontier], port: int = 0) -> Sequence[Promise] | None:
+        return self.of.added(promise, frontiers, port)
 
     def images(self, attribute: str) -> Sequence[Image] | None:
         return self.of.images(attribute)

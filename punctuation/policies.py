@@ -23,10 +23,10 @@ not depend on how rows are cut into batches, nor on which promises helped somebo
 (`progress.py`, by group `progress_groups.py` and `clocked_groups.py`) is the executable specification of that, a row at
 a time; `oop.operators.source.judges` computes the same of whole batches, with the same state.
 
-**The way in.** `policy.py` is what a policy declares about itself, with defaults. A user's policy is fitted to a column
-(`oop.io.policies.fitted`: durations in the column's unit, groups as the column holds them) and stands in the spec of
-the source; its operator calls `start`, and asks the guard (`oop.operators.source.guard`) about each batch. Nobody tests
-a policy's type.
+**The way in.** `policy.py` and `policy_fields.py` are what a policy declares about itself, with defaults. A user's
+policy is fitted to a column (`oop.io.policies.fitted`: durations in the column's unit, groups as the column holds them)
+and stands in the spec of the source; its operator calls `start`, and asks the guard (`oop.operators.source.guard`)
+about each batch. Nobody tests a policy's type.
 
 **How to add a source policy.**
 
@@ -60,7 +60,8 @@ from oop.punctuation.clocked_groups import ClockedGroups
 from oop.punctuation.durations import Duration, show
 from oop.punctuation.named_groups import By, named_by, named_groups
 from oop.punctuation.patterns import Bound, Value
-from oop.punctuation.policy import InUnits, Judgement, Policy, Tracking
+from oop.punctuation.policy import InUnits, Policy, Tracking
+from oop.punctuation.policy_fields import Judgement
 from oop.punctuation.progress import Arrived, Clocked, Progress
 from oop.punctuation.promise import END, Punctuation
 from oop.punctuation.trackers import Greatest, NthGreatest, Tracker, number

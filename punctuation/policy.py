@@ -9,76 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 from itertools import product
 from typing import Any, ClassVar
 
 from oop.punctuation.durations import Duration, show
 from oop.punctuation.patterns import Bound, Value
+from oop.punctuation.policy_fields import Judgement, PolicyFields
 from oop.punctuation.progress import Linear, Progress
 from oop.punctuation.progress_groups import GroupedProgress
 from oop.punctuation.promise import Punctuation
-from oop.punctuation.trackers import Tracker
 
 InUnits = Callable[[Duration], Bound]
 
 
-class Judgement(Enum):
-    """How rows are judged late by the rows before them. `oop.operators.source.judges` has a judge of whole batches for
-    each value. A policy names only the value, because it knows neither Arrow nor kernels.
-    """
-
-    NOTHING = "no row is late by the rows before it"
-    GREATEST = "the greatest value before it, less slack"
-    RANK = "how many greater values came before it"
-    EACH = "what the running policy says, a row at a time"
-
-
 @dataclass(frozen=True)
-class Policy:
-    """What all policies have in common. ``by`` makes promises group-wise: one bound for each value of that column, or
-    for each combination of values of several. Several columns stand in alphabetical order, whatever order they were
-    given in, and a group of them is the tuple of its values in that order, as `GroupPromises` has it.
-
-    ``groups`` are all the groups there are, or ``idle`` retires a group after that much stream time without a row;
-    with neither, the rest (groups not seen) is never promised about.
-    """
-
-    every: Duration | None = None
-    by: str | tuple[str, ...] | None = None
-    groups: tuple[Value, ...] | None = None
-    idle: Duration | None = None
-
-    judgement: ClassVar[Judgement] = Judgement.NOTHING
-    """How its rows are judged late."""
-    is_data_driven: ClassVar[bool] = False
-    """Does each row's lateness follow from the rows before it alone? Then a plan can assume it of any stream."""
-    carried: ClassVar[bool] = False
-    """Does the data carry the promises, and may they name any of its columns?"""
-    clocked: ClassVar[bool] = False
-    """Does the wall clock make rows late? Then all rows of data from the past would be."""
-    stamps: ClassVar[bool] = False
-    """Does the source make the column that it is declared for, from its clock, as rows come in?"""
-    reads_ahead: ClassVar[bool] = False
-    """Is the data read twice, to know what is still to come?"""
-    promises_before_end: ClassVar[bool] = True
-    """Is anything promised before the input ends?"""
-
-    def __post_init__(self) -> None:
-        if self.by is None and (self.groups is not None or self.idle is not None):
-            raise ValueError("groups= and idle= go with by=")
-        if self.groups is not None and self.idle is not None:
-            raise ValueError("give groups= (all that there are) or idle= (when a group retires), not both")
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns whose groups have promises of their own.
-
-        >>> from oop.punctuation import ordered
-        >>> ordered(by=["proto", "link"]).columns, ordered(by="link").columns, ordered().columns
-        (('link', 'proto'), ('link',), ())
-        """
-        return () if self.by is None else (self.by,) if isinstance(self.by, str) else self.by
+class Policy(PolicyFields):
+    """What all policies have in common; the defaults are those of one that promises nothing by itself."""
 
     @property
     def attributes(self) -> tuple[str, ...] | None:
@@ -132,10 +78,6 @@ class Policy:
             if value is not None and value <= 0:
                 raise ValueError(f"{name} must be greater than 0, not {value}")
         return found
-
-    def tracker(self) -> Tracker:
-        """What is remembered of the rows, of one group or of all; durations must be numbers by now."""
-        raise TypeError(f"under the policy {self} nothing follows from rows")
 
     def start(self, attribute: str) -> Progress:
         """The running instance for one attribute; durations must be numbers by now."""

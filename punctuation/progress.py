@@ -14,15 +14,13 @@ tests its type.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from oop.punctuation.group_promises import Promise
 from oop.punctuation.patterns import Bound, Value
+from oop.punctuation.policy_fields import PolicyFields
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.trackers import Tracker, no_time, number
-
-if TYPE_CHECKING:
-    from oop.punctuation.policy import Policy
 
 
 class Progress:
@@ -40,7 +38,7 @@ class Progress:
     is_independent: bool = True
     """Are promises about each group, or the stream as a whole, independent of the other groups?"""
 
-    def __init__(self, policy: Policy, attribute: str) -> None:
+    def __init__(self, policy: PolicyFields, attribute: str) -> None:
         self.policy = policy
         self.attribute = attribute
         self.every = number(policy.every)
@@ -115,7 +113,7 @@ class Linear(Progress):
 
     rises: ClassVar[bool] = True
 
-    def __init__(self, policy: Policy, attribute: str) -> None:
+    def __init__(self, policy: PolicyFields, attribute: str) -> None:
         super().__init__(policy, attribute)
         self.tracker = policy.tracker()
 
@@ -166,7 +164,7 @@ class Clocked(Linear):
     rises: ClassVar[bool] = False
     joins_batches: ClassVar[bool] = False
 
-    def __init__(self, policy: Policy, attribute: str, lull: Bound) -> None:
+    def __init__(self, policy: PolicyFields, attribute: str, lull: Bound) -> None:
         super().__init__(policy, attribute)
         self.lull = lull
         self.ticked: Bound | None = None
@@ -217,7 +215,7 @@ class Arrived(Progress):
 
     ticks: ClassVar[bool] = True
 
-    def __init__(self, policy: Policy, attribute: str) -> None:
+    def __init__(self, policy: PolicyFields, attribute: str) -> None:
         super().__init__(policy, attribute)
         self.seen: Bound | None = None
 

@@ -10,20 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from oop.punctuation.above import Above
 from oop.punctuation.group_promises import GroupPromises, Promise, one_by_one, where
 from oop.punctuation.named_groups import as_group
 from oop.punctuation.patterns import Bound, Value
+from oop.punctuation.policy_fields import PolicyFields
 from oop.punctuation.progress import Progress
 from oop.punctuation.promise import Punctuation
 from oop.punctuation.remembered import ABSENT, Remembered
 from oop.punctuation.slowest import Slowest
 from oop.punctuation.trackers import Tracker, greater, no_time, number
-
-if TYPE_CHECKING:
-    from oop.punctuation.policy import Policy
 
 
 class GroupedProgress(Progress):
@@ -36,7 +34,7 @@ class GroupedProgress(Progress):
 
     joins_batches: ClassVar[bool] = False
 
-    def __init__(self, policy: Policy, attribute: str) -> None:
+    def __init__(self, policy: PolicyFields, attribute: str) -> None:
         super().__init__(policy, attribute)
         self.columns = policy.columns
         self.idle = number(policy.idle)
@@ -89,7 +87,7 @@ class GroupedProgress(Progress):
             return None
         if self._remembered is not None:
             for group in groups:
-                self._remembered.note(self, group)
+                self._note(self._remembered, group)
         trackers = self.trackers
         for group in groups:
             if group not in trackers:
@@ -124,7 +122,7 @@ class GroupedProgress(Progress):
 
     def _see(self, value: Bound, group: Value, floor: Bound | None) -> None:
         if self._remembered is not None:
-            self._remembered.note(self, group)
+            self._note(self._remembered, group)
         tracker = self.trackers.get(group)
         if tracker is None:
             if self.fixed:
@@ -144,7 +142,7 @@ class GroupedProgress(Progress):
 
     def _retire(self, group: Value) -> None:
         if self._remembered is not None:
-            self._remembered.note(self, group)
+            self._note(self._remembered, group)
         bound = self.bound_of(group)
         del self.trackers[group]
         self.floors.pop(group, None)
@@ -238,10 +236,17 @@ class GroupedProgress(Progress):
         self._remembered = Remembered(self.greatest, self.rest)
         return self._remembered
 
-    def go_back(self, there: Remembered) -> None:
+    def _note(self, mark: Remembered, group: Value) -> None:
+        """The group is about to change."""
+        if group not in mark.groups:
+            tracker = self.trackers.get(group)
+            seen = ABSENT if tracker is None else tracker.state()
+            mark.groups[group] = seen, self.floors.get(group), self.retired.own(group)
+
+    def go_back(self, mark: Remembered) -> None:
         self._remembered = None
-        self.greatest, self.retired.floor = there.greatest, there.rest
-        for group, (seen, floor, retired) in there.groups.items():
+        self.greatest, self.retired.floor = mark.greatest, mark.rest
+        for group, (seen, floor, retired) in mark.groups.items():
             for known in (self.trackers, self.floors, self.moved):
                 known.pop(group, None)
             self._leave(group)

@@ -15,7 +15,7 @@ from oop.punctuation.group_promises import GroupBounds
 from oop.punctuation.grouping import Grouping
 from oop.punctuation.patterns import Below, Bound, Equal, GroupPattern, NotIn, Value, group_value
 from oop.punctuation.promise import Punctuation
-from oop.punctuation.ranges import given, named_in, point_of, says, values_told_apart
+from oop.punctuation.ranges import cuts_on, given, named_in, point_of, says, values_told_apart
 from oop.punctuation.several_columns import OTHER, Combination, SeveralColumns
 
 
@@ -227,11 +227,19 @@ class Promised:
             return False  # it fails for groups that no promise names: for most new promises this decides
         if any(kept.covers(promise) for kept in self.ranges):
             return True  # combinations may not show this: whether a date that some promise names is in a range
-        values = [values_told_apart(self, column, promise) for column in names]
+        values = [self._told_apart(column, promise) for column in names]
         return all(
             self._covers_combination(promise.below, dict(zip(names, c, strict=True)))
             for c in itertools.product(*values)
         )
+
+    def _told_apart(self, column: str, promise: Punctuation) -> list[Value]:
+        """The values of a group column that the promise speaks of, where promises may differ."""
+        pattern = promise.where.get(column)
+        if isinstance(pattern, Equal):
+            return [pattern.value]
+        cuts = cuts_on(column, promise, self.all, self.by, self.across, self.ranges)
+        return values_told_apart(column, promise, self.named(column), cuts)
 
     def _covers_group(self, promise: Punctuation) -> bool:
         """Is it implied by what is promised about the groups that it names alone? Then combinations do not matter."""

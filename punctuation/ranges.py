@@ -12,16 +12,13 @@ Punctuation(k in [10, 30))
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from oop.punctuation.corners import Corners
+from oop.punctuation.grouping import Grouping
 from oop.punctuation.patterns import Bound, Equal, NotIn, Range, Value
 from oop.punctuation.promise import Punctuation
-from oop.punctuation.several_columns import OTHER, Combination
-
-if TYPE_CHECKING:
-    from oop.punctuation.promised import Promised
+from oop.punctuation.several_columns import OTHER, Combination, SeveralColumns
 
 
 class Atom:
@@ -51,42 +48,53 @@ def atoms_in(pattern: Range | None, cuts: Iterable[Bound]) -> list[Atom]:
     return [Atom(a, b) for a, b in zip(starts, [*starts[1:], high], strict=True)]
 
 
-def values_told_apart(promised: Promised, column: str, promise: Punctuation) -> list[Value]:
-    """The values of a group column that must be told apart, among those that a promise speaks of. Where there are
-    ranges of it, numbers that no promise names are told apart too: between any two bounds they are one `Atom`."""
+def values_told_apart(
+    column: str, promise: Punctuation, named: Iterable[Value], cuts: Iterable[Bound] | None
+) -> list[Value]:
+    """The values of a group column that must be told apart, among those that a promise with no single value for it
+    speaks of. ``named`` are the
+    values that some promise names. If there are ranges of the column, ``cuts`` are all bounds on it (see `cuts_on`),
+    and the numbers between any two of them are one `Atom`; without ranges ``cuts`` is None."""
     pattern = promise.where.get(column)
-    if isinstance(pattern, Equal):
-        return [pattern.value]
-    named = promised.named(column)
     if isinstance(pattern, NotIn):
-        named -= pattern.values
-    if isinstance(pattern, Range):
-        return [*atoms_in(pattern, _cuts(promised, column, promise)), *filter(pattern.may_match, named)]
-    if not any(isinstance(r.where.get(column), Range) for r in promised.ranges):
+        named = set(named) - pattern.values
+    if cuts is None:
         return [OTHER, *named]
-    numbers = atoms_in(None, _cuts(promised, column, promise))
+    if isinstance(pattern, Range):
+        return [*atoms_in(pattern, cuts), *filter(pattern.may_match, named)]
+    numbers = atoms_in(None, cuts)
     return [*numbers, *named] if column in promise.below else [OTHER, *numbers, *named]
 
 
-def _cuts(promised: Promised, column: str, promise: Punctuation) -> set[Bound]:
-    """All bounds on a column that matter. Of many groups only those that the promise speaks of are looked at."""
+def cuts_on(
+    column: str,
+    promise: Punctuation,
+    everyone: Corners,
+    by: Mapping[str, Grouping],
+    across: SeveralColumns,
+    ranges: Sequence[Punctuation],
+) -> set[Bound] | None:
+    """All bounds on a column that matter, in the promises that a `Promised` keeps and in the given one; None if none
+    of them has a range of the column. Of many groups only those that the given promise speaks of are looked at."""
+    if not any(isinstance(p.where.get(column), Range) for p in (promise, *ranges)):
+        return None
     point = point_of(promise)
-    found = [promised.all]
+    found = [everyone]
     cuts: set[Bound] = set()
-    for by, grouping in promised.by.items():
-        if by in point:
-            found.append(grouping.at(point[by]))
+    for name, grouping in by.items():
+        if name in point:
+            found.append(grouping.at(point[name]))
         elif grouping.flat:
             cuts.update(grouping.flat.linear.get(column, {}).values())
         else:
             found += (corners for _, corners in grouping.items())
-    for columns, bounds in promised.across.single.items():
+    for columns, bounds in across.single.items():
         if all(c in point for c in columns):
             found.append(bounds.corners(tuple(point[c] for c in columns)))
         else:
             cuts.update(bounds.bounds_on(column))
     cuts.update(corner[column] for corners in found for corner in corners if column in corner)
-    return cuts.union(*(_span(p, column) for p in (*promised.across.mixed, *promised.ranges, promise)))
+    return cuts.union(*(_span(p, column) for p in (*across.mixed, *ranges, promise)))
 
 
 def is_ranged(promise: Punctuation) -> bool:

@@ -20,7 +20,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
 from oop.kernels.checks import Array, Bools
-from oop.kernels.user.folds import Result, part_names
+from oop.kernels.results import Result, part_names
 
 # No fastmath: it would fuse or reorder operations, which must be rounded as in the other implementations.
 compile_loop: Any = numba.njit(nogil=True, cache=os.environ.get("OOP_JIT_CACHE") == "1")

@@ -4,5 +4,5 @@ Idea. A user's functions take one row, or two states, at a time; the loops aroun
 
 Way in. `folds` has what a user gives. `loops.user_loops` returns the loops of `plain`, in Python, or of `compiled`,
 which Numba compiles around the user's functions. Native kernels use the latter, because C cannot call Python functions.
-`fingerprints` identifies functions in the same way in every process.
+`checked` has what all loops check, and `fingerprints` identifies functions in the same way in every process.
 """

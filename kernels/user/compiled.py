@@ -15,8 +15,9 @@ import numpy as np
 from oop.errors import OopError
 from oop.kernels.checks import Array, Bools, Ints
 from oop.kernels.jit.compiler import NO_ROWS, CannotCompile, as_input, as_mask, compile_function, compile_text
-from oop.kernels.user.folds import KINDS, Fold, Functions, Result, check_parts, failed, part_names, say_state
-from oop.kernels.user.loops import UserLoops
+from oop.kernels.results import Result, part_names
+from oop.kernels.user.checked import UserLoops
+from oop.kernels.user.folds import KINDS, Fold, Functions, check_parts, failed, say_state
 
 _ADD = """
 def loop(ids, valid, counts, {parts}, {values}):

@@ -15,6 +15,7 @@ import numpy as np
 from oop.errors import OopError, SchemaMismatch
 from oop.kernels.checks import Array
 from oop.kernels.once import once
+from oop.kernels.results import Result
 from oop.kernels.user.fingerprints import fingerprint
 
 KINDS: dict[str, Any] = {"int": np.int64, "float": np.float64, "bool": np.bool_}
@@ -74,14 +75,6 @@ class Fold:
         return hash(self.key)
 
 
-@dataclass(frozen=True)
-class Result:
-    """What a function returns: the kinds of its parts. ``names`` is None for a single value that is no tuple."""
-
-    kinds: tuple[str, ...]
-    names: tuple[str, ...] | None = None
-
-
 def check_parts(role: str, functions: Functions, given: Result) -> None:
     """Check that a function returns a state of the kinds that init has; a whole number may become a float."""
     if (given.names is not None) != functions.is_tuple or len(given.kinds) != len(functions.states):
@@ -106,11 +99,6 @@ def say(given: Result) -> str:
 
 def say_state(functions: Functions) -> str:
     return say(Result(functions.states, () if functions.is_tuple else None))
-
-
-def part_names(made: Any, count: int) -> tuple[str, ...]:
-    """The names of a tuple's parts: those of a namedtuple, else f0, f1, … as in NumPy."""
-    return tuple(getattr(made, "_fields", None) or (f"f{i}" for i in range(count)))
 
 
 def failed(role: str, error: BaseException) -> OopError:

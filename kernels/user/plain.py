@@ -9,8 +9,9 @@ import numpy as np
 
 from oop.errors import OopError, SchemaMismatch
 from oop.kernels.checks import INT64_MIN, Array, Bools, Ints
-from oop.kernels.user.folds import KINDS, Fold, Result, check_parts, failed, part_names
-from oop.kernels.user.loops import UserLoops
+from oop.kernels.results import Result, part_names
+from oop.kernels.user.checked import UserLoops
+from oop.kernels.user.folds import KINDS, Fold, check_parts, failed
 
 _SAMPLES: dict[str, tuple[Any, ...]] = {"int": (1, 2), "float": (1.5, 2.5), "bool": (True, False)}
 

@@ -196,6 +196,8 @@ def fixed_column(array: pa.Array) -> tuple[Array, Bools | None]:
 def to_arrow(view: Column, type: pa.DataType) -> pa.Array:
     """The Arrow array of `type` that `column` would turn into `view`; shares memory where widths agree.
 
+    Only `oop.kernels.dictionaries.to_arrow_type` makes dictionary columns, because that takes a table of the kernels.
+
     >>> to_arrow(Column("int", np.array([0, 1])), pa.bool_()).to_pylist()
     [False, True]
     """
@@ -203,10 +205,8 @@ def to_arrow(view: Column, type: pa.DataType) -> pa.Array:
         raise SchemaMismatch(f"a column of kind {view.kind} cannot become {type}")
     if isinstance(type, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(type, to_arrow(view, type.storage_type))
-    if pt.is_dictionary(type):
-        from oop.kernels.dictionaries import encode_as  # not at the top: it needs this module
-
-        return encode_as(to_arrow(view, type.value_type), type)
+    if type.id == _DICTIONARY:
+        raise SchemaMismatch(f"values are encoded as {type} by oop.kernels.dictionaries")
     if pt.is_null(type):
         return pa.nulls(len(view))
     validity = None if view.valid is None else pa.py_buffer(np.packbits(view.valid, bitorder="little"))

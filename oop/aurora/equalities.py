@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from oop.errors import OopError
 from oop.operators.expressions.expr import Call, Col, Expr
-from oop.operators.join.join import called_right
+from oop.operators.join.fields import called_right
 from oop.operators.join.keys import common_type
 
 Pairs = list[tuple[str, str]]

@@ -22,7 +22,7 @@ from oop.errors import OopError
 from oop.operators.assume.order import Order
 from oop.operators.core.times import duration_in
 from oop.operators.expressions.expr import Expr, col
-from oop.operators.join.join import called_right
+from oop.operators.join.fields import called_right
 from oop.punctuation import at_end
 from oop.punctuation.durations import Duration
 from oop.site import user_line

@@ -18,8 +18,9 @@ import pyarrow as pa
 
 from oop.errors import WrongArgument
 from oop.operators.core.times import is_whole, show_duration, unit_of
+from oop.operators.source.entries import AT_LEAST, AT_MOST, TIME
 from oop.operators.source.lateness import Buckets, count_buckets, edges, octaves
-from oop.operators.source.ledger import AT_LEAST, AT_MOST, TIME, Ledger
+from oop.operators.source.ledger import Ledger
 from oop.operators.source.operator import InputOperator
 from oop.punctuation.patterns import Bound
 from oop.punctuation.policy import Policy

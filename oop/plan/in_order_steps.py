@@ -10,8 +10,9 @@ from typing import TypeGuard
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
-from oop.operators.aggregate.aggregate import WINDOW_END, WINDOW_START, Aggregate
+from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.emit import Emit
+from oop.operators.aggregate.fields import WINDOW_END, WINDOW_START
 from oop.operators.aggregate.group_by import GroupBy
 from oop.operators.aggregate.landmark import LandmarkAggregate
 from oop.operators.aggregate.partition_rows import PartitionRows

@@ -6,14 +6,14 @@ aggregate takes the least, a join and a Resample the lesser of two.
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from oop.operators.core.spec import Spec
 from oop.operators.expressions.expr import col, if_else, least
 from oop.operators.functions.extremes import min as least_value
-from oop.operators.functions.function import Function
-from oop.operators.join.join import SUFFIX, Join
+from oop.operators.join.fields import SUFFIX
+from oop.operators.join.join import Join
 from oop.operators.passing.project import Project
 from oop.operators.passing.qos import ENTERED, LEFT_ENTERED, Enter, Monitor, name_taken
 from oop.operators.resample.resample import Resample
@@ -47,19 +47,12 @@ def _stamped(node: Node, inputs: tuple[Edge, ...]) -> Node:
     return make_node(Enter(), [Edge(found)], node.site, node.call)
 
 
-def _carrying(spec: Spec) -> Any:
+def _carrying(spec: Spec) -> Spec:
     """The spec that also gives the oldest timestamp of the rows behind each row. The same spec if it cannot."""
     if isinstance(spec, Project):
         return Project((*spec.columns, (ENTERED, col(ENTERED))))
-    names = {field.name for field in fields(spec)}  # type: ignore[arg-type]
-    found: Any = spec
-    if "of" in names and isinstance(found.of, Spec):
-        return replace(found, of=_carrying(found.of))
-    if "aggregates" in names:
-        given: tuple[tuple[str, Function], ...] = found.aggregates
-        stamps = (ENTERED, LEFT_ENTERED) if isinstance(spec, Resample) else (ENTERED,)
-        return replace(found, aggregates=(*given, *((name, least_value(name)) for name in stamps)))
-    return spec
+    stamps = (ENTERED, LEFT_ENTERED) if isinstance(spec, Resample) else (ENTERED,)
+    return spec.with_inner(_carrying) or spec.with_aggregates([(name, least_value(name)) for name in stamps]) or spec
 
 
 def _joined(node: Node, inputs: tuple[Edge, ...]) -> Node:

@@ -54,7 +54,7 @@ def notes(root: Node, shuffles: bool) -> dict[int, str]:
 def why_not(node: Node, shuffles: bool) -> str:
     """Why rows are not preaggregated unless the user asks for it. An empty text if they are."""
     of = aggregate_of(node.spec)
-    if of is not None and of.flush is False:
+    if of is not None and of.forbids_partials:
         return "forbidden"
     if of is None or of.partials(node.input_schemas()) is None:
         return "its functions do not merge"

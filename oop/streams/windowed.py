@@ -8,9 +8,6 @@ from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 
-# `operators.aggregate` would otherwise import this only when a run begins. A child process that is forked while another
-# thread imports a module would wait for that import for ever.
-import oop.operators.aggregate.hybrid  # noqa: F401
 from oop.errors import OopError, SchemaMismatch, UnknownColumn, WrongArgument
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.flush import Flush, check_flush

@@ -4,7 +4,8 @@ Idea. Rows come with window ids from `Bucket`, in any order, and each row update
 When the promise `wid < W` arrives, the windows below W go out and their state is freed (OOP paper, section 4.1 and
 A.2.2).
 
-Way in. Read `aggregate.py`, then `panes.py` for sliding windows. After that, by what you look for:
+Way in. Read `aggregate.py`, the spec, then `operator.py`, and `panes.py` for sliding windows. After that, by what you
+look for:
 
 - Sliding windows: `pane_windows.py` puts many windows together at once; `hybrid.py`, `hybrid_costs.py`,
   `buffered_windows.py` and `window_tables.py` choose between panes and buffered rows.

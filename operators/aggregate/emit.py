@@ -11,8 +11,9 @@ that says "when tuples get emitted" (Aurora* and Medusa paper, section 2.2, seco
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -63,6 +64,9 @@ class Emit(Spec):
     @property
     def unblocked_by(self) -> str:  # type: ignore[override]
         return self.of.unblocked_by
+
+    def with_inner(self, change: Callable[[Any], Any]) -> Spec:
+        return replace(self, of=change(self.of))
 
     def with_late(self, mode: str) -> Spec:
         return replace(self, of=self.of.with_late(mode))

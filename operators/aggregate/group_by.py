@@ -13,27 +13,30 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels.dictionaries import concat_batches
-from oop.operators.aggregate.oldest import oldest_group
 from oop.operators.core.context import Context
-from oop.operators.core.coverage import INT64_MAX, as_int64, covered
+from oop.operators.core.coverage import INT64_MAX, as_int64, covered, group_columns
 from oop.operators.core.marks import is_late, is_partial
+from oop.operators.core.oldest import times_at, value_at
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.partials import Partials
-from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.row_text import show_row
+from oop.operators.core.spec import UsedColumns
 from oop.operators.core.times import FAR, slots_of
 from oop.operators.functions.function import Function
+from oop.operators.groups.aggregating import AggregatingSpec
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.store_operator import StoreOperator, can_merge, describe_groups, unique_schema
 from oop.operators.groups.table import Table
 from oop.operators.groups.table_pieces import in_pieces
-from oop.punctuation import Frontier
+from oop.punctuation import END, Frontier, Punctuation
 from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.group_promises import Advance, one_by_one
+from oop.punctuation.search import above
 from oop.punctuation.translate import carry_unchanged
 
 
 @dataclass(frozen=True, eq=False)
-class GroupBy(Spec):
+class GroupBy(AggregatingSpec):
     """``on`` are the keys that the input may promise about; the first decides the slices."""
 
     keys: tuple[str, ...]
@@ -43,6 +46,10 @@ class GroupBy(Spec):
     """False: its rows are not to be preaggregated on their way to another worker."""
     name = "GroupBy"
     note = "emits a group when a promise covers it"
+
+    @property
+    def forbids_partials(self) -> bool:
+        return self.flush is False
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return [self.keys] if self.keys else None
@@ -126,7 +133,23 @@ class GroupByOperator(StoreOperator):
             yield concat_batches([pa.RecordBatch.from_arrays(piece.results(), schema=self.output) for piece in pieces])
 
     def oldest(self) -> Held | None:
-        return oldest_group(self)
+        """The group with the least time among those of the first slot that is held."""
+        store = self.store
+        if not len(store):
+            return None
+        table = store.tables[min(store.tables)]
+        slots = table.slots()
+        rows = np.flatnonzero(slots == slots.min())
+        keys = table.key_arrays()
+        if not keys:
+            return Held("the one group of all rows", 0, END)
+        times = {a: times_at(keys[a].take(pa.array(rows))) for a in self.spec.on}
+        first = min(range(len(rows)), key=lambda i: [(t[i] is None, t[i] or 0) for t in times.values()])
+        below = {a: above(at) for a, t in times.items() if (at := t[first]) is not None}
+        by = [c for c in group_columns(self.ports.frontiers[0]) if c in keys and c not in below]
+        group = {c: value_at(keys[c], int(rows[first])) for c in by}
+        what = f"group {show_row(pa.RecordBatch.from_pydict(keys), int(rows[first]))}"
+        return Held(what, 0, Punctuation(below, group))
 
     def _taken(self, own: Frontier) -> Iterator[Table]:
         """Remove and give the groups that promises cover, slice by slice."""

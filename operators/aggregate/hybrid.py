@@ -16,8 +16,8 @@ from dataclasses import asdict
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.aggregate.aggregate import Aggregate, AggregateOperator
 from oop.operators.aggregate.buffered_windows import BufferedWindows
+from oop.operators.aggregate.fields import AggregateFields
 from oop.operators.aggregate.hybrid_costs import (
     BUFFERED,
     INCREMENTAL,
@@ -28,7 +28,7 @@ from oop.operators.aggregate.hybrid_costs import (
     is_enough,
     row_bytes,
 )
-from oop.operators.aggregate.oldest import held_window
+from oop.operators.aggregate.operator import AggregateOperator
 from oop.operators.aggregate.panes import has_panes
 from oop.operators.aggregate.window_tables import wids
 from oop.operators.core.context import Context
@@ -46,7 +46,7 @@ from oop.punctuation.group_promises import Advance, Promise
 _STATE, _ROWS = "hybrid", "rows/"
 
 
-def may_switch(spec: Aggregate) -> bool:
+def may_switch(spec: AggregateFields) -> bool:
     """Only windows that overlap have the choice: in others each row is looked at once either way, and no workload was
     found in which buffered rows are clearly faster (0.3 to 1.3 times as fast). Functions that keep account of late rows
     must be told of each row at once."""
@@ -63,7 +63,7 @@ class HybridOperator(AggregateOperator):
     good: it was given partials, which can only be merged, or promises group by group, or was asked for open results.
     """
 
-    def __init__(self, spec: Aggregate, context: Context) -> None:
+    def __init__(self, spec: AggregateFields, context: Context) -> None:
         super().__init__(spec, context)
         (needed,) = spec.needs(None, context.inputs)
         assert needed is not None
@@ -248,7 +248,7 @@ class HybridOperator(AggregateOperator):
         if least is None:
             return super().oldest()
         bound = as_int64(self.ports.frontiers[0].bound(WID_START))
-        return oldest_of([super().oldest(), held_window(self, max(least, bound))])
+        return oldest_of([super().oldest(), self.held_window(max(least, bound))])
 
     def save(self) -> Iterator[Part]:
         yield from super().save()

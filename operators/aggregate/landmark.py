@@ -14,8 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.aggregate.aggregate import WINDOW_END, Aggregate, AggregateOperator
+from oop.operators.aggregate.aggregate import Aggregate
+from oop.operators.aggregate.fields import WINDOW_END
 from oop.operators.aggregate.landmark_operator import LandmarkOperator
+from oop.operators.aggregate.operator import AggregateOperator
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
 from oop.operators.core.spec import UsedColumns

@@ -17,7 +17,9 @@ import pyarrow as pa
 
 from oop.errors import OopError
 from oop.kernels import views
-from oop.operators.aggregate.aggregate import WINDOW_END, Aggregate, AggregateOperator, _at, reached_wid
+from oop.operators.aggregate.aggregate import Aggregate
+from oop.operators.aggregate.fields import WINDOW_END
+from oop.operators.aggregate.operator import AggregateOperator, _at, reached_wid
 from oop.operators.core.batches import resized
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64, int_bounds

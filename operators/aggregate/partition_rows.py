@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.operators.aggregate.aggregate import Aggregate, AggregateOperator
+from oop.operators.aggregate.aggregate import Aggregate
+from oop.operators.aggregate.operator import AggregateOperator
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, as_int64
 from oop.operators.core.keys import KeyTable, read_key

@@ -10,8 +10,9 @@ bound: ``wid < min(W, least held)``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -43,6 +44,9 @@ class Preaggregate(Spec):
     note = "wid < W becomes wid < min(W, least held); asked for"
     reads = frozenset[str]()
     held_back = (WID_START,)
+
+    def with_inner(self, change: Callable[[Any], Any]) -> Spec:
+        return replace(self, of=change(self.of))
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         return Carried({WID_START: [(WID_START, None)]}, {k: [k] for k in self.of.keys}, holds=True)

@@ -4,9 +4,9 @@ Idea. Aurora's order-sensitive operators assume that their input is in order up 
 5.2.2). Here one operator before them sets rows that are out of order aside, and promises what that allows. The
 operators behind it go by promises as everywhere else, so nothing is sorted (Aurora paper, footnote 7).
 
-Way in. Read `order.py`, what an order is, then `assume.py`, the spec, and `operator.py`. `progress.py` says which rows
-are in order and what can be promised: by slack in rows (`by_slack.py`), by row number (`by_number.py`), or by a policy
-(`by_policy.py`). `groups.py` has the groups of an order.
+Way in. Read `order.py`, what an order is, then `assume.py`, the spec (its fields are in `fields.py`), and
+`operator.py`. `progress.py` says which rows are in order and what can be promised: by slack in rows (`by_slack.py`), by
+row number (`by_number.py`), or by a policy (`by_policy.py`). `groups.py` has the groups of an order.
 
 Decisions:
 

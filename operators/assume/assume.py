@@ -18,32 +18,21 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from oop.errors import SchemaMismatch, UnknownColumn
+from oop.operators.assume.fields import AssumeFields, without_number
 from oop.operators.assume.operator import AssumeOperator
-from oop.operators.assume.order import TUP, Order
+from oop.operators.assume.order import TUP
 from oop.operators.core.context import Context
-from oop.operators.core.group_values import check_type
 from oop.operators.core.operator import Operator
-from oop.operators.core.spec import Spec
-from oop.operators.core.times import check_time_type
-from oop.punctuation import Policy, Punctuation
+from oop.punctuation import Punctuation
 from oop.punctuation.crossing import Carried, Counted, Crossing, Same
-from oop.punctuation.patterns import Bound, Value
+from oop.punctuation.patterns import Value
 from oop.punctuation.translate import carry_unchanged
 
 
 @dataclass(frozen=True, eq=False)
-class Assume(Spec):
-    """``groups`` lists all groups (for several columns as tuples, in alphabetical order of the columns), or ``idle``
-    says when a silent group no longer counts. With either there are also promises about all groups together. A
-    ``policy``, with durations in the attribute's unit, decides itself which rows are on time; then only the columns of
-    the order are used."""
+class Assume(AssumeFields):
+    """The spec of an Assume; `fields.py` says what it is given."""
 
-    order: Order
-    groups: tuple[Value, ...] | None = None
-    idle: Bound | None = None
-    policy: Policy | None = None
-    text: str = ""  # the policy as the user wrote it
     name = "Assume"
     sets_aside = True
 
@@ -51,32 +40,8 @@ class Assume(Spec):
     def counts(self) -> tuple[str, ...]:  # type: ignore[override]
         return (self.order.on,)
 
-    @property
-    def tells_rest(self) -> bool:
-        """Is there a promise about all rows, whatever their group?"""
-        if self.policy is not None:
-            return self.policy.promises_rest
-        return not self.order.group_by or self.groups is not None or self.idle is not None
-
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return None if self.tells_rest else [self.order.group_by]
-
-    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
-        (schema,) = inputs
-        on = () if self.order.on == TUP else (self.order.on,)
-        for name in (*on, *self.order.group_by):
-            if name not in schema.names:
-                raise UnknownColumn.of(name, schema.names)
-        for name in on:
-            check_time_type(name, schema.field(name).type)
-        for name in self.order.group_by:
-            check_type(schema.field(name).type)
-        if (self.groups is not None or self.idle is not None) and not (self.order.group_by and on):
-            raise SchemaMismatch(
-                f"groups= and idle= are about the groups of an order on an attribute, not about an {self.order}",
-                hint="order by group, on an attribute of the rows",
-            )
-        return pa.schema([*_without_number(schema), pa.field(TUP, pa.int64())]) if not on else schema
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         """The input's promises hold for the rows that are left, except those about numbers, which rows get anew here.
@@ -85,7 +50,7 @@ class Assume(Spec):
         """
         (schema,) = inputs
         renumbers = self.order.on == TUP and TUP in schema.names
-        passing = Carried(*carry_unchanged(_without_number(schema).names)) if renumbers else Same()
+        passing = Carried(*carry_unchanged(without_number(schema).names)) if renumbers else Same()
         expected = [Punctuation({self.order.on: -math.inf})] if self.tells_rest else []
         if self.order.group_by:
             expected.append(Punctuation({self.order.on: -math.inf}, dict.fromkeys(self.order.group_by)))
@@ -116,7 +81,3 @@ class Assume(Spec):
         by = " of each group" if self.order.group_by else ""
         together = ", and of all as the slowest" if self.order.group_by and self.tells_rest else ""
         return f"promises {self.order.on} < {bound}{by}{together}"
-
-
-def _without_number(schema: pa.Schema) -> pa.Schema:
-    return pa.schema([field for field in schema if field.name != TUP])

@@ -4,7 +4,7 @@ the ledger."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from oop.kernels import dispatch, views
 from oop.operators.assume.by_number import ByNumber
 from oop.operators.assume.by_policy import ByPolicy
 from oop.operators.assume.by_slack import BySlack
+from oop.operators.assume.fields import AssumeFields
 from oop.operators.assume.order import TUP
 from oop.operators.assume.progress import OrderProgress
 from oop.operators.core.context import Context
@@ -20,13 +21,11 @@ from oop.operators.core.marks import keep_late
 from oop.operators.core.operator import Element, Operator
 from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.rows.layout import laid_out
-from oop.operators.source.ledger import WITHOUT_TIME, Entry, Ledger
+from oop.operators.source.entries import WITHOUT_TIME, Entry
+from oop.operators.source.ledger import Ledger
 from oop.punctuation import Frontier, Gate, Punctuation
 from oop.punctuation.group_promises import Advance
 from oop.punctuation.policies import slack
-
-if TYPE_CHECKING:
-    from oop.operators.assume.assume import Assume
 
 _GATE = "gate"
 
@@ -37,7 +36,7 @@ class AssumeOperator(Operator):
     The operator makes only promises that help its consumers (OOP paper, A.1.1), because few rows end a window.
     """
 
-    def __init__(self, spec: Assume, context: Context) -> None:
+    def __init__(self, spec: AssumeFields, context: Context) -> None:
         super().__init__(spec, context)
         self.spec, self.order = spec, spec.order
         self.input, self.output = context.inputs[0].remove_metadata(), spec.schema(context.inputs).remove_metadata()
@@ -120,7 +119,7 @@ class AssumeOperator(Operator):
         self.seen.load(found)
 
 
-def _start(spec: Assume, schema: pa.Schema) -> OrderProgress:
+def _start(spec: AssumeFields, schema: pa.Schema) -> OrderProgress:
     order = spec.order
     if spec.policy is not None:
         return ByPolicy(spec.policy, order.on)

@@ -4,7 +4,7 @@ Idea. Most of Aurora is made of operators that oop has anyway, behind an `Assume
 This package has the rest: operators that are driven by the number of rows, by the clock, or by arrival.
 
 Way in. Read `bsort.py` first. Each operator is a file: `bsort.py` (with `bsort_rows.py`), `wsort.py` (with
-`stamped_rows.py`), `tumble.py`, `opened.py` and `opened_operator.py` (windows that begin at rows), `timed.py`,
+`stamped_rows.py`), `tumble.py`, `opened.py` (windows that begin at rows), `timed.py`,
 `timed_aggregate.py` and `timed_opened.py` (timeouts), `arrival_aggregate.py` (with `rows_in_turn.py`: functions that
 see rows in order).
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.aggregate.aggregate import Aggregate, AggregateOperator, reached_wid, wids_of
-from oop.operators.aggregate.oldest import held_window
+from oop.operators.aggregate.aggregate import Aggregate
+from oop.operators.aggregate.operator import AggregateOperator, reached_wid, wids_of
 from oop.operators.aurora.rows_in_turn import RowsInTurn
 from oop.operators.core.context import Context
 from oop.operators.core.keys import read_key
@@ -96,7 +96,7 @@ class ArrivalAggregateOperator(AggregateOperator):
 
     def oldest(self) -> Held | None:
         found = None if self.waiting is None else self.waiting.oldest(self.ports.frontiers[0])
-        return oldest_of([super().oldest(), None if found is None else held_window(self, *found)])
+        return oldest_of([super().oldest(), None if found is None else self.held_window(*found)])
 
     def save(self) -> Iterator[Part]:
         yield from super().save()

@@ -16,8 +16,7 @@ import pyarrow as pa
 
 from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
-from oop.operators.aurora.opened import Opened
-from oop.operators.aurora.opened_operator import BEGINS, OpenedOperator
+from oop.operators.aurora.opened import BEGINS, Opened, OpenedOperator
 from oop.operators.aurora.timed import EARLY, Timed
 from oop.operators.core.arrival import ARRIVAL, without_ticks
 from oop.operators.core.context import Context

@@ -25,8 +25,9 @@ from oop.operators.core.marks import is_late
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part, read_text, text_part
 from oop.operators.core.row_text import show_row
-from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.spec import UsedColumns
 from oop.operators.functions.function import Function
+from oop.operators.groups.aggregating import AggregatingSpec
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.store_operator import StoreOperator, describe_groups, unique_schema
 from oop.operators.groups.table import Table
@@ -39,7 +40,7 @@ _RUN = "run"
 
 
 @dataclass(frozen=True, eq=False)
-class Tumble(Spec):
+class Tumble(AggregatingSpec):
     """``keys`` are the group-by attributes; ``timeout`` is in the clock's unit."""
 
     keys: tuple[str, ...]

@@ -30,7 +30,8 @@ from oop.operators.core.row_text import show_row
 from oop.operators.core.spec import Spec
 from oop.operators.core.times import is_time_type
 from oop.operators.rows.layout import check_takeable, laid_out
-from oop.operators.source.ledger import Entry, Ledger
+from oop.operators.source.entries import Entry
+from oop.operators.source.ledger import Ledger
 from oop.punctuation import END, Punctuation
 from oop.punctuation.crossing import Carried, Counted, Crossing
 from oop.punctuation.group_promises import Advance

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import dispatch, views
+from oop.kernels import dictionaries, dispatch, views
 from oop.kernels.views import Column
 
 TEXT = "bytes"
@@ -163,16 +163,18 @@ class KeyTable:
             codes = [views.slice_rows(column, start, stop) for column in codes]
         for i, type_ in enumerate(types):
             if i not in self.texts:
-                found.append(views.to_arrow(codes[i], type_))
+                found.append(dictionaries.to_arrow_type(codes[i], type_))
             elif self.alone:
                 texts = self.texts[i].columns()[0]
-                found.append(views.to_arrow(texts if stop is None else views.slice_rows(texts, start, stop), type_))
+                found.append(
+                    dictionaries.to_arrow_type(texts if stop is None else views.slice_rows(texts, start, stop), type_)
+                )
             else:
                 plain = pa.types.is_string(type_) or pa.types.is_large_string(type_)
                 # the cast comes after `take`: before it, all texts would be laid out, however few are taken
                 values = self._text(i, pa.large_string() if plain else pa.large_binary())
                 taken = values.take(pa.array(codes[i].data))
-                found.append(taken.cast(type_) if plain else views.to_arrow(views.column(taken), type_))
+                found.append(taken.cast(type_) if plain else dictionaries.to_arrow_type(views.column(taken), type_))
         return found
 
     def take(self, ids: np.ndarray) -> list[Column]:

@@ -76,7 +76,7 @@ class Operator:
 
     def released(self, new: Advance, port: int) -> Iterable[Element]:
         """What leaves because of these new promises: rows first, then promises."""
-        return self.ports.promises(new)
+        return self.ports.promises(new, port)
 
     @property
     def ledgers(self) -> Sequence[Any]:
@@ -165,7 +165,7 @@ class Passing(Operator):
 
     def process_punctuation(self, advance: Advance, port: int = 0) -> Iterable[Element]:
         new = self.ports.advance(advance, port)
-        return self.ports.promises(new) if new else ()  # there are no rows to let go
+        return self.ports.promises(new, port) if new else ()  # there are no rows to let go
 
 
 class Around(Operator):

@@ -62,12 +62,12 @@ class Ports:
         """What the output may promise by all that the inputs have promised."""
         return self.crossing.translate(self.frontiers)
 
-    def promises(self, new: Advance) -> list[Promise]:
-        """What can be promised now that these have come in, and was not before."""
+    def promises(self, new: Advance, port: int = 0) -> list[Promise]:
+        """What can be promised now that these have come in at a port, and was not before."""
         rising, linear = self.out.rising, new[0].linear if len(new) == 1 else None
         images = None if linear is None else self._images.get(linear[0])
         if rising is None or linear is None or images is None:
-            return [promise for one in new for promise in self._following(one)]
+            return self._following(new, port)
         attribute, bound = linear
         found: list[Promise] = []
         for name, function in images:
@@ -78,14 +78,17 @@ class Ports:
             found.append(new[0] if name == attribute and moved is bound else Punctuation._rise(name, moved))
         return found
 
-    def _following(self, promise: Promise) -> list[Promise]:
-        added = self.crossing.added(promise, self.frontiers)
-        if added is None and not isinstance(promise, Punctuation):
-            # What follows for many groups together is not known; perhaps it is for each of them.
-            if self.crossing.added(next(iter(promise)), self.frontiers) is None:
-                return self.whole()
-            return [found for one in promise for found in self._following(one)]
-        return self.whole() if added is None else self.leaving(added)
+    def _following(self, new: Iterable[Promise], port: int) -> list[Promise]:
+        found: list[Promise] = []
+        for promise in new:
+            added = self.crossing.added(promise, self.frontiers, port)
+            if added is not None:
+                found += self.leaving(added)
+            elif isinstance(promise, Punctuation):
+                return [*found, *self.whole()]  # which tells what follows from the others too
+            else:  # what follows for many groups together is not known; perhaps it is for each of them
+                found += self._following(promise, port)
+        return found
 
     def whole(self) -> list[Promise]:
         """All that follows from what the inputs have promised, and was not promised before."""

@@ -6,7 +6,7 @@ A spec says which columns it reads and makes, how promises cross it (`crossing`)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -96,6 +96,19 @@ class Spec:
 
     def partials(self, inputs: Sequence[pa.Schema]) -> Any:
         """What rows on their way to it can be reduced to, or None. If they can be, its operator takes partials too."""
+        return None
+
+    @property
+    def forbids_partials(self) -> bool:
+        """Did the user say that rows are not to be reduced to `partials` on their way to it?"""
+        return False
+
+    def with_aggregates(self, more: Sequence[tuple[str, Any]]) -> Spec | None:
+        """This spec with further aggregates of the same rows, by name; None if it computes no aggregates."""
+        return None
+
+    def with_inner(self, change: Callable[[Any], Any]) -> Spec | None:
+        """This spec with that change made to the spec that it runs inside; None if it runs none."""
         return None
 
     def early(self) -> tuple[str | None, tuple[str, ...]]:

@@ -3,8 +3,9 @@
 Idea. A dedup is a group-by that puts out a row of each group: any row at once, or the first or last by time when the
 group is complete. With `within=` only rows of a key that are at most that far apart are duplicates.
 
-Way in. Read `dedup.py`, the spec. There are four ways to run: `operator.py` with `seen_keys.py` (keys alone, or the
-best row of each key), and `within.py` with `keyed_times.py` (times near a row of the same key, or spans).
+Way in. Read `dedup.py`, the spec (its fields are in `fields.py`). There are four ways to run: `operator.py` with
+`seen_keys.py` (keys alone, or the best row of each key), and `within.py` with `keyed_times.py` (times near a row of the
+same key, or spans).
 
 Decisions:
 

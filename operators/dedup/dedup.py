@@ -16,29 +16,20 @@ from oop.kernels import views
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
 from oop.operators.core.ordering import check_order
-from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.dedup.fields import DedupFields
 from oop.operators.dedup.operator import KeepBest, PassFirstComer
 from oop.operators.dedup.within import KeepInSpan, PassOneNear
-from oop.operators.join.band import LEFT, Band
-from oop.operators.join.promises import Moved
 from oop.operators.rows.layout import check_takeable
 from oop.punctuation import Frontier
-from oop.punctuation.crossing import Carried, Crossing, Same
-from oop.punctuation.patterns import Bound
+from oop.punctuation.crossing import Crossing, Same
 
 KEEP = ("any", "first", "last")
 
 
 @dataclass(frozen=True, eq=False)
-class Dedup(Spec):
-    """``on`` are the keys that the input may promise about; the first decides the slices. ``time`` orders first and
-    last (and must be there for a span, ``within``, in its units)."""
+class Dedup(DedupFields):
+    """The spec of a Dedup; `fields.py` says what it is given."""
 
-    keys: tuple[str, ...]
-    keep: str
-    on: tuple[str, ...]
-    time: str | None
-    within: Bound | None = None
     name = "Dedup"
     never = "could never forget a key"
     unblocked_by = "make a key of the time, or say within=…, or punctuate=oop.at_end()"
@@ -60,32 +51,10 @@ class Dedup(Spec):
         waiting = self.covering(held=self.keep == "last")
         return Same(also=waiting.interests(())[0]) if self.keep == "any" else waiting
 
-    def covering(self, held: bool = False) -> Carried:
-        """What promises say about rows that have not been decided; with ``held``, about spans that get no later row.
-
-        A span that began at t is complete when ``bound - t > within``: its last row is at ``bound - within`` or later
-        while it is not."""
-        columns = {k: [k] for k in self.keys}
-        if self.within is None:
-            return Carried({k: [(k, None)] for k in self.keys}, columns, holds=True)
-        assert self.time is not None
-        moved = Moved(Band(0, self.within), LEFT) if held else None
-        return Carried({self.time: [(self.time, moved)]}, columns, holds=True)
-
-    def needs(self, wanted: UsedColumns, inputs: Sequence[pa.Schema]) -> list[UsedColumns]:
-        if wanted is None or self.keep != "any":  # the other columns break ties
-            return [None]
-        return [wanted | {*self.keys} | ({str(self.time)} if self.within is not None else set())]
-
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         if any(True for _ in self.covering().translate(frontiers).promises()):
             return None
         return ", ".join(self.keys) if self.within is None else self.time
-
-    def ties(self, schema: pa.Schema) -> list[str]:
-        """The columns that decide which row is first or last: the time, then all other columns."""
-        time = [] if self.time is None or self.time in self.keys else [self.time]
-        return [*time, *(n for n in schema.names if n not in self.keys and n != self.time)]
 
     def start(self, context: Context) -> Operator:
         if self.within is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +12,7 @@ from oop.operators.core.context import Context
 from oop.operators.core.marks import is_late
 from oop.operators.core.operator import Element, Held, Keeping, Kept
 from oop.operators.core.parts import Part
+from oop.operators.dedup.fields import DedupFields
 from oop.operators.dedup.keyed_times import KeyedTimes
 from oop.operators.dedup.oldest import oldest_kept
 from oop.operators.dedup.seen_keys import BestRows, SeenKeys
@@ -20,14 +20,11 @@ from oop.operators.rows.layout import as_type, take_column
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.group_promises import Advance
 
-if TYPE_CHECKING:
-    from oop.operators.dedup.dedup import Dedup
-
 
 class DedupOperator(Keeping, ABC):
     """``late_unused`` counts admitted late rows, because it is no longer known whether their key was put out."""
 
-    def __init__(self, spec: Dedup, context: Context) -> None:
+    def __init__(self, spec: DedupFields, context: Context) -> None:
         super().__init__(spec, context)
         self.spec = spec
         self.undecided, self.complete = spec.covering(), spec.covering(held=True)

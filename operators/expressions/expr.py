@@ -33,7 +33,7 @@ from oop.operators.expressions.monotone import Facts, bound_through
 from oop.operators.expressions.traversal import fold, inside_out
 
 
-class Expr(Fluent):
+class Expr(Fluent["Expr"]):
     """A function of the columns of a row. ``==`` builds an expression; :meth:`same` compares two of them.
 
     >>> (col("len") * 8 > 400) & (col("link") == "A")
@@ -274,7 +274,7 @@ class Call(Expr):
             raise OopError(f"{self!r}: {reason}") from error
 
     def _text(self, args: Sequence[tuple[str, int]]) -> tuple[str, int]:
-        return call_text(self, args)
+        return call_text(self.function, self.options, args)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle part by part, because pickling a deeply nested expression would recurse."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import Generic, NoReturn, TypeVar
 
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
 
-if TYPE_CHECKING:
-    from oop.operators.expressions.expr import Call, Expr
+ExprT = TypeVar("ExprT")
+"""What an operator or a method makes: an expression."""
 
 # Symbol and precedence, as Python's grammar has them: what is shown can be read back.
 _INFIX = {
@@ -24,19 +24,19 @@ _PREFIX = {"negate": ("-", 6), "invert": ("~", 6)}
 ATOM = 7
 
 
-def _unary(function: str) -> Callable[[Fluent], Expr]:
+def _unary(function: str) -> Callable[[Fluent[ExprT]], ExprT]:
     return lambda self: self._call(function, self)
 
 
-def _binary(function: str) -> Callable[[Fluent, object], Expr]:
+def _binary(function: str) -> Callable[[Fluent[ExprT], object], ExprT]:
     return lambda self, other: self._call(function, self, other)
 
 
-def _reflected(function: str) -> Callable[[Fluent, object], Expr]:
+def _reflected(function: str) -> Callable[[Fluent[ExprT], object], ExprT]:
     return lambda self, other: self._call(function, other, self)
 
 
-class Fluent:
+class Fluent(Generic[ExprT]):
     """Each operator and each method makes a call of a named function.
 
     >>> from oop.operators.expressions.expr import col
@@ -59,7 +59,7 @@ class Fluent:
     __hash__ = object.__hash__
 
     @staticmethod
-    def _call(function: str, *args: object, options: tuple[object, ...] = ()) -> Expr:
+    def _call(function: str, *args: object, options: tuple[object, ...] = ()) -> ExprT:
         raise NotImplementedError
 
     def __bool__(self) -> NoReturn:
@@ -79,10 +79,10 @@ class Fluent:
     __lt__, __le__, __gt__, __ge__ = map(_binary, ("less", "less_equal", "greater", "greater_equal"))
     __neg__, __invert__, __abs__ = _unary("negate"), _unary("invert"), _unary("abs")
 
-    def __eq__(self, other: object) -> Expr:  # type: ignore[override]
+    def __eq__(self, other: object) -> ExprT:  # type: ignore[override]
         return self._call("equal", self, other)
 
-    def __ne__(self, other: object) -> Expr:  # type: ignore[override]
+    def __ne__(self, other: object) -> ExprT:  # type: ignore[override]
         return self._call("not_equal", self, other)
 
     abs, floor, ceil = _unary("abs"), _unary("floor"), _unary("ceil")
@@ -94,7 +94,7 @@ class Fluent:
     hour, minute, second = _unary("hour"), _unary("minute"), _unary("second")
     fill_null = _binary("fill_null")
 
-    def round(self, ndigits: int = 0) -> Expr:
+    def round(self, ndigits: int = 0) -> ExprT:
         """The nearest number with so many digits, halves to even, as by Python's `round`.
 
         >>> from oop.operators.expressions.expr import col
@@ -103,7 +103,7 @@ class Fluent:
         """
         return self._call("round", self, options=(ndigits,))
 
-    def cast(self, kind: pa.DataType | str) -> Expr:
+    def cast(self, kind: pa.DataType | str) -> ExprT:
         """Cast to another type. What does not fit is an error, never wrapped; times round down to a coarser unit.
 
         >>> from oop.operators.expressions.expr import col
@@ -112,16 +112,16 @@ class Fluent:
         """
         return self._call("cast", self, options=(_kind(kind),))
 
-    def between(self, low: object, high: object) -> Expr:
+    def between(self, low: object, high: object) -> ExprT:
         """Is the value between these, both ends included?
 
         >>> from oop.operators.expressions.expr import col
         >>> col("x").between(2, 3).evaluate(pa.record_batch({"x": [1, 2, 3]})).to_pylist()
         [False, True, True]
         """
-        return (self >= low) & (self <= high)
+        return self._call("and", self._call("greater_equal", self, low), self._call("less_equal", self, high))
 
-    def isin(self, values: Iterable[object]) -> Expr:
+    def isin(self, values: Iterable[object]) -> ExprT:
         """Whether the value is one of these. A null gives null, and None among the values equals nothing.
 
         >>> from oop.operators.expressions.expr import col
@@ -130,7 +130,7 @@ class Fluent:
         """
         return self._call("isin", self, options=(tuple(values),))
 
-    def starts_with(self, pattern: str) -> Expr:
+    def starts_with(self, pattern: str) -> ExprT:
         """Does the text begin with this?
 
         >>> from oop.operators.expressions.expr import col
@@ -139,7 +139,7 @@ class Fluent:
         """
         return self._call("starts_with", self, options=(pattern,))
 
-    def ends_with(self, pattern: str) -> Expr:
+    def ends_with(self, pattern: str) -> ExprT:
         """Does the text end with this?
 
         >>> from oop.operators.expressions.expr import col
@@ -148,7 +148,7 @@ class Fluent:
         """
         return self._call("ends_with", self, options=(pattern,))
 
-    def contains(self, pattern: str) -> Expr:
+    def contains(self, pattern: str) -> ExprT:
         """Does the text contain this?
 
         >>> from oop.operators.expressions.expr import col
@@ -172,18 +172,18 @@ def symbol(function: str) -> str:
     return {**_INFIX, **_PREFIX}.get(function, (function, 0))[0]
 
 
-def call_text(call: Call, args: Sequence[tuple[str, int]]) -> tuple[str, int]:
+def call_text(function: str, options: Sequence[object], args: Sequence[tuple[str, int]]) -> tuple[str, int]:
     """The text of a call and its precedence; ``args`` are those of its arguments."""
-    if call.function in _INFIX:
-        sign, level = _INFIX[call.function]
+    if function in _INFIX:
+        sign, level = _INFIX[function]
         # Comparisons do not chain; the others group from the left.
         left = _shown(args[0], level + (level == 1))
         return f"{left} {sign} {_shown(args[1], level + 1)}", level
-    if call.function in _PREFIX:
-        sign, level = _PREFIX[call.function]
+    if function in _PREFIX:
+        sign, level = _PREFIX[function]
         return sign + _shown(args[0], level + 1), level
-    options = [str(o) if isinstance(o, pa.DataType) else repr(o) for o in call.options]
-    return f"{call.function}({', '.join([*(text for text, _ in args), *options])})", ATOM
+    said = [str(o) if isinstance(o, pa.DataType) else repr(o) for o in options]
+    return f"{function}({', '.join([*(text for text, _ in args), *said])})", ATOM
 
 
 def _shown(arg: tuple[str, int], least: int) -> str:

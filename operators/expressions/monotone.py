@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from oop.errors import OopError
 from oop.operators.expressions.kinds import is_ordered, keeps_order, physical_type
-from oop.operators.expressions.traversal import inside_out
+from oop.operators.expressions.traversal import Tree, inside_out
 
-if TYPE_CHECKING:
-    from oop.operators.expressions.expr import Expr
+
+class Term(Tree, Protocol):
+    """What is asked of an expression here; `Expr` is built on this module."""
+
+    def __hash__(self) -> int: ...
+
+    def evaluate(self, batch: pa.RecordBatch) -> pa.Array: ...
+
+    def _value(self, batch: pa.RecordBatch, args: Sequence[Any]) -> Any: ...
 
 
 class Facts:
@@ -24,37 +32,37 @@ class Facts:
         self._none = schema.empty_table()
         self._values: dict[int, Any] = {}  # values over no rows, where constants are scalars
         self._columns: dict[int, str | None] = {}
-        self._known: list[Expr] = []  # kept alive, because their ids are keys
+        self._known: list[Term] = []  # kept alive, because their ids are keys
 
-    def type(self, expr: Expr) -> pa.DataType:
+    def type(self, expr: Term) -> pa.DataType:
         return self._value(expr).type
 
-    def is_constant(self, expr: Expr) -> bool:
+    def is_constant(self, expr: Term) -> bool:
         """Does it read no column?"""
         return isinstance(self._value(expr), pa.Scalar)
 
-    def _value(self, expr: Expr) -> Any:
+    def _value(self, expr: Term) -> Any:
         values = self._values
         for part in inside_out(expr, values):
             values[id(part)] = part._value(self._none, [values[id(a)] for a in part.args])
             self._known.append(part)
         return values[id(expr)]
 
-    def column(self, expr: Expr) -> str | None:
+    def column(self, expr: Term) -> str | None:
         """The column in which the expression provably never decreases."""
         for part in inside_out(expr, self._columns):
             self._columns[id(part)] = self._column(part)
             self._known.append(part)
         return self._columns[id(expr)]
 
-    def _column(self, expr: Expr) -> str | None:
+    def _column(self, expr: Term) -> str | None:
         inner = carrier(expr, self)
         if inner is None or not is_ordered(self.type(expr)):
             return None
         return inner if isinstance(inner, str) else self._columns[id(inner)]
 
 
-def carrier(expr: Expr, facts: Facts) -> Expr | str | None:
+def carrier(expr: Term, facts: Facts) -> Term | str | None:
     """The argument in which a function increases; or the name of a column, if several arguments increase in it or the
     expression is that column."""
     if not expr.args:
@@ -81,7 +89,7 @@ def carrier(expr: Expr, facts: Facts) -> Expr | str | None:
     return None
 
 
-def bound_through(expr: Expr, bound: int | float, schema: pa.Schema) -> int | float | None:
+def bound_through(expr: Term, bound: int | float, schema: pa.Schema) -> int | float | None:
     """The bound on an expression that follows from a bound on the column in which it increases; both are physical."""
     name = _increasing_in(expr, schema)
     if name is None:
@@ -101,7 +109,7 @@ def bound_through(expr: Expr, bound: int | float, schema: pa.Schema) -> int | fl
     return value if known else None
 
 
-def lower_through(expr: Expr, low: int | float, schema: pa.Schema) -> int | float | None:
+def lower_through(expr: Term, low: int | float, schema: pa.Schema) -> int | float | None:
     """The least value such that the expression is that great only where its column is at least ``low``.
 
     The expression may have one value on both sides of ``low``, so the result is greater than its value just below.
@@ -121,6 +129,6 @@ def lower_through(expr: Expr, low: int | float, schema: pa.Schema) -> int | floa
 
 
 @lru_cache(maxsize=256)
-def _increasing_in(expr: Expr, schema: pa.Schema) -> str | None:
+def _increasing_in(expr: Term, schema: pa.Schema) -> str | None:
     """Cached, because it is asked for every promise of a stream."""
-    return expr.increasing_in(schema)
+    return Facts(schema).column(expr)

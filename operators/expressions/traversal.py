@@ -7,16 +7,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, Protocol, TypeVar
 
-if TYPE_CHECKING:
-    from oop.operators.expressions.expr import Expr
 
+class Tree(Protocol):
+    """Whatever is made of parts of its own kind."""
+
+    @property
+    def args(self) -> tuple[Any, ...]: ...
+
+
+Branch = TypeVar("Branch", bound=Tree)
 Found = TypeVar("Found")
 _NOWHERE: frozenset[int] = frozenset()
 
 
-def inside_out(root: Expr, known: Container[int] = _NOWHERE) -> Iterator[Expr]:
+def inside_out(root: Branch, known: Container[int] = _NOWHERE) -> Iterator[Branch]:
     """Each part after the parts that it is made of, without ``known`` ids and parts that only these use.
 
     >>> from oop.operators.expressions.expr import col
@@ -24,7 +30,7 @@ def inside_out(root: Expr, known: Container[int] = _NOWHERE) -> Iterator[Expr]:
     [a, 1, a + 1, 2, (a + 1) * 2]
     """
     seen: set[int] = set()
-    waiting = [root]
+    waiting: list[Branch] = [root]
     while waiting:
         part = waiting[-1]
         if id(part) not in seen and id(part) not in known:
@@ -37,7 +43,7 @@ def inside_out(root: Expr, known: Container[int] = _NOWHERE) -> Iterator[Expr]:
         waiting.pop()
 
 
-def fold(root: Expr, step: Callable[[Expr, list[Found]], Found]) -> Found:
+def fold(root: Branch, step: Callable[[Branch, list[Found]], Found]) -> Found:
     """What ``step`` makes of the whole, given each part and its results for that part's arguments. No result is kept
     longer than it is needed, since it may be a column of many rows.
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import views
+from oop.kernels import dictionaries, views
 from oop.kernels.signatures.first import FIRST_WORDS, HELD, VALUE, VALUE_HELD
 from oop.kernels.views import Column
 from oop.operators.core.words import from_words, has_words, to_words
@@ -51,7 +51,7 @@ class Firsts(HoldsWords):
         kind = views.kind_of(self.source)
         valid = self.state[:, HELD] == VALUE_HELD
         data = from_words(np.ascontiguousarray(self.state[:, VALUE]), kind)
-        return views.to_arrow(Column(kind, data, valid=None if valid.all() else valid), self.type)
+        return dictionaries.to_arrow_type(Column(kind, data, valid=None if valid.all() else valid), self.type)
 
 
 class Lasts(Firsts):

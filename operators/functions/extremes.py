@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import views
+from oop.kernels import dictionaries, views
 from oop.kernels.views import Column
 from oop.operators.expressions.expr import Expr
 from oop.operators.functions.accumulators import Accumulator, Ids, Prepared, is_object, objects
@@ -54,7 +54,7 @@ class Minima(Accumulator):
             return pa.array([v if n else None for v, n in pairs], self.type)
         valid = self.counts > 0
         column = Column(views.kind_of(self.source), self.values, valid=None if valid.all() else valid)
-        return views.to_arrow(column, self.type)
+        return dictionaries.to_arrow_type(column, self.type)
 
 
 class Maxima(Minima):

@@ -15,7 +15,7 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch
 from oop.kernels import dispatch, views
 from oop.kernels.checks import INT64_MAX
-from oop.kernels.user.loops import UserLoops
+from oop.kernels.user.checked import UserLoops
 from oop.operators.functions.accumulators import Accumulator, Ids
 
 _TYPES = {"int": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}

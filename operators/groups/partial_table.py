@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import views
+from oop.kernels import dictionaries, views
 from oop.kernels.signatures.flush import Discipline
 from oop.kernels.views import Column
 from oop.kernels.words import count_words, unpack_words
@@ -187,7 +187,7 @@ class PartialTable:
     def _batch(self, places: np.ndarray) -> pa.RecordBatch:
         columns = unpack_words(self.table.words(places), self.kinds, self.nulls)
         keys = [
-            views.to_arrow(self._text(i, column) if i in self.texts else column, type_)
+            dictionaries.to_arrow_type(self._text(i, column) if i in self.texts else column, type_)
             for i, (column, type_) in enumerate(zip(columns, self.shape.key_types, strict=True))
         ]
         partials: list[Accumulator] = [accumulator.take(places) for accumulator in self.accumulators]

@@ -14,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
-from oop.operators.aggregate.aggregate import Aggregate, AggregateOperator
-from oop.operators.aggregate.oldest import held_window
+from oop.operators.aggregate.aggregate import Aggregate
+from oop.operators.aggregate.operator import AggregateOperator
 from oop.operators.aggregate.window_tables import WindowTables
 from oop.operators.core.batches import resized
 from oop.operators.core.context import Context
@@ -106,7 +106,7 @@ class BufferedAggregateOperator(Keeping, AggregateOperator):
 
     def oldest(self) -> Held | None:
         rows = self.rows.held()
-        return None if rows is None else held_window(self, max(self.first_open, rows.column(WID_START)[0].as_py()))
+        return None if rows is None else self.held_window(max(self.first_open, rows.column(WID_START)[0].as_py()))
 
     def save(self) -> Iterator[Part]:
         yield self.ports.save()

@@ -51,7 +51,7 @@ class InOrderJoin(Join):
         return CarriedAndMet(ports, then=Carried({out: images}, {}))
 
     def start(self, context: Context) -> Operator:
-        return InOrderJoinOperator(self, context)
+        return InOrderJoinOperator(self, context, self.lead)
 
     def promise_note(self) -> str:
         side = ("left", "right")[self.lead]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +17,7 @@ from oop.operators.core.operator import Element, Held
 from oop.operators.core.parts import Part
 from oop.operators.core.times import show_time
 from oop.operators.join.band import SameWindow
+from oop.operators.join.fields import JoinFields
 from oop.operators.join.operator import JoinOperator
 from oop.operators.rows.ordered_rows import OrderedRows, check_ascending, load_reached, save_reached, without_place
 from oop.punctuation import Punctuation
@@ -25,18 +25,15 @@ from oop.punctuation.group_promises import Advance
 from oop.punctuation.patterns import Bound
 from oop.punctuation.search import above
 
-if TYPE_CHECKING:
-    from oop.operators.in_order.join import InOrderJoin
-
 _AT_ONCE = 8_192  # leading rows whose matches are put out together
 
 
 class InOrderJoinOperator(JoinOperator):
-    spec: InOrderJoin
+    """``lead`` is the leading side."""
 
-    def __init__(self, spec: InOrderJoin, context: Context) -> None:
+    def __init__(self, spec: JoinFields, context: Context, lead: int) -> None:
         super().__init__(spec, context)
-        self.lead, self.other = spec.lead, 1 - spec.lead
+        self.lead, self.other = lead, 1 - lead
         self.waiting = OrderedRows(self.output.inputs[self.lead], spec.times[self.lead])
         self.reached: list[Bound] = [-math.inf, -math.inf]  # the time of the last row of each side
 

@@ -8,8 +8,9 @@ keys of one time in a dedup. The output is in order, too. Promises (heartbeats) 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +43,9 @@ class InOrder(Spec):
     @property
     def held_back(self) -> tuple[str, ...]:  # type: ignore[override]
         return self.of.held_back
+
+    def with_inner(self, change: Callable[[Any], Any]) -> Spec:
+        return replace(self, of=change(self.of))
 
     def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
         return self.of.schema(inputs)

@@ -3,9 +3,10 @@
 Idea. Each side holds the rows that may still meet a row of the other side. The promises of one side free the rows of
 the other (OOP paper, section 5.3 and figure 4). Rows of both sides may come in any order.
 
-Way in. Read `join.py`, the spec, then `operator.py`. `side.py` holds the rows of one side, `band.py` says when two rows
-are close enough in time, `words.py` and `keys.py` how keys are compared and found, `promises.py` how promises cross,
-`output.py` how rows are put together and padded. `static.py` joins a stream with a table that is held once.
+Way in. Read `join.py`, the spec (its fields are in `fields.py`), then `operator.py`. `side.py` holds the rows of one
+side, `band.py` says when two rows are close enough in time, `words.py` and `keys.py` how keys are compared and found,
+`promises.py` how promises cross, `output.py` how rows are put together and padded. `static.py` joins a stream with a
+table that is held once.
 
 How rows are stored. Each held row has a numbered *place*, which is reused once the row is gone, and a *point* on the
 axis of time. The kernel `JoinTable` finds places by a word that stands for the key, and by point.

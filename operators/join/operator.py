@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -23,24 +22,21 @@ from oop.operators.core.marks import is_late, mark_late
 from oop.operators.core.operator import Element, Held, Operator
 from oop.operators.core.parts import Part
 from oop.operators.join.band import LEFT, RIGHT
+from oop.operators.join.fields import JoinFields
 from oop.operators.join.oldest import oldest_row
 from oop.operators.join.output import JoinOutput
-from oop.operators.join.promises import linear_promises, promises_of_groups
 from oop.operators.join.side import JoinableRows, Side, are_below, split_bounds
 from oop.operators.join.words import KeyWords, way_of
 from oop.punctuation import Equal, Punctuation
 from oop.punctuation.group_promises import Advance
 from oop.punctuation.patterns import Bound, Group
 
-if TYPE_CHECKING:
-    from oop.operators.join.join import Join
-
 
 class JoinOperator(Operator):
     """``late_unused`` counts admitted late rows that met no partner and could not be held. Only the columns that are
     used are taken, held and put out."""
 
-    def __init__(self, spec: Join, context: Context) -> None:
+    def __init__(self, spec: JoinFields, context: Context) -> None:
         super().__init__(spec, context)
         self.spec, self.given = spec, context.inputs
         self.names = spec.names(self.given)
@@ -180,15 +176,7 @@ class JoinOperator(Operator):
         yield from self._free(1 - port, new)
         if all(frontier.ended for frontier in self.ports.frontiers):
             self.words.clear()
-        added = self._added(new, port)
-        yield from self.ports.whole() if added is None else self.ports.leaving(added)
-
-    def _added(self, new: Sequence[Punctuation], port: int) -> Iterable[Punctuation] | None:
-        """What these promises add to the output's promises; None if only the whole frontiers tell that."""
-        left, right = self.ports.frontiers
-        if left.is_linear and right.is_linear:
-            return linear_promises((left, right), self.names, self.spec.band) if self.spec.gives_pairs else None
-        return promises_of_groups(new, port, (left, right), self.names, self.spec.band)
+        yield from self.ports.promises(new, port)
 
     def _free(self, side: int, new: Sequence[Punctuation]) -> Iterator[pa.RecordBatch]:
         """Free the rows of ``side`` that new promises of the other side have passed, and put out those that are padded.
@@ -243,7 +231,7 @@ class JoinOperator(Operator):
         return are_below(arrived.points, [found[:, 0, 0], found[:, 1, 0] != 0])
 
     def oldest(self) -> Held | None:
-        return oldest_row(self)
+        return oldest_row(self.spec, self.given, self.sides, self._groups)
 
     def save(self) -> Iterator[Part]:
         yield from self.save_common()

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from oop.operators.core.spec import UsedColumns
 from oop.operators.join.band import LEFT, RIGHT
+from oop.operators.join.fields import JoinFields
 from oop.operators.join.side import Side
 from oop.operators.rows.layout import take_column
-
-if TYPE_CHECKING:
-    from oop.operators.join.join import Join
 
 
 class JoinOutput:
     """``inputs`` are the columns that must be taken of each side, ``schema`` those that go out, ``tested`` those that
     the further condition looks at."""
 
-    def __init__(self, spec: Join, given: Sequence[pa.Schema], wanted: UsedColumns) -> None:
+    def __init__(self, spec: JoinFields, given: Sequence[pa.Schema], wanted: UsedColumns) -> None:
         self.inputs = [
             pa.schema([f for f in schema if columns is None or f.name in columns])
             for schema, columns in zip(given, spec.needs(wanted, given), strict=True)

@@ -9,12 +9,13 @@ frontiers. Promises by group meet where the group column is a key, which has one
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from oop.operators.join.band import LEFT, RIGHT, Band, SameWindow
 from oop.punctuation import Equal, Frontier, Interest, Punctuation
 from oop.punctuation.crossing import Carried, Crossing
+from oop.punctuation.group_promises import GroupPromises, Promise
 from oop.punctuation.patterns import Bound
 from oop.punctuation.translate import Image, carry
 
@@ -49,8 +50,13 @@ class Names:
 
 
 class JoinCrossing(Crossing):
-    """How promises cross a join. What a new promise adds depends on the port that it comes from, so the operator works
-    that out (see `linear_promises` and `promises_of_groups`)."""
+    """How promises cross a join.
+
+    >>> names = Names(("a", "b"), ({"a": "a"}, {"b": "b"}), (), (False, False))
+    >>> both = [Frontier.of(Punctuation({"a": 5})), Frontier.of(Punctuation({"b": 6}))]
+    >>> JoinCrossing(names, Band(-2, 2)).added(Punctuation({"b": 6}), both, RIGHT)
+    [Punctuation(a < 5, b < 6), Punctuation(a < 4), Punctuation(b < 3)]
+    """
 
     def __init__(self, names: Names, band: Near) -> None:
         self.names, self.band = names, band
@@ -58,6 +64,15 @@ class JoinCrossing(Crossing):
     def translate(self, frontiers: Sequence[Frontier]) -> Frontier:
         left, right = frontiers
         return join_promises((left, right), self.names, self.band)
+
+    def added(self, promise: Promise, frontiers: Sequence[Frontier], port: int = 0) -> Sequence[Promise] | None:
+        """Bounds about all rows are met at once; a promise about a group changes what is promised about it alone."""
+        left, right = frontiers
+        if left.is_linear and right.is_linear:
+            return linear_promises((left, right), self.names, self.band) if all(self.names.outputs) else None
+        if isinstance(promise, GroupPromises):
+            return None
+        return promises_of_group(promise, port, (left, right), self.names, self.band)
 
     def interests(self, wanted: Sequence[Interest]) -> list[list[Interest]]:
         """Bounds on a side's time free rows of the other side, also by group if the group column is a key. Other
@@ -101,39 +116,27 @@ def join_promises(frontiers: tuple[Frontier, Frontier], names: Names, band: Near
     return Frontier.of(*(promise for frontier in found for promise in frontier.promises()))
 
 
-def promises_of_groups(
-    new: Sequence[Punctuation], port: int, frontiers: tuple[Frontier, Frontier], names: Names, band: Near
-) -> Iterator[Punctuation] | None:
-    """What promises about single groups add to the output; None if only the whole frontiers tell that.
+def promises_of_group(
+    promise: Punctuation, port: int, frontiers: tuple[Frontier, Frontier], names: Names, band: Near
+) -> list[Punctuation] | None:
+    """What a promise about a single group adds to the output; None if only the whole frontiers tell that.
 
     Both rows of a pair are in one group. So if both sides promise by the same columns, and about named groups only,
-    then a promise about one group changes what is promised about that group alone.
+    then a promise about one group changes what is promised about that group alone: what follows from both sides'
+    promises about all rows and about it.
     """
-    kinds = [frontier.kinds() for frontier in frontiers]
     columns = {pair[port]: pair for pair in names.linked}
-    for promise in new:
-        if not promise.where or not all(c in columns and isinstance(p, Equal) for c, p in promise.where.items()):
-            return None
-        same = [{tuple(sorted(columns[c][side] for c in promise.where))} for side in (LEFT, RIGHT)]
-        if any(kind is None or kind - known for kind, known in zip(kinds, same, strict=True)):
-            return None
-    return (image for promise in new for image in _of_group(promise, columns, frontiers, names, band))
-
-
-def _of_group(
-    promise: Punctuation,
-    columns: Mapping[str, tuple[str, str]],
-    frontiers: tuple[Frontier, Frontier],
-    names: Names,
-    band: Near,
-) -> Iterator[Punctuation]:
-    """What the output promises about one group: what follows from both sides' promises on all rows and on it alone."""
+    groups = {c: p.value for c, p in promise.where.items() if isinstance(p, Equal)}
+    if not groups or len(groups) < len(promise.where) or not groups.keys() <= columns.keys():
+        return None
     here = []
     for side, frontier in enumerate(frontiers):
-        where = {columns[c][side]: p.value for c, p in promise.where.items() if isinstance(p, Equal)}
+        kinds, where = frontier.kinds(), {columns[c][side]: value for c, value in groups.items()}
+        if kinds is None or kinds - {tuple(sorted(where))}:
+            return None
         said = (Punctuation(corner, where) for corner in frontier.at(where))
         here.append(Frontier.of(*map(Punctuation, frontier.all), *said))
-    return join_promises((here[LEFT], here[RIGHT]), names, band).promises()
+    return list(join_promises((here[LEFT], here[RIGHT]), names, band).promises())
 
 
 def linear_promises(frontiers: tuple[Frontier, Frontier], names: Names, band: Near) -> list[Punctuation] | None:

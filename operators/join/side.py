@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import dispatch, views
+from oop.kernels import dictionaries, dispatch, views
 from oop.kernels.signatures.joins import Reach
 from oop.operators.core.compute import compute as pc
 from oop.operators.core.coverage import as_int64
@@ -214,7 +214,9 @@ class Side:
                 position = self._derived[name]
                 type_ = self.schema.field(name).type
                 found[name] = (
-                    from_physical(points, type_) if position is None else views.to_arrow(keys[position], type_)
+                    from_physical(points, type_)
+                    if position is None
+                    else dictionaries.to_arrow_type(keys[position], type_)
                 )
         return [found[n] for n in names]
 

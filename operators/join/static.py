@@ -21,7 +21,7 @@ from oop.operators.core.operator import Element, Operator
 from oop.operators.core.spec import PassingSpec, UsedColumns
 from oop.operators.expressions.expr import Expr
 from oop.operators.groups.store_operator import unique_schema
-from oop.operators.join.join import called_right
+from oop.operators.join.fields import called_right
 from oop.operators.join.keys import as_key, common_type
 from oop.operators.join.side import PAIRS
 from oop.operators.join.words import KeyWords

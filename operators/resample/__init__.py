@@ -3,8 +3,9 @@
 Idea. A left row and a group have a result once the group has passed the left row's time by the span (Aurora paper,
 section 5.2.2.4).
 
-Way in. Read `resample.py`, the spec, then `operator.py`. `lefts.py` and `rights.py` hold the rows of each side,
-`near_rows.py` finds which right rows are near which left values, `results.py` aggregates them.
+Way in. Read `resample.py`, the spec (its fields are in `fields.py`), then `operator.py`. `lefts.py` and `rights.py`
+hold the rows of each side, `near_rows.py` finds which right rows are near which left values, `results.py` aggregates
+them.
 
 Decisions:
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +23,7 @@ from oop.operators.core.operator import Element, Held, Keeping, Kept
 from oop.operators.core.parts import Part
 from oop.operators.core.times import is_whole, show_time
 from oop.operators.join.band import LEFT, RIGHT
+from oop.operators.resample.fields import ResampleFields
 from oop.operators.resample.lefts import LeftRows
 from oop.operators.resample.near_rows import is_near_or_above
 from oop.operators.resample.results import NearResults
@@ -33,16 +33,13 @@ from oop.punctuation.group_promises import Advance
 from oop.punctuation.patterns import Bound, Equal
 from oop.punctuation.search import above
 
-if TYPE_CHECKING:
-    from oop.operators.resample.resample import Resample
-
 _LEFT, _RIGHT = "left", "right"
 
 
 class ResampleOperator(Keeping):
     """``late_unused`` counts admitted late rows, which are ignored because they are out of order."""
 
-    def __init__(self, spec: Resample, context: Context) -> None:
+    def __init__(self, spec: ResampleFields, context: Context) -> None:
         super().__init__(spec, context)
         inputs = context.inputs
         self.spec = spec

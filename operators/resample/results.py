@@ -7,7 +7,6 @@ value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -20,18 +19,16 @@ from oop.operators.core.times import from_physical
 from oop.operators.groups.shape import Shape
 from oop.operators.join.band import LEFT, RIGHT
 from oop.operators.passing.qos import ENTERED, LEFT_ENTERED
+from oop.operators.resample.fields import ResampleFields
 from oop.operators.resample.lefts import LeftRows
 from oop.operators.resample.near_rows import near_rows
 from oop.operators.resample.rights import RightRows
-
-if TYPE_CHECKING:
-    from oop.operators.resample.resample import Resample
 
 
 class NearResults:
     """``stamped`` says whether aggregates read the time when left rows entered."""
 
-    def __init__(self, spec: Resample, inputs: Sequence[pa.Schema]) -> None:
+    def __init__(self, spec: ResampleFields, inputs: Sequence[pa.Schema]) -> None:
         self.keys, self.size = spec.keys, spec.size
         self.output = spec.schema(inputs)
         self.type = inputs[LEFT].field(spec.left).type

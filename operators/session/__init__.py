@@ -3,9 +3,9 @@
 Idea. Open sessions of each key are intervals that grow and merge as rows arrive in any order. A session is complete
 when a promise says that no row can reach it any more.
 
-Way in. Read `session.py`, the spec, then `operator.py`. `table.py` has the open sessions, `filed.py` and `starts.py`
-find which are due and where the earliest begins, `parts.py` saves them, `emitted_ends.py` knows the closed sessions
-that late rows must not touch.
+Way in. Read `session.py`, the spec (its fields are in `fields.py`), then `operator.py`. `table.py` has the open
+sessions, `filed.py` and `starts.py` find which are due and where the earliest begins, `parts.py` saves them,
+`emitted_ends.py` knows the closed sessions that late rows must not touch.
 
 Decisions:
 

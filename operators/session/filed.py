@@ -7,7 +7,8 @@ filed again when its slice is looked into. The slot of an absorbed session is fr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -15,18 +16,34 @@ from oop.kernels.signatures.sessions import ABSORBED, CHANGED, OPEN, Extended
 from oop.operators.core.time_slices import TimeSlices
 from oop.operators.session.starts import Starts
 
-if TYPE_CHECKING:
-    from oop.operators.session.table import Gone, SessionTable
-
 _FINE = 32  # slices in a gap: short ones, because every promise looks into the slice at its bound
 _SLACK = 4_096  # the slices may always have this many entries of absorbed sessions
 _DENSE = 64  # slots are put in order if they are at least one in this many
+
+Gone = Callable[[np.ndarray], np.ndarray]
+"""Which of some sessions leave."""
+
+
+class OpenSessions(Protocol):
+    """What is asked of the table whose sessions are filed, which is a `SessionTable`."""
+
+    gap: int | float
+    whole: bool
+    sessions: np.ndarray
+
+    def __len__(self) -> int: ...
+
+    def slots(self) -> np.ndarray: ...
+
+    def read(self, slots: np.ndarray) -> np.ndarray: ...
+
+    def give(self, slots: np.ndarray) -> None: ...
 
 
 class FiledSessions:
     """The open sessions of a table, filed by end and by start."""
 
-    def __init__(self, table: SessionTable) -> None:
+    def __init__(self, table: OpenSessions) -> None:
         self._table = table
         span = max(table.gap // _FINE, 1) if table.whole else table.gap / _FINE
         self.due = TimeSlices(span, table.whole)

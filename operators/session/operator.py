@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from oop.kernels import dispatch, views
-from oop.operators.aggregate.aggregate import WINDOW_START
+from oop.operators.aggregate.fields import WINDOW_START
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, as_float, as_int64, bounds_of_rows, group_columns
 from oop.operators.core.exchange import HASHES
@@ -23,14 +22,12 @@ from oop.operators.core.row_groups import distinct_groups
 from oop.operators.core.times import from_physical, is_whole
 from oop.operators.groups.shape import Shape
 from oop.operators.session.emitted_ends import EmittedEnds
+from oop.operators.session.fields import SessionFields
 from oop.operators.session.parts import SessionParts
 from oop.operators.session.table import SessionTable
 from oop.punctuation import Equal, Frontier, Punctuation
 from oop.punctuation.group_promises import Advance, one_by_one
 from oop.punctuation.patterns import Group
-
-if TYPE_CHECKING:
-    from oop.operators.session.session import Session
 
 GroupsOfColumns = tuple[tuple[str, ...], list[Group]]
 """Some key columns, and groups of these columns."""
@@ -42,7 +39,7 @@ class SessionOperator(Operator):
 
     shows_open = True
 
-    def __init__(self, spec: Session, context: Context) -> None:
+    def __init__(self, spec: SessionFields, context: Context) -> None:
         super().__init__(spec, context)
         (schema,) = context.inputs
         self.spec, self.whole = spec, is_whole(schema.field(spec.on).type)

@@ -12,19 +12,16 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from oop.operators.aggregate.aggregate import WINDOW_END, WINDOW_START
+from oop.operators.aggregate.fields import WINDOW_END, WINDOW_START
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import is_promised
 from oop.operators.core.operator import Operator
 from oop.operators.core.spec import Spec, UsedColumns
-from oop.operators.core.times import check_time_type
-from oop.operators.functions.function import Function
-from oop.operators.groups.shape import Shape
-from oop.operators.groups.store_operator import describe_groups, unique_schema
+from oop.operators.groups.store_operator import describe_groups
+from oop.operators.session.fields import SessionFields
 from oop.operators.session.operator import SessionOperator
 from oop.punctuation import Frontier, Interest
 from oop.punctuation.crossing import Carried, Crossing
-from oop.punctuation.patterns import Bound
 from oop.punctuation.translate import Image
 
 
@@ -37,17 +34,9 @@ class PromisesAll(Carried):
 
 
 @dataclass(frozen=True, eq=False)
-class Session(Spec):
-    """``gap`` is in units of ``on``, ``time`` is the type of the edges, ``text`` the gap as the user wrote it.
-    ``admits`` says that late rows may come, so that the ends of sessions that went out must be remembered."""
+class Session(SessionFields):
+    """The spec of a session window; `fields.py` says what it is given."""
 
-    keys: tuple[str, ...]
-    aggregates: tuple[tuple[str, Function], ...]
-    gap: Bound
-    on: str
-    time: pa.DataType
-    text: str
-    admits: bool = False
     name = "Session"
     note = "emits a session when a time after its end is promised"
     held_back = (WINDOW_START,)
@@ -57,11 +46,6 @@ class Session(Spec):
 
     def shard_columns(self, inputs: Sequence[pa.Schema]) -> list[tuple[str, ...]] | None:
         return [self.keys] if self.keys else None
-
-    def schema(self, inputs: Sequence[pa.Schema]) -> pa.Schema:
-        check_time_type(self.on, inputs[0].field(self.on).type)
-        fields = [pa.field(WINDOW_START, self.time), pa.field(WINDOW_END, self.time)]
-        return unique_schema(fields + Shape(inputs[0], self.keys, self.aggregates).fields())
 
     def crossing(self, inputs: Sequence[pa.Schema]) -> Crossing:
         edges: list[Image] = [(WINDOW_START, None), (WINDOW_END, None)]

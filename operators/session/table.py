@@ -8,24 +8,23 @@ as enough rows came between promises to pay for it; else sessions are filed by t
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels import views
+from oop.kernels import dictionaries
 from oop.kernels.scratch import growing_array, longer_array
 from oop.kernels.signatures.sessions import OPEN, session_dtype
 from oop.operators.core.coverage import INT64_MAX, INT64_MIN, as_int64
 from oop.operators.core.keys import Key, KeyTable
 from oop.operators.functions.accumulators import Accumulator, Prepared
 from oop.operators.groups.shape import Edges, Shape
-from oop.operators.session.filed import FiledSessions
+from oop.operators.session.filed import FiledSessions, Gone
 
 _SLACK = 4_096  # the table may always have this many keys without a session, and this many slots
 _CROWDED = 4  # batches are sorted once rows look at more than this many sessions each, on average
 _PASSED = 8  # a pass looks at this many sessions in the time that one row takes
-Gone = Callable[[np.ndarray], np.ndarray]
 
 
 class SessionTable:
@@ -226,7 +225,7 @@ class SessionTable:
     def keys_of(self, ids: np.ndarray, names: Iterable[str] | None = None) -> dict[str, pa.Array]:
         taken = zip(self.shape.keys, self.keys.take(ids), self.shape.key_types, strict=True)
         wanted = set(self.shape.keys if names is None else names)
-        return {name: views.to_arrow(column, type_) for name, column, type_ in taken if name in wanted}
+        return {name: dictionaries.to_arrow_type(column, type_) for name, column, type_ in taken if name in wanted}
 
     def results(self, slots: np.ndarray, records: np.ndarray, edges: Edges) -> list[pa.Array]:
         """The keys and the aggregates of sessions."""

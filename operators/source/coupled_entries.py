@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from oop.operators.core.batches import concat
-
-if TYPE_CHECKING:
-    from oop.operators.source.ledger import Entry
+from oop.operators.source.entries import Entry
 
 SMALL = 64  # rows
 LOOSE = 256  # small entries that are put together at a time

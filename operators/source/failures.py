@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,16 +10,15 @@ import pyarrow as pa
 from oop.errors import LateRow, TimeError
 from oop.kernels import views
 from oop.operators.core.row_text import show_row
+from oop.operators.source.entries import WITHOUT_TIME, Entry
+from oop.operators.source.fields import InputFields
 from oop.operators.source.guard import Broken
-from oop.operators.source.ledger import WITHOUT_TIME, Entry, Ledger
+from oop.operators.source.ledger import Ledger
 from oop.operators.source.numbers import Numbers
-
-if TYPE_CHECKING:
-    from oop.operators.source.input import Input
 
 
 def with_time(
-    spec: Input, batch: pa.RecordBatch, first_row: int, ledger: Ledger
+    spec: InputFields, batch: pa.RecordBatch, first_row: int, ledger: Ledger
 ) -> tuple[pa.RecordBatch, Numbers, TimeError | None]:
     """Rows without a time belong to no window: an error that names the row, or set aside by choice.
 

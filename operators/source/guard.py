@@ -17,12 +17,12 @@ from oop.kernels import dispatch, views
 from oop.operators.core.breaches import broken_promises
 from oop.operators.core.row_groups import groups_of
 from oop.operators.core.train import Helps, helping
+from oop.operators.source.entries import Breach, Entry
 from oop.operators.source.judges import judge_of
 from oop.operators.source.judges.judge import Greater, Judge
-from oop.operators.source.ledger import Breach, Entry
 from oop.punctuation import Frontier, GroupPromises, Punctuation
 from oop.punctuation.group_promises import Promise
-from oop.punctuation.policy import Judgement
+from oop.punctuation.policy_fields import Judgement
 from oop.punctuation.progress import Progress
 
 Broken: TypeAlias = tuple[np.ndarray, Entry]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,18 +16,17 @@ from oop.operators.core.operator import Element, Operator
 from oop.operators.core.parts import FRONTIERS, Part, read_text, text_part
 from oop.operators.core.train import JoinedTrain, join
 from oop.operators.source.carried import normalise
+from oop.operators.source.entries import Entry
 from oop.operators.source.failures import is_everywhere, late_row, with_time
+from oop.operators.source.fields import InputFields
 from oop.operators.source.guard import Cut, Guard
-from oop.operators.source.ledger import Entry, Ledger
+from oop.operators.source.ledger import Ledger
 from oop.operators.source.looks import Look, find_look, fits_int64
 from oop.operators.source.numbers import SEQ, Numbers, append_numbers, promised, with_number_cuts
 from oop.operators.source.stamping import Now, stamped, with_arrival
 from oop.punctuation import Frontier, Gate, Punctuation
 from oop.punctuation.group_promises import Advance, Promise, one_by_one
 from oop.punctuation.patterns import Bound
-
-if TYPE_CHECKING:
-    from oop.operators.source.input import Input
 
 _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 
@@ -36,7 +35,7 @@ class InputOperator(Operator):
     """``made``, which the engine sets, is called for each promise that is made, whether it helps a consumer or not,
     with the number of rows before it."""
 
-    def __init__(self, spec: Input, context: Context) -> None:
+    def __init__(self, spec: InputFields, context: Context) -> None:
         super().__init__(spec, context)
         self.spec = spec
         self.made: Callable[[Promise, int], None] | None = None

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from oop.errors import SchemaMismatch, TimeError
-from oop.kernels import views
+from oop.kernels import dictionaries, views
 from oop.kernels.checks import KernelError
 
 NUMBERS = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
@@ -58,12 +58,12 @@ def test_round_trip(array: pa.Array) -> None:
         assert view.kind == views.kind_of(array.type)
         assert len(view) == len(piece)
         assert (view.valid is None) == (None not in piece.to_pylist())
-        back = views.to_arrow(view, array.type)
+        back = dictionaries.to_arrow_type(view, array.type)
         back.validate(full=True)
         assert back.type == array.type
         assert back.to_pylist() == piece.to_pylist()
         rows = views.take_rows(view, np.arange(len(view)))
-        twice = views.to_arrow(views.concat_columns(view.kind, [rows, view]), array.type)
+        twice = dictionaries.to_arrow_type(views.concat_columns(view.kind, [rows, view]), array.type)
         assert twice.to_pylist() == piece.to_pylist() * 2
         if isinstance(array.type, pa.DictionaryType):
             plain = views.to_arrow(view, array.type.value_type)

@@ -9,7 +9,7 @@ import pytest
 
 import oop
 from oop.errors import PunctuationViolated
-from oop.operators.aggregate import aggregate, group_by, panes
+from oop.operators.aggregate import group_by, operator, panes
 from oop.operators.groups import store as groups
 from oop.operators.passing import filter, union
 from oop.operators.source import guard
@@ -69,15 +69,15 @@ def windows_that_close_one_too_early(monkeypatch):
 
 
 def panes_that_are_purged_too_early(monkeypatch):
-    right = aggregate.AggregateOperator._purge_panes
+    right = operator.AggregateOperator._purge_panes
     monkeypatch.setattr(
-        aggregate.AggregateOperator, "_purge_panes", lambda self, bound: right(self, min(bound + 2, 2**62))
+        operator.AggregateOperator, "_purge_panes", lambda self, bound: right(self, min(bound + 2, 2**62))
     )
     return lambda s: s.window(SLIDING).agg(n=oop.count()), 1
 
 
 def panes_that_are_never_purged(monkeypatch):
-    monkeypatch.setattr(aggregate.AggregateOperator, "_purge_panes", lambda self, bound: None)
+    monkeypatch.setattr(operator.AggregateOperator, "_purge_panes", lambda self, bound: None)
     return lambda s: s.window(SLIDING).agg(n=oop.count()), 1
 
 

@@ -1,8 +1,12 @@
-"""What import-linter cannot say: it knows no standard library and sees no compiled module."""
+"""What import-linter cannot say: it knows no standard library, sees no compiled module, and takes a package and the
+modules in it for one where it looks for cycles."""
 
 import ast
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -65,3 +69,31 @@ def test_numba_is_imported_in_one_file():
 def test_imports_are_absolute():
     for name, path in modules().items():
         assert not [used for used in imports(path) if used.startswith(".")], name
+
+
+def needed(found: dict[str, Path]) -> dict[str, set[str]]:
+    """For each module the modules of ours that it imports, in functions and for type checking too. An import of a
+    module also runs the packages that it is in, but for those that the importing module is in itself."""
+    names = {name.removesuffix(".__init__"): path for name, path in found.items()}
+    edges: defaultdict[str, set[str]] = defaultdict(set)
+    for name, path in names.items():
+        for used in imports(path):
+            module = used if used in names else used.rpartition(".")[0]
+            packages = [p for p in accumulate(module.split("."), "{}.{}".format) if not f"{name}.".startswith(f"{p}.")]
+            edges[name] |= names.keys() & {module, *packages}
+    return edges
+
+
+def test_no_module_imports_one_that_imports_it():
+    """Not one cycle, within packages or between them: where two modules need each other, what both need is moved to a
+    module below them, or is handed over as a value."""
+    try:
+        TopologicalSorter(needed(modules())).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(reversed(error.args[1])))
+
+
+def test_imports_in_functions_and_for_type_checking_make_cycles(tmp_path):
+    (tmp_path / "a.py").write_text("def late():\n    from b import thing\n")
+    (tmp_path / "b.py").write_text("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import a\n")
+    assert needed({name: tmp_path / f"{name}.py" for name in "ab"}) == {"a": {"b"}, "b": {"a"}}

@@ -114,7 +114,7 @@ class _Lane:
             self.columns = stages.columns(target, port)
             self.by = stages.shard_columns(target, port)
             partials = node.spec.partials(node.input_schemas())
-            if partials is not None and getattr(node.spec, "flush", None) is not False:  # the user may forbid it
+            if partials is not None and not node.spec.forbids_partials:
                 self.reducing = Reducing(partials, Flush())
 
     @property

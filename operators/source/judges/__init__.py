@@ -1,6 +1,6 @@
 """Judges: which rows of a batch are late, as their policy has it.
 
-Idea. A policy names its criterion (`oop.punctuation.policy.Judgement`) and runs as an executable specification, a row
+Idea. A policy names its criterion (`oop.punctuation.policy_fields.Judgement`) and runs as an executable specification, a row
 at a time. A judge applies it to whole batches. A judge with a kernel works on the state of the running policy, so that
 both can take turns: the greatest value so far (`by_greatest.py`), the n + 1 greatest (`by_rank.py`), or either of them
 for each group (`by_group.py`).
@@ -18,7 +18,7 @@ from oop.operators.source.judges.by_group import ByGreatestOfGroup, ByRankOfGrou
 from oop.operators.source.judges.by_rank import ByRank
 from oop.operators.source.judges.judge import Judge
 from oop.operators.source.judges.row_by_row import RowByRow
-from oop.punctuation.policy import Judgement
+from oop.punctuation.policy_fields import Judgement
 from oop.punctuation.progress import Progress
 
 _ALONE_AND_BY_GROUP: dict[Judgement, tuple[type[Judge], type[Judge]]] = {

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators.aggregate.aggregate import AggregateOperator
 from oop.operators.aggregate.hybrid import HybridOperator
 from oop.operators.aggregate.hybrid_costs import (
     BUFFERED,
@@ -18,6 +17,7 @@ from oop.operators.aggregate.hybrid_costs import (
     estimate,
     is_enough,
 )
+from oop.operators.aggregate.operator import AggregateOperator
 from oop.operators.core.context import Context
 from oop.operators.core.marks import mark_partial
 from oop.testing import Harness, bag, disorder, forced

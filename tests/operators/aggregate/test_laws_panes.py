@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators.aggregate import aggregate, pane_windows
+from oop.operators.aggregate import operator, pane_windows
 from oop.operators.aggregate.panes import PaneCode, PaneTree
 from oop.operators.groups import store as groups
 from oop.testing import Harness, bag
@@ -49,7 +49,7 @@ def seen(request, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     monkeypatch.setattr(pane_windows, "_MOST", 11)
     monkeypatch.setattr(pane_windows, "_DIRECTLY", 1)
     monkeypatch.setattr(pane_windows, "_FEW", 1)
-    monkeypatch.setattr("oop.operators.aggregate.hybrid.may_switch", lambda spec: False)
+    monkeypatch.setattr("oop.operators.aggregate.aggregate.may_switch", lambda spec: False)
     monkeypatch.setenv("OOP_KERNELS", request.param)
     return happened
 
@@ -71,11 +71,11 @@ def test_wide_slices_with_promises_by_group(seen):
 
 @pytest.mark.parametrize("late", ["drop", "admit"])
 def test_many_windows_of_panes_with_tables_of_their_own(seen, monkeypatch, late):
-    right, used = aggregate.windows_of, []
-    monkeypatch.setattr(aggregate, "windows_of", lambda *given: used.append(given) or right(*given))
+    right, used = operator.windows_of, []
+    monkeypatch.setattr(operator, "windows_of", lambda *given: used.append(given) or right(*given))
     monkeypatch.setattr(groups.Store, "_is_adaptive", False)  # no slices get wider
-    monkeypatch.setattr(aggregate, "_MANY", 2)
-    monkeypatch.setattr(aggregate, "_MOST_AT_ONCE", 16)
+    monkeypatch.setattr(operator, "_MANY", 2)
+    monkeypatch.setattr(operator, "_MOST_AT_ONCE", 16)
     each(CASES, lambda rng, seed: sliding(rng, seed, late=late))
     assert used
 

@@ -83,7 +83,7 @@ def test_they_do_collide_in_arrow():
         joined,
         counted,
         row_groups.encode_groups,
-        lambda values: views.to_arrow(views.column(values), DICTIONARY),
+        lambda values: dictionaries.to_arrow_type(views.column(values), DICTIONARY),
         lambda values: held_rows.as_type(values, DICTIONARY),
         lambda values: _encoded(values, DICTIONARY),
     ],

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import oop
-from oop.operators.aggregate.aggregate import AggregateOperator
+from oop.operators.aggregate.operator import AggregateOperator
 from oop.operators.core.keys import KeyTable
 from oop.operators.groups import reach as group_reach
 from oop.operators.groups.slices import GroupSlices

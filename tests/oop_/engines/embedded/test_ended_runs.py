@@ -14,7 +14,7 @@ import pytest
 
 import oop
 from oop.engines.embedded.pool import Pool
-from oop.operators.aggregate.aggregate import AggregateOperator
+from oop.operators.aggregate.operator import AggregateOperator
 from tests.oop_.engines.embedded import interrupts
 from tests.oop_.engines.embedded.interrupts import (
     ENGINES,

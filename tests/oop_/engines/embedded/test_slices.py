@@ -11,7 +11,7 @@ import pytest
 
 import oop
 from oop.engines.embedded import arcs, boxes, sharded_boxes
-from oop.operators.aggregate.aggregate import AggregateOperator
+from oop.operators.aggregate.operator import AggregateOperator
 from oop.operators.core.batches import BATCH_ROWS
 from oop.operators.core.context import Context
 from oop.testing import Harness

@@ -15,7 +15,7 @@ import oop
 from oop.engines.embedded import boxes, network, sharded_boxes
 from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.sharded import Sharded
-from oop.operators.aggregate.aggregate import AggregateOperator
+from oop.operators.aggregate.operator import AggregateOperator
 from oop.operators.core.context import Context
 from oop.testing import Harness
 from oop.testing.laws import bag

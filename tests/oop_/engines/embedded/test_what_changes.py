@@ -10,7 +10,7 @@ import pytest
 
 import oop
 from oop import col
-from oop.operators.aggregate.aggregate import AggregateOperator
+from oop.operators.aggregate.operator import AggregateOperator
 from oop.operators.core.coverage import covered
 from oop.punctuation import Frontier
 from tests.steps import Steps

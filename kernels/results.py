@@ -1,0 +1,19 @@
+"""What a user's function returns, as its loops and its compiler speak of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a function returns: the kinds of its parts. ``names`` is None for a single value that is no tuple."""
+
+    kinds: tuple[str, ...]
+    names: tuple[str, ...] | None = None
+
+
+def part_names(made: Any, count: int) -> tuple[str, ...]:
+    """The names of a tuple's parts: those of a namedtuple, else f0, f1, … as in NumPy."""
+    return tuple(getattr(made, "_fields", None) or (f"f{i}" for i in range(count)))
