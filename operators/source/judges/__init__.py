@@ -1,9 +1,9 @@
 """Judges: which rows of a batch are late, as their policy has it.
 
-Idea. A policy names its criterion (`oop.punctuation.policy_fields.Judgement`) and runs as an executable specification, a row
-at a time. A judge applies it to whole batches. A judge with a kernel works on the state of the running policy, so that
-both can take turns: the greatest value so far (`by_greatest.py`), the n + 1 greatest (`by_rank.py`), or either of them
-for each group (`by_group.py`).
+Idea. A policy names its criterion (`oop.punctuation.policy_fields.Judgement`) and runs as an executable specification,
+a row at a time. A judge applies it to whole batches. A judge with a kernel works on the state of the running policy, so
+that both can take turns: the greatest value so far (`by_greatest.py`), the n + 1 greatest (`by_rank.py`), or either of
+them for each group (`by_group.py`).
 
 Way in. Read `judge.py`, then `by_greatest.py`. `row_by_row.py` asks the specification, and serves every policy.
 
