@@ -79,7 +79,8 @@ class Slack(Tracking):
         return not self.bound and self.by is None  # a row behind the greatest is late
 
     def slack_for(self, more: Bound) -> Bound | None:
-        return more + (number(self.bound) or 0)
+        bound = number(self.bound)
+        return more if bound is None else more + bound
 
     def in_units(self, convert: InUnits) -> Policy:
         bound = convert(self.bound)

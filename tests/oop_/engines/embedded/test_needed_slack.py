@@ -147,3 +147,9 @@ def test_what_is_drained_and_what_was_loaded_is_enough_rows() -> None:
     for one, other in zip(exact.needs, rough.needs, strict=True):
         assert one.rows is not None and other.rows is not None and one.rows <= other.rows
         assert not other.exact or one.rows == other.rows
+
+
+def test_the_slack_of_float_times_is_a_float() -> None:
+    run = oop.source(pa.table({"ts": [1.5, 3.5]}), time="ts", punctuate=oop.ordered(), name="s").run()
+    run.to_table()
+    assert [repr(need.slack) for need in run.late.needed_slack().needs] == ["0.0"] * 3
