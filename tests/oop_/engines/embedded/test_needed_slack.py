@@ -93,7 +93,7 @@ def test_slack_by_rows_is_told_how_many_rows_it_needs(span: int, monkeypatch: py
     """Also where more rows came in between than are remembered: then it is enough, if not the smallest."""
     monkeypatch.setattr(slack_needed, "SPAN", span)
     monkeypatch.setattr(slack_needed, "_PIECES", 3)
-    monkeypatch.setattr(slack_needed, "_MARKS", 8)
+    monkeypatch.setattr(slack_needed, "_MILESTONES", 8)
     sure = []
     for seed in range(CASES // 10):
         rng = random.Random(seed)
