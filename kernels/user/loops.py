@@ -14,6 +14,7 @@ from oop.kernels.user.plain import PlainLoops
 def user_loops(fold: Fold, name: str | None = None) -> UserLoops:
     """The loops of a fold on one implementation of the kernels. They are compiled at once, so that errors come early.
 
+    >>> import numpy as np
     >>> from oop.kernels.user.folds import Functions
     >>> total = Functions(0, lambda state, value: state + value)
     >>> counts, state = np.zeros(2, np.int64), total.columns(2)
