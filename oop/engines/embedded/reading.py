@@ -59,7 +59,17 @@ class Reading:
 
     def do(self, read: Callable[[], T]) -> T:
         """The result of ``read``. Whatever it raises is remembered, and ends the run."""
-        self._begin()
+        try:
+            self._begin()
+        except Exception:
+            raise
+        except (
+            BaseException
+        ) as error:  # an interrupt; if it came when the run had just become this thread's, it ends it
+            if self._busy and self._reader == threading.get_ident():
+                self._cause = self._cause or error
+                self._close()
+            raise
         try:
             found = read()
         except BaseException as error:
