@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from oop.frozen import frozen
 
-@dataclass(frozen=True)
+
+@frozen()
 class Result:
     """What a function returns: the kinds of its parts. ``names`` is None for a single value that is no tuple."""
 

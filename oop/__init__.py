@@ -17,7 +17,6 @@ from oop.engines.embedded.engine import Embedded, Run
 from oop.engines.embedded.health import BoxHealth, Health, Pace, Silence
 from oop.engines.embedded.schedulers import MinCost, RoundRobin
 from oop.engines.late import Late
-from oop.engines.spark.engine import Spark
 from oop.errors import (
     LateRow,
     NeverEmits,
@@ -66,25 +65,32 @@ from oop.windows import calendar, landmark, rows, session, sliding, tumbling
 
 if TYPE_CHECKING:
     from oop import aurora
+    from oop.engines.spark.engine import Spark
 
 __version__ = "0.1.0"
 
-set_engines(Embedded, Spark)
-
 
 def __getattr__(name: str) -> Any:
-    """Loads Aurora's algebra when it is first used, and finds every aggregate function in the registry. The imports of
-    functions above are for editors and type checkers, which do not look into the registry."""
+    """Loads Aurora's algebra and the engine for Spark when they are first used, and finds every aggregate function in
+    the registry. The imports of functions above are for editors and type checkers, which do not look into the
+    registry."""
     if name == "aurora":
         from importlib import import_module
 
         return import_module("oop.aurora")
+    if name == "Spark":
+        from oop.engines.spark.engine import Spark
+
+        return Spark
     from oop.operators.functions.registry import constructor
 
     found = constructor(name)
     if found is not None:
         return found
     raise AttributeError(f"module 'oop' has no attribute {name!r}")
+
+
+set_engines(Embedded, lambda session, **options: __getattr__("Spark")(session, **options))
 
 
 __all__ = [

@@ -15,12 +15,13 @@ True
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+
+from oop.frozen import frozen
 
 SCHEMA = pa.schema({"ts": pa.timestamp("us"), "src": pa.int32(), "dst": pa.int32(), "len": pa.int32()})
 START = 1_219_536_000_000_000  # 2008-08-24
@@ -31,7 +32,7 @@ DISORDERED = 0.1  # the share of the rows of each link that is held up
 HELD_UP = (SECOND // 5, SECOND)  # the least and the longest time for which rows are held up
 
 
-@dataclass(frozen=True)
+@frozen()
 class PacketLink:
     """A link, with its share of all rows. ``skew`` is how far its arrivals are behind: at the beginning and the end of
     the stream, and in its middle."""
@@ -58,7 +59,7 @@ class Tick(NamedTuple):
     low: int | None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Arrivals:
     """Rows in the order in which they arrive. ``at`` has their arrival times, in microseconds since 1970."""
 

@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from oop.frozen import frozen
 from oop.punctuation.frontier import Frontier
 from oop.punctuation.group_promises import GroupPromises, Promise, expanded
 from oop.punctuation.patterns import Bound, Range, Value
@@ -292,7 +293,7 @@ def _then(first: BoundStep | None, second: BoundStep | None) -> BoundStep | None
     return _ThenInRanges(first, second) if carries else _Then(first, second)
 
 
-@dataclass(frozen=True)
+@frozen()
 class _Then:
     """One step after the other; equal to another that takes the same ones."""
 

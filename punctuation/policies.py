@@ -53,9 +53,10 @@ Decisions are in `punctuation/DECISIONS.md`, those about `exact()` in `oop/io/DE
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
+from oop.frozen import frozen
 from oop.punctuation.clocked_groups import ClockedGroups
 from oop.punctuation.durations import Duration, show
 from oop.punctuation.named_groups import By, named_by, named_groups
@@ -67,7 +68,7 @@ from oop.punctuation.promise import END, Punctuation
 from oop.punctuation.trackers import Greatest, NthGreatest, Tracker, number
 
 
-@dataclass(frozen=True)
+@frozen()
 class Slack(Tracking):
     """Rows come at most ``bound`` behind the greatest before them; in order, if that is 0."""
 
@@ -95,7 +96,7 @@ class Slack(Tracking):
         return ("ordered" if self.bound == 0 else f"slack {show(self.bound)}") + self._suffix()
 
 
-@dataclass(frozen=True)
+@frozen()
 class SlackRows(Tracking):
     """At most ``rows`` greater values come before a row (Aurora's "out of order by n", Aurora paper, section 5.2.2)."""
 
@@ -120,7 +121,7 @@ class _Some:
 _SOME = _Some()
 
 
-@dataclass(frozen=True)
+@frozen()
 class Punctuated(Policy):
     """The data carries promises on the attributes ``on``; None: on the attribute that the policy is declared for."""
 
@@ -148,7 +149,7 @@ class Punctuated(Policy):
         return "punctuated" + (f" on {', '.join(self.on)}" if self.on else "") + self._suffix()
 
 
-@dataclass(frozen=True)
+@frozen()
 class Timer(Policy):
     """By the wall clock: the greatest value seen less ``slack`` at each tick, and in a lull now less ``lull``."""
 
@@ -178,7 +179,7 @@ class Timer(Policy):
         return f"timer lull {show(self.lull)} slack {show(self.slack)}{self._suffix()}"
 
 
-@dataclass(frozen=True)
+@frozen()
 class AtEnd(Policy):
     """Nothing is promised but the end."""
 
@@ -193,7 +194,7 @@ class AtEnd(Policy):
         return "at end"
 
 
-@dataclass(frozen=True)
+@frozen()
 class Exact(Policy):
     """A source reads its data ahead and takes the promises from there, so there is nothing to observe."""
 
@@ -210,7 +211,7 @@ class Exact(Policy):
         return f"exact{self._suffix()}"
 
 
-@dataclass(frozen=True)
+@frozen()
 class Arrival(Policy):
     """The source makes the attribute: it is what the clock shows when a row comes in."""
 

@@ -8,10 +8,11 @@ that promises nothing by itself; the docstring of `policies.py` says what a new 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any, ClassVar
 
+from oop.frozen import frozen
 from oop.punctuation.durations import Duration, show
 from oop.punctuation.patterns import Bound, Value
 from oop.punctuation.policy_fields import Judgement, PolicyFields
@@ -22,7 +23,6 @@ from oop.punctuation.promise import Punctuation
 InUnits = Callable[[Duration], Bound]
 
 
-@dataclass(frozen=True)
 class Policy(PolicyFields):
     """What all policies have in common; the defaults are those of one that promises nothing by itself."""
 
@@ -90,7 +90,7 @@ class Policy(PolicyFields):
         return "".join(parts)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Tracking(Policy):
     """A policy by which bounds follow from the rows alone: a subclass says by `tracker` what is remembered of them.
 

@@ -6,10 +6,10 @@ plan asks before it runs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import ClassVar
 
+from oop.frozen import frozen
 from oop.punctuation.durations import Duration
 from oop.punctuation.patterns import Value
 from oop.punctuation.trackers import Tracker
@@ -26,7 +26,7 @@ class Judgement(Enum):
     EACH = "what the running policy says, a row at a time"
 
 
-@dataclass(frozen=True)
+@frozen()
 class PolicyFields:
     """The fields that all policies have. ``by`` makes promises group-wise: one bound for each value of that column, or
     for each combination of values of several. Several columns stand in alphabetical order, whatever order they were

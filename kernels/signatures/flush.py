@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from oop.frozen import frozen
 from oop.kernels.checks import INT64, INT64_MAX, INT64_MIN, Array, Ints, KernelError, Words, check_array, check_ids
 from oop.kernels.signatures.stem import KernelWithState, Stem
 
@@ -17,7 +17,7 @@ CHILDREN = 16
 """Of each node in the tree over a table's slots (see `csrc/oldest.h`)."""
 
 
-@dataclass(frozen=True)
+@frozen()
 class Discipline:
     """When aggregates leave a table, other than when they are in the way of another (OOP paper, section 6).
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
 
+from oop.frozen import frozen
 from oop.kernels.checks import INT64, Ints, check_array, check_ids
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -61,7 +61,7 @@ def shared(method: Method) -> Method:
     return method
 
 
-@dataclass(frozen=True)
+@frozen()
 class Declared:
     """A kernel, the stem that declares it, whether it has state, and whether one body serves all implementations."""
 

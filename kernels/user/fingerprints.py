@@ -12,7 +12,6 @@ another function made is refused.
 from __future__ import annotations
 
 import dis
-import hashlib
 import math
 from collections.abc import Iterator
 from functools import partial
@@ -24,6 +23,8 @@ import numpy as np
 
 def fingerprint(*values: object) -> str:
     """The hash of functions and of plain values. Line numbers and file names do not count."""
+    import hashlib  # it loads OpenSSL, which only those with functions of their own need
+
     seen: set[int] = set()
     return hashlib.sha256("\n".join(text for value in values for text in _say(value, seen)).encode()).hexdigest()
 

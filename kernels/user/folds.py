@@ -7,12 +7,12 @@ state. So a result that is a component needs no copy.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from oop.errors import OopError, SchemaMismatch
+from oop.frozen import frozen
 from oop.kernels.checks import Array
 from oop.kernels.once import once
 from oop.kernels.results import Result
@@ -22,7 +22,7 @@ KINDS: dict[str, Any] = {"int": np.int64, "float": np.float64, "bool": np.bool_}
 """The kinds of numbers that users' functions take and return."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Functions:
     """What a user wrote; ``init`` is a number, a bool, or a tuple of these."""
 
@@ -55,7 +55,7 @@ class Functions:
         return [np.full(size, part, KINDS[kind]) for part, kind in zip(self.parts, self.states, strict=True)]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Fold:
     """A user's functions over values of certain kinds. ``edges`` is the kind of the window's start and end, if
     ``final`` takes them. Folds with equal code are equal, and are compiled once in a process."""

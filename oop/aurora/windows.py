@@ -3,12 +3,12 @@ in order of arrival, windows that begin where a predicate holds, and timeouts fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, TimeError
+from oop.frozen import frozen
 from oop.operators.aurora.arrival_aggregate import ArrivalAggregate
 from oop.operators.aurora.opened import Opened
 from oop.operators.aurora.timed_aggregate import TimedAggregate
@@ -26,7 +26,7 @@ from oop.windows import TimeWindow, Window
 from oop.windows.window import edge_type
 
 
-@dataclass(frozen=True)
+@frozen()
 class ArrivalWindow(TimeWindow):
     """A window is given its rows in the order of their arrival. With ``disorder``, rows may arrive out of order of the
     attribute, and are given in that order. ``timeout`` is in the clock's unit."""
@@ -47,7 +47,7 @@ class ArrivalWindow(TimeWindow):
         return bucketed.then(spec, call, time="window_start")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class OpenedWindow(Window):
     """A window begins at each row for which ``begins`` holds, and covers ``[its value, + size)``. ``timeout`` is in the
     clock's unit."""

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
@@ -22,6 +21,7 @@ import oop
 from oop import packets
 from oop.cli.feeds import WINDOW, Feeds, Way
 from oop.engines.metrics import Metrics
+from oop.frozen import frozen
 from oop.packets import SECOND, START
 
 SHOWN = 5  # how many windows of the answer are printed
@@ -45,7 +45,7 @@ WAYS: tuple[Way, ...] = (
 )
 
 
-@dataclass(frozen=True)
+@frozen()
 class Measured:
     """The measurements of one way. ``first_stream`` and ``first_clock`` are the seconds of arrivals, and by the clock,
     that had passed when the first window came out."""

@@ -5,7 +5,6 @@ Each link has a slack of its own that is somewhat too small, so the engines must
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +12,7 @@ import pyarrow as pa
 import oop
 from oop import packets
 from oop.cli.feeds import Feeds, Way
+from oop.frozen import frozen
 
 ROWS = 200_000
 """The most packets. Nearly all of the time goes to starting Spark, and more rows would show nothing new."""
@@ -23,7 +23,7 @@ WAY = Way(
 )
 
 
-@dataclass(frozen=True)
+@frozen()
 class Compared:
     """``same`` says whether the engines agree on the windows, their counts, and the number of late rows of each
     link."""

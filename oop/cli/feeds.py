@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import oop
 from oop import packets
+from oop.frozen import frozen
 from oop.operators.core.operator import Element
 from oop.packets import START, Tick
 
@@ -44,7 +44,7 @@ class Feeds:
         return oop.source(data, time="ts", punctuate=policy, name=name, schema=packets.SCHEMA)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Way:
     """A way of running Q1: its name, how it makes one stream of the links, and the ``order`` of `Stream.run`."""
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from oop.frozen import frozen
 from oop.punctuation import Punctuation
 
 
-@dataclass(frozen=True)
+@frozen()
 class Link:
     """An operator on the way to a source: the promise that is needed from it, and what it has ``promised`` of it so
     far (None: nothing)."""
@@ -22,7 +23,7 @@ class Link:
         return f"it needs {self.needs} from {self.operator} ({self.site}), which has {promised}"
 
 
-@dataclass(frozen=True)
+@frozen()
 class Holder:
     """A source that holds back a result.
 
@@ -49,7 +50,7 @@ class Holder:
         return f"it is held back by source {self.source!r}{group}: promised {self.promised}, {since}"
 
 
-@dataclass(frozen=True)
+@frozen()
 class Blame:
     """Why an operator has not put out ``what`` it holds. ``sources`` are the sources that hold it back, the one with
     the least progress first, and ``links`` are the operators between that source and this operator. If there are no

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 
 from oop.errors import WrongArgument
+from oop.frozen import frozen
 from oop.operators.core.times import is_whole, show_duration, unit_of
 from oop.operators.source.entries import AT_LEAST, AT_MOST, TIME
 from oop.operators.source.lateness import Buckets, count_buckets, edges, octaves
@@ -30,7 +31,7 @@ SHARES = (0.99, 0.999, 1.0)
 _WIDTH = 40
 
 
-@dataclass(frozen=True)
+@frozen()
 class Need:
     """To keep this share of the rows, every promise would have had to be made ``more`` later (0: it came late enough).
 
@@ -54,7 +55,7 @@ class Need:
     rows: int | None = None
 
 
-@dataclass(frozen=True)
+@frozen()
 class NeededSlack:
     """What `Late.needed_slack` gives. Numbers are in the unit of the attribute, which has this ``type``.
 
@@ -163,7 +164,7 @@ def _policy(source: InputOperator, attribute: str) -> Policy | None:
     return found[0] if found else None
 
 
-@dataclass(frozen=True)
+@frozen()
 class Histogram:
     """What `Late.histogram` gives: ``counts[i]`` rows were late by ``edges[i]`` or more, below ``edges[i + 1]``.
 

@@ -3,10 +3,10 @@ measured."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from oop.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen()
 class BoxMetrics:
     """The counts of one operator. ``seconds`` is the time that it took, output included. ``frontier`` is the text of
     what it has promised. ``note`` is what the operator has decided by itself, as the aggregate over sliding windows
@@ -55,7 +55,7 @@ class BoxMetrics:
         return self.seconds / self.rows_in if self.rows_in else None
 
 
-@dataclass(frozen=True)
+@frozen()
 class ArcMetrics:
     """One queue between two operators."""
 
@@ -68,7 +68,7 @@ class ArcMetrics:
     peak_queued_rows: int
 
 
-@dataclass(frozen=True)
+@frozen()
 class Latency:
     """How long each row of the result took since the oldest row that it comes from entered, in the clock's unit
     (microseconds). ``counts`` has, for each step of latency, the least latency of the step and its number of rows."""
@@ -96,7 +96,7 @@ class Latency:
         return f"latency of {self.rows:,} rows: " + ", ".join(f"{name} {value / 1000:,.1f} ms" for name, value in shown)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Metrics:
     """``boxes`` are in the order of the plan, inputs first, and ``arcs`` in the order of the boxes that they come from.
     ``latency`` is measured in runs with ``oop.Embedded(latency=True)``.

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pyarrow as pa
 
 from oop.errors import SourceError, WrongArgument
+from oop.frozen import frozen
 from oop.kernels.ring import MOST_GROUPS, MOST_RATE, Drained, PacketColumns, PacketRing, make_packets
 from oop.site import user_line
 
@@ -22,7 +22,7 @@ _LONGEST_PAUSE = 0.01
 _NANO = 1e-9
 
 
-@dataclass(frozen=True)
+@frozen()
 class RingCounts:
     """What became of the rows, and how long the reader was away; times in seconds, ``…_at`` in microseconds of ``ts``.
 

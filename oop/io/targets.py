@@ -18,17 +18,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from oop.errors import WrongArgument
+from oop.frozen import frozen
 from oop.io.formats import Format, endings_written, format_of
 
 
-@dataclass(frozen=True)
+@frozen()
 class FileTarget:
     """One file, in the format that its ending names; it appears when it is whole."""
 
@@ -43,28 +43,28 @@ class FileTarget:
         return found
 
 
-@dataclass(frozen=True)
+@frozen()
 class FolderTarget:
     """A folder of Parquet files, with none of another run in it."""
 
     path: Path
 
 
-@dataclass(frozen=True)
+@frozen()
 class RemoteFolder:
     """A folder of Parquet files on a file system that only Spark knows, by its address."""
 
     address: str
 
 
-@dataclass(frozen=True)
+@frozen()
 class CallableTarget:
     """A function that takes each batch."""
 
     function: Callable[[pa.RecordBatch], object]
 
 
-@dataclass(frozen=True)
+@frozen()
 class ObjectTarget:
     """An object with ``write(batch)``; ``promise``, ``close`` and ``abort`` are optional."""
 

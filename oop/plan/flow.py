@@ -4,11 +4,11 @@ that makes an operator from what a user wrote, take a flow and give the next one
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
 from oop.errors import OopError, SchemaMismatch
+from oop.frozen import frozen
 from oop.operators.core.spec import Spec
 from oop.operators.expressions.expr import Col, Expr
 from oop.operators.groups.store_operator import unique_schema
@@ -18,7 +18,7 @@ from oop.plan.graph import Edge, Node, make_node
 from oop.site import user_line
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Flow:
     """``node`` is the last node so far, and ``time`` the column that windows are on by default. If the node is a split,
     ``route`` is its output."""

@@ -7,12 +7,12 @@ unblock, and `interests` finds which promises help which nodes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
 
 from oop.errors import NeverEmits, OopError, TimeError
+from oop.frozen import frozen
 from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.core.times import is_time_type, unit_of
 from oop.operators.passing.filter import Filter
@@ -22,7 +22,7 @@ from oop.punctuation import END, Frontier, Interest
 from oop.punctuation.crossing import Crossing
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Edge:
     """What a node reads: another node, or one output of it (``route``) if that is a split."""
 
@@ -30,7 +30,7 @@ class Edge:
     route: int | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Node:
     """A spec with the edges that feed it, the user's line (``site``), the step as the user wrote it (``call``), and the
     columns that it gives. A source also has its data."""

@@ -4,12 +4,13 @@ Those of unions and joins depend on their readers, and are in `oop/plan/in_order
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeGuard
 
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
+from oop.frozen import frozen
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.emit import Emit
 from oop.operators.aggregate.fields import WINDOW_END, WINDOW_START
@@ -30,7 +31,7 @@ from oop.plan.graph import Node
 from oop.plan.orders import NO_ORDER, Possible, image_of_order, mixes
 
 
-@dataclass(frozen=True)
+@frozen()
 class Step:
     """The in-order counterpart of an operator: its physical spec, what each input must be in order of (None: any order;
     `NO_ORDER`: it goes by promises, not by order), the time of its rows, and the attributes that they are in order of.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
 from oop.engines.embedded.boxes import Box
+from oop.frozen import frozen
 from oop.kernels import views
 from oop.operators.core.breaches import broken_promises
 from oop.operators.core.coverage import matching
@@ -17,7 +17,7 @@ from oop.plan.graph import Node, frontiers
 from oop.punctuation import Frontier, Punctuation
 
 
-@dataclass(frozen=True)
+@frozen()
 class Promising:
     """The plan of a run, its boxes with that of the result last, and what the sources were given, by id of their
     nodes. `Harness` has a method for each check, whose docstring says what is checked."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, WrongArgument
+from oop.frozen import frozen
 from oop.operators.expressions.kinds import UTC
 from oop.operators.windows.calendar import UNITS, Calendar
 from oop.operators.windows.zones import zone_of
@@ -15,7 +15,7 @@ from oop.site import user_line
 from oop.windows.window import PlacedWindow
 
 
-@dataclass(frozen=True)
+@frozen()
 class CalendarWindow(PlacedWindow):
     """Hours, days, weeks, months, quarters or years of a time zone."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from numbers import Real
 
@@ -11,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, WrongArgument
+from oop.frozen import frozen
 from oop.operators.aggregate.landmark import Landmark, LandmarkAggregate
 from oop.operators.core.times import duration_in, is_whole, physical, unit_of
 from oop.operators.groups.store_operator import NamedAggregates
@@ -25,7 +25,7 @@ Instant = int | float | str | date | datetime
 """A number in a time column's unit; for dates and timestamps also a date, a datetime, or one as text."""
 
 
-@dataclass(frozen=True)
+@frozen()
 class LandmarkWindow(Window):
     """All windows begin at ``begin``, each ends ``every`` after the one before."""
 

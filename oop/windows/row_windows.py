@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from numbers import Integral
 from typing import ClassVar
 
 import pyarrow as pa
 
 from oop.errors import UnknownColumn, WrongArgument
+from oop.frozen import frozen
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.partition_rows import PartitionRows
 from oop.operators.groups.store_operator import NamedAggregates
@@ -21,7 +21,7 @@ from oop.site import user_line
 from oop.windows.window import Window
 
 
-@dataclass(frozen=True)
+@frozen()
 class RowWindow(Window):
     """Window ``w`` covers the rows ``[offset + w·every, offset + w·every + range)``, numbered from 0 as the source gave
     them (OOP paper, section 5.2)."""
@@ -45,7 +45,7 @@ class RowWindow(Window):
         return f"rows {self.range}{every}" + (f" offset {self.offset}" if self.offset else "")
 
 
-@dataclass(frozen=True)
+@frozen()
 class PartitionedRowWindow(RowWindow):
     """A `RowWindow` in which each partition counts its own rows; ``by`` are the columns that tell partitions apart."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pyarrow as pa
 
 from oop.errors import OopError
+from oop.frozen import frozen
 from oop.operators.core.times import duration_in
 from oop.operators.groups.store_operator import NamedAggregates
 from oop.operators.session.session import Session
@@ -19,7 +18,7 @@ from oop.site import user_line
 from oop.windows.window import Window, duration, edge_type
 
 
-@dataclass(frozen=True)
+@frozen()
 class SessionWindow(Window):
     """Rows of a group whose times differ by at most the gap."""
 

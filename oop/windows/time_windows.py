@@ -8,11 +8,11 @@ sliding 5min every 1min
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.kernels.checks import float_time_limit, int_time_limits
 from oop.operators.core.times import duration_in, is_whole
 from oop.operators.windows.bucket import Grid
@@ -20,7 +20,7 @@ from oop.punctuation.durations import Duration, show
 from oop.windows.window import PlacedWindow, duration
 
 
-@dataclass(frozen=True)
+@frozen()
 class TimeWindow(PlacedWindow):
     """Window ``w`` covers ``[offset + w·every, offset + w·every + range)``."""
 

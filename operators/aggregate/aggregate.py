@@ -8,7 +8,6 @@ file has the spec, and `fields.py` its fields; `operator.py` has the running ope
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
@@ -29,7 +28,6 @@ from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.translate import Image
 
 
-@dataclass(frozen=True, eq=False)
 class Aggregate(AggregateFields):
     """The spec of an aggregate over windows; `fields.py` says what it is given."""
 

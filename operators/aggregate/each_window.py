@@ -11,7 +11,6 @@ waiting row matches them, so they grow window by window, too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import UnknownColumn
+from oop.frozen import frozen
 from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
 from oop.operators.core.context import Context
@@ -39,7 +39,7 @@ from oop.punctuation.search import above
 _HELD, _PENDING = "held", "pending"
 
 
-@dataclass(frozen=True)
+@frozen()
 class EachWindow(Spec):
     """``on`` tells windows apart, and is promised about; ``times`` are all columns that may be promised about."""
 

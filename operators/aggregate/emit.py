@@ -12,11 +12,12 @@ that says "when tuples get emitted" (Aurora* and Medusa paper, section 2.2, seco
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.kernels import views
 from oop.operators.aggregate.row_steps import RowSteps
 from oop.operators.aggregate.shown import Shown
@@ -37,7 +38,7 @@ ON_CLOSE, ON_CHANGE = "on_close", "on_change"
 _SHOWN, _STEP = "shown", "step"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Emit(Spec):
     """``of`` is the aggregate. ``every`` is a step of stream time, in units of the attribute that it aggregates on;
     ``rows`` is a number of rows after which results are shown; otherwise ``when`` is on_close or on_change."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.aggregate.flush import Flush
 from oop.operators.core.spec import UsedColumns
 from oop.operators.functions.function import Function
@@ -21,7 +22,7 @@ from oop.operators.windows.windows import Windows
 WINDOW_START, WINDOW_END = "window_start", "window_end"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class AggregateFields(AggregatingSpec):
     """``on`` is the windowed attribute, and ``grid`` the windows in its units; ``how`` may force one implementation."""
 

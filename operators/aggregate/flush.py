@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from oop.errors import WrongArgument
+from oop.frozen import frozen
 from oop.site import user_line
 
 MOST_SLOTS = 2**28
@@ -12,7 +11,7 @@ _FIGURE_9 = 160, 2
 """i and m of the paper's experiment G1."""
 
 
-@dataclass(frozen=True)
+@frozen()
 class Flush:
     """A discipline: ``slots`` of the table (None: sized by what is seen), one old aggregate every ``i`` rows (0: none),
     results at most ``m`` windows late. Made by `lazy_flush` and `slow_flush`.

@@ -7,11 +7,11 @@ closes only by a promise that does not name it. The output promises what the inp
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.kernels.dictionaries import concat_batches
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import INT64_MAX, as_int64, covered, group_columns
@@ -35,7 +35,7 @@ from oop.punctuation.search import above
 from oop.punctuation.translate import carry_unchanged
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class GroupBy(AggregatingSpec):
     """``on`` are the keys that the input may promise about; the first decides the slices."""
 

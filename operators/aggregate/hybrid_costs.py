@@ -16,6 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from oop.frozen import frozen
 from oop.operators.aggregate.window_tables import AT_ONCE
 
 INCREMENTAL, BUFFERED = "incremental", "buffered"
@@ -74,7 +75,7 @@ class PeriodCounts:
         self.open -= windows
 
 
-@dataclass(frozen=True)
+@frozen()
 class QueryTraits:
     """What does not change: the windows that a row is in, the bytes of a row that waits, whether partials merge, how
     many rows of a group each aggregate holds at most (0: its state has a fixed size), and the number of rows below
@@ -91,7 +92,7 @@ class QueryTraits:
         return sum(not limit for limit in self.limits)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Estimate:
     """The nanoseconds for each window and the bytes held by both, and the bytes that rows may take in any case."""
 

@@ -9,11 +9,11 @@ but ``window_end < end(W)`` can be promised, because every window has the same s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.fields import WINDOW_END
 from oop.operators.aggregate.landmark_operator import LandmarkOperator
@@ -30,7 +30,7 @@ from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.patterns import Bound
 
 
-@dataclass(frozen=True)
+@frozen()
 class Landmark:
     """Windows since ``begin``. A row is tagged with the first that it is in; it is in all later ones too.
 
@@ -72,7 +72,7 @@ class Landmark:
         return starts, starts if self.every is None else self.steps.edges(wids)[1]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LandmarkAggregate(Aggregate):
     """With ``changes`` a step puts out only the groups that had a row in it."""
 

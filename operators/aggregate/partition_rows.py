@@ -8,11 +8,11 @@ nothing can be promised but the end: a new partition begins with its first windo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.kernels import views
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.operator import AggregateOperator
@@ -36,7 +36,7 @@ from oop.punctuation.group_promises import Advance
 _COUNTED, _WAITING = "counted", "waiting/"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class PartitionRows(Aggregate):
     """``by`` are the columns of the partitions, the first of the keys; ``text`` is the window as the user wrote it."""
 

@@ -11,11 +11,12 @@ bound: ``wid < min(W, least held)``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.flush import Flush
 from oop.operators.aggregate.reducing import HERE, Reducing
@@ -33,7 +34,7 @@ from oop.punctuation.group_promises import Advance
 _TABLE, _STATE = "table", "state"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Preaggregate(Spec):
     """``of`` is the aggregate behind it."""
 

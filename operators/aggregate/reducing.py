@@ -7,10 +7,11 @@ become fewer, because almost each is a group of its own, they pass as they are f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.kernels.signatures.flush import Discipline
 from oop.operators.aggregate.flush import Flush
 from oop.operators.core.batches import BATCH_ROWS
@@ -23,7 +24,7 @@ _COLLIDED = 1 / 16  # of the rows: so many collisions show that a table is too s
 _PASSING = 4_194_304  # rows that pass before it is tried again; each further time twice as many
 
 
-@dataclass(frozen=True)
+@frozen()
 class Sizing:
     """The first and the greatest size of a table. ``repeats`` is the share of rows that must find their group
     there, or the groups are too many for any table; ``worth`` is the most partials for each row that pay."""

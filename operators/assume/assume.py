@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.assume.fields import AssumeFields, without_number
 from oop.operators.assume.operator import AssumeOperator
 from oop.operators.assume.order import TUP
@@ -29,7 +29,7 @@ from oop.punctuation.patterns import Value
 from oop.punctuation.translate import carry_unchanged
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Assume(AssumeFields):
     """The spec of an Assume; `fields.py` says what it is given."""
 

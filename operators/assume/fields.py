@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, UnknownColumn
+from oop.frozen import frozen
 from oop.operators.assume.order import TUP, Order
 from oop.operators.core.group_values import check_type
 from oop.operators.core.spec import Spec
@@ -20,7 +20,7 @@ def without_number(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field for field in schema if field.name != TUP])
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class AssumeFields(Spec):
     """``groups`` lists all groups (for several columns as tuples, in alphabetical order of the columns), or ``idle``
     says when a silent group no longer counts. With either there are also promises about all groups together. A

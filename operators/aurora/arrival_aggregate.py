@@ -12,11 +12,12 @@ as they come.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.operator import AggregateOperator, reached_wid, wids_of
 from oop.operators.aurora.rows_in_turn import RowsInTurn
@@ -37,7 +38,7 @@ from oop.punctuation.group_promises import Promise
 _REPEATED = 262_144  # rows that are made at a time when each row is repeated for its windows
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ArrivalAggregate(Aggregate):
     """``sorts`` says that rows may come out of order of ``on``, and that a function depends on their order."""
 

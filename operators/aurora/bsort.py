@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.aurora.bsort_rows import BSortRows
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import matching
@@ -33,7 +33,7 @@ from oop.punctuation.group_promises import Advance
 _HELD = "held"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class BSort(Spec):
     """Sorts by ``on``, and holds ``slack`` rows of each group of ``keys``."""
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
 from oop.errors import TimeError
+from oop.frozen import frozen
 from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
 from oop.operators.core.context import Context
@@ -45,7 +45,7 @@ from oop.punctuation.patterns import Bound
 BEGINS, _ROWS = "__begins", "rows"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Opened(AggregatingSpec):
     """``size`` is in the units of the attribute ``on``; ``begins`` is true for rows at which a window begins."""
 

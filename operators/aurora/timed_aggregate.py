@@ -15,11 +15,12 @@ together by window.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
 from oop.operators.aurora.arrival_aggregate import ArrivalAggregate, ArrivalAggregateOperator
@@ -46,7 +47,7 @@ _OUT, _UNKNOWN = INT64_MIN, INT64_MAX
 """Special values for the time when a window began: it went out early; it began before the first tick."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class TimedAggregate(Timed, ArrivalAggregate):
     """``timeout`` is in the clock's unit."""
 

@@ -9,11 +9,11 @@ of its rows are remembered until its end is promised, so that rows that came too
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
 from oop.operators.aurora.opened import BEGINS, Opened, OpenedOperator
@@ -33,7 +33,7 @@ _UNKNOWN = INT64_MAX
 """The time of arrival of rows that came before the first tick."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class TimedOpened(Timed, Opened):
     """``timeout`` is in the clock's unit."""
 

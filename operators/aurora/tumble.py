@@ -12,11 +12,11 @@ contributed to it later are ignored, and counted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.core.arrival import without_ticks
 from oop.operators.core.context import Context
 from oop.operators.core.coverage import covered
@@ -39,7 +39,7 @@ from oop.punctuation.translate import carry_unchanged
 _RUN = "run"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Tumble(AggregatingSpec):
     """``keys`` are the group-by attributes; ``timeout`` is in the clock's unit."""
 

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.aurora.stamped_rows import StampedRows
 from oop.operators.core.arrival import without_ticks
 from oop.operators.core.context import Context
@@ -39,7 +39,7 @@ from oop.punctuation.group_promises import Advance
 _LAST, _CLOCK = "last", "clock"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class WSort(Spec):
     """Sorts by ``columns``. ``timeout`` is in the clock's unit, ``text`` is the timeout as the user wrote it."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.core.batches import BATCH_ROWS
 from oop.punctuation import Interest
 from oop.punctuation.patterns import Bound
 
 
-@dataclass(frozen=True)
+@frozen()
 class Context:
     """What the engine that starts an operator knows, and the operator's spec does not.
 

@@ -13,11 +13,11 @@ rows held, bytes of state, parts to save, rows set aside, open results.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.core.batches import BATCH_ROWS
 from oop.operators.core.context import Context
 from oop.operators.core.parts import FRONTIERS, LATE_UNUSED, Part, check_shards, read_text, text_part
@@ -30,7 +30,7 @@ Element: TypeAlias = pa.RecordBatch | Punctuation | GroupPromises
 """What crosses arcs: rows, or a promise. Promises about many groups that come together cross as one value."""
 
 
-@dataclass(frozen=True)
+@frozen()
 class Held:
     """The oldest thing that an operator holds back, as text, and the least promise on a port that would release it."""
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
+
 ShapeT = TypeVar("ShapeT")
 
 
-@dataclass(frozen=True)
+@frozen()
 class Partials(Generic[ShapeT]):
     """What the rows on their way to an aggregate can be reduced to: groups of a shape, in slots of time.
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.core.batches import concat
 from oop.operators.core.operator import Element
 from oop.operators.core.times import is_whole
@@ -30,7 +31,7 @@ Helps: TypeAlias = Callable[[Punctuation], bool]
 """Would a promise change something for a consumer?"""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class JoinedTrain:
     """A train whose rows are one batch. ``ends`` are the numbers of rows up to the end of each batch; ``places[i]``
     rows come before the promise ``attribute < bounds[i]``."""

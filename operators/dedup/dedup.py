@@ -8,7 +8,6 @@ is promised about must be a key, because otherwise no key could ever be forgotte
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -26,7 +25,6 @@ from oop.punctuation.crossing import Crossing, Same
 KEEP = ("any", "first", "last")
 
 
-@dataclass(frozen=True, eq=False)
 class Dedup(DedupFields):
     """The spec of a Dedup; `fields.py` says what it is given."""
 

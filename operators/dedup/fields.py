@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.join.band import LEFT, Band
 from oop.operators.join.promises import Moved
@@ -14,7 +14,7 @@ from oop.punctuation.crossing import Carried
 from oop.punctuation.patterns import Bound
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DedupFields(Spec):
     """``on`` are the keys that the input may promise about; the first decides the slices. ``time`` orders first and
     last (and must be there for a span, ``within``, in its units)."""

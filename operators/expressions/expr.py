@@ -16,7 +16,6 @@ This module has the nodes of expressions. `fluent` says how they are written and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
@@ -25,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import OopError, SchemaMismatch, UnknownColumn
+from oop.frozen import frozen
 from oop.operators.expressions.alignment import broadcast, is_exact, natural
 from oop.operators.expressions.fluent import ATOM, Fluent, call_text, symbol
 from oop.operators.expressions.functions import FUNCTIONS
@@ -190,7 +190,7 @@ class Expr(Fluent["Expr"]):
         return fold(self, lambda part, args: part._text(args))[0]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class Col(Expr):
     """A column, by name."""
 
@@ -212,7 +212,7 @@ class Col(Expr):
         return self.name, ATOM
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class Lit(Expr):
     """A constant."""
 
@@ -227,7 +227,7 @@ class Lit(Expr):
         return repr(self.value), ATOM
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False, repr=False)
 class Call(Expr):
     """A function of expressions; ``options`` are what it takes besides them."""
 

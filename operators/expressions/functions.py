@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import types
 
+from oop.frozen import frozen
 from oop.operators.core.compute import compute as pc
 from oop.operators.expressions.alignment import (
     Datum,
@@ -30,7 +30,7 @@ from oop.operators.expressions.alignment import (
 from oop.operators.expressions.kinds import PER_SECOND, UTC, check_comparable, physical_type
 
 
-@dataclass(frozen=True)
+@frozen()
 class Aligned:
     """One of pyarrow's functions, of operands that are first brought to types that go together. How they are converted
     follows from their types and from literals, never from a column's values: `program` relies on this."""

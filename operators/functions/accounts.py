@@ -5,12 +5,12 @@ Rows that were late and dropped travel on, marked, only to be counted where thei
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.core.marks import is_dropped, is_late
 from oop.operators.expressions.expr import Expr
 from oop.operators.functions.accumulators import Accumulator, Ids, Prepared
@@ -68,7 +68,7 @@ class AsideAccounts(Accounts):
     which = "aside"
 
 
-@dataclass(frozen=True)
+@frozen()
 class Account(Function):
     """What the three functions have in common: they are over rows, and look at what became of them."""
 
@@ -92,18 +92,15 @@ class Account(Function):
         return f"{self.name}()"
 
 
-@dataclass(frozen=True)
 class SeenCount(Account):
     name = "seen"
 
 
-@dataclass(frozen=True)
 class LateCount(Account):
     name = "late"
     accounts = LateAccounts
 
 
-@dataclass(frozen=True)
 class AsideCount(Account):
     name = "aside"
     accounts = AsideAccounts

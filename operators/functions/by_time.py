@@ -5,12 +5,12 @@ Numbers and times are kept by kernels, in three words for each group; values of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.kernels import dictionaries, views
 from oop.kernels.signatures.first import FIRST_WORDS, HELD, VALUE, VALUE_HELD
 from oop.kernels.views import Column
@@ -60,8 +60,10 @@ class Lasts(Firsts):
     which = "last"
 
 
-@dataclass(frozen=True)
+@frozen()
 class First(Ordered):
+    """The value of the row whose `by` is least."""
+
     name = "first"
     by_time = True
     words: ClassVar[type[Firsts]] = Firsts
@@ -78,7 +80,6 @@ class First(Ordered):
         return tuple(cls(col("x"), by=col(by)) for by in ("t", "f", "s"))
 
 
-@dataclass(frozen=True)
 class Last(First):
     name = "last"
     words = Lasts

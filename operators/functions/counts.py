@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,6 @@ class Counts(Accumulator):
         return pa.array(self.counts)
 
 
-@dataclass(frozen=True)
 class Count(ColumnFunction):
     name = "count"
 

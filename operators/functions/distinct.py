@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -172,7 +171,6 @@ def _valid(values: Key) -> np.ndarray | None:
     return values.valid
 
 
-@dataclass(frozen=True)
 class CountDistinct(ColumnFunction):
     name = "count_distinct"
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.kernels import dictionaries, views
 from oop.kernels.views import Column
 from oop.operators.expressions.expr import Expr
@@ -64,8 +64,10 @@ class Maxima(Minima):
     word = GREATEST
 
 
-@dataclass(frozen=True)
+@frozen()
 class Min(ColumnFunction):
+    """The least value."""
+
     name = "min"
     extremes: ClassVar[type[Minima]] = Minima
 
@@ -76,7 +78,6 @@ class Min(ColumnFunction):
         return type(self)(results)
 
 
-@dataclass(frozen=True)
 class Max(Min):
     name = "max"
     extremes = Maxima

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
 
 import pyarrow as pa
 from pyarrow.lib import Type_BOOL, Type_DICTIONARY
 
 from oop.errors import OopError, SchemaMismatch
+from oop.frozen import frozen
 from oop.kernels import views
 from oop.operators.expressions.expr import Expr, col
 from oop.operators.expressions.program import Program
@@ -38,7 +39,7 @@ Evaluate: TypeAlias = Callable[[pa.RecordBatch], Any]
 """Gives the values of a batch as an accumulator's `prepare` takes them."""
 
 
-@dataclass(frozen=True)
+@frozen()
 class Function(ABC):
     """An aggregate function of some columns.
 
@@ -149,7 +150,7 @@ class Function(ABC):
         return (cls(),)
 
 
-@dataclass(frozen=True)
+@frozen()
 class ColumnFunction(Function):
     """A function of one expression. ``of`` is None where the function is over rows."""
 
@@ -204,7 +205,7 @@ class ColumnFunction(Function):
         return (cls(col("x")),)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Ordered(ColumnFunction):
     """A function of one expression in the order of another, ``by``."""
 

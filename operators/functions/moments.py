@@ -7,12 +7,12 @@ would have if its numbers were small, and merging in another order changes it by
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.kernels import views
 from oop.operators.expressions.expr import Expr, col
 from oop.operators.functions.accumulators import Accumulator, Ids, Prepared, floats
@@ -93,7 +93,7 @@ def _apart(values: np.ndarray, bases: np.ndarray) -> np.ndarray:
     return np.where(above, distance, -distance)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Var(ColumnFunction):
     """``ddof`` is 1 for the variance of a sample, 0 for that of a population."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import WrongArgument
+from oop.frozen import frozen
 from oop.kernels import views
 from oop.operators.expressions.expr import Expr, col
 from oop.operators.functions.accumulators import Accumulator, Prepared, floats
@@ -218,7 +218,7 @@ def _retained(k: int) -> int:
     return math.ceil(3 * k)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Quantile(ColumnFunction):
     """``k`` is how many values a group holds before it has a sketch, and also sets how exact the sketch is."""
 

@@ -6,12 +6,12 @@ may count before it is held, so that a group never holds much more than its limi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.kernels import views
 from oop.operators.core.words import has_words, ranks
 from oop.operators.expressions.expr import Expr, col
@@ -20,7 +20,7 @@ from oop.operators.functions.function import Function, Ordered, as_column, as_or
 from oop.operators.functions.rows_by_group import HoldsRows, RowsByGroup, as_held, held_type, order_groups
 
 
-@dataclass(frozen=True)
+@frozen()
 class Ranking:
     """Which rows of a group come first: the least, or with ``most`` the greatest, and at most ``limit`` of them. A
     value that is null loses every tie; with ``nulls=False`` it is left out."""
@@ -153,7 +153,7 @@ def list_of(source: pa.DataType, by: pa.DataType | None, *, most: bool, limit: i
     return Ranked(source, by, Ranking(most, limit), pa.list_(held_type(source)))
 
 
-@dataclass(frozen=True)
+@frozen()
 class Listed(Ordered):
     """A list of at most ``k`` values for each group: what `Top` and `Collect` have in common."""
 
@@ -173,7 +173,6 @@ class Listed(Ordered):
         return f"{self.of!r}, {self.k}{self._by()}"
 
 
-@dataclass(frozen=True)
 class Top(Listed):
     name = "top"
     most = True
@@ -186,7 +185,6 @@ class Top(Listed):
         return cls(col("x"), k=2), cls(col("x"), by=col("f"), k=3)
 
 
-@dataclass(frozen=True)
 class Collect(Listed):
     name = "collect"
     by_time = True

@@ -8,7 +8,6 @@ matters.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -92,7 +91,6 @@ class MeanObject(SumObject):
         return pa.array([float(Fraction(s) / int(n)) if n else None for s, n in pairs], self.type)
 
 
-@dataclass(frozen=True)
 class Sum(ColumnFunction):
     name = "sum"
     booleans_are_numbers = True
@@ -116,7 +114,6 @@ class Sum(ColumnFunction):
         return Sum(results)
 
 
-@dataclass(frozen=True)
 class Mean(ColumnFunction):
     name = "mean"
     booleans_are_numbers = True

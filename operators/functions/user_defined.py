@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, WrongArgument
+from oop.frozen import frozen
 from oop.kernels import views
 from oop.kernels.checks import INT64_MAX, INT64_MIN
 from oop.kernels.user.folds import Fold, Functions, failed
@@ -29,7 +30,7 @@ from oop.operators.functions.user_accumulator import UserAccumulator
 from oop.site import user_line
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class UserDefinition(Functions):
     """What `oop.aggregate` gives: calling it with columns makes a function of them."""
 
@@ -47,7 +48,7 @@ class UserDefinition(Functions):
         return UserFunction(self, tuple(map(as_column, columns)))
 
 
-@dataclass(frozen=True)
+@frozen()
 class UserFunction(Function):
     """A user's definition over columns. ``edges`` is the kind of the window's start and end that final is given."""
 

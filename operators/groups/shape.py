@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.kernels import dispatch, views
 from oop.kernels.once import once
 from oop.operators.core.keys import Key, read_key
@@ -28,7 +28,7 @@ Edges = tuple[np.ndarray, np.ndarray]
 """The start and the end of each group's window."""
 
 
-@dataclass(frozen=True)
+@frozen()
 class Shape:
     """What all tables of an operator have in common: keys and aggregates over rows of one schema."""
 

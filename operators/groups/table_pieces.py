@@ -6,12 +6,12 @@ A window of very many groups leaves in pieces (OOP paper, section 6), and the co
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, repeat
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.kernels.once import once
 from oop.operators.core.batches import together
 from oop.operators.functions.accumulators import Accumulator
@@ -19,7 +19,7 @@ from oop.operators.groups.shape import Edges, Shape
 from oop.operators.groups.table import Table
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class TablePiece:
     """The groups of a table from ``start`` up to ``stop``; what it gives may share memory with the table."""
 

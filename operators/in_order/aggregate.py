@@ -8,11 +8,11 @@ for each of its windows, where panes would look at it once, and the operator hol
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.kernels import views
 from oop.operators.aggregate.aggregate import Aggregate
 from oop.operators.aggregate.operator import AggregateOperator
@@ -34,7 +34,7 @@ from oop.punctuation.group_promises import Advance
 _ROWS, _WINDOWS = "rows", "windows"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class BufferedAggregate(Aggregate):
     name = "BufferedAggregate"
     note = "holds the rows of windows that are open; a row behind a window, or a promise, completes it"

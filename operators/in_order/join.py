@@ -10,10 +10,10 @@ come, can meet them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
 from oop.operators.in_order.join_operator import InOrderJoinOperator
@@ -24,7 +24,7 @@ from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.translate import Image
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class InOrderJoin(Join):
     name = "InOrderJoin"
 

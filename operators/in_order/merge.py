@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from oop.frozen import frozen
 from oop.kernels import dispatch, views
 from oop.operators.core.batches import cut
 from oop.operators.core.context import Context
@@ -27,7 +28,7 @@ from oop.operators.rows.releasing import held_row
 from oop.punctuation.group_promises import Advance
 
 
-@dataclass(frozen=True)
+@frozen()
 class OrderedMerge(Buffering, Union):
     """``on`` is the time that all inputs are in order of, ``beside`` the other attributes that promises cross about."""
 

@@ -8,10 +8,10 @@ rows wait. Promises about other attributes cross as far as the waiting rows allo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.core.batches import cut
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Element, Held, Kept, Operator
@@ -26,7 +26,7 @@ from oop.punctuation.group_promises import Advance
 _ROWS = "rows"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class InputSort(Buffering, Sort):
     """``beside`` are the other attributes that promises cross about."""
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from oop.frozen import frozen
 from oop.kernels import views
 from oop.kernels.dictionaries import concat_batches
 from oop.operators.core.context import Context
@@ -29,7 +30,7 @@ from oop.punctuation.group_promises import Advance
 from oop.punctuation.patterns import Bound
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class InOrder(Spec):
     """``of`` is the wrapped operator, ``on`` the attribute that orders its input, ``out`` the attribute that is to
     order its output (None: the output is in no order)."""

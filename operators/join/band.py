@@ -7,10 +7,10 @@ A row has a *point* on the axis on which rows meet: its time itself for a band, 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
+from oop.frozen import frozen
 from oop.kernels.signatures.joins import Reach
 from oop.operators.windows.windows import Windows
 from oop.punctuation.patterns import Bound
@@ -19,7 +19,7 @@ from oop.punctuation.search import least_float
 LEFT, RIGHT = 0, 1
 
 
-@dataclass(frozen=True)
+@frozen()
 class Band:
     """``lo <= r.ts - l.ts <= hi``; an end may be open, or infinite.
 
@@ -83,7 +83,7 @@ class Band:
         return least_float(lambda t: t - bound > apart if strict else t - bound >= apart)
 
 
-@dataclass(frozen=True)
+@frozen()
 class SameWindow:
     """Both rows are in the same tumbling window (Q6): equality on a function of the time."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.core.spec import Spec, UsedColumns
 from oop.operators.expressions.expr import Expr
 from oop.operators.groups.store_operator import unique_schema
@@ -24,7 +24,7 @@ def called_right(left: Sequence[str], right: Sequence[str]) -> dict[str, str]:
     return {n: n + SUFFIX if n in left else n for n in right}
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class JoinFields(Spec):
     """``on`` are pairs of key columns, ``times`` the time column of each side. ``least_of`` names a right column of a
     semi join: each left row goes out with the least value of that column among the right rows that released it."""

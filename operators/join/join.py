@@ -7,7 +7,6 @@ This file has the spec, and `join/fields.py` its fields; `join/operator.py` has 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -24,7 +23,6 @@ from oop.punctuation.crossing import Crossing
 KINDS = ("inner", "left", "right", "full", "semi", "anti")
 
 
-@dataclass(frozen=True, eq=False)
 class Join(JoinFields):
     """The spec of a join; `fields.py` says what it is given."""
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from oop.frozen import frozen
 from oop.operators.join.band import LEFT, RIGHT, Band, SameWindow
 from oop.punctuation import Equal, Frontier, Interest, Punctuation
 from oop.punctuation.crossing import Carried, Crossing
@@ -22,7 +22,7 @@ from oop.punctuation.translate import Image, carry
 Near = Band | SameWindow
 
 
-@dataclass(frozen=True)
+@frozen()
 class Moved:
     """A function from the other side's bound to a bound on the times of ``side``. It is a class, not a lambda, so that
     two of them with the same fields are equal."""
@@ -34,7 +34,7 @@ class Moved:
         return self.band.promise(self.side, bound)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Names:
     """The output's names for the columns of each side (a semi or anti join has none for the right). ``linked`` are key
     columns, left and right, whose values are the same in every pair. ``pads`` says which sides' rows also go out

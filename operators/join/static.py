@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.kernels import dispatch, views
 from oop.kernels.signatures.joins import Reach
 from oop.operators.core.compute import compute as pc
@@ -32,7 +32,7 @@ KINDS = ("inner", "left", "semi", "anti")
 _ANY = Reach(-math.inf, math.inf)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class StaticJoin(PassingSpec):
     """``on`` are pairs of a column of the stream and one of the table, ``text`` is how they are shown."""
 

@@ -7,12 +7,13 @@ appropriate level". Rows pass. A bound is never rounded: it is held back until i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
 
 from oop.errors import UnknownColumn
+from oop.frozen import frozen
 from oop.operators.core.context import Context
 from oop.operators.core.group_values import check_type
 from oop.operators.core.operator import Element, Operator, Passing
@@ -29,7 +30,7 @@ from oop.punctuation.patterns import Bound
 from oop.punctuation.translate import Image
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Describe(Spec):
     """``asked`` are the interests of its consumers; ``every`` is the step as the user wrote it, if one was given."""
 

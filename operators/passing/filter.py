@@ -8,12 +8,12 @@ same with a promise about that range.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, WrongArgument
+from oop.frozen import frozen
 from oop.operators.core.compute import compute as pc
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Element, Operator, Passing
@@ -24,8 +24,10 @@ from oop.operators.expressions.program import Program
 from oop.punctuation.crossing import Crossing, Restricted
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Filter(PassingSpec):
+    """Passes the rows for which the predicate is true."""
+
     predicate: Expr
     name = "Filter"
     line = "Filter {self.predicate!r}"

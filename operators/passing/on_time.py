@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.core.context import Context
 from oop.operators.core.marks import is_dropped
 from oop.operators.core.operator import Element, Operator, Passing
 from oop.operators.core.spec import PassingSpec
 
 
-@dataclass(frozen=True)
+@frozen()
 class OnTime(PassingSpec):
+    """Leaves out the rows that came only to be counted."""
+
     name = "OnTime"
     line = "OnTime without the rows that are only counted"
 

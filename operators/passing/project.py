@@ -9,10 +9,10 @@ least follows once each column has one (section 7).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
 from oop.operators.core.operator import Element, Operator, Passing
@@ -27,7 +27,7 @@ from oop.punctuation.patterns import Bound
 from oop.punctuation.translate import Image
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Project(Spec):
     """``columns`` are all columns of the output, in order."""
 

@@ -8,12 +8,12 @@ removes it before the result is read, and counts the latencies.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
+from oop.frozen import frozen
 from oop.kernels import views
 from oop.operators.core.arrival import CLOCK
 from oop.operators.core.context import Context
@@ -33,7 +33,7 @@ def name_taken(at: str | None = None, name: str = ENTERED) -> SchemaMismatch:
     return SchemaMismatch(f"a column may not be called {name} where latency is measured", at=at, hint="rename it")
 
 
-@dataclass(frozen=True)
+@frozen()
 class Enter(PassingSpec):
     """Stamps rows with the time of their entry."""
 
@@ -64,7 +64,7 @@ class EnterOperator(ReadsClock):
         return (keep_late(batch.append_column(pa.field(ENTERED, TYPE), pa.array(at)), batch),)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Monitor(PassingSpec):
     """Aurora's QoS monitor (Aurora paper, figure 3): measures how long ago the rows that each result comes from
     entered."""

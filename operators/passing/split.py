@@ -7,10 +7,10 @@ only for the rows that no earlier one took, so a cheap one in front spares an ex
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.core.compute import compute as pc
 from oop.operators.core.context import Context
 from oop.operators.core.marks import mark_route
@@ -21,8 +21,10 @@ from oop.operators.expressions.program import Program
 from oop.operators.passing.filter import check_predicate
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Split(Spec):
+    """Each row goes to the output of the first predicate that takes it, and to the last output where none does."""
+
     predicates: tuple[Expr, ...]
     name = "Split"
     note = "promises go to every output"

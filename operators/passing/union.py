@@ -6,11 +6,11 @@ The only state is what each input has promised.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
+from oop.frozen import frozen
 from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
 from oop.operators.core.operator import Element, Operator, Passing
@@ -18,8 +18,10 @@ from oop.operators.core.spec import Spec
 from oop.punctuation.crossing import Crossing, Met
 
 
-@dataclass(frozen=True)
+@frozen()
 class Union(Spec):
+    """The rows of all inputs as they come."""
+
     ports: int
     name = "Union"
     line = "{self.name} of {self.ports}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.core.spec import UsedColumns
 from oop.operators.core.times import check_time_type
 from oop.operators.groups.aggregating import AggregatingSpec
@@ -17,7 +17,7 @@ from oop.operators.passing.qos import ENTERED, LEFT_ENTERED
 from oop.operators.rows.layout import check_takeable
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ResampleFields(AggregatingSpec):
     """``times`` are A of the left and B of the right, ``keys`` are the group columns of the right. ``size`` is in the
     unit of the times, ``text`` is the size as the user wrote it. ``stays`` says for `explain` what can never be

@@ -6,18 +6,18 @@ Only the value of a left row is in results. If latency is measured, the time whe
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.kernels import views
 from oop.operators.core.coverage import INT64_MAX
 from oop.operators.passing.qos import ENTERED
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LeftRows:
     """``stamps`` are the times when the rows entered; None if latency is not measured.
 

@@ -15,7 +15,6 @@ by group if the right input promises by group. Both inputs bring their own promi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -31,7 +30,6 @@ from oop.punctuation import Frontier, Interest
 from oop.punctuation.crossing import Carried, Crossing
 
 
-@dataclass(frozen=True, eq=False)
 class Resample(ResampleFields):
     """The spec of a Resample; `fields.py` says what it is given."""
 

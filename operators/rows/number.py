@@ -9,10 +9,11 @@ come. It counts all rows, so one worker numbers them, and only promises about al
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Element, Operator
 from oop.operators.core.ordering import check_order
@@ -27,7 +28,7 @@ from oop.punctuation.group_promises import Advance
 _NUMBERED = "numbered"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Number(Releasing):
     """Rows are ranked by the time ``on``, then by the columns ``ties``. If the ties tell all rows apart (as a source
     and its own number do) or are all columns, the ranks do not depend on how rows are batched. A ``__seq`` of the input

@@ -7,17 +7,17 @@ is held until its time is below the promised bound. Released batches never go ba
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
 from oop.operators.core.ordering import check_order
 from oop.operators.rows.releasing import Releasing, ReleasingOperator
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Sort(Releasing):
     """Rows are sorted by the time ``on``, then by the columns ``ties``, then by arrival."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.aggregate.fields import WINDOW_END, WINDOW_START
 from oop.operators.core.times import check_time_type
 from oop.operators.functions.function import Function
@@ -16,7 +16,7 @@ from oop.operators.groups.store_operator import unique_schema
 from oop.punctuation.patterns import Bound
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class SessionFields(AggregatingSpec):
     """``gap`` is in units of ``on``, ``time`` is the type of the edges, ``text`` the gap as the user wrote it.
     ``admits`` says that late rows may come, so that the ends of sessions that went out must be remembered."""

@@ -8,7 +8,7 @@ every advance the output promises ``window_end < v`` and ``window_start < min(v,
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -33,7 +33,6 @@ class PromisesAll(Carried):
         return self
 
 
-@dataclass(frozen=True, eq=False)
 class Session(SessionFields):
     """The spec of a session window; `fields.py` says what it is given."""
 

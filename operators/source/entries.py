@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.operators.core.coverage import numbers_of
 
 BROKE, LATE_BY = "broke", "late_by"
@@ -20,7 +21,7 @@ UNKNOWN: Measure = (None, TIME)
 _ENTRY_BYTES = 1_024  # about what an entry takes beside its rows
 
 
-@dataclass(frozen=True)
+@frozen()
 class Entry:
     """Rows that broke a promise on one attribute; ``bounds`` has the bound that each row broke. ``text`` is the promise
     that all rows broke, or that each row broke, if it says more than a bound.
@@ -103,7 +104,7 @@ class Entry:
                 yield measure, found[~(unknown | np.isnan(found))]
 
 
-@dataclass(frozen=True)
+@frozen()
 class Breach:
     """Which rows of a batch broke a promise, on which attribute, and the bound that each broke. ``text`` is the
     promise, if it says more than that. ``greater`` is, under slack by rows, at least and at most how many greater rows

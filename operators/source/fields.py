@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch, UnknownColumn
+from oop.frozen import frozen
 from oop.operators.core.group_values import check_type
 from oop.operators.core.spec import Spec
 from oop.operators.core.times import check_time_type
@@ -16,7 +16,7 @@ from oop.operators.source.stamping import with_arrival
 from oop.punctuation import Policy
 
 
-@dataclass(frozen=True)
+@frozen()
 class InputFields(Spec):
     """``policies`` have their durations in the attributes' units; ``text`` is what the user wrote.
 

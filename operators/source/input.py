@@ -8,7 +8,7 @@ back.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
@@ -23,7 +23,6 @@ LATE_MODES = ("drop", "raise", "admit")
 NULL_MODES = ("raise", "aside")
 
 
-@dataclass(frozen=True)
 class Input(InputFields):
     """The spec of a source; `fields.py` says what it is given."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from typing import TypeAlias
 
@@ -17,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
+from oop.frozen import frozen
 from oop.kernels.scratch import new_array
 from oop.operators.core.spec import Spec
 from oop.operators.core.train import Helps, helping
@@ -32,7 +32,7 @@ Numbers: TypeAlias = range | np.ndarray
 _counted = np.arange(65_536)
 
 
-@dataclass(frozen=True)
+@frozen()
 class Numbered(Spec):
     """A placeholder in a plan that is being written: at this place rows must have numbers.
     `oop.plan.numbering.resolved` replaces it.

@@ -8,13 +8,13 @@ whose time is null, belongs to no window and is dropped. The promise ``ts < v`` 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 
 from oop.errors import SchemaMismatch
+from oop.frozen import frozen
 from oop.kernels import dispatch, views
 from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
@@ -31,7 +31,7 @@ WID_START = "__wid_start"
 WID_END = "__wid_end"
 
 
-@dataclass(frozen=True)
+@frozen()
 class Grid:
     """A time window in the units of its attribute."""
 
@@ -79,8 +79,10 @@ class Grid:
         return start, self.offset + (wids + 1) * slide if self.range == slide else start + self.range
 
 
-@dataclass(frozen=True)
+@frozen()
 class Bucket(Spec):
+    """Gives each row the windows that it belongs to."""
+
     on: str
     grid: Windows
     text: str  # the window as the user wrote it

@@ -14,12 +14,12 @@ changed, begins at 1:00 where midnight was skipped, at the first of two midnight
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from oop.errors import TimeError
+from oop.frozen import frozen
 from oop.operators.windows.zones import clock, years_of
 from oop.punctuation.patterns import Bound
 
@@ -31,7 +31,7 @@ _FAR = 2**52  # days: beyond, NumPy's months overflow
 _MONDAY = 3  # days from Monday to Thursday, the first of January 1970
 
 
-@dataclass(frozen=True)
+@frozen()
 class Calendar:
     """``zone`` None: times are local already. ``ticks`` is the unit of the times: s, ms, us, ns, or D for days."""
 

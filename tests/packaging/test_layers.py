@@ -41,7 +41,7 @@ def texts(path: Path) -> set[str]:
     }
 
 
-PURE = {"oop.errors": ROOT / "oop" / "errors.py"} | modules("oop/punctuation")
+PURE = {f"oop.{name}": ROOT / "oop" / f"{name}.py" for name in ("errors", "frozen")} | modules("oop/punctuation")
 
 
 @pytest.mark.parametrize("name", sorted(PURE))
@@ -50,7 +50,7 @@ def test_pure_modules_need_the_standard_library_alone(name):
         used
         for used in imports(PURE[name])
         if used.partition(".")[0] not in sys.stdlib_module_names
-        and not used.startswith(("oop.punctuation", "oop.errors"))
+        and not used.startswith(("oop.punctuation", "oop.errors", "oop.frozen"))
     }
     assert not foreign
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 
 from oop.engines.embedded.bell import Bell
 from oop.engines.embedded.starting import start_threads
+from oop.frozen import frozen
 from oop.io.ring import Ring
 from oop.operators.core.train import Train
 
@@ -21,7 +21,7 @@ _ROOM = 16  # trains that a reader may be ahead
 _PATIENCE = 0.1  # seconds after which a reader without room checks whether the run still wants anything
 
 
-@dataclass(frozen=True)
+@frozen()
 class Failed:
     """An error that reading raised. It is raised again in the engine's thread."""
 

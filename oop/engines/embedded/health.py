@@ -7,13 +7,13 @@ long ago and it has made none since. An operator whose inputs are silent is not 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from oop.clocks import Clock
 from oop.engines.embedded.boxes import Box
 from oop.engines.embedded.pulses import Pulse
 from oop.engines.embedded.tracing import find_blame
 from oop.errors import WrongArgument
+from oop.frozen import frozen
 from oop.operators.core.arrival import CLOCK
 from oop.operators.core.times import duration_in
 from oop.operators.source.input import Input
@@ -23,7 +23,7 @@ from oop.punctuation.durations import Duration
 from oop.punctuation.patterns import Bound
 
 
-@dataclass(frozen=True)
+@frozen()
 class Pace:
     """How an operator answers promises: how often it answered promises that came to it with one of its own, and how
     long the first of them had waited by then, on average and at most, in the clock's unit (microseconds).
@@ -37,7 +37,7 @@ class Pace:
     longest: float
 
 
-@dataclass(frozen=True)
+@frozen()
 class BoxHealth:
     """The health of an input or operator. ``since`` is when it last promised by the run's clock (or when the run
     began), and ``silent`` how long ago that was, both in microseconds. ``rows`` and ``batches`` count what has left it
@@ -73,7 +73,7 @@ class BoxHealth:
         return text + ("; SILENT" if self.is_silent else "")
 
 
-@dataclass(frozen=True)
+@frozen()
 class Health:
     """The health of all inputs and operators of a run, inputs first.
 
@@ -117,7 +117,7 @@ class Health:
         return "\n".join(map(str, self.boxes))
 
 
-@dataclass(frozen=True)
+@frozen()
 class Silence:
     """What ``on_silent`` is called with: once when an input or operator has fallen silent, and once when that is
     ``over``. ``promised`` is its last promise before the silence. ``since`` is when an input last promised, or when the

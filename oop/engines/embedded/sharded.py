@@ -71,6 +71,8 @@ class Ticket(Item):
 
 @dataclass(eq=False)
 class Shard:
+    """One of the operators, and the work that waits for it."""
+
     number: int
     operator: Operator
     queue: deque[Item] = field(default_factory=deque)

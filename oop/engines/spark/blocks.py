@@ -8,12 +8,13 @@ that a source may be given is first written to such files (`spool.py`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.io.fitting import fit
 from oop.io.formats import Format, format_of
 from oop.io.ipc import InputElement
@@ -21,7 +22,7 @@ from oop.io.sound import reading
 from oop.punctuation import Punctuation
 
 
-@dataclass(frozen=True)
+@frozen()
 class Block:
     """One block of a file. ``greatest`` is the greatest time in it, if the file says so and every row has a time."""
 
@@ -32,7 +33,7 @@ class Block:
     final: bool = False  # is it in the last file? Only there does an END in the file end the stream
 
 
-@dataclass(frozen=True)
+@frozen()
 class Position:
     """The next block to read, and how many blocks came before it in all files."""
 
@@ -41,7 +42,7 @@ class Position:
     blocks: int = 0
 
 
-@dataclass(frozen=True)
+@frozen()
 class Listing:
     """The files so far. ``ended`` says that no more will come, and ``failure`` why the input broke off, if it did."""
 
@@ -50,7 +51,7 @@ class Listing:
     failure: str | None = None
 
 
-@dataclass(frozen=True)
+@frozen()
 class Files:
     """Complete files, which are read in this order."""
 

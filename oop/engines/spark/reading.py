@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import chain, takewhile
 from typing import Any
 
@@ -26,6 +26,7 @@ from oop.engines.spark.scout import Scout, load_state
 from oop.engines.spark.spool import Spooled
 from oop.engines.spark.stages import Stages
 from oop.errors import SourceError
+from oop.frozen import frozen
 from oop.operators.core.batches import BATCH_ROWS
 from oop.operators.core.context import Context
 from oop.operators.core.train import trains
@@ -33,7 +34,7 @@ from oop.operators.source.operator import InputOperator
 from oop.punctuation import END, Punctuation
 
 
-@dataclass(frozen=True)
+@frozen()
 class SourceReading:
     """All that is needed to read one source of a plan, wherever that happens."""
 
@@ -47,7 +48,7 @@ class SourceReading:
     late_to: str | None
 
 
-@dataclass(frozen=True)
+@frozen()
 class InputSplit:
     """What one task reads: blocks in a row, the policies' state before them, and the promises that follow all rows of
     the micro-batch, if this is its last split."""

@@ -12,7 +12,6 @@ import queue
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ import pyarrow as pa
 
 from oop.engines.spark.blocks import Listing
 from oop.errors import OopError, SourceError
+from oop.frozen import frozen
 from oop.io.fitting import fit, text_types
 from oop.io.ipc import PROMISE_KEY, InputElement, ipc_rows
 from oop.operators.core.batches import CROSSING_ROWS
@@ -36,7 +36,7 @@ _LAST_WORDS = 16_384  # bytes reserved on the disk for the message about how the
 _AGAIN = 0.5  # seconds after which writing that message is tried again
 
 
-@dataclass(frozen=True)
+@frozen()
 class Spooled:
     """A folder of numbered files. ``closed.json`` says that no more will come, and why.
 

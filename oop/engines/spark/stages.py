@@ -9,12 +9,13 @@ these operators: a stage keeps what each producer has promised, and translates t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.io.data import Data
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
@@ -24,7 +25,7 @@ from oop.plan.graph import Edge, Node, consumers, interests, needed_columns, wal
 from oop.punctuation import Frontier, Interest
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Stages:
     """``root`` is a plan without its data, so that it can be shipped. ``shards`` is the number of workers of each
     stage. ``foreign`` are the numbers of the sources whose rows Spark reads; these are stages, too.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import pyarrow as pa
 
 from oop.clocks import Clock
 from oop.engines.spark.cells import TICK, Cell
+from oop.frozen import frozen
 from oop.plan.graph import Node
 from oop.punctuation.encoding import dumps
 from oop.punctuation.patterns import Bound
@@ -17,7 +17,7 @@ from oop.punctuation.policies import Timer
 LAST_SPLIT = 1 << 62  # a split that comes after those of all rows
 
 
-@dataclass(frozen=True)
+@frozen()
 class Timers:
     """The driver's clock for a source that Spark reads. Without ticks there would be no micro-batch while no rows come,
     and nothing would be promised in a lull (OOP paper, A.1.1)."""

@@ -12,12 +12,12 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import pyarrow as pa
 
+from oop.frozen import frozen
 from oop.io.ipc import InputElement
 from oop.punctuation import Punctuation
 
@@ -25,7 +25,7 @@ FORMATS: dict[str, Format] = {}
 """The format of each ending, in lower case."""
 
 
-@dataclass(frozen=True)
+@frozen()
 class File:
     """A file whose schema is known. ``rows`` is the number of its rows, where the file tells it.
 
@@ -40,7 +40,7 @@ class File:
     parses: Callable[[pa.Schema], bool] = lambda schema: False
 
 
-@dataclass(frozen=True)
+@frozen()
 class FilePiece:
     """A piece of a file that can be read by its number. ``greatest`` is the greatest time in it, where the file tells
     it and every row has a time."""
