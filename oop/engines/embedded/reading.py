@@ -61,23 +61,22 @@ class Reading:
         """The result of ``read``. Whatever it raises is remembered, and ends the run."""
         try:
             self._begin()
-        except Exception:
-            raise
-        except (
-            BaseException
-        ) as error:  # an interrupt; if it came when the run had just become this thread's, it ends it
-            if self._busy and self._reader == threading.get_ident():
-                self._cause = self._cause or error
-                self._close()
+        except BaseException as error:
+            # An interrupt may come when the run has just become this thread's. A refusal by `_begin` ends nothing.
+            if not isinstance(error, Exception) and self._busy and self._reader == threading.get_ident():
+                self._end_by(error)
             raise
         try:
             found = read()
         except BaseException as error:
-            self._cause = self._cause or error
-            self._close()
+            self._end_by(error)
             raise
         self._busy = False  # the last step: no interrupt can come between this and the return to the caller
         return found
+
+    def _end_by(self, error: BaseException) -> None:
+        self._cause = self._cause or error
+        self._close()
 
     def _begin(self) -> None:
         if self._process is not None and self._process != os.getpid():

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import oop
+from oop.engines.embedded.reading import Reading
 from tests.oop_.engines.embedded import interrupts
 from tests.oop_.engines.embedded.interrupts import (
     ENGINES,
@@ -145,3 +146,35 @@ def test_an_interrupt_in_blame_is_remembered_too(monkeypatch):
         run.blame()
     with pytest.raises(oop.RunInterrupted):
         run.to_table()
+
+
+def test_an_interrupt_when_a_thread_has_just_begun_to_read_ends_the_run():
+    """It comes when the lock is given back, after the run has become the thread's."""
+
+    class Interrupting:
+        def __enter__(self) -> None:
+            pass
+
+        def __exit__(self, *error: object) -> None:
+            raise KeyboardInterrupt
+
+    closed: list[bool] = []
+    reading = Reading(close=lambda: closed.append(True), threaded=True)
+    reading._lock = Interrupting()
+    with pytest.raises(KeyboardInterrupt):
+        reading.do(lambda: "a batch")
+    assert closed == [True]
+    with pytest.raises(oop.RunInterrupted, match="interrupted by KeyboardInterrupt"):
+        reading.do(lambda: "a batch")
+
+
+def test_a_refusal_to_read_ends_nothing():
+    closed: list[bool] = []
+    reading = Reading(close=lambda: closed.append(True), threaded=False)
+
+    def within() -> None:
+        with pytest.raises(oop.RunInterrupted, match="by code that the run itself calls"):
+            reading.do(lambda: "a batch")
+
+    reading.do(within)
+    assert (closed, reading.do(lambda: "a batch")) == ([], "a batch")
