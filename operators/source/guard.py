@@ -129,7 +129,7 @@ def _due(progress: Progress, bounds: np.ndarray) -> list[Cut]:
         bound = bounds[row].item()
         if progress.due(bound, progress.promised):
             progress.promised = bound
-            found.append((row, Punctuation({progress.attribute: bound})))
+            found.append((row, Punctuation._rise(progress.attribute, bound)))
         promised = progress.promised
         assert promised is not None
         following = int(np.searchsorted(bounds, (promised // every + 1) * every, side="left"))

@@ -121,13 +121,7 @@ class InputOperator(Operator):
             late, entries, cuts = self.guard.judge(batch, given, self.gate.helps, ends)
         for _, entry in entries:
             self.ledger.add(entry)
-        start = 0
-        for row, promise in self._cuts(cuts, ends, first_row, batch.num_rows):
-            yield from self._rows(batch, late, numbers, start, row)
-            start = row
-            if self.gate.passes(promise):  # only now: what has passed is what has been promised
-                yield promise
-        yield from self._rows(batch, late, numbers, start, batch.num_rows)
+        yield from self._leaving(batch, late, numbers, self._cuts(cuts, ends, first_row, batch.num_rows))
         if failure is not None:  # no row behind the failing one has left
             self.rows_seen = int(numbers[batch.num_rows])
         yield from self.promises()
@@ -191,13 +185,8 @@ class InputOperator(Operator):
             late = None
         self.ports.advance((Punctuation({attribute: bounds[-1].item()}),), 0)
         self._knows_look = False
-        start = 0
-        for place, promise in self._cuts(train.helping(self.gate.helps), train.ends, first_row, batch.num_rows):
-            yield from self._rows(batch, late, numbers, start, place)
-            start = place
-            if self.gate.passes(promise):  # only now: what has passed is what has been promised
-                yield promise
-        yield from self._rows(batch, late, numbers, start, batch.num_rows)
+        cuts = self._cuts(train.helping(self.gate.helps), train.ends, first_row, batch.num_rows)
+        yield from self._leaving(batch, late, numbers, cuts)
         if bounds[-1] > bounds[0]:
             place = train.places[int(np.searchsorted(bounds, bounds[-1])) - 1]
             behind = batch.num_rows - place if late is None else int((~late[place:]).sum())
@@ -206,6 +195,20 @@ class InputOperator(Operator):
 
     def _cuts(self, cuts: Iterable[Cut], ends: Sequence[int], first_row: int, rows: int) -> Iterable[Cut]:
         return with_number_cuts(cuts, ends, first_row, rows, self.gate.helps) if self.spec.numbers else cuts
+
+    def _leaving(
+        self, batch: pa.RecordBatch, late: np.ndarray | None, numbers: Numbers, cuts: Iterable[Cut]
+    ) -> Iterator[Element]:
+        """The rows and the promises between them. Rows are cut only where a promise leaves, for a batch costs more than
+        a row."""
+        start = 0
+        for row, promise in cuts:
+            if promise.linear is None or self.gate.helps(promise):
+                yield from self._rows(batch, late, numbers, start, row)
+                start = row
+            if self.gate.passes(promise):  # only now: what has passed is what has been promised
+                yield promise
+        yield from self._rows(batch, late, numbers, start, batch.num_rows)
 
     def _rows(
         self, batch: pa.RecordBatch, late: np.ndarray | None, numbers: Numbers, start: int, end: int
