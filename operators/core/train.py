@@ -137,24 +137,20 @@ def join(train: Sequence[Element], schema: pa.Schema) -> JoinedTrain | None:
     attribute: str | None = None
     rows = 0
     for element in train:  # a hot loop: there may be very many small elements
-        if isinstance(element, GroupPromises):
-            return None
-        if not isinstance(element, Punctuation):
+        if isinstance(element, pa.RecordBatch):
             batches.append(element)
             rows += element.num_rows
             ends.append(rows)
             continue
-        below = element.below
-        if element.where or len(below) != 1:
+        if isinstance(element, GroupPromises) or element.linear is None:
             return None
-        if attribute is None:
-            (attribute,) = below
-            if attribute not in schema.names:
+        about, bound = element.linear
+        if about != attribute:
+            if attribute is not None or about not in schema.names:
                 return None
-        if attribute not in below:
-            return None
+            attribute = about
         places.append(rows)
-        bounds.append(below[attribute])
+        bounds.append(bound)
     # other numbers and times need the care of `operators/source/carried.py`
     kind = int if attribute is None or is_whole(schema.field(attribute).type) else float
     if bounds and (set(map(type, bounds)) != {kind} or not -(2**63) <= min(bounds) <= max(bounds) < 2**63):
