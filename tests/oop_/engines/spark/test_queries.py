@@ -33,9 +33,12 @@ def packets(first: int, rows: int, partition: int) -> pa.Table:
 
 
 def put(table: pa.Table, folder: Path, name: str) -> None:
-    """A file that Spark sees only when it is whole."""
+    """A file that Spark sees only when it is whole. Each is a second younger than the one before, because Spark takes
+    files by their age, and those of one millisecond in any order."""
     folder.mkdir(exist_ok=True)
     pq.write_table(table, folder / f".{name}")
+    age = len(list(folder.glob("[!.]*")))
+    os.utime(folder / f".{name}", (age, age))
     os.replace(folder / f".{name}", folder / name)
 
 
