@@ -125,8 +125,8 @@ class Tumble:
 
 
 def _emission(emit: object) -> str | int | None:
-    if emit is None or emit in (ON_CLOSE, ON_CHANGE):
-        return emit  # type: ignore[return-value]
+    if emit is None or (isinstance(emit, str) and emit in (ON_CLOSE, ON_CHANGE)):
+        return emit
     if isinstance(emit, bool) or not isinstance(emit, int) or emit < 1:
         raise wrong(
             f"emit= says when results are put out, not {emit!r}",

@@ -72,13 +72,13 @@ def helping(
     """
 
     def asked(bound: Bound) -> bool:
-        return helps(Punctuation({attribute: bound}))
+        return helps(Punctuation._rise(attribute, bound))
 
     at = 0
     while at < len(bounds) and asked(bounds[-1]):
         if not asked(bounds[at]):  # otherwise it is the next one, and need not be searched for
             at = bisect_left(bounds, True, at + 1, key=asked)
-        yield places[at], Punctuation({attribute: bounds[at]})
+        yield places[at], Punctuation._rise(attribute, bounds[at])
         at += 1
 
 

@@ -7,7 +7,7 @@ its executable specification (`oop.punctuation.progress`). The policy says which
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -47,20 +47,21 @@ class Guard:
 
     def judge(
         self, batch: pa.RecordBatch, given: Frontier, helps: Helps, ends: Sequence[int] = ()
-    ) -> tuple[np.ndarray | None, list[Broken], list[Cut]]:
-        """Late rows (None: none), what they broke, and promises that come due on the way.
+    ) -> tuple[np.ndarray | None, list[Broken], Iterable[Cut]]:
+        """Late rows (None: none), what they broke, and promises that come due on the way and help a consumer.
 
         ``given`` is what the data itself has promised. ``ends`` are the ends of the batches that were joined into this
-        one; at each of them a promise may come due, too.
+        one; at each of them a promise may come due, too. Whether a promise helps is asked when those before it have
+        left.
         """
         if given.is_empty and (not self.judges or self._scan(batch, helps, ends)):
             return None, [], []
         found: list[Breach] = []
-        cuts: list[Cut] = []
+        cuts: Iterable[Cut] = ()
         for judge in self.judges:
-            below, bounds, greater = self._bounds(judge, batch, cuts)
-            if judge.progress.rises and judge.progress.every is None and len(ends) > 1:
-                cuts += _due_at_ends(judge.progress, bounds, ends[:-1], helps)
+            below, bounds, greater, due = self._bounds(judge, batch, ends)
+            if due:
+                cuts = helping(judge.attribute, due, bounds[due].tolist(), helps)
             if below.any():
                 found.append(Breach(below, judge.attribute, bounds, None, greater))
         found += [_breach(promise, rows, batch) for promise, rows in broken_promises(given, batch)]
@@ -85,21 +86,23 @@ class Guard:
         )
 
     def _bounds(
-        self, judge: Judge, batch: pa.RecordBatch, cuts: list[Cut]
-    ) -> tuple[np.ndarray, np.ndarray, Greater | None]:
+        self, judge: Judge, batch: pa.RecordBatch, ends: Sequence[int]
+    ) -> tuple[np.ndarray, np.ndarray, Greater | None, list[int]]:
         """For each row whether it is below the bound that the rows before it imply, and that bound. Under slack by rows
-        also, for each late row, at least and at most how many greater rows came before it."""
+        also, for each late row, at least and at most how many greater rows came before it. And the rows before which
+        the bound comes due as a promise, where one policy makes them."""
         counts = _countable(batch.column(judge.attribute))
         rows = batch if counts is None else batch.filter(pa.array(counts))
         times = views.times(rows.column(judge.attribute))
         late, bounds, greater = judge.judge(times, rows)
-        if counts is None:
-            if judge.progress.rises and judge.progress.every is not None and len(self.judges) == 1:
-                cuts += _due(judge.progress, bounds)
-            return late, bounds, greater
-        wide_late, wide_bounds = np.zeros(len(counts), bool), np.full(len(counts), _least(times.dtype), times.dtype)
-        wide_late[counts], wide_bounds[counts] = late, bounds
-        return wide_late, wide_bounds, greater
+        if counts is not None:
+            some_late, some_bounds = late, bounds
+            late, bounds = np.zeros(len(counts), bool), np.full(len(counts), _least(times.dtype), times.dtype)
+            late[counts], bounds[counts] = some_late, some_bounds
+        progress = judge.progress
+        # bisection finds the steps only where every row has a bound
+        alone = progress.rises and len(self.judges) == 1 and (progress.every is None or counts is None)
+        return late, bounds, greater, _due(progress, bounds, ends) if alone else []
 
 
 def _countable(column: pa.Array) -> np.ndarray | None:
@@ -118,29 +121,24 @@ def _countable(column: pa.Array) -> np.ndarray | None:
     return None if counts is None or counts.all() else counts
 
 
-def _due(progress: Progress, bounds: np.ndarray) -> list[Cut]:
-    """The rows before which the bound reaches a new step of ``every``. Bounds never retreat, so bisection finds
-    them."""
-    found: list[Cut] = []
-    every = progress.every
-    assert every is not None
-    row = int(np.searchsorted(bounds, _least(bounds.dtype), side="right"))
+def _due(progress: Progress, bounds: np.ndarray, ends: Sequence[int]) -> list[int]:
+    """The rows before which a bound comes due as a promise: where it reaches a new step of ``every``; without steps, at
+    the ends of the batches that were joined, as if they had come one by one."""
+    least, every = _least(bounds.dtype), progress.every
+    if every is None:
+        return [end for end in ends[:-1] if end < len(bounds) and bounds[end] > least]
+    found: list[int] = []
+    row = int(np.searchsorted(bounds, least, side="right"))
     while row < len(bounds):
         bound = bounds[row].item()
         if progress.due(bound, progress.promised):
             progress.promised = bound
-            found.append((row, Punctuation._rise(progress.attribute, bound)))
+            found.append(row)
         promised = progress.promised
         assert promised is not None
         following = int(np.searchsorted(bounds, (promised // every + 1) * every, side="left"))
         row = max(row + 1, following)  # with floats the next step may be rounded to the present one
     return found
-
-
-def _due_at_ends(progress: Progress, bounds: np.ndarray, ends: Sequence[int], helps: Helps) -> list[Cut]:
-    """Promises at the ends of the batches that were joined, as if the batches had come one by one."""
-    inside = [e for e in ends if e < len(bounds) and bounds[e] > _least(bounds.dtype)]
-    return list(helping(progress.attribute, inside, bounds[inside].tolist() if inside else [], helps))
 
 
 def _breach(promise: Promise, rows: np.ndarray, batch: pa.RecordBatch) -> Breach:

@@ -199,13 +199,12 @@ class InputOperator(Operator):
     def _leaving(
         self, batch: pa.RecordBatch, late: np.ndarray | None, numbers: Numbers, cuts: Iterable[Cut]
     ) -> Iterator[Element]:
-        """The rows and the promises between them. Rows are cut only where a promise leaves, for a batch costs more than
+        """The rows and the promises between them. Rows are cut only where a promise helps, for a batch costs more than
         a row."""
         start = 0
         for row, promise in cuts:
-            if promise.linear is None or self.gate.helps(promise):
-                yield from self._rows(batch, late, numbers, start, row)
-                start = row
+            yield from self._rows(batch, late, numbers, start, row)
+            start = row
             if self.gate.passes(promise):  # only now: what has passed is what has been promised
                 yield promise
         yield from self._rows(batch, late, numbers, start, batch.num_rows)

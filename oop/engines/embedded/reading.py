@@ -49,7 +49,7 @@ class Reading:
         self._busy = False  # is it being read, or was a reading cut short?
         self._reader = 0  # the thread that reads it, or that read it last
         self._looking = 0  # the number of threads that look at the run while nobody reads it
-        self.questions: deque[_Question] = deque()
+        self.questions: deque[_Question[Any]] = deque()
         self._cause: BaseException | None = None
 
     @property
@@ -126,7 +126,8 @@ class Reading:
                 return self._look(look)  # this refuses if the run is still being read
         if question.error is not None:
             raise question.error
-        return question.found  # type: ignore[no-any-return]
+        (found,) = question.found
+        return found
 
     def _look(self, look: Callable[[], T]) -> T:
         with self._lock:
@@ -137,7 +138,7 @@ class Reading:
             with self._lock:
                 self._looking -= 1
 
-    def _withdraw(self, question: _Question) -> bool:
+    def _withdraw(self, question: _Question[Any]) -> bool:
         try:
             self.questions.remove(question)
         except ValueError:  # the reader has taken the question
@@ -154,18 +155,18 @@ class Reading:
             question.answer()
 
 
-class _Question:
+class _Question(Generic[T]):
     """A question that another thread asks of the reader."""
 
-    def __init__(self, look: Callable[[], Any]) -> None:
+    def __init__(self, look: Callable[[], T]) -> None:
         self.look = look
         self.answered = Bell()
-        self.found: Any = None
+        self.found: list[T] = []
         self.error: Exception | None = None
 
     def answer(self) -> None:
         try:
-            self.found = self.look()
+            self.found.append(self.look())
         except Exception as error:  # it is raised in the thread that asked
             self.error = error
         finally:
