@@ -367,7 +367,7 @@ class Stream:
 
     def to_spark(self, session: Any = None, *, batch: bool | None = None, **options: Any) -> Any:
         """The result as a DataFrame of Spark, for any sink: streaming, or a batch with ``batch=True`` and, by default,
-        if the sources are batch DataFrames. ``options`` are those of `oop.Spark`."""
+        if the sources are batch DataFrames. ``options`` are those of `oop.Spark` without ``trigger``."""
         return to_spark(self.flow, session, batch, options)
 
     def explain(self, order: str = "oop", engine: Any = None) -> str:

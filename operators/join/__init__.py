@@ -28,8 +28,8 @@ How rows are found (`words.py`):
 How an outer join pads. `Join.pads` says which sides' rows go out alone if they never meet a partner. Such a row waits
 until it is freed, because only then can no partner come. `side.py` remembers which rows have met a partner, and
 `output.py` fills the other side's columns with nulls (`alone`, `held_alone`); joins with a table do so in `static.py`.
-Times, keys, timestamps and all columns that promises may name must be null in such rows, since `promises.py`
-(`_not_of_nulls`) lets bounds on them pass because no bound matches a null.
+They are all null, since promises may name any of them, and no bound matches a null. A column that is padded with a
+value must be known to `_not_of_nulls` in `promises.py`, which keeps the bounds on what is not null in such rows.
 
 Decisions:
 

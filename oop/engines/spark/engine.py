@@ -11,10 +11,11 @@ from typing import Any
 
 from oop.clocks import Clock, WallClock
 from oop.engines.spark.session import absolute, check_classic, check_installed, local_session, restore_settings, set_up
-from oop.errors import OopError
+from oop.errors import OopError, WrongArgument
 from oop.plan.graph import Node
 from oop.plan.graph import sources as sources_of
 from oop.plan.preaggregating import notes
+from oop.site import user_line
 
 _BUILDING = threading.RLock()  # one plan at a time, because settings and the data source's name belong to the session
 _TRIGGERS = ("availableNow", "once", "processingTime")
@@ -111,6 +112,12 @@ class Spark:
         query takes the settings that the session has when the query is started."""
         from oop.engines.spark.dataframes import Built
 
+        if self.trigger is not None:
+            raise WrongArgument(
+                "trigger= is for queries that oop starts, and to_spark gives a DataFrame, whose query is yours",
+                at=user_line(),
+                hint="frame.writeStream.trigger(…)",
+            )
         session, shards = self._session(root)
         metrics = f"oop {uuid.uuid4().hex[:8]}"  # a unique name, because one query may use several such results
         with _BUILDING:

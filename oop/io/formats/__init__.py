@@ -2,9 +2,9 @@
 
 Idea. A format says all that inputs, sinks and Spark need to know of it, so that none of them names one.
 
-Way in. Read `format.py`; its `format_of` finds a format by a file's name. A new format is one new module here with a
-subclass of `Format`: all modules of this package are loaded with it, and nothing else names them. Text with a delimiter
-is a subclass of `Csv`, in three lines (`delimited.py`).
+Way in. Read `format.py`; its `format_of` finds a format by a file's name. A new format is a subclass of `Format` in a
+new module here: all modules of this package are loaded with it, and nothing else names them. Text with another
+delimiter needs no module: it is a subclass of `Csv`, in three lines of `delimited.py`.
 """
 
 import pkgutil

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from oop.engines.spark import session
@@ -69,6 +70,14 @@ def test_wrong_triggers_are_refused(bad: Any) -> None:
 
     with pytest.raises(ValueError, match="with one of availableNow, once, processingTime"):
         oop.Spark(trigger=bad)
+
+
+def test_a_trigger_of_a_dataframe_is_refused() -> None:
+    import oop
+
+    stream = oop.source(pa.table({"ts": [1]}), time="ts", punctuate=oop.ordered(), name="north")
+    with pytest.raises(oop.WrongArgument, match=r"to_spark gives a DataFrame[\s\S]*writeStream.trigger"):
+        stream.to_spark(trigger={"availableNow": True})
 
 
 def test_wrong_sessions_and_folders_are_refused() -> None:
