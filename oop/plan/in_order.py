@@ -24,10 +24,10 @@ from oop.operators.source.numbers import SEQ
 from oop.operators.windows.bucket import Bucket
 from oop.plan.early import is_early
 from oop.plan.graph import Edge, Node, check_emits, consumers, interests, make_node, rebuilt, walk
-from oop.plan.in_order_steps import Step, grouped_step, input_step, is_grouping, passing_step
+from oop.plan.in_order_steps import Counterpart, grouped_step, input_step, is_grouping, passing_step
 from oop.plan.orders import NO_ORDER, Possible, order_before
 
-_Made = tuple[Node, Step]
+_Made = tuple[Node, Counterpart]
 
 
 def in_order(root: Node, time: str | None = None) -> Node:
@@ -51,7 +51,7 @@ class _Plan:
         self.root, self.nodes, self.last = root, walk(root), last
         self.possible = Possible(root)
         self.readers = consumers(root)
-        self.steps: dict[int, Step] = {}
+        self.steps: dict[int, Counterpart] = {}
         for node in self.nodes:
             self.steps[id(node)] = self._step(node, [self.steps[id(edge.node)] for edge in node.inputs])
         self.orders = self._orders()
@@ -109,7 +109,7 @@ class _Plan:
                 self.made[id(node), order] = nodes[key], step
         return self.made[id(self.root), next(iter(self.orders[id(self.root)]))]
 
-    def _sorted(self, edge: Edge, above: Step, on: str | None, of: Node, node: Node) -> Edge:
+    def _sorted(self, edge: Edge, above: Counterpart, on: str | None, of: Node, node: Node) -> Edge:
         """An input in the order that the operator needs. Operators that need the same order share the sort."""
         if not on or on in above.ordered:
             return edge
@@ -119,7 +119,7 @@ class _Plan:
             self.sorts[key] = make_node(sort, [edge], node.site, node.call)
         return Edge(self.sorts[key])
 
-    def _step(self, node: Node, given: Sequence[Step]) -> Step:
+    def _step(self, node: Node, given: Sequence[Counterpart]) -> Counterpart:
         """The step of a node, as far as it does not depend on the node's readers."""
         spec = node.spec
         if node.is_source:
@@ -127,7 +127,9 @@ class _Plan:
         if isinstance(spec, Union):  # it is in the orders that all inputs have without a sort
             times = {above.time for above in given}
             time = times.pop() if len(times) == 1 else None
-            return Step(spec, [None] * len(given), time, frozenset.intersection(*(above.ordered for above in given)))
+            return Counterpart(
+                spec, [None] * len(given), time, frozenset.intersection(*(above.ordered for above in given))
+            )
         if isinstance(spec, Join):
             return self._join(node, ())
         if isinstance(spec, Releasing):  # it sorts by itself, unless its input is already in order
@@ -135,28 +137,28 @@ class _Plan:
             sorted_ = spec.on in given[0].ordered
             note = f"holds the rows of the last {spec.on}"
             spec_ = InOrder(spec, spec.on, spec.on, note) if sorted_ else spec
-            return Step(spec_, [None], spec.on, frozenset(released))
+            return Counterpart(spec_, [None], spec.on, frozenset(released))
         if is_grouping(spec):
             return grouped_step(spec, node, given[0], self.possible)
         if isinstance(spec, Bucket) and any(is_grouping(reader.spec) for reader, _ in self.readers.get(id(node), ())):
             # a sort by `on` destroys other orders
             kept = given[0].ordered if spec.on in given[0].ordered else frozenset({spec.on})
-            return Step(spec, [spec.on], given[0].time, kept)
+            return Counterpart(spec, [spec.on], given[0].time, kept)
         return passing_step(node, given)
 
-    def _made_of(self, node: Node, order: str | None, given: Sequence[Step]) -> Step:
+    def _made_of(self, node: Node, order: str | None, given: Sequence[Counterpart]) -> Counterpart:
         """The final step of a node, given those of its inputs, for one of the orders that are asked for."""
         step = self.steps[id(node)]
         if isinstance(node.spec, Union):
             if not order:  # no reader needs an order, or there is none that all inputs could have
                 return replace(step, ordered=frozenset())
             merge = OrderedMerge(node.spec.ports, order, _beside(self.possible.attributes(node), order))
-            return Step(merge, [order] * len(given), step.time, frozenset({order}))
+            return Counterpart(merge, [order] * len(given), step.time, frozenset({order}))
         if isinstance(node.spec, Join):
             return self._join(node, self.orders[id(node)])
         return step if is_grouping(node.spec) else self._step(node, given)
 
-    def _join(self, node: Node, orders: Collection[str | None]) -> Step:
+    def _join(self, node: Node, orders: Collection[str | None]) -> Counterpart:
         """The in-order join, whose output is in order of its leading time. The out-of-order join is used instead in
         three cases: a reader asks for joint promises, or for an order of a column that only the whole frontier of a
         side releases; the join is unbounded, so that nothing tells when the last match has come; or it is a full join,
@@ -164,15 +166,15 @@ class _Plan:
         spec = node.spec
         assert isinstance(spec, Join)
         if spec.unbounded or spec.how == "full":
-            return Step(spec, [NO_ORDER, NO_ORDER], spec.times[0] if spec.how != "full" else None)
+            return Counterpart(spec, [NO_ORDER, NO_ORDER], spec.times[0] if spec.how != "full" else None)
         join = InOrderJoin(**{f.name: getattr(spec, f.name) for f in fields(spec)})
         outputs = join.names(node.input_schemas()).outputs
         time = outputs[join.lead][spec.times[join.lead]]
         times = {time, outputs[1 - join.lead].get(spec.times[1 - join.lead])}
         others = {order for order in orders if order is not None} - times
         if any(order == NO_ORDER or self.possible.releases(node, order) for order in others):
-            return Step(spec, [NO_ORDER, NO_ORDER], time)
-        return Step(join, list(spec.times), time, frozenset({time}))
+            return Counterpart(spec, [NO_ORDER, NO_ORDER], time)
+        return Counterpart(join, list(spec.times), time, frozenset({time}))
 
 
 def _sorted_if_possible(root: Node, time: str, promised: Collection[str]) -> Node:

@@ -32,7 +32,7 @@ from oop.plan.orders import NO_ORDER, Possible, image_of_order, mixes
 
 
 @frozen()
-class Step:
+class Counterpart:
     """The in-order counterpart of an operator: its physical spec, what each input must be in order of (None: any order;
     `NO_ORDER`: it goes by promises, not by order), the time of its rows, and the attributes that they are in order of.
     """
@@ -53,7 +53,7 @@ def is_grouping(spec: Spec) -> TypeGuard[_GroupingSpec]:
     return type(of) in (Aggregate, LandmarkAggregate, PartitionRows, GroupBy, Session, Dedup)
 
 
-def input_step(spec: Input, node: Node) -> Step:
+def input_step(spec: Input, node: Node) -> Counterpart:
     if spec.late == "admit":
         raise SchemaMismatch(
             'in-order operators take no late rows: order="iop" and late="admit" exclude each other',
@@ -64,10 +64,10 @@ def input_step(spec: Input, node: Node) -> Step:
     # the time that is a float this does not hold, because policies ignore infinite values.
     linear = [a for a, policy in spec.policies if policy.keeps_order]
     ordered = {a for a in linear if a == spec.time or not pa.types.is_floating(node.schema.field(a).type)}
-    return Step(spec, [], spec.time, frozenset(ordered | ({SEQ} if spec.numbers else set())))
+    return Counterpart(spec, [], spec.time, frozenset(ordered | ({SEQ} if spec.numbers else set())))
 
 
-def grouped_step(spec: _GroupingSpec, node: Node, above: Step, possible: Possible) -> Step:
+def grouped_step(spec: _GroupingSpec, node: Node, above: Counterpart, possible: Possible) -> Counterpart:
     of = spec.of if isinstance(spec, Emit) else spec
     if isinstance(of, Aggregate) and any_keeps_account(of.aggregates):
         raise SchemaMismatch(
@@ -79,13 +79,13 @@ def grouped_step(spec: _GroupingSpec, node: Node, above: Step, possible: Possibl
         return _driven(spec, SEQ, out=None, time=None, note="holds one open window of each partition")
     if isinstance(of, LandmarkAggregate):
         if of.endless:
-            return Step(spec, [None], None)
+            return Counterpart(spec, [None], None)
         note = "holds the groups since the landmark"
         return _driven(spec, of.on, by=WID_START, out=WINDOW_END, time=WINDOW_END, note=note)
     if isinstance(of, Aggregate):
         if of.grid.overlaps and of is spec:
             buffered = BufferedAggregate(of.keys, of.aggregates, of.grid, of.on, of.time)
-            return Step(buffered, [of.on], WINDOW_START, frozenset({WINDOW_START, WINDOW_END}))
+            return Counterpart(buffered, [of.on], WINDOW_START, frozenset({WINDOW_START, WINDOW_END}))
         step = _driven(spec, of.on, by=WID_START, out=WINDOW_START, time=WINDOW_START, note="holds one open window")
         return replace(step, ordered=step.ordered and step.ordered | {WINDOW_END})
     if isinstance(of, Session):
@@ -97,11 +97,11 @@ def grouped_step(spec: _GroupingSpec, node: Node, above: Step, possible: Possibl
         return _driven(spec, str(of.time), out=out, time=of.time, note=f"holds one span of {of.within} of each key")
     on = _goes_by(of, node, above, possible)
     if not on:
-        return Step(spec, [on], None)
+        return Counterpart(spec, [on], None)
     return _driven(spec, on, out=on, time=on, note=f"holds what has the last {on}")
 
 
-def _goes_by(spec: GroupBy | Dedup, node: Node, above: Step, possible: Possible) -> str | None:
+def _goes_by(spec: GroupBy | Dedup, node: Node, above: Counterpart, possible: Possible) -> str | None:
     """The key whose order a group-by or dedup goes by. Of the keys that may be promised about, it is one that the rows
     are already in order of, else the time, else the first. If only promises about several keys together could release
     groups it is `NO_ORDER`, and the operator waits for those. If no key is promised about it is the first key, so that
@@ -115,15 +115,15 @@ def _goes_by(spec: GroupBy | Dedup, node: Node, above: Step, possible: Possible)
     return next(iter(spec.on), None)
 
 
-def _driven(spec: Spec, on: str, *, by: str | None = None, out: str | None, time: str | None, note: str) -> Step:
+def _driven(spec: Spec, on: str, *, by: str | None = None, out: str | None, time: str | None, note: str) -> Counterpart:
     """The step of an operator that goes by the order of its rows. Rows come in order of ``on``, and therefore of
     ``by``, by which the operator acts (such as a window's number, which follows from its time). The output is in order
     of ``out``, unless it has early results, and its time is ``time``."""
     ordered = frozenset() if out is None or isinstance(spec, Emit) else frozenset({out})
-    return Step(InOrder(spec, by or on, out, note), [on], time, ordered)
+    return Counterpart(InOrder(spec, by or on, out, note), [on], time, ordered)
 
 
-def passing_step(node: Node, given: Sequence[Step]) -> Step:
+def passing_step(node: Node, given: Sequence[Counterpart]) -> Counterpart:
     """An operator that passes rows keeps their order, under the names that columns have behind it."""
     above, spec = given[0], node.spec
     if isinstance(spec, Project):
@@ -131,6 +131,6 @@ def passing_step(node: Node, given: Sequence[Step]) -> Step:
         ordered = frozenset(name for name, on in image_of_order(spec, schema).items() if on in above.ordered)
         images = spec.crossing([schema]).attributes
         names = [] if above.time is None else [name for name, f in images.get(above.time, ()) if f is None]
-        return Step(spec, [None], above.time if above.time in names else next(iter(names), None), ordered)
+        return Counterpart(spec, [None], above.time if above.time in names else next(iter(names), None), ordered)
     kept = frozenset(above.ordered & set(node.schema.names))
-    return Step(spec, [None] * len(given), above.time, kept if spec.passes and not mixes(node) else frozenset())
+    return Counterpart(spec, [None] * len(given), above.time, kept if spec.passes and not mixes(node) else frozenset())
