@@ -109,6 +109,7 @@ def work():
 table = pa.table({"ts": np.arange(2_000), "k": np.arange(2_000) % 50})
 stream = oop.source(table, time="ts", punctuate=oop.ordered()).window(oop.tumbling(100)).group_by("k")
 counts = stream.agg(n=oop.count())
+pa.array([0])  # Arrow imports pandas at its first conversion, and a child never ends an import that a fork cut short
 threading.Thread(target=work, daemon=True).start()
 threading.Thread(target=lambda: [counts.run().to_table() for _ in iter(int, 1)], daemon=True).start()
 kept = allocate()
