@@ -51,6 +51,15 @@ typedef struct {
 int oop_map_keys(oop_table *table, const oop_column *columns, const int64_t *rows, int64_t n, int64_t limit,
                  int64_t *ids, int64_t *done, int32_t *column);
 
+/* The keys of n rows in a word each, for tables whose keys fit one; nulls has a bit for each column. The result is
+   whether nulls was filled: where it was not, no key is null. Of count columns, all have a width. */
+int oop_pack_keys(const oop_column *columns, int32_t count, int64_t n, uint64_t *words, uint32_t *nulls);
+
+/* Like oop_map_keys, for packed keys; absent is NULL if no key is null. With OOP_FULL nothing is known of the ids: the
+   caller makes room and begins anew, which gives keys that were mapped the same ids again. */
+int oop_map_packed(oop_table *table, const uint64_t *packed, const uint32_t *absent, const int64_t *rows, int64_t n,
+                   int64_t *ids);
+
 /* Copies all entries to a new array of new_size places, a power of two, zeroed. The table's size and entries stay as
    they are; the caller changes them. */
 int oop_rehash(const oop_table *table, oop_entry *entries, int64_t new_size);

@@ -8,7 +8,22 @@
 
 #include "fetch.h"
 #include "groups.h"
+#include "hash.h"
 #include "wide.h"
+
+#define CHUNK 256 /* keys that are looked for together */
+#define NULL_MARK 0xA0761D6478BD642Fu
+
+/* Packed keys that are looked for together, and the places from which on. */
+typedef struct {
+    uint64_t words[CHUNK], places[CHUNK];
+    uint32_t nulls[CHUNK];
+    int m;
+} sought;
+
+static inline uint64_t hash_packed(const oop_table *table, uint64_t word, uint32_t nulls) {
+    return fold_multiply(word ^ table->seed ^ nulls * (uint64_t)NULL_MARK, table->factor);
+}
 
 #if OOP_WIDE
 #include <immintrin.h>
@@ -29,15 +44,27 @@ WIDE_LINE static inline uint32_t find_in_line(__m512i line, uint64_t word, uint3
     return (uint32_t)_mm_cvtsi128_si32(_mm512_castsi512_si128(_mm512_maskz_compress_epi64(found, line)));
 }
 
-WIDE_LINE static int find_in_lines(const oop_entry *entries, const uint64_t *places, const uint64_t *words,
-                                   const uint32_t *nulls, int any_nulls, int m, int64_t *ids, uint8_t *rest) {
-    int left = 0;
-    for (int j = 0; j < m; j++) {
-        uint32_t id = find_in_line(_mm512_loadu_si512(&entries[places[j]]), words[j], nulls[j], any_nulls);
-        ids[j] = (int64_t)id - 1;
-        rest[left] = (uint8_t)j; /* overwritten by the next, unless the key was not found */
-        left += !id;
+WIDE_LINE static inline int find_some(const oop_entry *entries, const sought *keys, int any_nulls, int j, int left,
+                                      int64_t *ids, uint8_t *rest) {
+    uint32_t id = find_in_line(_mm512_loadu_si512(&entries[keys->places[j]]), keys->words[j], keys->nulls[j], any_nulls);
+    ids[j] = (int64_t)id - 1;
+    rest[left] = (uint8_t)j; /* overwritten by the next, unless the key was not found */
+    return left + !id;
+}
+
+/* Looks for keys, and meanwhile begins to fetch what the next ones will need. */
+WIDE_LINE static int find_in_lines(const oop_table *table, const sought *keys, int any_nulls, sought *next, int shift,
+                                   int64_t *ids, uint8_t *rest) {
+    const oop_table own = *table; /* which no store below can change, as the compiler must see */
+    const oop_entry *entries = own.entries;
+    const int both = next && next->m < keys->m ? next->m : next ? keys->m : 0;
+    int left = 0, j = 0;
+    for (; j < both; j++) {
+        next->places[j] = scatter(hash_packed(&own, next->words[j], next->nulls[j])) >> shift & ~(uint64_t)(LINE - 1);
+        FETCH(&entries[next->places[j]]);
+        left = find_some(entries, keys, any_nulls, j, left, ids, rest);
     }
+    for (; j < keys->m; j++) left = find_some(entries, keys, any_nulls, j, left, ids, rest);
     return left;
 }
 
@@ -64,20 +91,31 @@ static inline uint64_t first_place(uint64_t hash, int shift) {
     return hash >> shift;
 }
 
-/* Sets ids[j] for those of m <= 256 rows whose key is found at once. Returns how many others there are. rest has their
-   numbers, in order, and their places become those from which to go on, one by one. */
-static inline int find_at_once(const oop_entry *entries, uint64_t mask, const uint64_t *words, const uint32_t *nulls,
-                               int any_nulls, int m, uint64_t *places, int64_t *ids, uint8_t *rest) {
+/* Finds out from where on to look for keys, and begins to fetch what is there. */
+static inline void seek(const oop_table *table, sought *keys, int shift) {
+    const oop_table own = *table; /* which no store below can change, as the compiler must see */
+    for (int j = 0; j < keys->m; j++) {
+        keys->places[j] = first_place(scatter(hash_packed(&own, keys->words[j], keys->nulls[j])), shift);
+        FETCH(&own.entries[keys->places[j]]);
+    }
+}
+
+/* Sets ids[j] for those keys that are found at once. Returns how many others there are. rest has their numbers, in
+   order, and their places become those from which to go on, one by one. The next keys, if there are any, are sought
+   meanwhile. */
+static inline int find_at_once(const oop_table *table, sought *keys, int any_nulls, sought *next, int shift, int64_t *ids,
+                               uint8_t *rest) {
 #if OOP_WIDE
     if (has_lines()) {
-        int left = find_in_lines(entries, places, words, nulls, any_nulls, m, ids, rest);
-        skip_lines(entries, mask, rest, left, places);
+        int left = find_in_lines(table, keys, any_nulls, next, shift, ids, rest);
+        skip_lines(table->entries, (uint64_t)table->size - 1, rest, left, keys->places);
         return left;
     }
 #endif
-    (void)entries, (void)mask, (void)words, (void)nulls, (void)any_nulls, (void)places, (void)ids;
-    for (int j = 0; j < m; j++) rest[j] = (uint8_t)j;
-    return m;
+    (void)any_nulls, (void)ids;
+    if (next) seek(table, next, shift);
+    for (int j = 0; j < keys->m; j++) rest[j] = (uint8_t)j;
+    return keys->m;
 }
 
 #endif

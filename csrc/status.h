@@ -11,7 +11,12 @@ enum oop_status {
     OOP_FULL_BYTES = 5,   /* a table's bytes must grow */
     OOP_BYTES_OUTSIDE = 6, /* offsets do not ascend within their data */
     OOP_SUM_OUTSIDE = 7,  /* an exact sum is beyond what its words hold */
-    OOP_NOT_SORTED = 8    /* what should ascend does not */
+    OOP_NOT_SORTED = 8,   /* what should ascend does not */
+    OOP_NO_TARGET = 9,    /* of a program: see programs.h, as for those that follow */
+    OOP_NO_NULLS = 10,
+    OOP_LATE_FULL = 11,
+    OOP_SPREAD = 12,
+    OOP_ODD = 13
 };
 
 #endif

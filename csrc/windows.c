@@ -36,6 +36,16 @@ static inline int64_t divide(uint64_t numerator, divisor d) {
     return (int64_t)((uint64_t)(((unsigned __int128)numerator * d.factor) >> 64) >> d.shift);
 }
 
+/* Of so few windows each is asked about, which costs less than a division. `base` begins at `start`. */
+WIDE_CLONES static void count_windows(const int64_t *times, int64_t n, int64_t start, int64_t slide, int64_t windows,
+                                      int64_t base, int64_t *out) {
+    for (int64_t i = 0; i < n; i++) out[i] = base;
+    for (int64_t w = 0; w < windows; w++) {
+        start += slide;
+        for (int64_t i = 0; i < n; i++) out[i] += times[i] >= start;
+    }
+}
+
 /* out[i] = floor((times[i] - offset) / slide) + add. */
 static void fill_wids(const int64_t *times, int64_t n, int64_t offset, int64_t slide, int64_t least, int64_t greatest,
                       int64_t add, int64_t *out) {
@@ -43,6 +53,11 @@ static void fill_wids(const int64_t *times, int64_t n, int64_t offset, int64_t s
     int64_t start = base * slide + offset; /* the start of the first window, from which all numerators count */
     if (slide == 1 || (uint64_t)greatest - (uint64_t)start > INT64_MAX) {
         for (int64_t i = 0; i < n; i++) out[i] = floor_divide(times[i] - offset, slide) + add;
+        return;
+    }
+    const int64_t windows = (greatest - start) / slide;
+    if (windows < FEW) {
+        count_windows(times, n, start, slide, windows, base + add, out);
         return;
     }
     divisor by = prepare_divisor(slide);

@@ -27,6 +27,7 @@ from oop.kernels.signatures.late import LateKernels
 from oop.kernels.signatures.moments import MomentKernels
 from oop.kernels.signatures.objects import ObjectKernels
 from oop.kernels.signatures.partition import PartitionKernels
+from oop.kernels.signatures.programs import ProgramKernels
 from oop.kernels.signatures.repeats import RepeatKernels
 from oop.kernels.signatures.runs import RunKernels
 from oop.kernels.signatures.sessions import SessionKernels
@@ -52,6 +53,7 @@ class Kernels(
     MomentKernels,
     ObjectKernels,
     PartitionKernels,
+    ProgramKernels,
     RepeatKernels,
     RunKernels,
     SessionKernels,

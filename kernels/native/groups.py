@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,7 @@ class GroupTable(GroupTableBase):
 
     @property
     def nbytes(self) -> int:
-        return int(self._entries.nbytes) + sum(kept.nbytes for kept in self._columns)
+        return self._bytes
 
     def reserve(self, groups: int) -> None:
         self._expected = groups
@@ -81,10 +82,9 @@ class GroupTable(GroupTableBase):
             ids[:] = 0
             return ids
         given, held = make_columns(columns)
-        for kept, column in zip(self._columns, columns, strict=True):
-            if column.valid is not None and kept.valid is None:
-                kept.valid = np.ones(kept.room, np.bool_)
-                self._point_kept()
+        for c, column in enumerate(columns):
+            if column.valid is not None:
+                self.hold_nulls(c)
         done, full, at = ffi.new("int64_t *"), ffi.new("int32_t *"), 0
         out = from_buffer(INT64S, ids)
         chosen = NULL if rows is None else from_buffer(INT64S, rows)
@@ -98,7 +98,7 @@ class GroupTable(GroupTableBase):
                 return ids
             at += done[0]
             if code == lib.OOP_FULL:
-                self._grow()
+                self.make_more_room()
             elif code == lib.OOP_FULL_BYTES:
                 row = at if rows is None else int(rows[at])
                 offsets = columns[full[0]].offsets
@@ -115,7 +115,25 @@ class GroupTable(GroupTableBase):
     def columns(self) -> list[Column]:
         return [kept.column(len(self)) for kept in self._columns]
 
-    def _grow(self) -> None:
+    @property
+    def table(self) -> Any:
+        """The struct of C, which stays at its place."""
+        return self._table
+
+    @property
+    def room(self) -> int:
+        """How many groups it can have before it must grow."""
+        return int(self._table.most)
+
+    def hold_nulls(self, column: int) -> None:
+        """Make room for nulls in a key column."""
+        kept = self._columns[column]
+        if kept.valid is None:
+            kept.valid = np.ones(kept.room, np.bool_)
+            self._point_kept()
+
+    def make_more_room(self) -> None:
+        """Grow, because there is no room for one more group."""
         groups = len(self) + 1
         wanted = len(self) * (2 if len(self) > SMALL else 4)
         if EXPECT_FROM * groups > self._expected:
@@ -153,6 +171,8 @@ class GroupTable(GroupTableBase):
             c.offsets = point(kept.offsets)
             c.valid = point(kept.valid)
             c.bytes = kept.data.nbytes
+        # counted here, where arrays change, because it is asked for with every train
+        self._bytes = int(self._entries.nbytes) + sum(kept.nbytes for kept in self._columns)
 
 
 class _KeyColumn:

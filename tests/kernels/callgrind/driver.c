@@ -130,6 +130,7 @@ int main(void) {
     run_buffers(times, real_times);
     run_runs(times);
     run_flush();
+    run_programs(times);
     run_ring();
     return 0;
 }

@@ -46,4 +46,7 @@ void run_buffers(const int64_t *times, const double *real_times);
 void run_runs(const int64_t *times);
 void run_flush(void);
 
+/* call_programs.c */
+void run_programs(const int64_t *times);
+
 #endif

@@ -54,7 +54,8 @@ def measure() -> dict[str, float]:
         sources = [*map(str, CALLERS), *(str(CSRC / f"{stem}.c") for stem in STEMS)]
         # Wide vectors are off, because valgrind offers different ones on different machines.
         _run([str(find_compiler()), *FLAGS, "-DOOP_NO_WIDE", f"-I{CSRC}", *sources, "-lm", "-o", driver])
-        # Entering or leaving such a function toggles the counting, so no kernel may call another.
+        # Entering or leaving such a function toggles the counting. So of a program its own steps are counted, without
+        # the kernels that it calls, which are counted by themselves; no other kernel may call another.
         command = ["valgrind", "--tool=callgrind", "--toggle-collect=oop_*", "--dump-before=end_call*"]
         # Functions are bound at the start; otherwise the first call of a library function would count the search for
         # it.

@@ -1,0 +1,186 @@
+#include "programs.h"
+
+#include "chunks.h"
+#include "expressions.h"
+#include "guards.h"
+#include "partition.h"
+#include "targets.h"
+#include "windows.h"
+
+static int window_step(const oop_step *step, oop_register *registers, int64_t n) {
+    oop_register *last = &registers[step->out], *first = &registers[step->b];
+    const oop_register *times = &registers[step->a];
+    int64_t bad;
+    if (times->valid) /* a row without a time is in no window */
+        for (int64_t i = 0; i < n; i++)
+            if (!times->valid[i]) return OOP_ODD;
+    last->data = last->room;
+    first->data = first->room;
+    last->valid = first->valid = NULL;
+    last->width = first->width = 8;
+    int code = step->form ? oop_wid_ranges_float(times->data, n, step->f, step->g, step->h, step->k, first->data,
+                                                 last->data, &bad)
+                          : oop_wid_ranges_int(times->data, n, step->x, step->y, step->z, step->low, step->high,
+                                               first->data, last->data, &bad);
+    return code == OOP_OK ? OOP_OK : OOP_ODD;
+}
+
+/* Which rows belong to the shard, by the hash that decides it everywhere. */
+static int shard_step(const oop_run *run, const oop_step *step, int64_t n) {
+    oop_column columns[OOP_KEYS];
+    int32_t is_signed[OOP_KEYS], shards[OOP_ROWS];
+    oop_register *out = &run->registers[step->out];
+    for (int32_t k = 0; k < step->c; k++) {
+        const oop_register *key = &run->registers[step->a + k];
+        columns[k] = (oop_column){key->data, NULL, key->valid, n * key->width, key->width,
+                                  (int32_t)(step->y >> k & 1)};
+        is_signed[k] = (int32_t)(step->x >> k & 1);
+    }
+    int code = oop_hash_partition(columns, is_signed, step->c, n, run->shards, shards);
+    if (code != OOP_OK) return code;
+    uint8_t *own = out->data = out->room;
+    out->valid = NULL;
+    out->width = 1;
+    for (int64_t i = 0; i < n; i++) own[i] = shards[i] == run->shard;
+    return OOP_OK;
+}
+
+static int limit_step(const oop_step *step, const oop_register *a, int64_t n) {
+    const double *values = a->data;
+    int any = 0;
+    if (a->valid)
+        for (int64_t i = 0; i < n; i++) any |= a->valid[i] & (fabs(values[i]) > step->f);
+    else
+        for (int64_t i = 0; i < n; i++) any |= fabs(values[i]) > step->f;
+    return any ? OOP_ODD : OOP_OK;
+}
+
+static int run_step(oop_run *run, const oop_step *step, chunk *c) {
+    oop_register *out = &run->registers[step->out], *a = &run->registers[step->a], *b = &run->registers[step->b];
+    const int64_t n = c->n;
+    switch (step->op) {
+        case OOP_LOAD: load_column(c, step->a, step->form, out); return OOP_OK;
+        case OOP_COMPACT: compact(c, a, out); return OOP_OK;
+        case OOP_GUARD: return step->form ? guard_floats(run, c, a) : guard_whole(run, c, a);
+        case OOP_FILTER:
+            if (a->data != a->room) { /* it lies where nothing may be written */
+                memcpy(out->room, a->data, (size_t)n);
+                keep_rows(c, out->room, a->valid);
+            } else {
+                keep_rows(c, a->data, a->valid);
+            }
+            return OOP_OK;
+        case OOP_MARK: run->counted[step->out] = n; return OOP_OK;
+        case OOP_WINDOW: return window_step(step, run->registers, n);
+        case OOP_LIMIT: return limit_step(step, a, n);
+        case OOP_SHARD: return shard_step(run, step, n);
+        default: break;
+    }
+    out->data = out->room;
+    out->width = 8;
+    switch (step->op) {
+        case OOP_ADD: case OOP_SUBTRACT: case OOP_MULTIPLY: case OOP_FLOOR_DIVIDE: case OOP_MOD:
+            return whole_step(step, out, a, b, n, c->wrong);
+        case OOP_NEGATE: case OOP_ABS: case OOP_CHECK: return whole_step(step, out, a, NULL, n, c->wrong);
+        case OOP_ADD_FLOAT: case OOP_SUBTRACT_FLOAT: case OOP_MULTIPLY_FLOAT: case OOP_DIVIDE_FLOAT:
+        case OOP_LEAST_FLOAT: case OOP_GREATEST_FLOAT: float_step(step, out, a, b, n); return OOP_OK;
+        case OOP_NEGATE_FLOAT: case OOP_ABS_FLOAT: case OOP_TO_FLOAT: case OOP_TO_FLOAT32:
+            float_step(step, out, a, NULL, n);
+            return OOP_OK;
+        case OOP_DIVIDE: return divide_step(out, a, b, n, c->wrong);
+        case OOP_LEAST: case OOP_GREATEST: extreme_step(step, out, a, b, n); return OOP_OK;
+        case OOP_IF_ELSE:
+            out->width = b->width;
+            choose_step(out, a, b, &run->registers[step->c], n);
+            return OOP_OK;
+        case OOP_FILL_NULL:
+            out->width = a->width;
+            fill_step(out, a, b, n);
+            return OOP_OK;
+        default: break;
+    }
+    out->width = 1;
+    switch (step->op) {
+        case OOP_AND: case OOP_OR: logic_step(step, out, a, b, n); break;
+        case OOP_NOT: case OOP_IS_NULL: case OOP_IS_VALID: case OOP_IS_NAN: test_step(step, out, a, n); break;
+        default: compare_step(step, out, a, b, n);
+    }
+    return OOP_OK;
+}
+
+static int run_chunk(oop_run *run, chunk *c) {
+    for (int32_t s = 0; s < run->step_count; s++) {
+        int code = run_step(run, &run->steps[s], c);
+        if (code != OOP_OK) return code;
+    }
+    return take_rows(run, c);
+}
+
+/* What a chunk that is to begin again must find as it was. */
+typedef struct {
+    int64_t greatest, bound, promise, late_count;
+    double greatest_float, bound_float;
+    int32_t seen, bounded;
+} guarded;
+
+static guarded guard_of(const oop_run *run) {
+    return (guarded){run->greatest,       run->bound,       run->promise, run->late_count,
+                     run->greatest_float, run->bound_float, run->seen,    run->bounded};
+}
+
+static void set_guard(oop_run *run, const guarded *was) {
+    run->greatest = was->greatest;
+    run->bound = was->bound;
+    run->promise = was->promise;
+    run->late_count = was->late_count;
+    run->greatest_float = was->greatest_float;
+    run->bound_float = was->bound_float;
+    run->seen = was->seen;
+    run->bounded = was->bounded;
+}
+
+void oop_skip_chunk(oop_run *run) {
+    int64_t left = run->rows;
+    run->done += left;
+    while (run->batch < run->batch_count) {
+        int64_t here = run->batches[run->batch].length - run->row;
+        if (here > left) {
+            run->row += left;
+            break;
+        }
+        left -= here;
+        run->batch++;
+        run->row = 0;
+    }
+    run->rows = 0;
+}
+
+int oop_run_program(oop_run *run) {
+    chunk c;
+    uint8_t wrong[OOP_ROWS];
+    c.left = run->scratch;
+    c.kept = run->scratch + OOP_ROWS;
+    c.wrong = wrong;
+    for (;;) {
+        find_pieces(run, &c);
+        run->rows = c.rows;
+        if (!c.rows) {
+            run->batch = run->batch_count;
+            pass_promises(run);
+            return OOP_OK;
+        }
+        guarded was = guard_of(run);
+        int code = run_chunk(run, &c);
+        if (code != OOP_OK) {
+            if (code != OOP_SUM_OUTSIDE) set_guard(run, &was);
+            return code;
+        }
+        for (int32_t m = 0; m < run->mark_count; m++) run->counts[m] += run->counted[m];
+        oop_skip_chunk(run);
+    }
+}
+
+void oop_release_batches(struct ArrowArray *batches, int64_t count) {
+    for (int64_t i = 0; i < count; i++)
+        if (batches[i].release) batches[i].release(&batches[i]);
+}

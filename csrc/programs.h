@@ -1,0 +1,148 @@
+/* Programs: what passes rows, up to and including what an aggregate does with a row, for a whole train in one call.
+
+   A program is a list of steps over registers, and a register is a column of at most OOP_ROWS rows. The rows of a train
+   are taken in chunks of that many, and every step works on a whole chunk, which stays in the cache meanwhile. A chunk
+   is all or nothing: whatever stops it, it changes no aggregate, and the next call begins with it again. */
+#ifndef OOP_PROGRAMS_H
+#define OOP_PROGRAMS_H
+
+#include <stdint.h>
+
+#include "arrow.h"
+#include "groups.h"
+#include "status.h"
+
+enum oop_program_sizes {
+    OOP_ROWS = 2048,   /* rows of a chunk, at most */
+    OOP_PIECES = 512,  /* batches that a chunk is of, at most */
+    OOP_ARRAYS = 24,   /* arrays of aggregates that a target has, at most */
+    OOP_TARGETS = 64,  /* targets that a run knows at a time */
+    OOP_KEYS = 16      /* key columns, at most */
+};
+
+/* What a step does. The names of the registers are its fields: `out` from `a` and `b` (and `c`). */
+enum oop_op {
+    OOP_LOAD,         /* column a, read as its form says */
+    OOP_GUARD,        /* of the times a, late rows are set aside */
+    OOP_FILTER,       /* only rows for which a is true go on; registers that were filled before have other rows */
+    OOP_COMPACT,      /* those rows of a, filled before the last filter, that went on */
+    OOP_MARK,         /* counts[out] is how many rows came here */
+    OOP_WINDOW,       /* out and b: last and first window of the times a; x range, y slide, z offset, from low to high; or
+                         f, g, h of floats, below k */
+    OOP_LIMIT,        /* the chunk is odd if a float of a is greater than f, or less than -f */
+    OOP_SHARD,        /* true for rows of the shard, by c keys from register a on; x: which are signed, y: floats, by bits */
+    OOP_ADD, OOP_SUBTRACT, OOP_MULTIPLY, OOP_FLOOR_DIVIDE, OOP_MOD, /* the result must be from x to y */
+    OOP_NEGATE, OOP_ABS, OOP_CHECK,                                 /* likewise; CHECK is a cast to fewer bits */
+    OOP_ADD_FLOAT, OOP_SUBTRACT_FLOAT, OOP_MULTIPLY_FLOAT, OOP_DIVIDE_FLOAT, OOP_NEGATE_FLOAT, OOP_ABS_FLOAT,
+    OOP_DIVIDE,       /* of whole numbers as floats, where b may not be 0 */
+    OOP_TO_FLOAT, OOP_TO_FLOAT32,
+    OOP_LESS, OOP_LESS_EQUAL, OOP_EQUAL, OOP_NOT_EQUAL,
+    OOP_LESS_FLOAT, OOP_LESS_EQUAL_FLOAT, OOP_EQUAL_FLOAT, OOP_NOT_EQUAL_FLOAT,
+    OOP_AND, OOP_OR, OOP_NOT, OOP_IS_NULL, OOP_IS_VALID, OOP_IS_NAN,
+    OOP_LEAST, OOP_GREATEST, OOP_LEAST_FLOAT, OOP_GREATEST_FLOAT,
+    OOP_IF_ELSE,      /* b where a is true, else c */
+    OOP_FILL_NULL,    /* a, or b where it is null */
+    OOP_OPS
+};
+
+/* How a column lies in memory, and in how many bits a register has it. */
+enum oop_form {
+    OOP_RAW1, OOP_RAW2, OOP_RAW4, OOP_RAW8, /* as it is: keys */
+    OOP_INT8, OOP_INT16, OOP_INT32, OOP_UINT8, OOP_UINT16, OOP_UINT32, OOP_FLOAT32, /* in 64 bits */
+    OOP_BITS,        /* booleans: a byte each */
+    OOP_BITS_WIDE    /* booleans as whole numbers of 64 bits */
+};
+
+/* How rows change the aggregates of their group; the arrays are those of the kernels of the same name. */
+enum oop_update_kind {
+    OOP_COUNT, OOP_SUM_INT, OOP_SUM_UINT, OOP_SUM_FLOAT, OOP_MIN_INT, OOP_MAX_INT, OOP_MIN_UINT, OOP_MAX_UINT,
+    OOP_MIN_FLOAT, OOP_MAX_FLOAT, OOP_SUMMARY, OOP_FIRST, OOP_LAST, OOP_USER
+};
+
+typedef struct {
+    int32_t op, out, a, b, c, form;
+    int64_t x, y, z, low, high;
+    double f, g, h, k;
+} oop_step;
+
+typedef struct {
+    void *data;          /* of the present chunk: in a batch, or in its own room */
+    uint8_t *valid;      /* NULL: no row of the chunk is null */
+    void *room;          /* OOP_ROWS values of 64 bits; of a constant, all of them are filled */
+    uint8_t *valid_room; /* OOP_ROWS bytes */
+    int32_t width;       /* bytes of a value */
+    int32_t is_float;
+} oop_register;
+
+/* An aggregate: `value` and `by` are registers, or -1, and its arrays begin at `array` in each target. */
+typedef struct {
+    int32_t kind, value, by, array;
+    int64_t words;  /* of a user's aggregate: words of a group */
+    void *function; /* of a user's aggregate: (state, value, its words, n) */
+} oop_update;
+
+/* The groups of one slice of slots, with their aggregates. */
+typedef struct {
+    int64_t number;
+    int64_t rows; /* that this run brought */
+    oop_table *keys;
+    void *arrays[OOP_ARRAYS];
+} oop_target;
+
+typedef struct {
+    const oop_step *steps;
+    oop_register *registers;
+    const oop_update *updates;
+    const int32_t *keys; /* registers of the key columns; the last one may be the slot */
+    int64_t *scratch;    /* 9 * OOP_ROWS words */
+    int64_t *counts;     /* by mark */
+    int64_t *counted;    /* by mark, of the present chunk */
+    int32_t step_count, update_count, key_count, mark_count;
+    int32_t slot; /* the register that says in which slice a row is, after `shift` */
+    int32_t slotted;
+
+    struct ArrowArray *batches;
+    int64_t batch_count;
+    int64_t batch, row; /* where the next chunk begins */
+    int64_t done;       /* rows of the train before it */
+    int64_t rows;       /* of the present chunk */
+
+    int64_t slack; /* the guard: late is what is below the greatest time so far minus the slack; -1: none is by that */
+    int64_t greatest;
+    double slack_float, greatest_float;
+    int32_t seen;  /* was there any time? */
+    int32_t bounded; /* is there a bound that the data promised? */
+    int64_t bound;
+    double bound_float;
+    const int64_t *places; /* promises of the train: a bound that counts from the row of this number on */
+    const int64_t *bounds;
+    const double *bounds_float;
+    int64_t promises, promise; /* how many there are, and which is the next */
+    int64_t *late;   /* numbers of late rows in the train */
+    int64_t *broken; /* the bounds that they broke; of floats, their bits */
+    int64_t late_count, late_room;
+
+    oop_target *targets;
+    int64_t target_count;
+    int64_t last; /* the target that was looked up last */
+    int32_t shift;
+
+    int32_t shard, shards; /* of OOP_SHARD */
+
+    int64_t needed; /* OOP_NO_TARGET: of which slice; else the number of the target that must change */
+    int32_t column; /* OOP_FULL_BYTES, OOP_NO_NULLS: of which key */
+} oop_run;
+
+/* Runs the rest of the train. Returns OOP_OK at its end, and otherwise what the chunk that comes next needs:
+   OOP_NO_TARGET: run->needed is a slice that has no target; OOP_FULL, OOP_FULL_BYTES: the keys of target run->needed
+   must grow, and its arrays with them; OOP_NO_NULLS: its key run->column has no room for nulls; OOP_LATE_FULL: there is
+   no room for late rows; OOP_SPREAD: rows go to more than OOP_TARGETS slices, which must become wider; OOP_ODD: its run->rows rows are for the caller to take another way. */
+int oop_run_program(oop_run *run);
+
+/* Goes on behind the chunk of run->rows rows. */
+void oop_skip_chunk(oop_run *run);
+
+/* Gives the memory of batches back. */
+void oop_release_batches(struct ArrowArray *batches, int64_t count);
+
+#endif

@@ -1,0 +1,332 @@
+"""Programs interpreted in Python, one step over a chunk after the other: for the reference, and for Numba's kernels.
+
+What a step means is said here in NumPy. Windows, ids of groups, shards and aggregates are those of the kernels. A chunk
+is all or nothing, as in C: steps come first, and only then do rows change anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from oop.errors import TimeError
+from oop.kernels import views
+from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Bools
+from oop.kernels.dispatch import Kernels, kernels
+from oop.kernels.expressions import COMPUTED, Odd, Register
+from oop.kernels.signatures.programs import NO_ROWS, GuardState, SliceTargets, TrainProgramBase
+from oop.kernels.steps import CHUNK_ROWS, MOST_PARTS, ColumnForm, Constant, Op, Step, Update, UpdateKind
+from oop.kernels.views.columns import NARROW, Column
+
+
+class _Chunk(NamedTuple):
+    """Rows of a train: in pieces of batches, from row ``first`` on."""
+
+    pieces: list[pa.RecordBatch]
+    first: int
+    rows: int
+
+
+class InterpretedProgram(TrainProgramBase):
+    """An implementation names its kernels."""
+
+    name: ClassVar[str]
+
+    def run_init(self) -> None:
+        self.kernels: Kernels = kernels(self.name)
+        self.counts = np.zeros(max(self.code.marks, 1), np.int64)
+        self.late, self.broken = NO_ROWS, NO_ROWS
+        self._constants = {c.register: _filled(c) for c in self.code.constants}
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.counts.nbytes)
+
+    def start(self, batches: Sequence[pa.RecordBatch], guard: GuardState, targets: SliceTargets) -> None:
+        self.batches, self.guard, self.targets = batches, guard, targets
+        self._batch = self._row = self._done = self._promise = 0
+        self._late: list[Array] = []
+        self._broken: list[Array] = []
+        self._took: dict[int, int] = {}
+
+    def finish(self) -> None:
+        self.batches = ()
+        self.late = np.concatenate(self._late) if self._late else NO_ROWS
+        self.broken = np.concatenate(self._broken) if self._broken else NO_ROWS
+        self._settle()
+
+    def _settle(self) -> None:
+        if self._took:
+            took, self._took = self._took, {}
+            self.targets.took(list(took), list(took.values()))
+
+    def go_on(self) -> tuple[int, int] | None:
+        while True:
+            chunk = self._next_chunk()
+            if not chunk.rows:
+                self._pass_promises(INT64_MAX)
+                return None
+            run = _ChunkRun(self, chunk)
+            try:
+                run.steps()
+            except Odd:
+                return chunk.first, chunk.first + chunk.rows
+            run.keep()
+
+    def _next_chunk(self) -> _Chunk:
+        pieces: list[pa.RecordBatch] = []
+        first, rows = self._done, 0
+        while self._batch < len(self.batches) and rows < CHUNK_ROWS:
+            batch = self.batches[self._batch]
+            piece = batch.slice(self._row, CHUNK_ROWS - rows)
+            if piece.num_rows:
+                pieces.append(piece)
+            rows += piece.num_rows
+            self._row += piece.num_rows
+            if self._row == batch.num_rows:
+                self._batch, self._row = self._batch + 1, 0
+        self._done += rows
+        return _Chunk(pieces, first, rows)
+
+    def _pass_promises(self, row: int) -> None:
+        """Take the promises that stand before this row of the train."""
+        guard = self.guard
+        while self._promise < len(guard.places) and guard.places[self._promise] <= row:
+            bound = guard.bounds[self._promise].item()
+            guard.bound = bound if guard.bound is None else max(guard.bound, bound)
+            self._promise += 1
+
+
+class _ChunkRun:
+    """One chunk on its way through the steps. ``left`` are the rows that are left."""
+
+    def __init__(self, program: InterpretedProgram, chunk: _Chunk) -> None:
+        self.program, self.chunk, self.code = program, chunk, program.code
+        self.kernels, self.guard = program.kernels, program.guard
+        self.registers: dict[int, Register] = dict(program._constants)
+        self.left = np.arange(chunk.rows)
+        self.kept = self.left
+        self.counts = np.zeros_like(program.counts)
+        self.greatest = program.guard.greatest
+        self.late, self.broken = NO_ROWS, NO_ROWS
+
+    def steps(self) -> None:
+        """Do everything that changes nothing, and may find the chunk odd."""
+        for step in self.code.steps:
+            does = _DOES.get(step.op)
+            if does is not None:
+                does(self, step)
+            else:
+                self.registers[step.out] = COMPUTED[step.op](step, self._of(step.a), self._of(step.b), self._of(step.c))
+        self.slots = self._of(self.code.slot).data if len(self.left) else NO_ROWS
+        self._tell_apart()
+        while len(self.numbers) > MOST_PARTS:
+            self.program._settle()
+            if not self.program.targets.widen():
+                raise Odd
+            self._tell_apart()
+
+    def _tell_apart(self) -> None:
+        numbers, self.order, self.starts = self.kernels.order_slots(self.slots, self.program.targets.shift)
+        self.numbers: list[int] = numbers.tolist()
+
+    def _of(self, number: int) -> Register:
+        """A register, which in a step with fewer operands may be none."""
+        found = self.registers.get(number)
+        return Register(NO_ROWS, None) if found is None else found.first(len(self.left))
+
+    def load(self, step: Step) -> None:
+        array = pa.concat_arrays([piece.column(step.a) for piece in self.chunk.pieces])
+        if len(self.left) < len(array):
+            array = array.take(pa.array(self.left))
+        if step.form in (ColumnForm.RAW1, ColumnForm.RAW2, ColumnForm.RAW4):
+            found = views.key_column(array)
+        elif step.form is ColumnForm.BITS:
+            self.registers[step.out] = Register(views.booleans(array.fill_null(False)), _valid(array))
+            return
+        else:
+            found = views.column(array)
+            if step.form in (ColumnForm.UINT8, ColumnForm.UINT16, ColumnForm.UINT32):
+                found = Column("int", found.data.view(np.int64), None, found.valid)
+        self.registers[step.out] = Register(found.data, found.valid)
+
+    def compact(self, step: Step) -> None:
+        of = self.registers[step.a]
+        rows = self.kept
+        self.registers[step.out] = Register(of.data[rows], None if of.valid is None else of.valid[rows])
+
+    def _keep(self, passes: Bools) -> None:
+        self.kept = np.flatnonzero(passes)
+        self.left = self.left[self.kept]
+
+    def filter(self, step: Step) -> None:
+        of = self._of(step.a)
+        self._keep((of.data != 0) if of.valid is None else (of.data != 0) & of.valid)
+
+    def mark(self, step: Step) -> None:
+        self.counts[step.out] = len(self.left)
+
+    def window(self, step: Step) -> None:
+        times = self._of(step.a)
+        if times.valid is not None and not times.valid.all():
+            raise Odd
+        range_, slide, offset = step.numbers
+        try:
+            first, last = self.kernels.wid_ranges(times.data, range_, slide, offset)
+        except TimeError:
+            raise Odd from None
+        self.registers[step.b], self.registers[step.out] = Register(first, None), Register(last, None)
+
+    def limit(self, step: Step) -> None:
+        of = self._of(step.a)
+        beyond = np.abs(of.data) > step.numbers[0]
+        if (beyond if of.valid is None else beyond & of.valid).any():
+            raise Odd
+
+    def shard(self, step: Step) -> None:
+        program = self.program
+        keys = [self._column(step.a + k, _kind(self._of(step.a + k).data)) for k in range(step.c)]
+        shards = self.kernels.hash_partition(keys, program.shards, len(self.left))
+        self.registers[step.out] = Register(shards == program.shard, None)
+
+    def judge(self, step: Step) -> None:
+        """Set late rows aside, each by what the rows and promises before it imply (`GuardState`)."""
+        guard, program, times = self.guard, self.program, self._of(step.a)
+        data = times.data
+        if times.valid is not None or (self.code.floats and not np.isfinite(data).all()):
+            raise Odd
+        bounds = np.full(len(data), -np.inf if self.code.floats else INT64_MIN, data.dtype)
+        if guard.slack is not None:
+            slack = guard.slack if self.code.floats else min(guard.slack, INT64_MAX)
+            bounds, self.greatest = self.kernels.prefix_bounds(data, guard.greatest, slack)
+        elif len(data):
+            self.greatest = max(data.max().item(), data[0].item() if guard.greatest is None else guard.greatest)
+        if guard.bound is not None:
+            bounds = np.maximum(bounds, guard.bound)
+        for place, bound in zip(guard.places[program._promise :], guard.bounds[program._promise :], strict=True):
+            at = max(int(place) - self.chunk.first, 0)
+            bounds[at:] = np.maximum(bounds[at:], bound)
+        late = data < bounds
+        if late.any():
+            self.late, self.broken = self.chunk.first + np.flatnonzero(late), bounds[late]
+            self._keep(~late)
+
+    def keep(self) -> None:
+        """Do what changes something."""
+        program, guard = self.program, self.guard
+        program.counts += self.counts
+        guard.greatest = self.greatest
+        program._pass_promises(self.chunk.first + self.chunk.rows - 1)
+        if len(self.late):
+            program._late.append(self.late)
+            program._broken.append(self.broken)
+        for place, number in enumerate(self.numbers):
+            rows = None if self.order is None else self.order[self.starts[place] : self.starts[place + 1]]
+            self._take(number, rows)
+
+    def _take(self, number: int, rows: Array | None) -> None:
+        """Take rows into the groups of their slice: all that are left, or those with these numbers."""
+        targets, code = self.program.targets, self.code
+        target = targets.target(number)
+        columns = [self._column(key, kind) for key, kind in zip(code.keys, code.kinds, strict=True)]
+        if targets.slotted:
+            columns.append(Column("int", self.slots))
+        ids = target.codes.map(columns, len(self.left), rows)
+        groups = len(target.codes)
+        target.make_room(groups)
+        arrays = [array[:groups] for array in target.arrays()]
+        for update in code.updates:
+            _UPDATES[update.kind](self, update, ids, rows, arrays[update.array :])
+        self.program._took[number] = self.program._took.get(number, 0) + len(ids)
+
+    def _column(self, number: int, kind: str) -> Column:
+        of = self._of(number)
+        data = of.data.astype(NARROW[kind], copy=False) if kind in NARROW else of.data
+        return Column(kind, np.ascontiguousarray(data), None, of.valid)
+
+    def value(self, number: int, rows: Array | None, dtype: Any = None) -> tuple[Array, Bools | None]:
+        """The values of an aggregate, and which of them are there."""
+        of = self._of(number)
+        data, valid = of.data, of.valid
+        if rows is not None:
+            data, valid = data[rows], None if valid is None else valid[rows]
+        return data if dtype is None else data.view(dtype), valid
+
+
+def _kind(data: Array) -> str:
+    """The kind of a key column of this type."""
+    return {"int64": "int", "uint64": "uint", "float64": "float", "bool": "int8"}.get(data.dtype.name, data.dtype.name)
+
+
+def _valid(array: pa.Array) -> Bools | None:
+    return views.booleans(array.is_valid()) if array.null_count else None
+
+
+def _filled(constant: Constant) -> Register:
+    dtype: Any = {"int": np.int64, "float": np.float64, "bool": np.bool_}[constant.kind]
+    there = constant.value is not None
+    data = np.full(CHUNK_ROWS, constant.value if there else 0, dtype)
+    return Register(data, None if there else np.zeros(CHUNK_ROWS, np.bool_))
+
+
+_DOES: dict[Op, Callable[[_ChunkRun, Step], None]] = {
+    Op.LOAD: _ChunkRun.load,
+    Op.GUARD: _ChunkRun.judge,
+    Op.FILTER: _ChunkRun.filter,
+    Op.COMPACT: _ChunkRun.compact,
+    Op.MARK: _ChunkRun.mark,
+    Op.WINDOW: _ChunkRun.window,
+    Op.LIMIT: _ChunkRun.limit,
+    Op.SHARD: _ChunkRun.shard,
+}
+
+_Updating = Callable[[_ChunkRun, Update, Array, Array | None, Sequence[Array]], None]
+
+
+def _count(run: _ChunkRun, update: Update, ids: Array, rows: Array | None, arrays: Sequence[Array]) -> None:
+    valid = run.value(update.value, rows)[1] if update.value >= 0 else None
+    run.kernels.add_count(ids, valid, arrays[0])
+
+
+def _by_values(name: str, dtype: Any, width: int) -> _Updating:
+    """An update by the kernel of this name, which is given the values and so many arrays."""
+
+    def updating(run: _ChunkRun, update: Update, ids: Array, rows: Array | None, arrays: Sequence[Array]) -> None:
+        values, valid = run.value(update.value, rows, dtype)
+        getattr(run.kernels, name)(ids, values, valid, *arrays[:width])
+
+    return updating
+
+
+def _sum_float(run: _ChunkRun, update: Update, ids: Array, rows: Array | None, arrays: Sequence[Array]) -> None:
+    values, valid = run.value(update.value, rows)
+    run.kernels.add_sum_float(ids, values, valid, arrays[0], arrays[2])
+
+
+def _by_order(name: str) -> _Updating:
+    def updating(run: _ChunkRun, update: Update, ids: Array, rows: Array | None, arrays: Sequence[Array]) -> None:
+        values, valid = run.value(update.value, rows)
+        by, known = run.value(update.by, rows)
+        getattr(run.kernels, name)(ids, by, known, values, valid, arrays[0])
+
+    return updating
+
+
+_UPDATES: dict[UpdateKind, _Updating] = {
+    UpdateKind.COUNT: _count,
+    UpdateKind.SUM_INT: _by_values("add_sum_int", np.int64, 3),
+    UpdateKind.SUM_UINT: _by_values("add_sum_int", np.uint64, 3),
+    UpdateKind.SUM_FLOAT: _sum_float,
+    UpdateKind.MIN_INT: _by_values("take_min", np.int64, 2),
+    UpdateKind.MAX_INT: _by_values("take_max", np.int64, 2),
+    UpdateKind.MIN_UINT: _by_values("take_min", np.uint64, 2),
+    UpdateKind.MAX_UINT: _by_values("take_max", np.uint64, 2),
+    UpdateKind.MIN_FLOAT: _by_values("take_min", np.float64, 2),
+    UpdateKind.MAX_FLOAT: _by_values("take_max", np.float64, 2),
+    UpdateKind.SUMMARY: _by_values("add_summary", np.int64, 1),
+    UpdateKind.FIRST: _by_order("take_first"),
+    UpdateKind.LAST: _by_order("take_last"),
+}

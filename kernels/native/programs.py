@@ -1,0 +1,264 @@
+"""Running programs in C: one call takes a whole train, and returns early only for what needs Python's hand.
+
+That is a slice without a table, a table that must grow, or a chunk that is odd. Batches are handed over by Arrow's C
+data interface, which copies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels.checks import FLOAT64, INT64_MAX, Array, check_window, float_time_limit, int_time_limits
+from oop.kernels.native.columns import WIDTHS
+from oop.kernels.native.groups import GroupTable
+from oop.kernels.native.library import INT64S, NULL, OK, check_code, ffi, from_buffer, lib, point
+from oop.kernels.signatures.programs import NO_ROWS, GuardState, SliceTarget, SliceTargets, TrainProgramBase
+from oop.kernels.steps import REAL, SIGNED, Constant, Op, Step
+
+_ROWS = lib.OOP_ROWS
+_OPS = [getattr(lib, f"OOP_{op.name}") for op in Op]
+_TYPES = {"int": np.int64, "float": np.float64, "bool": np.uint8}
+_ARRAY = ffi.sizeof("struct ArrowArray")
+_MORE_LATE = 4_096
+
+
+class TrainProgram(TrainProgramBase):
+    finds_outside = True
+
+    def run_init(self) -> None:
+        code = self.code
+        self.counts = np.zeros(max(code.marks, 1), np.int64)
+        self.late, self.broken = NO_ROWS, NO_ROWS
+        self._late_rooms = NO_ROWS, NO_ROWS
+        self._run = run = ffi.new("oop_run *")
+        self._steps = ffi.new("oop_step[]", max(len(code.steps), 1))
+        for made, step in zip(self._steps, code.steps, strict=False):
+            _write_step(made, step)
+        self._held: list[Any] = []
+        self._registers = ffi.new("oop_register[]", code.registers)
+        self._make_registers()
+        self._updates = ffi.new("oop_update[]", max(len(code.updates), 1))
+        for made, update in zip(self._updates, code.updates, strict=False):
+            made.kind, made.value, made.by, made.array = int(update.kind), update.value, update.by, update.array
+        self._keys = ffi.new("int32_t[]", [*code.keys, code.slot])
+        self._targets = ffi.new("oop_target[]", lib.OOP_TARGETS)
+        self._known: list[SliceTarget] = []
+        self._version = -1
+        self._batches = ffi.new("struct ArrowArray[]", 1)
+        self._address, self._room = int(ffi.cast("uintptr_t", self._batches)), 1
+        run.steps, run.step_count = self._steps, len(code.steps)
+        run.registers = self._registers
+        run.updates, run.update_count = self._updates, len(code.updates)
+        run.keys, run.slot = self._keys, code.slot
+        run.scratch, run.counted = self._array(9 * _ROWS, np.int64), self._array(max(code.marks, 1), np.int64)
+        run.counts, run.mark_count = point(self.counts), code.marks
+        run.targets, run.batches = self._targets, self._batches
+        run.shard, run.shards = self.shard, self.shards
+
+    def _make_registers(self) -> None:
+        """Give every register room for a chunk, and fill constants."""
+        rooms = np.zeros((self.code.registers, _ROWS), np.int64)
+        valid = np.ones((self.code.registers, _ROWS), np.uint8)
+        self._held += [rooms, valid]
+        for number, register in enumerate(self._registers):
+            register.room = from_buffer("uint8_t[]", rooms[number].view(np.uint8))
+            register.valid_room = from_buffer("uint8_t[]", valid[number])
+            register.data, register.width = register.room, 8
+        for constant in self.code.constants:
+            self._fill(constant, rooms[constant.register], valid[constant.register])
+        for key, kind in zip(self.code.keys, self.code.kinds, strict=True):
+            self._registers[key].is_float = kind == "float"
+            self._registers[key].width = WIDTHS[kind]
+
+    def _fill(self, constant: Constant, room: Array, valid: Array) -> None:
+        register = self._registers[constant.register]
+        register.width = 1 if constant.kind == "bool" else 8
+        if constant.value is None:
+            valid[:] = 0
+            register.valid = register.valid_room
+        else:
+            room.view(_TYPES[constant.kind])[:_ROWS] = constant.value
+
+    def _array(self, length: int, dtype: Any) -> Any:
+        made = np.zeros(length, dtype)
+        self._held.append(made)
+        return point(made)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in self._held) + self._room * _ARRAY
+
+    def start(self, batches: Sequence[pa.RecordBatch], guard: GuardState, targets: SliceTargets) -> None:
+        run, count = self._run, len(batches)
+        if count > self._room:
+            self._batches = ffi.new("struct ArrowArray[]", count)
+            self._address, self._room = int(ffi.cast("uintptr_t", self._batches)), count
+            run.batches = self._batches
+        run.batch_count = run.batch = run.row = run.done = run.promise = run.late_count = 0
+        address = self._address
+        for batch in batches:
+            batch._export_to_c(address)
+            address += _ARRAY
+            run.batch_count += 1  # now, so that an interrupt leaves nothing that is not given back
+        self.guard, self.targets = guard, targets
+        self._point_promises(guard)
+        if targets.version != self._version:
+            self._forget_targets()
+
+    def _point_promises(self, guard: GuardState) -> None:
+        run = self._run
+        run.promises = len(guard.places)
+        if run.promises:
+            run.places = from_buffer(INT64S, guard.places)
+            if guard.bounds.dtype == FLOAT64:
+                run.bounds, run.bounds_float = NULL, point(guard.bounds)
+            else:
+                run.bounds, run.bounds_float = point(guard.bounds), NULL
+
+    def _forget_targets(self) -> None:
+        """Let the targets be asked for again, which may have other arrays now, or be other ones."""
+        run, targets = self._run, self.targets
+        self._known.clear()
+        run.target_count = run.last = 0
+        run.shift, run.slotted = targets.shift, targets.slotted
+        run.key_count = len(self.code.keys) + run.slotted
+        self._version = targets.version
+
+    def go_on(self) -> tuple[int, int] | None:
+        run = self._run
+        self._read_guard()
+        while (code := lib.oop_run_program(run)) != OK:
+            if code == lib.OOP_NO_TARGET:
+                self._add_target(run.needed)
+            elif code in (lib.OOP_FULL, lib.OOP_FULL_BYTES):
+                self._known[run.needed].codes.make_more_room()  # type: ignore[attr-defined]
+                self._point_target(run.needed)
+            elif code == lib.OOP_NO_NULLS:
+                self._known[run.needed].codes.hold_nulls(run.column)  # type: ignore[attr-defined]
+            elif code == lib.OOP_LATE_FULL:
+                self._make_late_room()
+            elif code == lib.OOP_SPREAD and self._widen():
+                continue
+            elif code in (lib.OOP_SPREAD, lib.OOP_ODD):
+                first, rows = run.done, run.rows
+                lib.oop_skip_chunk(run)
+                self._write_guard()
+                return first, first + rows
+            else:
+                check_code(code)
+        self._write_guard()
+        return None
+
+    def _widen(self) -> bool:
+        self._settle()
+        wider = self.targets.widen()
+        if wider:
+            self._forget_targets()
+        return wider
+
+    def _read_guard(self) -> None:
+        run, guard = self._run, self.guard
+        slack, greatest, bound = guard.slack, guard.greatest, guard.bound
+        run.seen, run.bounded = greatest is not None, bound is not None
+        if self.code.floats:
+            run.slack = -1 if slack is None else 0
+            run.slack_float = slack or 0.0
+            run.greatest_float, run.bound_float = greatest or 0.0, bound or 0.0
+        else:
+            run.slack = -1 if slack is None else min(slack, INT64_MAX)
+            run.greatest, run.bound = greatest or 0, bound or 0
+
+    def _write_guard(self) -> None:
+        run, guard = self._run, self.guard
+        if run.seen:
+            guard.greatest = run.greatest_float if self.code.floats else run.greatest
+        if run.bounded:
+            guard.bound = run.bound_float if self.code.floats else run.bound
+
+    def _add_target(self, number: int) -> None:
+        run = self._run
+        if run.target_count == lib.OOP_TARGETS:
+            shift = run.shift
+            self._settle()
+            self._forget_targets()
+            if run.shift != shift:
+                return  # slices have become wider, so the chunk asks for another one
+        target = self.targets.target(number)
+        place = run.target_count
+        self._known.append(target)
+        made = self._targets[place]
+        made.number, made.rows = number, 0
+        self._point_target(place)
+        run.target_count = place + 1
+        self._version = self.targets.version
+
+    def _point_target(self, place: int) -> None:
+        target, made = self._known[place], self._targets[place]
+        codes = target.codes
+        assert isinstance(codes, GroupTable)
+        made.keys = codes.table
+        target.make_room(codes.room)
+        for i, array in enumerate(target.arrays()):
+            made.arrays[i] = from_buffer("uint8_t[]", array)
+
+    def _make_late_room(self) -> None:
+        run = self._run
+        room, count = max(2 * run.late_room, _MORE_LATE), run.late_count
+        late, broken = (np.concatenate([held[:count], np.zeros(room - count, np.int64)]) for held in self._late_rooms)
+        self._late_rooms = late, broken
+        run.late, run.broken, run.late_room = point(late), point(broken), room
+
+    def _settle(self) -> None:
+        """Tell the targets what they took."""
+        run, made = self._run, self._targets
+        numbers, rows = [], []
+        for place in range(run.target_count):
+            target = made[place]
+            if target.rows:
+                numbers.append(target.number)
+                rows.append(target.rows)
+                target.rows = 0
+        if numbers:
+            self.targets.took(numbers, rows)
+
+    def finish(self) -> None:
+        run = self._run
+        lib.oop_release_batches(run.batches, run.batch_count)
+        run.batch_count = 0
+        late = run.late_count
+        if late:
+            numbers, broken = self._late_rooms
+            self.late = numbers[:late].copy()
+            self.broken = broken[:late].view(np.float64 if self.code.floats else np.int64).copy()
+        else:
+            self.late = self.broken = NO_ROWS
+        self._settle()
+        self._version = self.targets.version
+
+
+def _write_step(made: Any, step: Step) -> None:
+    made.op, made.out, made.a, made.b, made.c = _OPS[step.op], step.out, step.a, step.b, step.c
+    made.form = int(step.form)
+    numbers: Any = step.numbers
+    if step.op is Op.WINDOW:
+        floats = isinstance(numbers[0], float)
+        range_, slide, offset = numbers
+        check_window(range_, slide, offset, floats)
+        if floats:
+            made.form = 1
+            made.f, made.g, made.h = numbers
+            made.k = float_time_limit(*numbers)
+        else:
+            made.form = 0
+            made.x, made.y, made.z = numbers
+            made.low, made.high = int_time_limits(*numbers)
+    elif step.op is Op.LIMIT:
+        made.f = numbers[0]
+    elif step.op is Op.SHARD:
+        made.x, made.y = (sum(1 << i for i, found in enumerate(numbers) if found == what) for what in (SIGNED, REAL))
+    elif numbers:
+        made.x, made.y = numbers

@@ -1,0 +1,133 @@
+"""Running programs (`oop.kernels.steps`): a whole train goes from the batches that came into the groups of its rows.
+
+A train is taken in chunks, each as a whole or not at all. What a program cannot judge makes a chunk *odd*: the time is
+null or NaN, a number does not fit its type, a window cannot be computed. Nothing has been done with an odd chunk. The
+caller takes its rows another way, which knows what to say about them, and lets the program go on behind it.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels.checks import Array, Ints, KernelError
+from oop.kernels.signatures.groups import GroupTableBase
+from oop.kernels.signatures.stem import KernelWithState, Stem
+from oop.kernels.steps import ProgramCode
+
+NO_ROWS = np.zeros(0, np.int64)
+
+
+class GuardState:
+    """What a source has seen and promised: rows below ``greatest`` minus ``slack``, or below ``bound``, are late.
+
+    Without ``slack`` the rows themselves imply nothing. ``places[i]`` rows of a train come before a promise of
+    ``bounds[i]``, which the data carries.
+    """
+
+    __slots__ = ("bound", "bounds", "greatest", "places", "slack")
+
+    def __init__(self, slack: float | None = None) -> None:
+        self.slack = slack
+        self.greatest: float | None = None
+        self.bound: float | None = None
+        self.places: Ints = NO_ROWS
+        self.bounds: Array = NO_ROWS
+
+    def follow(self, other: GuardState) -> None:
+        """Become as another one is."""
+        self.slack, self.greatest, self.bound = other.slack, other.greatest, other.bound
+        self.places, self.bounds = other.places, other.bounds
+
+
+class SliceTarget(Protocol):
+    """The groups of one slice of slots: a table of keys, and arrays of aggregates by id."""
+
+    @property
+    def codes(self) -> GroupTableBase: ...
+
+    def arrays(self) -> list[Array]:
+        """The arrays with all the room that they have."""
+        ...
+
+    def make_room(self, groups: int) -> None:
+        """Let all arrays have room for so many groups."""
+        ...
+
+
+class SliceTargets(Protocol):
+    """Where rows go, by slice. A slice has ``2 ** shift`` slots; with ``slotted`` the slot is the last key column.
+
+    ``version`` is another number whenever a target, or an array of one, may have been replaced by anyone but the
+    program.
+    """
+
+    @property
+    def shift(self) -> int: ...
+
+    @property
+    def slotted(self) -> bool: ...
+
+    @property
+    def version(self) -> int: ...
+
+    def target(self, number: int) -> SliceTarget:
+        """The target of a slice, which is made if there is none."""
+        ...
+
+    def widen(self) -> bool:
+        """Make slices wider, because the rows of a chunk go to very many; False if they cannot be. No target is in use
+        then."""
+        ...
+
+    def took(self, numbers: list[int], rows: list[int]) -> None:
+        """Called with how many rows these slices were given since it was called last; no target is in use then."""
+        ...
+
+
+class TrainProgramBase(KernelWithState):
+    """Runs a code. ``late`` are the numbers of the late rows in the train, ``broken`` the bounds that they broke, and
+    ``counts`` how many rows came to each mark, since the beginning."""
+
+    late: Ints
+    broken: Array
+    counts: Ints
+
+    def __init__(self, code: ProgramCode, shard: int = 0, shards: int = 1) -> None:
+        if not 0 <= shard < shards:
+            raise KernelError(f"there is no shard {shard} of {shards}")
+        self.code = code
+        self.shard, self.shards = shard, shards
+        self.run_init()
+
+    @abstractmethod
+    def start(self, batches: Sequence[pa.RecordBatch], guard: GuardState, targets: SliceTargets) -> None:
+        """Begin a train. The batches have the columns that the code was written for."""
+
+    @abstractmethod
+    def go_on(self) -> tuple[int, int] | None:
+        """Run the rest of the train. None at its end; else the numbers of the first row of an odd chunk and of the row
+        behind it. The guard then is as it was before that chunk, and is read again when the program goes on."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """End the train, also after an error: batches are given back, and targets are told what they took."""
+
+    def run(self, batches: Sequence[pa.RecordBatch], guard: GuardState, targets: SliceTargets) -> list[tuple[int, int]]:
+        """Run a whole train; the result is the odd chunks, which were left out."""
+        odd = []
+        self.start(batches, guard, targets)
+        try:
+            while (rows := self.go_on()) is not None:
+                odd.append(rows)
+        finally:
+            self.finish()
+        return odd
+
+
+class ProgramKernels(Stem):
+    TrainProgram: type[TrainProgramBase]

@@ -1,0 +1,184 @@
+"""Programs as data: what passes rows, up to and including what an aggregate does with a row.
+
+A `ProgramCode` is a list of steps over registers. A register is a column of the rows that are left at that point: whole
+numbers (also times) and floats have 64 bits, truth values a byte, and keys have their own width. Operators write codes
+with `oop.operators.core.writing`; `oop.kernels.signatures.programs` says how they are run.
+
+>>> Step(Op.ADD, out=2, a=0, b=1, numbers=(-(2**63), 2**63 - 1)).op.name
+'ADD'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import IntEnum, auto
+from typing import Any, NamedTuple
+
+from oop.frozen import frozen
+
+CHUNK_ROWS = 2_048
+"""Rows of a chunk, at most."""
+MOST_PARTS = 64
+"""Slices that the rows of a chunk go to, at most; if there are more, slices must become wider."""
+MOST_ARRAYS = 24
+"""Arrays of aggregates that one program fills, at most."""
+MOST_KEYS = 16
+"""Key columns, at most, with the slot."""
+
+
+UNSIGNED, SIGNED, REAL = range(3)
+"""What a key of a `SHARD` is."""
+
+
+class _FromZero(IntEnum):
+    @staticmethod
+    def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:
+        return count
+
+
+class Op(_FromZero):
+    """What a step does: `out` is computed of `a`, `b` and `c`. The numbers are those of `csrc/programs.h`."""
+
+    LOAD = auto()
+    """Column ``a`` of the batch, read in this `ColumnForm`."""
+    GUARD = auto()
+    """Of the times ``a``, rows that are late are set aside."""
+    FILTER = auto()
+    """Only rows for which ``a`` is true go on. Registers that were filled before have other rows from here on; `LOAD`
+    and `COMPACT` give those that are left."""
+    COMPACT = auto()
+    """The rows of ``a``, which was filled before the last filter, that it let pass."""
+    MARK = auto()
+    """Counts the rows that came here, under the number ``out``."""
+    WINDOW = auto()
+    """``out`` and ``b`` become the last and the first window of the times ``a``. ``numbers`` are range, slide and
+    offset. For tumbling windows the two are one register."""
+    LIMIT = auto()
+    """The chunk is odd if the magnitude of a float of ``a`` is greater than the one of ``numbers``."""
+    SHARD = auto()
+    """True for the rows whose keys, ``c`` registers from ``a`` on, belong to the shard. ``numbers`` say what each is:
+    `UNSIGNED`, `SIGNED` or `REAL`."""
+    ADD = auto()
+    SUBTRACT = auto()
+    MULTIPLY = auto()
+    FLOOR_DIVIDE = auto()
+    MOD = auto()
+    NEGATE = auto()
+    ABS = auto()
+    CHECK = auto()
+    """Of whole numbers, from `ADD` on: the result must be within ``numbers``, the range of its type. `CHECK` is a cast
+    to fewer bits."""
+    ADD_FLOAT = auto()
+    SUBTRACT_FLOAT = auto()
+    MULTIPLY_FLOAT = auto()
+    DIVIDE_FLOAT = auto()
+    NEGATE_FLOAT = auto()
+    ABS_FLOAT = auto()
+    DIVIDE = auto()
+    """Whole numbers, given as floats: a division by zero is an error."""
+    TO_FLOAT = auto()
+    TO_FLOAT32 = auto()
+    LESS = auto()
+    LESS_EQUAL = auto()
+    EQUAL = auto()
+    NOT_EQUAL = auto()
+    LESS_FLOAT = auto()
+    LESS_EQUAL_FLOAT = auto()
+    EQUAL_FLOAT = auto()
+    NOT_EQUAL_FLOAT = auto()
+    AND = auto()
+    OR = auto()
+    NOT = auto()
+    IS_NULL = auto()
+    IS_VALID = auto()
+    IS_NAN = auto()
+    LEAST = auto()
+    GREATEST = auto()
+    LEAST_FLOAT = auto()
+    GREATEST_FLOAT = auto()
+    IF_ELSE = auto()
+    """``b`` where ``a`` is true, else ``c``; null where ``a`` is."""
+    FILL_NULL = auto()
+
+
+class ColumnForm(_FromZero):
+    """How a column lies in memory, and how a register has it: as it is (`RAW…`, for keys, by width, and what has 64
+    bits anyway), or in 64 bits; truth values as bytes, or as whole numbers."""
+
+    RAW1 = auto()
+    RAW2 = auto()
+    RAW4 = auto()
+    RAW8 = auto()
+    INT8 = auto()
+    INT16 = auto()
+    INT32 = auto()
+    UINT8 = auto()
+    UINT16 = auto()
+    UINT32 = auto()
+    FLOAT32 = auto()
+    BITS = auto()
+    BITS_WIDE = auto()
+
+
+class UpdateKind(_FromZero):
+    """How rows change the aggregates of their group: by the kernels with these names."""
+
+    COUNT = auto()
+    SUM_INT = auto()
+    SUM_UINT = auto()
+    SUM_FLOAT = auto()
+    MIN_INT = auto()
+    MAX_INT = auto()
+    MIN_UINT = auto()
+    MAX_UINT = auto()
+    MIN_FLOAT = auto()
+    MAX_FLOAT = auto()
+    SUMMARY = auto()
+    FIRST = auto()
+    LAST = auto()
+    USER = auto()
+
+
+class Step(NamedTuple):
+    op: Op
+    out: int = 0
+    a: int = 0
+    b: int = 0
+    c: int = 0
+    form: ColumnForm = ColumnForm.RAW1
+    numbers: tuple[int | float, ...] = ()
+
+
+class Constant(NamedTuple):
+    """A register that has one value in every row: an int, a float, a truth value or None, of the kind ``int``,
+    ``float`` or ``bool``."""
+
+    register: int
+    value: Any
+    kind: str
+
+
+class Update(NamedTuple):
+    """``value`` and ``by`` are registers, or -1; ``array`` is the first of its arrays among those of a target."""
+
+    kind: UpdateKind
+    value: int
+    by: int
+    array: int
+    function: Callable[..., Any] | None = None
+
+
+@frozen(eq=False)
+class ProgramCode:
+    """``keys`` are the registers of the key columns, of these ``kinds``, and ``slot`` is the register that says where
+    in time a row's group stands. ``floats`` says of the guard whether times are floats."""
+
+    steps: tuple[Step, ...]
+    registers: int
+    constants: tuple[Constant, ...]
+    keys: tuple[int, ...]
+    kinds: tuple[str, ...]
+    slot: int
+    updates: tuple[Update, ...]
+    marks: int
+    floats: bool = False
