@@ -12,6 +12,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from oop.kernels.steps import ProgramCode
 from oop.operators.aggregate.fields import WINDOW_END, WINDOW_START, AggregateFields
 from oop.operators.aggregate.hybrid import HybridOperator, may_switch
 from oop.operators.aggregate.operator import AggregateOperator, wids_of
@@ -20,6 +21,7 @@ from oop.operators.core.context import Context
 from oop.operators.core.coverage import is_promised
 from oop.operators.core.operator import Operator
 from oop.operators.core.partials import Partials
+from oop.operators.core.writing import ProgramWriter, Unwritten
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.store_operator import can_merge, describe_groups
 from oop.operators.windows.bucket import WID_END, WID_START
@@ -47,6 +49,14 @@ class Aggregate(AggregateFields):
 
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         return None if is_promised(frontiers[0], WID_START, self.keys) else self.on
+
+    def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> ProgramCode:
+        if self.grid.overlaps:
+            raise Unwritten("windows that overlap")
+        if may_switch(self):
+            raise Unwritten("an aggregate that may buffer its rows")
+        keys, updates = Shape(inputs[0], self.keys, self.aggregates).write(writer)
+        return writer.code(keys, writer.number(WID_START).register, updates)
 
     def start(self, context: Context) -> Operator:
         return AggregateOperator(self, context) if not may_switch(self) else HybridOperator(self, context)

@@ -18,6 +18,7 @@ operator at hand needs:
   in slices of time that is freed and saved slice by slice.
 - `coverage.py`, `breaches.py`, `least_held.py`, `lowering.py`, `oldest.py`: whole batches against a frontier, and what
   is held back.
+- `writing.py`: what an operator does with a row, as steps of a program.
 - `batches.py`, `marks.py`, `train.py`, `arrival.py`, `compute.py`: batches of a good size, marks on them, trains of a
   source, the clock as a promise.
 

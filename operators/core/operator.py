@@ -88,6 +88,10 @@ class Operator:
         """All that it has promised to its consumers."""
         return self.ports.out
 
+    def targets(self) -> Any:
+        """Where a program puts rows, if its spec writes one (`Spec.write`)."""
+        raise TypeError(f"{type(self).__name__} takes no rows from a program")
+
     @property
     def buffered_rows(self) -> int:
         """Rows or groups that it holds."""

@@ -11,8 +11,10 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from oop.kernels.steps import ProgramCode
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
+from oop.operators.core.writing import ProgramWriter, Unwritten
 from oop.punctuation import Frontier
 from oop.punctuation.crossing import Crossing, Same
 
@@ -119,6 +121,14 @@ class Spec:
     def blocking(self, frontiers: Sequence[Frontier], inputs: Sequence[pa.Schema]) -> str | None:
         """None if these promises could unblock it, else the attribute that nothing is promised about."""
         return None
+
+    def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> ProgramCode | None:
+        """Write as steps what the operator does with a row; `Unwritten` where steps cannot say it.
+
+        One that passes rows gives None, and the columns of ``writer`` are its output then. One whose state takes rows
+        in gives the whole program, and its operator the ``targets`` that the program fills.
+        """
+        raise Unwritten(f"{self.name} has no steps")
 
     def start(self, context: Context) -> Operator:
         """The running operator."""

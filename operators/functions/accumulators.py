@@ -19,8 +19,10 @@ import pyarrow as pa
 
 from oop.kernels import dispatch, views
 from oop.kernels.scratch import EXPECT_FROM, growing_array, lasting_array
+from oop.kernels.steps import Update, UpdateKind
 from oop.kernels.views import Column
 from oop.operators.core.keys import Coded
+from oop.operators.core.writing import Filled, ProgramWriter, Unwritten
 
 Ids = np.ndarray
 Prepared: TypeAlias = "Column | Coded | np.ndarray | pa.Array | tuple[Prepared, ...] | None"
@@ -98,6 +100,17 @@ class Accumulator(ABC):
                     array = self._arrays[name] = _widen(array, room, final=room == expected)
                 self.__dict__[name] = array[:size]  # as `__getattr__` would
 
+    def make_room(self, room: int, expected: int = 0) -> None:
+        """Let its arrays have room for so many groups, of which it has fewer as yet."""
+        for name, array in self._arrays.items():
+            if len(array) < room:
+                self._arrays[name] = _widen(array, room, final=room == expected)
+                self.__dict__[name] = self._arrays[name][: self.size]
+
+    def whole_arrays(self) -> list[np.ndarray]:
+        """Its arrays with all the room that they have."""
+        return list(self._arrays.values())
+
     def prepare(self, values: pa.Array | None) -> Prepared:
         """What `update` takes of a batch, made of what the function's evaluator gives."""
         return views.column(values)
@@ -105,6 +118,13 @@ class Accumulator(ABC):
     @abstractmethod
     def update(self, ids: Ids, values: Any) -> None:
         """It takes rows in: row i goes into group ids[i]."""
+
+    def write_checks(self, writer: ProgramWriter, values: Sequence[Filled]) -> None:  # noqa: B027 - most take any
+        """Write what makes a chunk odd because of these values, which only `update` can take."""
+
+    def write(self, writer: ProgramWriter, values: Sequence[Filled], array: int) -> Update:
+        """What a program does instead of `update`, with these values. Its arrays begin at ``array``."""
+        raise Unwritten(f"{type(self).__name__} of {self.source}")
 
     @abstractmethod
     def merge(self, ids: Ids, other: Accumulator) -> None:
@@ -229,6 +249,12 @@ def _widen(array: np.ndarray, room: int, final: bool) -> np.ndarray:
 def is_object(source: pa.DataType) -> bool:
     """Are these values that no array of numbers holds, decimals or bytes?"""
     return pa.types.is_decimal(source) or views.kind_of(source) == "bytes"
+
+
+def write_by_kind(kinds: Mapping[str, UpdateKind], writer: ProgramWriter, value: Filled, array: int) -> Update:
+    """An update by the kind of the values; truth values are taken as numbers."""
+    value = writer.as_number(value)
+    return Update(kinds[value.kind], value.register, -1, array)
 
 
 def take(kernels: dispatch.Kernels, values: Prepared, rows: np.ndarray) -> Prepared:

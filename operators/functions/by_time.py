@@ -5,6 +5,7 @@ Numbers and times are kept by kernels, in three words for each group; values of 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +14,10 @@ import pyarrow as pa
 from oop.frozen import frozen
 from oop.kernels import dictionaries, views
 from oop.kernels.signatures.first import FIRST_WORDS, HELD, VALUE, VALUE_HELD
+from oop.kernels.steps import Update, UpdateKind
 from oop.kernels.views import Column
 from oop.operators.core.words import from_words, has_words, to_words
+from oop.operators.core.writing import INT, Filled, ProgramWriter, Unwritten
 from oop.operators.expressions.expr import Expr, col
 from oop.operators.functions.accumulators import Accumulator, Prepared
 from oop.operators.functions.function import Function, Ordered, as_column, as_order
@@ -27,6 +30,7 @@ class Firsts(HoldsWords):
 
     words = FIRST_WORDS
     which = "first"
+    written = UpdateKind.FIRST
 
     @property
     def kept(self) -> tuple[object, ...]:
@@ -44,6 +48,12 @@ class Firsts(HoldsWords):
         take = getattr(self.kernels, f"take_{self.which}")
         take(ids, by.data, by.valid, of.data, of.valid, self.state)
 
+    def write(self, writer: ProgramWriter, values: Sequence[Filled], array: int) -> Update:
+        of, by = map(writer.as_number, values)
+        if not of.kind == by.kind == INT:  # others are not their own words
+            raise Unwritten(f"{self.which} of {of.type} by {by.type}")
+        return Update(self.written, of.register, by.register, array)
+
     def merge(self, ids: np.ndarray, other: Accumulator) -> None:
         getattr(self.kernels, f"merge_{self.which}")(ids, other.state, self.state)
 
@@ -58,6 +68,7 @@ class Lasts(Firsts):
     """Like `Firsts`, at the other end of the order."""
 
     which = "last"
+    written = UpdateKind.LAST
 
 
 @frozen()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
+from oop.kernels.steps import Update, UpdateKind
+from oop.operators.core.writing import Filled, ProgramWriter
 from oop.operators.expressions.expr import Expr, col
 from oop.operators.functions.accumulators import Accumulator, Ids, Prepared
 from oop.operators.functions.function import ColumnFunction, Function, as_column
@@ -26,6 +29,9 @@ class Counts(Accumulator):
 
     def update(self, ids: Ids, values: Any) -> None:
         self.kernels.add_count(ids, values, self.counts)
+
+    def write(self, writer: ProgramWriter, values: Sequence[Filled], array: int) -> Update:
+        return Update(UpdateKind.COUNT, values[0].register if values else -1, -1, array)
 
     def merge(self, ids: Ids, other: Accumulator) -> None:
         self.kernels.merge_count(ids, other.counts, self.counts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,9 +10,11 @@ import pyarrow as pa
 
 from oop.frozen import frozen
 from oop.kernels import dictionaries, views
+from oop.kernels.steps import Update, UpdateKind
 from oop.kernels.views import Column
+from oop.operators.core.writing import Filled, ProgramWriter
 from oop.operators.expressions.expr import Expr
-from oop.operators.functions.accumulators import Accumulator, Ids, Prepared, is_object, objects
+from oop.operators.functions.accumulators import Accumulator, Ids, Prepared, is_object, objects, write_by_kind
 from oop.operators.functions.function import ColumnFunction, Function, as_column, is_scalar
 from oop.operators.functions.summary import COUNT, GREATEST, LEAST
 
@@ -23,6 +25,11 @@ class Minima(Accumulator):
     fields = (("values", None), ("counts", np.int64))
     which = "min"
     word = LEAST
+    written: ClassVar[Mapping[str, UpdateKind]] = {
+        "int": UpdateKind.MIN_INT,
+        "uint": UpdateKind.MIN_UINT,
+        "float": UpdateKind.MIN_FLOAT,
+    }
 
     @property
     def summary_words(self) -> Mapping[str, int] | None:
@@ -43,6 +50,9 @@ class Minima(Accumulator):
             take = getattr(self.kernels, f"take_{self.which}_object")
             take(ids, values, self.values, self.counts)
 
+    def write(self, writer: ProgramWriter, values: Sequence[Filled], array: int) -> Update:
+        return write_by_kind(self.written, writer, values[0], array)
+
     def merge(self, ids: Ids, other: Accumulator) -> None:
         suffix = "_object" if is_object(self.source) else ""
         merge = getattr(self.kernels, f"merge_{self.which}{suffix}")
@@ -62,6 +72,11 @@ class Maxima(Minima):
 
     which = "max"
     word = GREATEST
+    written: ClassVar[Mapping[str, UpdateKind]] = {
+        "int": UpdateKind.MAX_INT,
+        "uint": UpdateKind.MAX_UINT,
+        "float": UpdateKind.MAX_FLOAT,
+    }
 
 
 @frozen()

@@ -3,11 +3,14 @@ sum overflows only if its result does, whatever the order of rows, and a mean ne
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from oop.kernels.steps import Op, Step, Update, UpdateKind
+from oop.operators.core.writing import Filled, ProgramWriter
 from oop.operators.functions.accumulators import Accumulator, Ids, nullable
 
 _LARGE = 2.0**960  # the sum of values below this is finite for as many rows as there can be
@@ -30,6 +33,12 @@ class SumFloat(Accumulator):
         rows = np.flatnonzero(large)
         self.kernels.add_sum_float(ids, np.where(large, 0.0, data), valid, self.sums, self.counts)
         self._add_large(ids[rows], data[rows] / _SCALE)
+
+    def write_checks(self, writer: ProgramWriter, values: Sequence[Filled]) -> None:
+        writer.add(Step(Op.LIMIT, 0, values[0].register, numbers=(_LARGE,)))
+
+    def write(self, writer: ProgramWriter, values: Sequence[Filled], array: int) -> Update:
+        return Update(UpdateKind.SUM_FLOAT, values[0].register, -1, array)
 
     def merge(self, ids: Ids, other: Accumulator) -> None:
         self.kernels.merge_sum_float(ids, other.sums, other.counts, self.sums, self.counts)

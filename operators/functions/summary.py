@@ -6,12 +6,15 @@ An accumulator whose arrays a summary holds says so itself, by its `summary_word
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from oop.operators.functions.accumulators import Accumulator
+from oop.kernels.steps import Update, UpdateKind
+from oop.operators.core.writing import Filled, ProgramWriter
+from oop.operators.functions.accumulators import Accumulator, write_by_kind
 from oop.operators.functions.words_by_group import HoldsWords
 
 COUNT, HI, LO, LEAST, GREATEST = range(5)
@@ -33,6 +36,9 @@ class Summary(HoldsWords):
 
     def update(self, ids: np.ndarray, values: Any) -> None:
         self.kernels.add_summary(ids, values.data, values.valid, self.state)
+
+    def write(self, writer: ProgramWriter, values: Sequence[Filled], array: int) -> Update:
+        return write_by_kind({"int": UpdateKind.SUMMARY}, writer, values[0], array)
 
     def merge(self, ids: np.ndarray, other: Accumulator) -> None:
         self.kernels.merge_summary(ids, other.state, self.state)

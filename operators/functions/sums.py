@@ -7,7 +7,7 @@ matters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,8 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from oop.errors import OopError
+from oop.kernels.steps import Update, UpdateKind
+from oop.operators.core.writing import Filled, ProgramWriter
 from oop.operators.expressions.expr import Expr
-from oop.operators.functions.accumulators import Accumulator, Ids, Prepared, nullable, objects
+from oop.operators.functions.accumulators import Accumulator, Ids, Prepared, nullable, objects, write_by_kind
 from oop.operators.functions.float_sums import MeanFloat, SumFloat
 from oop.operators.functions.function import ColumnFunction, Function, as_column
 from oop.operators.functions.summary import COUNT, HI, LO
@@ -34,6 +36,10 @@ class SumInt(Accumulator):
 
     def update(self, ids: Ids, values: Any) -> None:
         self.kernels.add_sum_int(ids, values.data, values.valid, self.hi, self.lo, self.counts)
+
+    def write(self, writer: ProgramWriter, values: Sequence[Filled], array: int) -> Update:
+        kinds = {"int": UpdateKind.SUM_INT, "uint": UpdateKind.SUM_UINT}
+        return write_by_kind(kinds, writer, values[0], array)
 
     def merge(self, ids: Ids, other: Accumulator) -> None:
         self.kernels.merge_sum_int(ids, other.hi, other.lo, other.counts, self.hi, self.lo, self.counts)

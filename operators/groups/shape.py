@@ -17,8 +17,11 @@ import pyarrow as pa
 from oop.frozen import frozen
 from oop.kernels import dispatch, views
 from oop.kernels.once import once
+from oop.kernels.steps import MOST_ARRAYS, MOST_KEYS, Update
 from oop.operators.core.keys import Key, read_key
 from oop.operators.core.marks import is_dropped
+from oop.operators.core.writing import ProgramWriter, Unwritten
+from oop.operators.expressions.written import write
 from oop.operators.functions.accumulators import Accumulator, Prepared
 from oop.operators.functions.function import Evaluate, Function
 from oop.operators.functions.summary import Summary, can_share
@@ -103,6 +106,27 @@ class Shape:
                 values[name] = None if evaluate is None else evaluate(batch)
             prepared.append(accumulator.prepare(values[name]))
         return prepared
+
+    def write(self, writer: ProgramWriter) -> tuple[list[tuple[int, str]], list[Update]]:
+        """What a program does with a row: the keys of its group, and how the accumulators take it, whose arrays stand
+        one behind the other (`Table.arrays`)."""
+        given = []
+        for _, function, accumulator in self._shared[0]:
+            if accumulator.keeps_account:
+                raise Unwritten(f"{function}, which counts late rows")
+            given.append([write(writer, expr) for expr in function.exprs])
+            accumulator.write_checks(writer, given[-1])
+        writer.part(self.keys)
+        updates: list[Update] = []
+        arrays = 0
+        for (_, _, accumulator), values in zip(self._shared[0], given, strict=True):
+            updates.append(accumulator.write(writer, list(map(writer.kept, values)), arrays))
+            arrays += len(accumulator.whole_arrays())
+        if arrays > MOST_ARRAYS:
+            raise Unwritten(f"more than {MOST_ARRAYS} arrays of aggregates")
+        if len(self.keys) >= MOST_KEYS:  # the slot may be one more
+            raise Unwritten(f"{len(self.keys)} keys")
+        return [writer.key(name) for name in self.keys], updates
 
     def results(self, accumulators: Sequence[Accumulator], edges: Edges | None = None) -> list[pa.Array]:
         """The aggregates' columns; ``edges`` are the start and end of each group's window."""

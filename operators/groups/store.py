@@ -51,6 +51,7 @@ class Store:
         self._touched: set[int] | None = None
         self._touched_slots: set[int] | None = None
         self._grown: set[int] | None = None  # slices that groups came to; None: they were never asked for
+        self.version = 0  # counts changes of tables
 
     def grown(self) -> list[int]:
         """The slices that groups came to since this was last asked; none when it is asked for the first time."""
@@ -74,6 +75,7 @@ class Store:
 
     def _account(self, number: int) -> None:
         """Bring the totals up to date, which are asked for at every promise."""
+        self.version += 1
         table = self.tables.get(number)
         before_rows, before_size = self._sizes.get(number, (0, 0))
         rows = 0 if table is None else table.groups
@@ -104,14 +106,14 @@ class Store:
     ) -> list[int]:
         """Let tables take in ``of``, by one of their methods; the result is the slices that were touched."""
         if self._further > SPREAD and self._rows < self._further * self._enough:
-            self._widen()
+            self.widen()  # rows have come thinly spread over slices
         if len(slots) == 1:  # live batches may be single rows, and a kernel costs more than a shift
             found, order, starts = [int(slots[0]) >> self.shift], None, _ALL
         else:
             order_slots = self.shape.kernels.order_slots
             numbers, order, starts = order_slots(slots, self.shift)
-            while len(numbers) > SPREAD and self._is_adaptive and self._is_thin(len(slots), len(numbers)):
-                self._widen()
+            while len(numbers) > SPREAD and self._is_thin(len(slots), len(numbers)):
+                self.widen()
                 numbers, order, starts = order_slots(slots, self.shift)
             found = numbers.tolist()
         self._rows += len(slots)
@@ -124,6 +126,26 @@ class Store:
             take_in(self._table(number), slots, keys, of, rows)
             self._account(number)
         return found
+
+    def begin_train(self) -> None:
+        """A program is about to bring rows."""
+        if self._further > SPREAD and self._rows < self._further * self._enough:
+            self.widen()
+
+    def table(self, number: int) -> Table:
+        """The table of a slice, for a program that brings rows to it; it is made if there is none."""
+        if self.thin is not None and not self.shift:
+            self._further += number not in self.tables
+        return self._table(number)
+
+    def took(self, numbers: Sequence[int], rows: int) -> None:
+        """Take note of the rows that a program has brought to these slices, which were made by `table`."""
+        self._rows += rows
+        if self.thin is None or self.shift:
+            self._further += len(numbers) - 1
+        for number in numbers:
+            self._table(number).settle()
+            self._account(number)
 
     def _table(self, number: int) -> Table:
         self._changed.add(number)
@@ -148,9 +170,10 @@ class Store:
         return SPREAD if self.thin is None or self.shift else self.thin
 
     def _is_thin(self, rows: int, slices: int) -> bool:
-        return self.thin is None or self.shift > 0 or rows < self.thin * slices
+        """Should slices be wider, if so many rows of a batch come to so many of them?"""
+        return self._is_adaptive and (self.thin is None or self.shift > 0 or rows < self.thin * slices)
 
-    def _widen(self) -> None:
+    def widen(self) -> None:
         """Make slices of four times as many slots, and merge what is held into them."""
         if not self._is_adaptive:
             return

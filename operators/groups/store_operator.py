@@ -17,6 +17,7 @@ from oop.operators.core.spec import Spec
 from oop.operators.functions.function import Function
 from oop.operators.groups.shape import Shape
 from oop.operators.groups.store import Store
+from oop.operators.groups.targets import StoreTargets
 
 NamedAggregates = tuple[tuple[str, Function], ...]
 
@@ -39,6 +40,9 @@ class StoreOperator(Operator):
     @property
     def state_bytes(self) -> int:
         return self.store.nbytes
+
+    def targets(self) -> StoreTargets:
+        return StoreTargets(self.store)
 
     def take_in(self, slots: np.ndarray, batch: pa.RecordBatch) -> list[int]:
         """Take rows into the groups of their slots; the result is the slices that they went to."""

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels import views
+from oop.kernels.signatures.groups import GroupTableBase
 from oop.kernels.views import Column
 from oop.operators.core.keys import Key, KeyTable
 from oop.operators.functions.accumulators import Accumulator, Prepared, take
@@ -42,6 +43,25 @@ class Table:
         for accumulator in self.accumulators:
             found += accumulator.nbytes
         return found
+
+    @property
+    def codes(self) -> GroupTableBase:
+        """The table of its keys, where a program puts them; none of them is text."""
+        return self.keys.codes
+
+    def arrays(self) -> list[np.ndarray]:
+        """The arrays of all accumulators, for a program to update, with all their room."""
+        return [array for accumulator in self.accumulators for array in accumulator.whole_arrays()]
+
+    def make_room(self, groups: int) -> None:
+        for accumulator in self.accumulators:
+            accumulator.make_room(groups, self.expected)
+
+    def settle(self) -> None:
+        """Take note of the groups that a program has added."""
+        self.groups = len(self.keys.ids)
+        for accumulator in self.accumulators:
+            accumulator.grow(self.groups, self.expected)
 
     def numbers_in(self, others: KeyTable, places: Sequence[int]) -> np.ndarray:
         """The numbers that the groups have in another table, which has some of the key columns. They are kept, so
@@ -87,11 +107,10 @@ class Table:
     def _map(self, slots: np.ndarray, keys: Sequence[Key], rows: np.ndarray | None = None) -> np.ndarray:
         columns = [*keys, Column("int", slots)] if self.slotted else keys
         ids = self.keys.map(columns, len(slots), rows)
-        now = len(self.keys.ids)
-        if now > self.groups:
-            self.groups = now
+        if len(self.keys.ids) > self.groups:  # what `settle` does, without a call for each batch
+            self.groups = len(self.keys.ids)
             for accumulator in self.accumulators:
-                accumulator.grow(now, self.expected)
+                accumulator.grow(self.groups, self.expected)
         return ids
 
     def slots(self) -> np.ndarray:

@@ -18,9 +18,11 @@ from oop.operators.core.compute import compute as pc
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Element, Operator, Passing
 from oop.operators.core.spec import PassingSpec
+from oop.operators.core.writing import ProgramWriter
 from oop.operators.expressions.expr import Expr
 from oop.operators.expressions.limits import ranges_of
 from oop.operators.expressions.program import Program
+from oop.operators.expressions.written import write
 from oop.punctuation.crossing import Crossing, Restricted
 
 
@@ -42,6 +44,9 @@ class Filter(PassingSpec):
     @property
     def reads(self) -> frozenset[str]:  # type: ignore[override]
         return self.predicate.columns()
+
+    def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> None:
+        writer.filter(write(writer, self.predicate).register)
 
     def start(self, context: Context) -> Operator:
         return FilterOperator(self, context)

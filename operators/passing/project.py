@@ -17,10 +17,12 @@ from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
 from oop.operators.core.operator import Element, Operator, Passing
 from oop.operators.core.spec import Spec, UsedColumns
+from oop.operators.core.writing import ProgramWriter
 from oop.operators.expressions.expr import Col, Expr
 from oop.operators.expressions.extremes import least_of_greatests
 from oop.operators.expressions.monotone import lower_through
 from oop.operators.expressions.program import Program
+from oop.operators.expressions.written import write
 from oop.operators.source.numbers import SEQ
 from oop.punctuation.crossing import Carried
 from oop.punctuation.patterns import Bound
@@ -62,6 +64,12 @@ class Project(Spec):
 
     def with_number(self) -> Spec | None:
         return Project((*self.columns, (SEQ, Col(SEQ))))
+
+    def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> None:
+        writer.columns = {
+            name: writer.columns[expr.name] if isinstance(expr, Col) else write(writer, expr)
+            for name, expr in self.columns
+        }
 
     def start(self, context: Context) -> Operator:
         return ProjectOperator(self, context)

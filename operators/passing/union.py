@@ -15,6 +15,7 @@ from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
 from oop.operators.core.operator import Element, Operator, Passing
 from oop.operators.core.spec import Spec
+from oop.operators.core.writing import ProgramWriter
 from oop.punctuation.crossing import Crossing, Met
 
 
@@ -44,6 +45,9 @@ class Union(Spec):
 
     def with_number(self) -> Spec | None:
         return None  # each input numbers its own rows
+
+    def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> None:
+        writer.columns = {name: writer.columns[name] for name in inputs[0].names}
 
     def start(self, context: Context) -> Operator:
         return UnionOperator(self, context)

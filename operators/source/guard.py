@@ -102,7 +102,7 @@ class Guard:
         progress = judge.progress
         # bisection finds the steps only where every row has a bound
         alone = progress.rises and len(self.judges) == 1 and (progress.every is None or counts is None)
-        return late, bounds, greater, _due(progress, bounds, ends) if alone else []
+        return late, bounds, greater, due_rows(progress, bounds, ends) if alone else []
 
 
 def _countable(column: pa.Array) -> np.ndarray | None:
@@ -121,7 +121,7 @@ def _countable(column: pa.Array) -> np.ndarray | None:
     return None if counts is None or counts.all() else counts
 
 
-def _due(progress: Progress, bounds: np.ndarray, ends: Sequence[int]) -> list[int]:
+def due_rows(progress: Progress, bounds: np.ndarray, ends: Sequence[int]) -> list[int]:
     """The rows before which a bound comes due as a promise: where it reaches a new step of ``every``; without steps, at
     the ends of the batches that were joined, as if they had come one by one."""
     least, every = _least(bounds.dtype), progress.every

@@ -7,17 +7,21 @@ back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+
+import pyarrow as pa
 
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
 from oop.operators.core.spec import Spec
+from oop.operators.core.writing import UINT, ProgramWriter, Unwritten
 from oop.operators.source.fields import InputFields
 from oop.operators.source.numbers import promised
 from oop.operators.source.operator import InputOperator
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.patterns import Value
+from oop.punctuation.policy_fields import Judgement
 
 LATE_MODES = ("drop", "raise", "admit")
 NULL_MODES = ("raise", "aside")
@@ -48,6 +52,24 @@ class Input(InputFields):
             for promise in policy.could_promise(attribute, groups, bound, ahead):
                 frontier.advance(promise)
         return frontier
+
+    def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> None:
+        if self.numbers or self.account:
+            raise Unwritten("rows are numbered" if self.numbers else "late rows travel on")
+        if self.late != "drop":
+            raise Unwritten(f"late={self.late!r}")
+        for attribute, policy in self.policies:
+            if policy.judgement is Judgement.NOTHING and not policy.stamps and not policy.clocked:
+                continue
+            if policy.judgement is not Judgement.GREATEST or policy.columns or len(self.policies) > 1:
+                raise Unwritten(f"the policy {policy}")
+            if attribute != self.time:
+                raise Unwritten(f"promises about {attribute}")
+        times = writer.number(self.time)
+        if times.kind == UINT and times.type.bit_width == 64:
+            raise Unwritten("a time that is uint64")
+        writer.known = frozenset({self.time})
+        writer.guard(times)
 
     def start(self, context: Context) -> Operator:
         return InputOperator(self, context)

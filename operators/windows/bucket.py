@@ -16,11 +16,13 @@ import pyarrow as pa
 from oop.errors import SchemaMismatch
 from oop.frozen import frozen
 from oop.kernels import dispatch, views
+from oop.kernels.steps import Op, Step
 from oop.operators.core.context import Context
 from oop.operators.core.marks import keep_late
 from oop.operators.core.operator import Element, Operator, Passing
 from oop.operators.core.spec import Spec
 from oop.operators.core.times import check_time_type
+from oop.operators.core.writing import FLOAT, INT, Filled, ProgramWriter, Unwritten
 from oop.operators.source.numbers import SEQ, SHOWN
 from oop.operators.windows.windows import Windows
 from oop.punctuation.crossing import Carried, Crossing
@@ -107,6 +109,26 @@ class Bucket(Spec):
     @property
     def reads(self) -> frozenset[str]:  # type: ignore[override]
         return frozenset({self.on})
+
+    def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> None:
+        grid = self.grid
+        if not isinstance(grid, Grid):
+            raise Unwritten(f"windows that are not on a grid ({self.text})")
+        times = writer.number(self.on)
+        if times.kind not in (INT, FLOAT):
+            raise Unwritten(f"a time that is {times.type}")
+        if self.on not in writer.known:  # a row that has no time is in no window
+            writer.filter(writer.step(Op.IS_VALID, times.register))
+            times = writer.number(self.on)
+        number = float if times.kind == FLOAT else int
+        numbers = tuple(map(number, (grid.range, grid.slide, grid.offset)))
+        first = writer.new()
+        last = first if grid.tumbles else writer.new()
+        writer.add(Step(Op.WINDOW, last, times.register, first, numbers=numbers))
+        writer.columns[WID_START] = Filled(first, INT, pa.int64())
+        writer.columns[WID_END] = Filled(last, INT, pa.int64())
+        if grid.gaps:
+            writer.filter(writer.step(Op.LESS_EQUAL, first, last))
 
     def start(self, context: Context) -> Operator:
         return BucketOperator(self, context)

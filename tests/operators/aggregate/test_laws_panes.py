@@ -26,7 +26,7 @@ CASES = range(fuzz.CASES // 5)
 def seen(request, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Slices get wider with the second pane, and at times narrower; a table has few windows."""
     happened: Counter[str] = Counter()
-    right_widen, right_narrow = groups.Store._widen, groups.Store.narrow
+    right_widen, right_narrow = groups.Store.widen, groups.Store.narrow
     right_dense = groups.Store.is_dense
 
     def widen(self: groups.Store) -> None:
@@ -42,7 +42,7 @@ def seen(request, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         return may_be(self) or (self.thin is not None and self.shift > 0 and len(self) % 3 == 0)
 
     monkeypatch.setattr(groups, "SPREAD", 1)
-    monkeypatch.setattr(groups.Store, "_widen", widen)
+    monkeypatch.setattr(groups.Store, "widen", widen)
     monkeypatch.setattr(groups.Store, "narrow", narrow)
     monkeypatch.setattr(groups.Store, "is_dense", property(is_dense))
     monkeypatch.setattr(pane_windows, "_AT_ONCE", 5)

@@ -1,0 +1,257 @@
+"""Writing programs: operators say as steps what they do with a row (`oop.kernels.steps`).
+
+A `ProgramWriter` follows the columns of a plan from operator to operator. It knows of each column whether it is still
+that of the batch, which is read where it is needed, or a register that a step has filled. An operator that cannot be
+written raises `Unwritten` with the reason. Steps whose result nobody uses are left out at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import pyarrow as pa
+from pyarrow import types
+
+from oop.errors import SchemaMismatch
+from oop.kernels import views
+from oop.kernels.steps import REAL, SIGNED, UNSIGNED, ColumnForm, Constant, Op, ProgramCode, Step, Update
+
+INT, UINT, FLOAT, BOOL = "int", "uint", "float", "bool"
+"""The kinds of registers: whole numbers and times, unsigned numbers, floats, and truth values."""
+
+_RAW = {1: ColumnForm.RAW1, 2: ColumnForm.RAW2, 4: ColumnForm.RAW4, 8: ColumnForm.RAW8}
+_WIDENED = {
+    ("int", 8): ColumnForm.INT8,
+    ("int", 16): ColumnForm.INT16,
+    ("int", 32): ColumnForm.INT32,
+    ("uint", 8): ColumnForm.UINT8,
+    ("uint", 16): ColumnForm.UINT16,
+    ("uint", 32): ColumnForm.UINT32,
+    ("float", 32): ColumnForm.FLOAT32,
+}
+
+
+class Unwritten(Exception):
+    """Something that no step does; it says what."""
+
+
+class Stored(NamedTuple):
+    """A column as it is in the batch."""
+
+    place: int
+    type: pa.DataType
+
+
+class Filled(NamedTuple):
+    """A register of values of a type, with one of the kinds above."""
+
+    register: int
+    kind: str
+    type: pa.DataType
+
+
+Whereabouts: TypeAlias = Stored | Filled
+
+
+class ProgramWriter:
+    """Writes a program for batches with these columns.
+
+    >>> writer = ProgramWriter(pa.schema({"ts": pa.int64(), "len": pa.int32()}))
+    >>> writer.number("len")
+    Filled(register=0, kind='int', type=DataType(int32))
+    """
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self.columns: dict[str, Whereabouts] = {f.name: Stored(i, f.type) for i, f in enumerate(schema)}
+        if len(self.columns) < len(schema):
+            raise Unwritten("two columns have the same name")
+        self.floats = False
+        """Are the times that the guard judges floats?"""
+        self.known: frozenset[str] = frozenset()
+        """Columns in which no value is null."""
+        self.parts = False
+        """Are rows parted by their keys, of which each program takes a share?"""
+        self._was_parted = False
+        self.marks = 0
+        self._steps: list[Step] = []
+        self._constants: dict[tuple[str, str], Constant] = {}
+        self._registers = 0
+        self._read: dict[tuple[int, ColumnForm], int] = {}  # columns that are in registers since the last filter
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns that there are now."""
+        return pa.schema([pa.field(name, held.type) for name, held in self.columns.items()])
+
+    def new(self) -> int:
+        """A register."""
+        self._registers += 1
+        return self._registers - 1
+
+    def step(
+        self,
+        op: Op,
+        a: int = 0,
+        b: int = 0,
+        c: int = 0,
+        *,
+        form: ColumnForm = ColumnForm.RAW1,
+        numbers: Sequence[Any] = (),
+    ) -> int:
+        """A step that fills a new register."""
+        out = self.new()
+        self._steps.append(Step(op, out, a, b, c, form, tuple(numbers)))
+        return out
+
+    def add(self, step: Step) -> None:
+        """A step that does more than to fill a register of its own."""
+        self._steps.append(step)
+
+    def constant(self, value: Any, kind: str) -> int:
+        """A register that has this value in every row."""
+        key = (kind, repr(value))
+        if key not in self._constants:
+            self._constants[key] = Constant(self.new(), value, kind)
+        return self._constants[key].register
+
+    def number(self, name: str) -> Filled:
+        """A column of numbers, times or truth values, as expressions and aggregates compute with it."""
+        held = self.columns[name]
+        if isinstance(held, Filled):
+            return held
+        form, kind = _form(name, held.type)
+        return Filled(self._load(held.place, form), kind, held.type)
+
+    def as_number(self, value: Filled) -> Filled:
+        """Truth values as 0 and 1; other values as they are."""
+        if value.kind != BOOL:
+            return value
+        one, zero = self.constant(1, INT), self.constant(0, INT)
+        return Filled(self.step(Op.IF_ELSE, value.register, one, zero), INT, pa.int64())
+
+    def key(self, name: str) -> tuple[int, str]:
+        """A column as a key, in its own width: its register and its kind (`oop.kernels.views.key_kind`)."""
+        held = self.columns[name]
+        if isinstance(held, Filled):
+            kind = views.key_kind(held.type)
+            if kind not in (INT, UINT, FLOAT) and held.kind != BOOL:
+                raise Unwritten(f"the key {name} is computed, and is {held.type}")
+            return held.register, kind
+        form, found = _form(name, held.type)
+        if found in (INT, UINT):
+            form = _RAW[held.type.bit_width // 8]
+        return self._load(held.place, form), views.key_kind(held.type)
+
+    def _load(self, place: int, form: ColumnForm) -> int:
+        if (place, form) not in self._read:
+            self._read[place, form] = self.step(Op.LOAD, place, form=form)
+        return self._read[place, form]
+
+    def guard(self, times: Filled) -> None:
+        """From here on only rows that are on time."""
+        self.floats = times.kind == FLOAT
+        self.add(Step(Op.GUARD, 0, times.register, form=ColumnForm(int(self.floats))))
+        self._filtered()
+
+    def filter(self, passes: int) -> None:
+        """From here on only rows for which this register is true."""
+        self.add(Step(Op.FILTER, 0, passes))
+        self._filtered()
+
+    def _filtered(self) -> None:
+        """Columns of batches are read anew where they are needed; registers keep the rows that are left."""
+        self._read.clear()
+        for name, held in self.columns.items():
+            if isinstance(held, Filled):
+                self.columns[name] = held._replace(register=self.step(Op.COMPACT, held.register))
+
+    def part(self, keys: Sequence[str]) -> None:
+        """If rows are parted: from here on only those of the program's own shard. Whatever makes a chunk odd must come
+        before, so that all programs agree on it."""
+        if not self.parts:
+            return
+        self._read.clear()
+        first, found = self._registers, [self.key(name) for name in keys]
+        if [register for register, _ in found] != list(range(first, first + len(found))):
+            raise Unwritten("rows are parted by a column that is computed")
+        kinds = [REAL if kind == FLOAT else UNSIGNED if kind.startswith(UINT) else SIGNED for _, kind in found]
+        self.filter(self.step(Op.SHARD, first, c=len(found), numbers=kinds))
+        self._was_parted = True
+
+    def kept(self, value: Filled) -> Filled:
+        """A register that was filled before rows were parted."""
+        return value._replace(register=self.step(Op.COMPACT, value.register)) if self._was_parted else value
+
+    def mark(self) -> int:
+        """The number under which the rows that come here are counted."""
+        self.add(Step(Op.MARK, self.marks))
+        self.marks += 1
+        return self.marks - 1
+
+    def code(self, keys: Sequence[tuple[int, str]], slot: int, updates: Iterable[Update]) -> ProgramCode:
+        """The program, with what becomes of the rows at its end."""
+        updates = tuple(updates)
+        used = {slot, *(register for register, _ in keys)}
+        used.update(r for u in updates for r in (u.value, u.by) if r >= 0)
+        steps = _used_steps(self._steps, used)
+        constants = tuple(constant for constant in self._constants.values() if constant.register in used)
+        return ProgramCode(
+            tuple(steps),
+            self._registers,
+            constants,
+            tuple(register for register, _ in keys),
+            tuple(kind for _, kind in keys),
+            slot,
+            updates,
+            self.marks,
+            self.floats,
+        )
+
+
+_CHECKED = frozenset(
+    (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.FLOOR_DIVIDE, Op.MOD, Op.NEGATE, Op.ABS, Op.CHECK, Op.DIVIDE, Op.WINDOW)
+)
+"""Steps that may refuse a value, so that they are needed even if nobody uses their result."""
+_DOING = frozenset((Op.GUARD, Op.FILTER, Op.MARK, Op.LIMIT)) | _CHECKED
+_ONE = frozenset((
+    Op.GUARD, Op.FILTER, Op.COMPACT, Op.WINDOW, Op.LIMIT, Op.NEGATE, Op.ABS, Op.CHECK, Op.NEGATE_FLOAT, Op.ABS_FLOAT,
+    Op.TO_FLOAT, Op.TO_FLOAT32, Op.NOT, Op.IS_NULL, Op.IS_VALID, Op.IS_NAN,
+))  # fmt: skip
+"""Steps that read one register."""
+
+
+def registers_read(step: Step) -> tuple[int, ...]:
+    """The registers that a step reads."""
+    if step.op in (Op.LOAD, Op.MARK):
+        return ()
+    if step.op in _ONE:
+        return (step.a,)
+    if step.op is Op.SHARD:
+        return tuple(range(step.a, step.a + step.c))
+    return (step.a, step.b, step.c) if step.op is Op.IF_ELSE else (step.a, step.b)
+
+
+def _used_steps(steps: Sequence[Step], used: set[int]) -> list[Step]:
+    """The steps that do something or fill a register that is used; ``used`` gets the registers that they read."""
+    found = []
+    for step in reversed(steps):
+        if step.op in _DOING or step.out in used:
+            found.append(step)
+            used.update(registers_read(step))
+    return found[::-1]
+
+
+def _form(name: str, type_: pa.DataType) -> tuple[ColumnForm, str]:
+    """How a column of this type is read, and the kind of the register."""
+    if types.is_boolean(type_):
+        return ColumnForm.BITS, BOOL
+    if isinstance(type_, pa.BaseExtensionType) or types.is_dictionary(type_) or types.is_null(type_):
+        raise Unwritten(f"{name} is {type_}")
+    try:
+        kind = views.kind_of(type_)
+    except SchemaMismatch as wrong:
+        raise Unwritten(f"{name} is {type_}") from wrong
+    if kind not in (INT, UINT, FLOAT) or types.is_float16(type_):
+        raise Unwritten(f"{name} is {type_}")
+    return _WIDENED.get((kind, type_.bit_width), ColumnForm.RAW8), kind

@@ -1,0 +1,203 @@
+"""The guard of a source inside a program: what it knows goes in with a train, and comes back with what it found.
+
+A program judges rows as `guard.py` does, for the policies that `Input.write` lets pass. Rows that it cannot judge come
+back as an odd chunk. They are given to the operator itself, which knows what to say about them, and the program goes on
+behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+
+import numpy as np
+import pyarrow as pa
+
+from oop.kernels import views
+from oop.kernels.checks import INT64_MAX, INT64_MIN
+from oop.kernels.signatures.programs import NO_ROWS, GuardState, TrainProgramBase
+from oop.operators.core.operator import Element
+from oop.operators.core.times import is_whole
+from oop.operators.core.train import helping
+from oop.operators.source.entries import Entry
+from oop.operators.source.guard import Cut, due_rows
+from oop.operators.source.judges.by_greatest import ByGreatest
+from oop.operators.source.operator import InputOperator
+from oop.punctuation import Punctuation
+from oop.punctuation.patterns import Bound
+
+
+class GuardInProgram:
+    """Between the operator of a source and the program that does its work."""
+
+    def __init__(self, operator: InputOperator) -> None:
+        self.operator = operator
+        self.time = operator.spec.time
+        judge = operator.guard.alone
+        assert judge is None or isinstance(judge, ByGreatest)
+        self.tracker = None if judge is None else judge.tracker
+        self.guard = GuardState(None if self.tracker is None else self.tracker.slack)
+        self.whole = is_whole(operator.output.field(self.time).type)
+        self.batches: Sequence[pa.RecordBatch] = ()
+        self._helps = operator.gate.helps
+        self._first_row = 0
+        self._was_odd = False  # had the train an odd chunk?
+        self._greatest: Bound | None = None  # the greatest time before the train
+
+    def begin(self, train: Sequence[Element]) -> Sequence[pa.RecordBatch] | None:
+        """The batches of a train for the program, whose promises are the guard's; None if the train, or what has been
+        promised, is not for a program."""
+        operator, guard = self.operator, self.guard
+        given = operator.ports.frontiers[0]
+        bound = None
+        if not given.is_empty:
+            if self.tracker is not None or given.ended or not given.is_linear or set(given.all.linear) != {self.time}:
+                return None
+            bound = given.bound(self.time)
+            if bound is not None and not self._fits(bound):
+                return None
+        batches: list[pa.RecordBatch] = []
+        places: list[int] = []
+        bounds: list[Bound] = []
+        rows = 0
+        for element in train:
+            if isinstance(element, pa.RecordBatch):
+                if element.schema.metadata is not None:
+                    return None
+                batches.append(element)
+                rows += element.num_rows
+                continue
+            linear = element.linear
+            if linear is None or linear[0] != self.time or not self._fits(linear[1]) or not operator.punctuated:
+                return None
+            places.append(rows)
+            bounds.append(linear[1])
+        if not batches:
+            return None
+        guard.bound = bound
+        if self.tracker is not None:
+            guard.greatest = self._greatest = self.tracker.greatest
+        if bounds:
+            guard.places, guard.bounds = np.array(places, np.int64), np.array(bounds, np.int64 if self.whole else float)
+        elif len(guard.places):
+            guard.places, guard.bounds = NO_ROWS, NO_ROWS
+        self.batches, self._first_row, self._was_odd = batches, operator.rows_seen, False
+        operator.rows_seen += rows
+        return batches
+
+    def _fits(self, bound: Bound) -> bool:
+        if self.whole:
+            return isinstance(bound, int) and INT64_MIN <= bound <= INT64_MAX
+        return isinstance(bound, float) and abs(bound) < float("inf")
+
+    def odd(self, first: int, end: int) -> list[Element]:
+        """The elements of an odd chunk, rows and promises, for the operator itself, which knows all that came before.
+        `resume` must follow."""
+        operator, guard = self.operator, self.guard
+        self._was_odd = True
+        if self.tracker is not None:
+            self.tracker.greatest = guard.greatest
+        elif guard.bound is not None:
+            operator.ports.advance((Punctuation({self.time: guard.bound}),), 0)
+        operator._knows_look = False
+        self._seen, operator.rows_seen = operator.rows_seen, self._first_row + first
+        cuts = [(p, b) for p, b in zip(guard.places.tolist(), guard.bounds.tolist(), strict=True) if first < p < end]
+        found: list[Element] = []
+        for place, bound in [*cuts, (end, None)]:
+            found += rows_between(self.batches, first, place)
+            first = place
+            if bound is not None:
+                found.append(Punctuation({self.time: bound}))
+        return found
+
+    def resume(self) -> None:
+        """Take over what the operator has seen of an odd chunk."""
+        self.operator.rows_seen = self._seen
+        if self.tracker is not None:
+            self.guard.greatest = self.tracker.greatest
+        else:
+            self.guard.bound = self.operator.ports.frontiers[0].bound(self.time)
+
+    def finish(self, program: TrainProgramBase) -> Iterator[Element]:
+        """Take note of a train that the program has run; the result is the promises that follow, those on the way too:
+        the rows have overtaken them."""
+        operator, guard = self.operator, self.guard
+        if len(program.late):
+            operator.ledger.add(Entry(rows_numbered(self.batches, program.late), self.time, program.broken))
+        if self.tracker is not None:
+            self.tracker.greatest = guard.greatest
+            cuts = self._due()
+        elif len(guard.places):
+            operator.ports.advance((Punctuation({self.time: guard.bounds.max().item()}),), 0)
+            operator._knows_look = False
+            cuts = helping(self.time, guard.places.tolist(), np.maximum.accumulate(guard.bounds).tolist(), self._helps)
+        else:
+            cuts = iter(())
+        for _, promise in cuts:
+            if operator.gate.passes(promise):
+                yield promise
+        if len(guard.places):
+            operator._note(Punctuation({self.time: guard.bounds.max().item()}), self._behind(program))
+        self.batches = ()
+        yield from operator.promises()
+
+    def _behind(self, program: TrainProgramBase) -> int:
+        """How many rows on time came behind the promise that raised the bound last."""
+        guard = self.guard
+        place = int(guard.places[int(guard.bounds.argmax())])
+        rows = sum(batch.num_rows for batch in self.batches)
+        return rows - place - int((program.late >= place).sum())
+
+    def _due(self) -> Iterator[Cut]:
+        """The promises that came due on the way and help a consumer. Most trains have none, which their last bound
+        tells."""
+        progress = self.operator.progress[0]
+        assert self.tracker is not None
+        bound = self.tracker.bound
+        alone = progress.every is None and len(self.batches) < 2
+        if alone or self._was_odd or bound is None or not progress.due(bound, progress.promised):
+            return iter(())
+        if not self._helps(Punctuation({self.time: bound})):
+            progress.promised = bound  # the steps up to this one help no consumer, so they count as promised
+            return iter(())
+        times = np.concatenate([views.times(batch.column(self.time)) for batch in self.batches])
+        bounds, _ = self.operator.guard.kernels.prefix_bounds(times, self._greatest, self.tracker.slack)
+        rows = due_rows(progress, bounds, list(accumulate(batch.num_rows for batch in self.batches)))
+        return helping(self.time, rows, bounds[rows].tolist(), self._helps)
+
+
+def rows_between(batches: Sequence[pa.RecordBatch], first: int, end: int) -> Iterator[pa.RecordBatch]:
+    """The rows of several batches with these numbers.
+
+    >>> batches = [pa.record_batch({"x": [0, 1, 2]}), pa.record_batch({"x": [3, 4]})]
+    >>> [b["x"].to_pylist() for b in rows_between(batches, 2, 4)]
+    [[2], [3]]
+    """
+    start = 0
+    for batch in batches:
+        low, high = max(first - start, 0), min(end - start, batch.num_rows)
+        if low < high:
+            yield batch.slice(low, high - low)
+        start += batch.num_rows
+
+
+def rows_numbered(batches: Sequence[pa.RecordBatch], numbers: np.ndarray) -> pa.RecordBatch:
+    """The rows with these ascending numbers, as one batch.
+
+    >>> batches = [pa.record_batch({"x": [0, 1, 2]}), pa.record_batch({"x": [3, 4]})]
+    >>> rows_numbered(batches, np.array([1, 4]))["x"].to_pylist()
+    [1, 4]
+    """
+    ends = list(accumulate(batch.num_rows for batch in batches))
+    cuts = np.searchsorted(numbers, ends).tolist()
+    found: list[pa.RecordBatch] = []
+    start = at = 0
+    for batch, end, cut in zip(batches, ends, cuts, strict=True):
+        if cut > at:
+            found.append(batch.take(pa.array(numbers[at:cut] - start)))
+        start, at = end, cut
+    return found[0] if len(found) == 1 else _joined(found)
+
+
+def _joined(batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
