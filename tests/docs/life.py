@@ -100,7 +100,7 @@ def batch(time: int) -> pa.RecordBatch:
     return pa.record_batch({"ts": [time, time + 1], "k": [1, 2], "v": [3, 4]})
 
 
-def embedded(before: Sequence[Any], element: Any, policy: Policy) -> Passed:
+def embedded(before: Sequence[Any], element: Any, policy: Policy, scheduler: Any = None) -> Passed:
     """The walk of an element, from the feed that asks for it until the feed asks for the next one. Work that is done
     once, for the elements before it, is left out."""
     walk = Walk()
@@ -110,7 +110,7 @@ def embedded(before: Sequence[Any], element: Any, policy: Policy) -> Passed:
         with walk.part("all"):
             yield element
 
-    plan(elements(), policy).run(engine=oop.Embedded(threads=1)).to_table()
+    plan(elements(), policy).run(engine=oop.Embedded(threads=1, scheduler=scheduler)).to_table()
     return walk.parts["all"]
 
 
@@ -171,7 +171,9 @@ def spark() -> dict[str, Passed]:
 
 
 def page() -> str:
-    rows = embedded([batch(time) for time in (0, 2, 12, 14)], batch(16), oop.ordered())
+    earlier = [batch(time) for time in (0, 2, 12, 14)]
+    rows = embedded(earlier, batch(16), oop.ordered())
+    one_by_one = embedded(earlier, batch(16), oop.ordered(), oop.RoundRobin())
     batches = [batch(0), batch(2), oop.Punctuation({"ts": 12}), batch(12), batch(14)]
     promise = embedded(batches, oop.Punctuation({"ts": 22}), oop.punctuated())
     parts = spark()
@@ -182,6 +184,12 @@ def page() -> str:
                 "A batch, embedded",
                 "The source is `oop.ordered()`, and the batch closes no window: its promise stays behind the gate.",
                 rows,
+            ),
+            _section(
+                "The same batch, operator by operator",
+                "With a scheduler that gives each box turns of its own, and for plans and rows that are not for a "
+                "program.",
+                one_by_one,
             ),
             _section(
                 "A promise, embedded",

@@ -8,8 +8,8 @@ from typing import Any
 from oop.engines.embedded.options import Options
 from oop.engines.embedded.run import Run
 from oop.io.sinks import open_sink
+from oop.plan import preaggregating, superboxes
 from oop.plan.graph import Node
-from oop.plan.preaggregating import notes, preaggregated
 
 __all__ = ["Embedded", "Run"]
 
@@ -84,7 +84,7 @@ class Embedded(Options):
             from oop.plan.latency import measured  # imported here, because few plans need it
 
             root = measured(root)
-        return preaggregated(root)
+        return preaggregating.preaggregated(root)
 
     def notes(self, root: Node) -> dict[int, str]:
         """Notes on nodes of a plan, by id, which `Stream.explain` adds to their lines.
@@ -92,7 +92,11 @@ class Embedded(Options):
         >>> import oop, pyarrow as pa
         >>> s = oop.source(pa.table({"ts": [1], "k": [1]}), time="ts", punctuate=oop.ordered(), name="north")
         >>> counts = s.window(oop.tumbling(10)).group_by("k").agg(n=oop.count())
-        >>> print(counts.explain(engine=oop.Embedded()).splitlines()[0].split("; ")[1])
-        not preaggregated: in one process it costs what it saves
+        >>> print(*counts.explain(engine=oop.Embedded()).splitlines()[0].split("; ")[1:], sep=", ")
+        not preaggregated: in one process it costs what it saves, one program with Source, Bucket
         """
-        return notes(root, shuffles=False)
+        found = preaggregating.notes(root, shuffles=False)
+        if self.joins_boxes:
+            for node, note in superboxes.superbox_notes(root, parts=(self.threads or 1) > 1).items():
+                found[node] = f"{found[node]}; {note}" if node in found else note
+        return found

@@ -20,11 +20,13 @@ from oop.engines.embedded.sharded import TURN_BATCHES, Sharded
 from oop.engines.embedded.sharded_boxes import ShardedBox
 from oop.engines.embedded.source import Source
 from oop.engines.embedded.stamps import Stamps
+from oop.engines.embedded.superbox import RunningSuperbox
 from oop.errors import OopError
 from oop.operators.core.batches import BATCH_ROWS, CROSSING_ROWS
 from oop.operators.core.context import Context
 from oop.operators.source.room import Room
 from oop.plan.graph import Node, interests, needed_columns, sources, walk
+from oop.plan.superboxes import superboxes
 
 if TYPE_CHECKING:
     from oop.engines.embedded.options import Options
@@ -58,6 +60,8 @@ class Network:
         train = min(getattr(options.scheduler, "train", _SOURCE_ROWS), _SOURCE_ROWS)
         inputs = [box for box in self.boxes if box.node.is_source]
         self.sources = [self._source(box, train, threaded) for box in inputs]
+        if options.joins_boxes:
+            self._join_boxes(root)
 
     @property
     def round_rows(self) -> int:
@@ -68,6 +72,15 @@ class Network:
     def is_threaded(self) -> bool:
         """Are there threads beside the one that reads the result?"""
         return self.pool is not None or any(isinstance(s.feed, ThreadFeed) for s in self.sources)
+
+    def _join_boxes(self, root: Node) -> None:
+        """Give sources superboxes."""
+        boxes = {id(box.node): box for box in self.boxes}
+        of = {id(source.box.node): source for source in self.sources}
+        for found in superboxes(root, parts=self.pool is not None):
+            if found.code is not None:
+                path = [boxes[id(node)] for node in found.nodes]
+                of[id(found.nodes[0])].superbox = RunningSuperbox(path, found.code, self.pool)
 
     def _build(self, root: Node, options: Options) -> bool:
         """Make boxes and arcs. True if a source's policy or an operator looks at the clock."""

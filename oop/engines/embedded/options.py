@@ -51,6 +51,11 @@ class Options:
         self.queue_rows = queue_rows
         self.late_rows = late_rows
 
+    @property
+    def joins_boxes(self) -> bool:
+        """May boxes become one program (`oop.plan.superboxes`)? Not where each is watched, or has turns of its own."""
+        return getattr(self.scheduler, "joins_boxes", False) and not self.check
+
 
 def _check_count(name: str, given: object, least: int = 1) -> None:
     if not isinstance(given, int) or isinstance(given, bool) or given < least:

@@ -62,7 +62,7 @@ class Rounds:
                 break
         for source in self.sources:
             rows = 0
-            while not source.done and rows < self._round_rows and not source.box.is_pushed_back:
+            while not source.done and rows < self._round_rows and not source.is_pushed_back:
                 if releasing and not source.feed.waiting:
                     break
                 train = source.feed.next()

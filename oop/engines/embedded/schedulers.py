@@ -29,6 +29,9 @@ class MinCost:
     MinCost()
     """
 
+    joins_boxes = True
+    """May boxes become one program, so that they have no turns of their own (`superbox.py`)?"""
+
     def turn(self, boxes: Sequence[Box]) -> Iterable[tuple[Box, int | None]]:
         """One round: every box takes all that waits.
 

@@ -10,6 +10,7 @@ from oop.clocks import Clock
 from oop.engines.embedded.boxes import Box
 from oop.engines.embedded.feeds import Done, Feed, ThreadFeed
 from oop.engines.embedded.polling import Poll
+from oop.engines.embedded.superbox import RunningSuperbox
 from oop.errors import OopError
 from oop.operators.core.train import Train
 from oop.punctuation import END, Punctuation
@@ -25,7 +26,13 @@ class Source:
         self.done = False
         data = box.node.data
         self.is_live = data is not None and data.kind == "live"
+        self.superbox: RunningSuperbox | None = None
         self.asked = None if data is None or data.progress is None else Poll(box.node, data)
+
+    @property
+    def is_pushed_back(self) -> bool:
+        """Must it wait with reading, because what it has read is not far enough?"""
+        return self.box.is_pushed_back or (self.superbox is not None and self.superbox.is_busy)
 
     def tick(self, clock: Clock) -> None:
         """Let timers look at the clock, but not while rows that have arrived still wait: the tick would make them
@@ -57,6 +64,10 @@ class Source:
             for element in train:
                 if isinstance(element, Punctuation) and element.is_end:
                     self.done = True
+        if self.superbox is not None:
+            rows = self.superbox.take(train)
+            if rows is not None:
+                return rows
         return self.box.process_train(train)
 
     def located(self, error: BaseException) -> BaseException:

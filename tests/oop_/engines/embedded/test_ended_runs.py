@@ -15,6 +15,7 @@ import pytest
 import oop
 from oop.engines.embedded.pool import Pool
 from oop.operators.aggregate.operator import AggregateOperator
+from oop.operators.groups.targets import StoreTargets
 from tests.oop_.engines.embedded import interrupts
 from tests.oop_.engines.embedded.interrupts import (
     ENGINES,
@@ -46,14 +47,19 @@ def test_whatever_an_input_raises_ends_the_run(engine, raised):
         run.to_table()
 
 
+@pytest.mark.parametrize("scheduler", [oop.MinCost(), oop.RoundRobin()], ids=["programs", "boxes"])
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, SystemExit, asyncio.CancelledError])
-def test_what_an_operator_raises_in_a_thread_ends_the_run(monkeypatch, raised):
+def test_what_an_operator_raises_in_a_thread_ends_the_run(monkeypatch, raised, scheduler):
     def failing(self, batch, port=0):
         raise raised
         yield
 
+    def no_table(self, number):
+        raise raised
+
     monkeypatch.setattr(AggregateOperator, "process_batch", failing)
-    run = interrupts.aggregated(False).run(oop.Embedded(threads=3))
+    monkeypatch.setattr(StoreTargets, "target", no_table)
+    run = interrupts.aggregated(False).run(oop.Embedded(threads=3, scheduler=scheduler))
     with pytest.raises(raised):
         run.to_table()
     with pytest.raises(oop.RunInterrupted):

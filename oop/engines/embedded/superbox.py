@@ -1,0 +1,144 @@
+"""A superbox as it runs: the boxes from a source to one with state, of which a program does the work on rows.
+
+A train of the source goes into the state in one call. Promises go from box to box as ever, and so do rows that are not
+for the program. Rows may overtake promises on the way. Where the operator is spread over shards, each of them has a
+program, which takes its own rows of the same train; they run at once, and the engine waits for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from time import perf_counter
+
+import pyarrow as pa
+
+from oop.engines.embedded.boxes import Box
+from oop.engines.embedded.pool import Pool
+from oop.engines.embedded.sharded import Sharded
+from oop.kernels import dispatch
+from oop.kernels.signatures.programs import GuardState
+from oop.kernels.steps import ProgramCode
+from oop.operators.core.operator import Element, Operator
+from oop.operators.source.in_program import GuardInProgram
+
+
+class ProgramLane:
+    """The program that fills one operator. Lanes of one superbox see the same rows, and judge them alike."""
+
+    def __init__(self, operator: Operator, code: ProgramCode, shard: int = 0, shards: int = 1) -> None:
+        self.targets = operator.targets()
+        self.program = dispatch.kernels().TrainProgram(code, shard, shards)
+        self.guard = GuardState()
+        self.odd: tuple[int, int] | None = None
+        self.error: BaseException | None = None
+        self.runs = False
+
+    def start(self, batches: Sequence[pa.RecordBatch], guard: GuardState) -> None:
+        self.targets.begin()
+        self.guard.follow(guard)
+        self.program.start(batches, self.guard, self.targets)
+
+    def go_on(self) -> None:
+        """Run until the end of the train, or up to an odd chunk. An error is kept for the engine's thread."""
+        try:
+            self.odd = self.program.go_on()
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.runs = False
+
+
+class RunningSuperbox:
+    """The first of the boxes is a source, and the last one has state. The box with state is charged with the time."""
+
+    def __init__(self, boxes: Sequence[Box], code: ProgramCode, pool: Pool | None) -> None:
+        self.source, self.state, self.pool = boxes[0], boxes[-1], pool
+        self.guard = GuardInProgram(self.source.input_operator)
+        operator = self.state.operator
+        self.sharded = operator if isinstance(operator, Sharded) else None
+        operators = [operator] if self.sharded is None else [shard.operator for shard in self.sharded.shards]
+        self.lanes = [ProgramLane(one, code, i, len(operators)) for i, one in enumerate(operators)]
+        arcs = [next(arc for arc in box.outputs if arc.target is after) for box, after in pairwise(boxes)]
+        # what passes each arc, by the mark behind the box that it leads from
+        self._passages = list(zip(boxes, arcs, boxes[1:], strict=False))
+        self._passed = [0] * len(boxes)
+
+    @property
+    def is_busy(self) -> bool:
+        """Are shards at work on what came before? A train waits until they have nothing to do."""
+        return self.sharded is not None and (not self.sharded.is_idle or self.sharded.has_output)
+
+    def take(self, train: Sequence[Element]) -> int | None:
+        """Let the program take a train; the result is its number of rows. None if the train is not for a program."""
+        batches = self.guard.begin(train)
+        if batches is None:
+            return None
+        begin = perf_counter()
+        source, guard = self.source, self.guard
+        source.batches_in += len(batches)
+        source.promises_in += len(train) - len(batches)
+        first = self.lanes[0]
+        rows = sum(map(len, batches))
+        source.rows_in += rows
+        try:
+            for lane in self.lanes:
+                lane.start(batches, guard.guard)
+            while (odd := self._go_on()) is not None:
+                self._take_odd(*odd)
+        finally:
+            self._wait()
+            for lane in self.lanes:
+                lane.program.finish()
+            self._count()
+            self.state.seconds += perf_counter() - begin
+        guard.guard.follow(first.guard)
+        source.emit(guard.finish, first.program)
+        source.measure()
+        self.state.measure()
+        return rows
+
+    def _go_on(self) -> tuple[int, int] | None:
+        """Run all lanes. All of them stop at the same odd chunk, because what makes one odd is decided before rows are
+        parted."""
+        first, *others = self.lanes
+        for lane in others:
+            assert self.pool is not None
+            lane.runs = True
+            self.pool.submit(lane.go_on)
+        first.go_on()
+        self._wait()
+        for lane in self.lanes:
+            if lane.error is not None:
+                raise lane.error
+        assert all(lane.odd == first.odd for lane in others)
+        return first.odd
+
+    def _wait(self) -> None:
+        while any(lane.runs for lane in self.lanes):
+            assert self.pool is not None
+            self.pool.help()
+
+    def _take_odd(self, first: int, end: int) -> None:
+        """Let the boxes take the rows of an odd chunk one after the other."""
+        guard = self.guard
+        guard.guard.follow(self.lanes[0].guard)
+        source = self.source
+        source.emit(source.input_operator.process_train, guard.odd(first, end))
+        guard.resume()
+        for lane in self.lanes:
+            lane.guard.follow(guard.guard)
+
+    def _count(self) -> None:
+        """Count what has passed the boxes, which each of them takes as one batch."""
+        counts = self.lanes[0].program.counts.tolist()
+        for i, (box, arc, after) in enumerate(self._passages):
+            rows = counts[i] - self._passed[i]
+            if not rows:
+                break
+            self._passed[i] = counts[i]
+            box.rows_out += rows
+            box.batches_out += 1
+            arc.rows += rows
+            after.rows_in += rows
+            after.batches_in += 1

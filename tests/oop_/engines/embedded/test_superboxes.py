@@ -1,0 +1,370 @@
+"""Superboxes: whatever runs as one program answers as the boxes do one by one, late rows, promises and counts too."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import oop
+from oop.engines.embedded.superbox import RunningSuperbox
+from oop.operators.source.operator import InputOperator
+from oop.plan.final import lower
+from oop.plan.superboxes import superboxes
+from oop.testing.laws import bag
+from tests.operators.fuzz import CASES
+
+TIMES = {"int64": pa.int64(), "float64": pa.float64(), "timestamp": pa.timestamp("ms"), "date": pa.date32()}
+BOXES = oop.RoundRobin()
+"""A scheduler that lets each box run by itself."""
+col = oop.col
+
+
+@pytest.fixture(params=["native", "jit", "reference"])
+def kernels(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("OOP_KERNELS", request.param)
+    return str(request.param)
+
+
+def outcome(stream: oop.Stream, **options: Any) -> dict[str, Any]:
+    """All that a run tells: rows, late rows, what was promised in the end, and what each box counted; or the error."""
+    run = stream.run(oop.Embedded(**options))
+    found: dict[str, Any] = {}
+    try:
+        found["rows"] = bag(run.to_table().to_pylist())
+    except (oop.OopError, ArithmeticError) as wrong:
+        found["error"] = type(wrong).__name__, str(wrong)
+    found["late"] = bag(run.late.to_table().to_pylist())
+    if "error" not in found:
+        boxes = run.metrics.boxes
+        found["counts"] = [(box.name, box.rows_in, box.rows_out, box.frontier, box.buffered_rows) for box in boxes]
+        found["batches in"] = boxes[0].batches_in, boxes[0].promises_in
+    return found
+
+
+def assert_same_as_boxes(stream: oop.Stream, threads: int = 1) -> dict[str, Any]:
+    wanted = outcome(stream, threads=1, scheduler=BOXES)
+    found = outcome(stream, threads=threads)
+    assert found == wanted
+    return found
+
+
+def is_one_program(stream: oop.Stream) -> bool:
+    [found] = superboxes(lower(stream.flow, oop.Embedded()))
+    return found.code is not None
+
+
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The rows of each train that a program took."""
+    rows: list[int] = []
+    take = RunningSuperbox.take
+
+    def counting(superbox: RunningSuperbox, train: Any) -> int | None:
+        found = take(superbox, train)
+        rows.append(found or 0)
+        return found
+
+    monkeypatch.setattr(RunningSuperbox, "take", counting)
+    return rows
+
+
+def drawn_batches(rng: random.Random, time: pa.DataType) -> list[Any]:
+    """Batches around a time that moves on, with nulls, NaN and now and then a row without a time; some are slices."""
+    made: list[Any] = []
+    low = 0
+    for _ in range(rng.randint(1, 8)):
+        rows = rng.choice([0, 1, 2, 30, 300])
+        times = [low + rng.randint(0, 20) - (rng.randint(1, 40) if rng.random() < 0.1 else 0) for _ in range(rows)]
+        low += rng.choice([0, 5, 60])
+        wild = rng.random() < 0.05
+        values: dict[str, list[Any]] = {
+            "ts": [float(t) if pa.types.is_floating(time) else t for t in times],
+            "k": [rng.choice([1, 2, 3, None]) for _ in range(rows)],
+            "v": [rng.choice([None, -3, 0, 5, 2**62 if wild else 7]) for _ in range(rows)],
+            "x": [rng.choice([None, 1.5, -2.0, math.nan, 1e300 if wild else 0.5]) for _ in range(rows)],
+            "b": [rng.choice([True, False, None]) for _ in range(rows)],
+        }
+        if wild and rows and rng.random() < 0.3:
+            values["ts"][rng.randrange(rows)] = None
+        types = {"k": pa.int16(), "v": pa.int64(), "x": pa.float64(), "b": pa.bool_()}
+        columns = {n: pa.array(v, types[n]) for n, v in values.items() if n != "ts"}
+        number = pa.int32() if time == pa.date32() else pa.float64() if time == pa.float64() else pa.int64()
+        batch = pa.record_batch({"ts": pa.array(values["ts"], number).cast(time), **columns})
+        made.append(batch.slice(1) if rng.random() < 0.2 else batch)
+    return made
+
+
+def drawn_filter(rng: random.Random) -> oop.Expr:
+    return rng.choice(
+        [
+            col("v") > 0,
+            (col("x") < 1.0) | col("b"),
+            col("k").is_null() | (col("k") * 2 != 4),
+            ~col("b") & (col("v").fill_null(1) >= -3),
+            oop.least(col("v"), col("k")) < 3,
+            (col("v") // 2 + col("k") % 2) > -9,
+            oop.if_else(col("b"), col("v"), 4) > 3,
+            col("x").is_nan() | (col("v").abs() <= 5),
+            col("v") + 2**61 > 0,
+            -col("v") / col("k") < 2,
+        ]
+    )
+
+
+def drawn_pipeline(rng: random.Random, stream: oop.Stream) -> oop.Stream:
+    if rng.random() < 0.7:
+        stream = stream.filter(drawn_filter(rng))
+    if rng.random() < 0.5:
+        stream = stream.with_columns(w=col("v") + col("k"), y=col("x") * 2.0, c=col("v") > 3)
+        stream = stream.filter(col("w") != 4) if rng.random() < 0.5 else stream
+    else:
+        stream = stream.with_columns(w=col("k").cast("int64"), y=col("x"), c=col("b"))
+    keys = rng.sample(["k", "v", "w", "b", "c", "x"], rng.randint(0, 3))
+    functions = {
+        "n": oop.count(),
+        "nv": oop.count("v"),
+        "nc": oop.count("c"),
+        "sk": oop.sum("k"),
+        "sx": oop.sum("y"),
+        "sb": oop.sum("b"),
+        "low": oop.min("v"),
+        "high": oop.max("w"),
+        "lowx": oop.min("x"),
+        "highb": oop.max("c"),
+        "mean": oop.mean("k"),
+        "first": oop.first("k"),
+        "last": oop.last("w"),
+    }
+    chosen = rng.sample(list(functions), rng.randint(1, 5))
+    window = drawn_window(rng, stream.schema.field("ts").type)
+    return stream.window(window).group_by(*keys).agg(**{name: functions[name] for name in chosen})
+
+
+def units(number: int, time: pa.DataType) -> Any:
+    """A number of units of a time column, as users write it."""
+    return {"timestamp[ms]": f"{number}ms", "date32[day]": f"{number}d"}.get(str(time), number)
+
+
+def drawn_window(rng: random.Random, time: pa.DataType) -> Any:
+    width, offset = rng.choice([10, 25]), rng.choice([0, 3])
+    if rng.random() < 0.3:
+        return oop.sliding(units(width, time), units(width + 7, time))
+    return oop.tumbling(units(width, time), units(offset, time))
+
+
+def drawn_stream(seed: int) -> tuple[oop.Stream, random.Random]:
+    rng = random.Random(seed)
+    time = rng.choice(list(TIMES.values()))
+    batches = drawn_batches(rng, time)
+    policy = rng.choice([oop.ordered(), oop.slack(units(5, time)), oop.slack(units(9, time), every=units(4, time))])
+    if rng.random() < 0.3:
+        elements: list[Any] = []
+        for i, batch in enumerate(batches):
+            elements += [batch, oop.Punctuation({"ts": 10.0 * i if time == pa.float64() else 10 * i})]
+        batches, policy = elements, oop.punctuated()
+    data: Any = batches if rng.random() < 0.6 else lambda: iter(batches)
+    schema = next(b for b in batches if isinstance(b, pa.RecordBatch)).schema
+    nulls = rng.choice(["raise", "aside"])
+    return oop.source(data, time="ts", punctuate=policy, schema=schema, nulls=nulls, name="drawn"), rng
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_drawn_pipelines(kernels: str, threads: int) -> None:
+    ran = rows = late = errors = 0
+    for seed in range(CASES):
+        stream, rng = drawn_stream(seed)
+        counts = drawn_pipeline(rng, stream)
+        if not is_one_program(counts):
+            continue
+        found = assert_same_as_boxes(counts, threads)
+        ran += 1
+        rows += len(found.get("rows", ()))
+        late += len(found["late"])
+        errors += "error" in found
+    assert ran > CASES // 2 and rows > 3 * CASES and late > CASES // 2 and errors, (ran, rows, late, errors)
+
+
+def per_key(batches: Any, schema: pa.Schema | None = None, **options: Any) -> oop.Stream:
+    options = {"punctuate": oop.slack(5), "name": "it", **options}
+    stream = oop.source(batches, time="ts", schema=schema, **options)
+    return stream.filter(col("v") >= 0).window(oop.tumbling(10)).group_by("k").agg(n=oop.count(), s=oop.sum("v"))
+
+
+def numbers(times: Any, k: Any = 1, v: Any = 2) -> pa.RecordBatch:
+    times = np.asarray(times)
+    columns = {"k": np.broadcast_to(k, len(times)), "v": np.broadcast_to(v, len(times))}
+    return pa.record_batch({"ts": times, **{n: np.ascontiguousarray(c) for n, c in columns.items()}})
+
+
+def test_a_train_passes_no_box(monkeypatch: pytest.MonkeyPatch, taken: list[int]) -> None:
+    def fails(*_: object) -> None:
+        raise AssertionError("rows went from box to box")
+
+    monkeypatch.setattr(InputOperator, "process_batch", fails)
+    batches = [numbers(np.arange(i, i + 100), k=np.arange(100) % 3) for i in range(0, 1_000, 100)]
+    table = per_key(batches).run(oop.Embedded(threads=1)).to_table()
+    assert sum(table["n"].to_pylist()) == 1_000
+    assert taken[0] == 1_000
+
+
+def test_promises_on_the_way_close_their_windows_in_turn() -> None:
+    """The rows of a train have overtaken them; what leaves is the same."""
+    elements = [e for i in range(5) for e in (numbers([10 * i, 10 * i + 3]), oop.Punctuation({"ts": 10 * i + 5}))]
+    counts = per_key(elements, punctuate=oop.punctuated())
+    shown = [
+        str(e) if isinstance(e, oop.Punctuation) else e["window_start"].to_pylist() for e in counts.run().elements()
+    ]
+    one_by_one = per_key(lambda: iter(elements), elements[0].schema, punctuate=oop.punctuated())
+    assert shown == [
+        str(e) if isinstance(e, oop.Punctuation) else e["window_start"].to_pylist() for e in one_by_one.run().elements()
+    ]
+    assert [0] in shown and [30] in shown
+
+
+def test_rows_that_are_spread_thinly_widen_slices(kernels: str, taken: list[int]) -> None:
+    times = np.arange(0, 40_000, 7)
+    batches = [numbers(times[i : i + 900], k=np.arange(len(times[i : i + 900])) % 2) for i in range(0, len(times), 900)]
+    assert_same_as_boxes(per_key(batches, punctuate=oop.at_end()))
+    assert sum(taken) >= len(times)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        numbers([31, 32], v=2**63 - 1),  # the sum does not fit, but that is known at the end alone
+        pa.record_batch({"ts": [31, None, 33], "k": [1, 1, 2], "v": [1, 1, 1]}),
+        numbers([2**63 - 1, 30]),
+        numbers([-(2**63), 30]),
+    ],
+    ids=["overflow", "no time", "far ahead", "far behind"],
+)
+@pytest.mark.parametrize("nulls", ["raise", "aside"])
+def test_odd_rows_take_the_other_way(odd: pa.RecordBatch, nulls: str, threads: int) -> None:
+    many = numbers(np.arange(3_000) // 100, k=np.arange(3_000) % 5)
+    batches = [many, odd, numbers(np.arange(30, 40), k=np.arange(10) % 3), odd, numbers([45])]
+    assert_same_as_boxes(per_key(batches, nulls=nulls), threads)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_of_an_expression_is_that_of_the_boxes(threads: int) -> None:
+    batches = [numbers(np.arange(20)), numbers([21, 22], v=[5, 0]), numbers([23])]
+    stream = oop.source(batches, time="ts", punctuate=oop.ordered())
+    found = assert_same_as_boxes(
+        stream.filter(100 // col("v") > 3).window(oop.tumbling(10)).group_by("k").agg(n=oop.count()), threads
+    )
+    assert "division by zero" in found["error"][1]
+    assert "test_superboxes.py" in found["error"][1]
+
+
+def test_several_sources_fill_one_operator(kernels: str) -> None:
+    """Each has a program of its own, which must notice what others have done to the tables."""
+    rng = random.Random(3)
+
+    def source(name: str) -> oop.Stream:
+        times = [sorted(rng.randint(0, 300) for _ in range(500)) for _ in range(6)]
+        batches = [numbers(t, k=np.arange(500) % rng.choice([7, 400])) for t in times]
+        return oop.source(batches, time="ts", punctuate=oop.slack(300), name=name)
+
+    union = oop.union(source("a"), source("b").filter(col("k") > 2), source("c"))
+    assert_same_as_boxes(union.window(oop.tumbling(10)).group_by("k").agg(n=oop.count(), s=oop.sum("v")))
+
+
+def test_what_is_saved_in_between_is_what_the_boxes_save(kernels: str) -> None:
+    batches = [numbers(np.arange(t, t + 40), k=np.arange(40) % 6) for t in range(0, 200, 20)]
+
+    def parts(**options: Any) -> dict[str, Any]:
+        run = per_key(lambda: iter(batches), batches[0].schema, punctuate=oop.slack(15)).run(oop.Embedded(**options))
+        next(iter(run))
+        operator = run._boxes[-1].operator
+        return {key: None if part is None else bag(part.to_pylist()) for key, part in operator.save()}
+
+    assert parts(threads=1) == parts(threads=1, scheduler=BOXES)
+
+
+def test_blame_and_memory_know_what_a_program_brought() -> None:
+    batches = [numbers(np.arange(30), k=np.arange(30)), numbers([31])]
+
+    def told(**options: Any) -> tuple[Any, ...]:
+        run = per_key(lambda: iter(batches), batches[0].schema).run(oop.Embedded(**options))
+        next(iter(run))
+        box = run.metrics.box("Aggregate")
+        return str(run.blame()).split("(")[0], box.buffered_rows, box.peak_buffered_rows, box.state_bytes > 0
+
+    assert told(threads=1) == told(threads=1, scheduler=BOXES)
+
+
+def test_a_policy_that_is_polled_or_asked_for_more_than_time_is_left_to_boxes() -> None:
+    batches = [numbers(np.arange(30), k=np.arange(30) % 3)]
+
+    def why(**options: Any) -> str:
+        [found] = superboxes(lower(per_key(batches, **options).flow, oop.Embedded()))
+        return found.reason
+
+    assert why() == ""
+    assert "rank" in why(punctuate=oop.slack(rows=3)).lower() or "policy" in why(punctuate=oop.slack(rows=3))
+    assert why(late="admit") == "late='admit'"
+    assert "policy" in why(punctuate=oop.ordered(by="k"))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_in_a_program_ends_the_run(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """It may come when a table is asked to grow, in the middle of a train; batches are given back."""
+    from oop.kernels.native.groups import GroupTable
+
+    pytest.importorskip("oop.kernels._native")
+    monkeypatch.setenv("OOP_KERNELS", "native")
+    batches = [numbers(np.arange(5_000) // 100, k=np.arange(5_000))]
+    grow = GroupTable.make_more_room
+
+    def interrupted(table: GroupTable) -> None:
+        if len(table) > 60:
+            raise KeyboardInterrupt
+        grow(table)
+
+    monkeypatch.setattr(GroupTable, "make_more_room", interrupted)
+    run = per_key(batches).run(oop.Embedded(threads=threads))
+    with pytest.raises(KeyboardInterrupt):
+        run.to_table()
+    with pytest.raises(oop.RunInterrupted):
+        run.to_table()
+
+
+def test_a_program_without_rows_in_it_changes_nothing() -> None:
+    empty = numbers([1]).slice(0, 0)
+    found = assert_same_as_boxes(per_key([empty, empty]))
+    assert found["rows"] == bag([])
+
+
+STREAMS: dict[str, Callable[[oop.Stream], oop.Stream]] = {
+    "text keys": lambda s: s.with_columns(t=col("k").cast("string")).window(oop.tumbling(5)).group_by("t"),
+    "sliding": lambda s: s.window(oop.sliding(10, 5)).group_by("k"),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_what_has_no_steps_runs_as_boxes(name: str) -> None:
+    stream = oop.source([numbers(np.arange(50), k=np.arange(50) % 3)], time="ts", punctuate=oop.ordered())
+    counts = STREAMS[name](stream).agg(n=oop.count())
+    assert not is_one_program(counts)
+    assert_same_as_boxes(counts)
+
+
+def rows_then_error() -> Iterator[pa.RecordBatch]:
+    yield numbers(np.arange(20))
+    raise OSError("the line was cut")
+
+
+def test_a_source_that_fails_has_its_rows_taken_first() -> None:
+    run = per_key(rows_then_error(), numbers([1]).schema, punctuate=oop.ordered()).run(oop.Embedded(threads=1))
+    found = []
+    with pytest.raises(OSError, match="cut"):
+        for batch in run:
+            found += batch["n"].to_pylist()
+    assert found == [10]
