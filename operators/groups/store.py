@@ -51,7 +51,7 @@ class Store:
         self._touched: set[int] | None = None
         self._touched_slots: set[int] | None = None
         self._grown: set[int] | None = None  # slices that groups came to; None: they were never asked for
-        self.version = 0  # counts changes of tables
+        self.version = 0  # counts the times that groups came or went; in between no table and no array is replaced
 
     def grown(self) -> list[int]:
         """The slices that groups came to since this was last asked; none when it is asked for the first time."""
@@ -75,12 +75,12 @@ class Store:
 
     def _account(self, number: int) -> None:
         """Bring the totals up to date, which are asked for at every promise."""
-        self.version += 1
         table = self.tables.get(number)
         before_rows, before_size = self._sizes.get(number, (0, 0))
         rows = 0 if table is None else table.groups
         if table is not None and rows == before_rows and not self.shape.varies:
             return  # no group came or went
+        self.version += 1
         self._sizes.pop(number, None)
         size = 0 if table is None else table.nbytes
         if self._grown is not None:
@@ -144,8 +144,10 @@ class Store:
         if self.thin is None or self.shift:
             self._further += len(numbers) - 1
         for number in numbers:
-            self._table(number).settle()
-            self._account(number)
+            table = self._table(number)
+            if len(table.keys.ids) > table.groups:
+                table.settle()
+                self._account(number)
 
     def _table(self, number: int) -> Table:
         self._changed.add(number)

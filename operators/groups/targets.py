@@ -7,11 +7,10 @@ from oop.operators.groups.table import Table
 
 
 class StoreTargets:
-    """Where a program's rows go. ``slices`` are those that the present train has brought rows to."""
+    """Where a program's rows go."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self.slices: set[int] = set()
 
     @property
     def shift(self) -> int:
@@ -27,7 +26,6 @@ class StoreTargets:
 
     def begin(self) -> None:
         """A train begins."""
-        self.slices.clear()
         self.store.begin_train()
 
     def target(self, number: int) -> Table:
@@ -39,6 +37,4 @@ class StoreTargets:
         return self.store.shift > before
 
     def took(self, numbers: list[int], rows: list[int]) -> None:
-        store, count = self.store, sum(rows)
-        store.took(numbers, count)
-        self.slices.update(numbers)
+        self.store.took(numbers, sum(rows))

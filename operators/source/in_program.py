@@ -41,21 +41,29 @@ class GuardInProgram:
         self.batches: Sequence[pa.RecordBatch] = ()
         self._helps = operator.gate.helps
         self._first_row = 0
+        self._givens = -1  # as of which `operator.givens` the next two hold
+        self._can_judge = False
+        self._bound: Bound | None = None
         self._was_odd = False  # had the train an odd chunk?
         self._greatest: Bound | None = None  # the greatest time before the train
+
+    def _look_at_given(self) -> None:
+        """Look at what the data has promised: can a program judge rows by it, and by which bound?"""
+        given = self.operator.ports.frontiers[0]
+        self._givens, self._can_judge, self._bound = self.operator.givens, True, None
+        if not given.is_empty:
+            plain = self.tracker is None and not given.ended and given.is_linear
+            bound = given.bound(self.time) if plain and set(given.all.linear) == {self.time} else None
+            self._can_judge, self._bound = bound is not None and self._fits(bound), bound
 
     def begin(self, train: Sequence[Element]) -> Sequence[pa.RecordBatch] | None:
         """The batches of a train for the program, whose promises are the guard's; None if the train, or what has been
         promised, is not for a program."""
         operator, guard = self.operator, self.guard
-        given = operator.ports.frontiers[0]
-        bound = None
-        if not given.is_empty:
-            if self.tracker is not None or given.ended or not given.is_linear or set(given.all.linear) != {self.time}:
-                return None
-            bound = given.bound(self.time)
-            if bound is not None and not self._fits(bound):
-                return None
+        if self._givens != operator.givens:
+            self._look_at_given()
+        if not self._can_judge:
+            return None
         batches: list[pa.RecordBatch] = []
         places: list[int] = []
         bounds: list[Bound] = []
@@ -74,7 +82,7 @@ class GuardInProgram:
             bounds.append(linear[1])
         if not batches:
             return None
-        guard.bound = bound
+        guard.bound = self._bound
         if self.tracker is not None:
             guard.greatest = self._greatest = self.tracker.greatest
         if bounds:
@@ -99,7 +107,7 @@ class GuardInProgram:
             self.tracker.greatest = guard.greatest
         elif guard.bound is not None:
             operator.ports.advance((Punctuation({self.time: guard.bound}),), 0)
-        operator._knows_look = False
+        operator.forget_look()
         self._seen, operator.rows_seen = operator.rows_seen, self._first_row + first
         cuts = [(p, b) for p, b in zip(guard.places.tolist(), guard.bounds.tolist(), strict=True) if first < p < end]
         found: list[Element] = []
@@ -118,28 +126,27 @@ class GuardInProgram:
         else:
             self.guard.bound = self.operator.ports.frontiers[0].bound(self.time)
 
-    def finish(self, program: TrainProgramBase) -> Iterator[Element]:
+    def finish(self, program: TrainProgramBase) -> list[Element]:
         """Take note of a train that the program has run; the result is the promises that follow, those on the way too:
-        the rows have overtaken them."""
+        the rows have overtaken them. Most trains have none."""
         operator, guard = self.operator, self.guard
         if len(program.late):
             operator.ledger.add(Entry(rows_numbered(self.batches, program.late), self.time, program.broken))
+        cuts: Iterable[Cut] = ()
         if self.tracker is not None:
             self.tracker.greatest = guard.greatest
-            cuts = self._due()
+            if len(self.batches) > 1 or operator.progress[0].every is not None:
+                cuts = self._due()
         elif len(guard.places):
             operator.ports.advance((Punctuation({self.time: guard.bounds.max().item()}),), 0)
-            operator._knows_look = False
+            operator.forget_look()
             cuts = helping(self.time, guard.places.tolist(), np.maximum.accumulate(guard.bounds).tolist(), self._helps)
-        else:
-            cuts = iter(())
-        for _, promise in cuts:
-            if operator.gate.passes(promise):
-                yield promise
+        found: list[Element] = [promise for _, promise in cuts if operator.gate.passes(promise)]
         if len(guard.places):
             operator._note(Punctuation({self.time: guard.bounds.max().item()}), self._behind(program))
         self.batches = ()
-        yield from operator.promises()
+        found += operator.promises()
+        return found
 
     def _behind(self, program: TrainProgramBase) -> int:
         """How many rows on time came behind the promise that raised the bound last."""
@@ -148,18 +155,17 @@ class GuardInProgram:
         rows = sum(batch.num_rows for batch in self.batches)
         return rows - place - int((program.late >= place).sum())
 
-    def _due(self) -> Iterator[Cut]:
+    def _due(self) -> Iterable[Cut]:
         """The promises that came due on the way and help a consumer. Most trains have none, which their last bound
         tells."""
         progress = self.operator.progress[0]
         assert self.tracker is not None
         bound = self.tracker.bound
-        alone = progress.every is None and len(self.batches) < 2
-        if alone or self._was_odd or bound is None or not progress.due(bound, progress.promised):
-            return iter(())
+        if self._was_odd or bound is None or not progress.due(bound, progress.promised):
+            return ()
         if not self._helps(Punctuation({self.time: bound})):
             progress.promised = bound  # the steps up to this one help no consumer, so they count as promised
-            return iter(())
+            return ()
         times = np.concatenate([views.times(batch.column(self.time)) for batch in self.batches])
         bounds, _ = self.operator.guard.kernels.prefix_bounds(times, self._greatest, self.tracker.slack)
         rows = due_rows(progress, bounds, list(accumulate(batch.num_rows for batch in self.batches)))

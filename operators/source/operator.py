@@ -54,6 +54,7 @@ class InputOperator(Operator):
         self.rows_seen = 0
         self._look: Look | None = None
         self._knows_look = False  # is `_look` up to date? A promise of the data may change it
+        self.givens = 0  # counts changes of what the data has promised
 
     @property
     def promised(self) -> Frontier:
@@ -92,6 +93,11 @@ class InputOperator(Operator):
         if not self.spec.numbers and not self.arrivals and len(self.progress) <= 1:
             self._look = find_look(self.guard, self.ports.frontiers[0])
         return self._look
+
+    def forget_look(self) -> None:
+        """What the data has promised has changed."""
+        self._knows_look = False
+        self.givens += 1
 
     def _helpful(self, attribute: str, bound: Bound) -> Punctuation | None:
         """The promise of a new bound that rows imply, if it helps a consumer."""
@@ -184,7 +190,7 @@ class InputOperator(Operator):
         else:
             late = None
         self.ports.advance((Punctuation({attribute: bounds[-1].item()}),), 0)
-        self._knows_look = False
+        self.forget_look()
         cuts = self._cuts(train.helping(self.gate.helps), train.ends, first_row, batch.num_rows)
         yield from self._leaving(batch, late, numbers, cuts)
         if bounds[-1] > bounds[0]:
@@ -274,7 +280,7 @@ class InputOperator(Operator):
         is ignored."""
         new = self.ports.advance((punct,), 0)
         if new:
-            self._knows_look = False
+            self.forget_look()
             self._note(punct)
             yield from self.gate.through(new)
 
@@ -299,7 +305,7 @@ class InputOperator(Operator):
     def load(self, parts: Iterable[Part]) -> None:
         parts = list(parts)
         self.ledger.load(parts)
-        self._knows_look = False
+        self.forget_look()
         for key, part in parts:
             if part is None:
                 continue

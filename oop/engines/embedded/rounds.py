@@ -41,6 +41,9 @@ class Rounds:
         self._there_and_back = self.boxes[::-1] + self.boxes
         self._train: int | None = getattr(self.scheduler, "train", None)
         self._number = 0  # the number of the round
+        # Had no box anything to do in the last round, and has the reading since then put nothing into the queues? Then
+        # a round need not look at the boxes, as with most rows of a live input.
+        self._is_calm = self._was_quiet = False
 
     @property
     def have_ended(self) -> bool:
@@ -50,6 +53,7 @@ class Rounds:
     def read(self) -> bool:
         """Let every source that has room give the rows of one round. False if there was nothing to read."""
         any_read = False
+        quiet = not self.clocked and self.monitor is None
         if self.clocked:
             self.tick()  # tick first, or a busy source would starve the clock
         # While a box is still putting out what a promise released, only inputs that say that something waits are read,
@@ -67,31 +71,38 @@ class Rounds:
                     break
                 train = source.feed.next()
                 if train is None:
+                    quiet = False
                     self.guarded(source.box, source.poll)
                     break
                 any_read = True
                 if isinstance(train, Failed):
-                    self.failure = source.located(train.error)
+                    self.failure, self._was_quiet = source.located(train.error), False
                     return True
                 try:
                     rows += source.take(train)
+                    quiet &= source.is_quiet
                 except Exception as error:
                     self._fail(source.box, error)
                 if self.failure is not None:
+                    self._was_quiet = False
                     return True
                 if source.is_live and not releasing:
                     break  # the next element may be long in coming
                 rows += _ELEMENT_ROWS if releasing else 0
             if source.operator.clocked:
+                quiet = False
                 self.guarded(source.box, partial(source.tick, self.clock))
         if self.monitor is not None:  # only after reading: a pause in which nobody read the run is no silence
             self._watch(self.monitor)
+        self._was_quiet = quiet
         return any_read
 
     def run(self) -> bool:
         """Run one round. If there was nothing to do in it, run a task of the pool. False if nothing is left to do."""
         # The pool is asked before the round, so that the round sees everything that threads put out before they went
         # idle.
+        if self._is_calm and self._was_quiet and self.pool is None:
+            return False
         busy = self.pool is not None and not self.pool.is_idle
         if self.pool is not None:
             self.pool.check()
@@ -100,6 +111,7 @@ class Rounds:
         ran |= self._serve(self.scheduler.turn(self.boxes))
         if busy and not ran and self.pool is not None:
             self.pool.help()
+        self._is_calm = not ran and not any(box.has_work for box in self.boxes)
         return ran or busy
 
     def serve_promises(self) -> bool:

@@ -24,6 +24,8 @@ class Source:
         self.operator = box.input_operator
         self.feed = feed
         self.done = False
+        self.is_quiet = False
+        """Has what was taken last put nothing into the queues?"""
         data = box.node.data
         self.is_live = data is not None and data.kind == "live"
         self.superbox: RunningSuperbox | None = None
@@ -67,7 +69,9 @@ class Source:
         if self.superbox is not None:
             rows = self.superbox.take(train)
             if rows is not None:
+                self.is_quiet = self.superbox.is_quiet
                 return rows
+        self.is_quiet = False
         return self.box.process_train(train)
 
     def located(self, error: BaseException) -> BaseException:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from oop.engines.embedded.boxes import Box
 from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.sharded import Sharded
+from oop.errors import OopError
 from oop.kernels import dispatch
 from oop.kernels.signatures.programs import GuardState
 from oop.kernels.steps import ProgramCode
@@ -26,17 +27,18 @@ from oop.operators.source.in_program import GuardInProgram
 class ProgramLane:
     """The program that fills one operator. Lanes of one superbox see the same rows, and judge them alike."""
 
-    def __init__(self, operator: Operator, code: ProgramCode, shard: int = 0, shards: int = 1) -> None:
+    def __init__(self, operator: Operator, code: ProgramCode, guard: GuardState, shard: int, shards: int) -> None:
         self.targets = operator.targets()
         self.program = dispatch.kernels().TrainProgram(code, shard, shards)
-        self.guard = GuardState()
+        self.guard = guard
         self.odd: tuple[int, int] | None = None
         self.error: BaseException | None = None
         self.runs = False
 
     def start(self, batches: Sequence[pa.RecordBatch], guard: GuardState) -> None:
         self.targets.begin()
-        self.guard.follow(guard)
+        if self.guard is not guard:
+            self.guard.follow(guard)
         self.program.start(batches, self.guard, self.targets)
 
     def go_on(self) -> None:
@@ -58,11 +60,21 @@ class RunningSuperbox:
         operator = self.state.operator
         self.sharded = operator if isinstance(operator, Sharded) else None
         operators = [operator] if self.sharded is None else [shard.operator for shard in self.sharded.shards]
-        self.lanes = [ProgramLane(one, code, i, len(operators)) for i, one in enumerate(operators)]
+        # the first lane judges for all: what its guard has seen is what the source has seen
+        guards = [self.guard.guard, *(GuardState() for _ in operators[1:])]
+        self.lanes = [
+            ProgramLane(one, code, guard, i, len(operators))
+            for i, (one, guard) in enumerate(zip(operators, guards, strict=True))
+        ]
+        self.others = self.lanes[1:]
         arcs = [next(arc for arc in box.outputs if arc.target is after) for box, after in pairwise(boxes)]
         # what passes each arc, by the mark behind the box that it leads from
         self._passages = list(zip(boxes, arcs, boxes[1:], strict=False))
         self._passed = [0] * len(boxes)
+        self._measured = -1  # the version of the state when it was last measured
+        self._was_odd = False
+        self.is_quiet = False
+        """Has the last train put nothing into the queues?"""
 
     @property
     def is_busy(self) -> bool:
@@ -75,34 +87,46 @@ class RunningSuperbox:
         if batches is None:
             return None
         begin = perf_counter()
-        source, guard = self.source, self.guard
+        source, guard, first = self.source, self.guard, self.lanes[0]
         source.batches_in += len(batches)
         source.promises_in += len(train) - len(batches)
-        first = self.lanes[0]
         rows = sum(map(len, batches))
         source.rows_in += rows
+        self._was_odd = False
         try:
             for lane in self.lanes:
                 lane.start(batches, guard.guard)
             while (odd := self._go_on()) is not None:
                 self._take_odd(*odd)
         finally:
-            self._wait()
+            if self.others:
+                self._wait()
             for lane in self.lanes:
                 lane.program.finish()
             self._count()
             self.state.seconds += perf_counter() - begin
-        guard.guard.follow(first.guard)
-        source.emit(guard.finish, first.program)
-        source.measure()
-        self.state.measure()
+        try:
+            promises = guard.finish(first.program)
+        except OopError as wrong:
+            raise wrong.located(source.node.site) from wrong.__cause__
+        if promises:
+            source.emit(iter, promises)
+        if len(first.program.late):
+            source.measure()
+        version = sum(lane.targets.version for lane in self.lanes)
+        if version != self._measured:  # otherwise no group has come
+            self._measured = version
+            self.state.measure()
+        self.is_quiet = not promises and not self._was_odd
         return rows
 
     def _go_on(self) -> tuple[int, int] | None:
         """Run all lanes. All of them stop at the same odd chunk, because what makes one odd is decided before rows are
         parted."""
-        first, *others = self.lanes
-        for lane in others:
+        first = self.lanes[0]
+        if not self.others:
+            return first.program.go_on()
+        for lane in self.others:
             assert self.pool is not None
             lane.runs = True
             self.pool.submit(lane.go_on)
@@ -111,22 +135,22 @@ class RunningSuperbox:
         for lane in self.lanes:
             if lane.error is not None:
                 raise lane.error
-        assert all(lane.odd == first.odd for lane in others)
+        assert all(lane.odd == first.odd for lane in self.others)
         return first.odd
 
     def _wait(self) -> None:
-        while any(lane.runs for lane in self.lanes):
+        while any(lane.runs for lane in self.others):
             assert self.pool is not None
             self.pool.help()
 
     def _take_odd(self, first: int, end: int) -> None:
         """Let the boxes take the rows of an odd chunk one after the other."""
         guard = self.guard
-        guard.guard.follow(self.lanes[0].guard)
         source = self.source
+        self._was_odd = True
         source.emit(source.input_operator.process_train, guard.odd(first, end))
         guard.resume()
-        for lane in self.lanes:
+        for lane in self.others:
             lane.guard.follow(guard.guard)
 
     def _count(self) -> None:
