@@ -182,6 +182,71 @@ static void fetch_following(const uint8_t *bytes, int64_t rows, int64_t left, in
     for (int64_t at = 0; at < end; at += 64) FETCH(bytes + rows * width + at);
 }
 
+/* Which rows of a piece are there, from place `at` on. `all` says whether none has been null so far. */
+static void add_validity(const piece *part, const struct ArrowArray *array, int64_t start, int64_t at, oop_register *out,
+                         int *any_bits, int *all) {
+    const uint8_t *there = array->null_count ? array->buffers[0] : NULL;
+    if (there) {
+        if (!*any_bits) memset(out->valid_room, 1, (size_t)at);
+        *any_bits = 1;
+        *all &= spread_bits(there, start, part->rows, out->valid_room + at);
+    } else if (*any_bits) {
+        memset(out->valid_room + at, 1, (size_t)part->rows);
+    }
+}
+
+static inline int64_t offset_at(const void *offsets, int form, int64_t i) {
+    return form == OOP_TEXT ? ((const int32_t *)offsets)[i] : ((const int64_t *)offsets)[i];
+}
+
+/* Text stays where it is, unless the chunk is of several batches: then it is brought together. */
+static int load_text(oop_run *run, const chunk *c, int64_t column, int form, oop_register *out) {
+    static uint8_t nothing;
+    int64_t *offsets = out->room, at = 0, needed = 0;
+    int all_there = 1, any_bits = 0;
+    out->width = 0;
+    for (int64_t p = 0; p < c->piece_count; p++) {
+        const piece *part = &c->pieces[p];
+        const struct ArrowArray *array = part->batch->children[column];
+        const int64_t start = array->offset + part->batch->offset + part->start;
+        add_validity(part, array, start, at, out, &any_bits, &all_there);
+        needed += offset_at(array->buffers[1], form, start + part->rows) - offset_at(array->buffers[1], form, start);
+        at += part->rows;
+    }
+    out->valid = all_there ? NULL : out->valid_room;
+    if (c->piece_count == 1) {
+        const struct ArrowArray *array = c->pieces[0].batch->children[column];
+        const int64_t start = array->offset + c->pieces[0].batch->offset + c->pieces[0].start;
+        for (int64_t i = 0; i <= c->rows; i++) offsets[i] = offset_at(array->buffers[1], form, start + i);
+        const int64_t left = c->pieces[0].batch->length - c->pieces[0].start - c->rows;
+        const int64_t end = offset_at(array->buffers[1], form, start + c->rows + (left < OOP_ROWS ? left : OOP_ROWS));
+        for (int64_t byte = offsets[c->rows]; byte < end; byte += 64) FETCH((const uint8_t *)array->buffers[2] + byte);
+        out->data = array->buffers[2] ? (void *)(uintptr_t)array->buffers[2] : &nothing;
+        out->bytes = offsets[c->rows];
+        return OOP_OK;
+    }
+    if (run->text_room - run->text_used < needed) {
+        run->needed = run->text_used + needed;
+        return OOP_TEXT_FULL;
+    }
+    out->data = run->text + run->text_used;
+    run->text_used += needed;
+    out->bytes = needed;
+    offsets[0] = at = 0;
+    for (int64_t p = 0; p < c->piece_count; p++) {
+        const piece *part = &c->pieces[p];
+        const struct ArrowArray *array = part->batch->children[column];
+        const int64_t start = array->offset + part->batch->offset + part->start;
+        const int64_t first = offset_at(array->buffers[1], form, start), shift = offsets[at] - first;
+        for (int64_t i = 1; i <= part->rows; i++)
+            offsets[at + i] = offset_at(array->buffers[1], form, start + i) + shift;
+        const int64_t bytes = offsets[at + part->rows] - offsets[at];
+        if (bytes) memcpy((uint8_t *)out->data + offsets[at], (const uint8_t *)array->buffers[2] + first, (size_t)bytes);
+        at += part->rows;
+    }
+    return OOP_OK;
+}
+
 /* Reads a column of the rows that are left. Where it lies as the register needs it, nothing is copied. */
 static void load_column(const chunk *c, int64_t column, int form, oop_register *out) {
     const int is_bits = form == OOP_BITS || form == OOP_BITS_WIDE;
@@ -194,7 +259,6 @@ static void load_column(const chunk *c, int64_t column, int form, oop_register *
         const piece *part = &c->pieces[p];
         const struct ArrowArray *array = part->batch->children[column];
         const int64_t start = array->offset + part->batch->offset + part->start;
-        const uint8_t *there = array->null_count ? array->buffers[0] : NULL;
         const uint8_t *bytes = (const uint8_t *)array->buffers[1] + (is_bits ? 0 : start * from_width);
         void *to = (uint8_t *)out->room + at * to_width;
         if (is_bits)
@@ -205,13 +269,7 @@ static void load_column(const chunk *c, int64_t column, int form, oop_register *
             copy_values(form, bytes, part->rows, to);
         if (!is_bits)
             fetch_following(bytes, part->rows, part->batch->length - part->start - part->rows, from_width);
-        if (there) {
-            if (!any_bits) memset(out->valid_room, 1, (size_t)at);
-            any_bits = 1;
-            all_there &= spread_bits(there, start, part->rows, out->valid_room + at);
-        } else if (any_bits) {
-            memset(out->valid_room + at, 1, (size_t)part->rows);
-        }
+        add_validity(part, array, start, at, out, &any_bits, &all_there);
         at += part->rows;
     }
     out->valid = all_there ? NULL : out->valid_room;

@@ -219,7 +219,7 @@ static void choose_step(oop_register *out, const oop_register *condition, const 
 
 /* A value, or another where it is null. */
 static void fill_step(oop_register *out, const oop_register *a, const oop_register *b, int64_t n) {
-    const oop_register known = {a->valid, NULL, NULL, NULL, 1, 0};
+    const oop_register known = {.data = a->valid, .width = 1};
     if (!a->valid) {
         out->data = a->data;
         out->valid = NULL;

@@ -70,6 +70,20 @@ static inline uint64_t kept_word(const oop_kept *kept, int64_t id) {
     }
 }
 
+/* Most texts are short, and a call of memcmp costs more than to look at them. */
+static inline int same_bytes(const uint8_t *a, const uint8_t *b, size_t n) {
+    if (n > 32) return !memcmp(a, b, n);
+    if (n >= 8) {
+        uint64_t other = read_8(a + n - 8) ^ read_8(b + n - 8); /* the last ones, perhaps once more */
+        for (size_t at = 0; at + 8 < n; at += 8) other |= read_8(a + at) ^ read_8(b + at);
+        return !other;
+    }
+    if (n >= 4) return read_4(a) == read_4(b) && read_4(a + n - 4) == read_4(b + n - 4);
+    for (size_t at = 0; at < n; at++)
+        if (a[at] != b[at]) return 0;
+    return 1;
+}
+
 static int same_key(const oop_table *table, const oop_column *columns, int64_t row, int64_t id) {
     for (int c = 0; c < table->columns; c++) {
         const oop_column *column = &columns[c];
@@ -83,7 +97,7 @@ static int same_key(const oop_table *table, const oop_column *columns, int64_t r
             int64_t start = column->offsets[row], length = column->offsets[row + 1] - start;
             int64_t at = kept->offsets[id];
             if (kept->offsets[id + 1] - at != length) return 0;
-            if (memcmp((const uint8_t *)column->data + start, (const uint8_t *)kept->data + at, (size_t)length))
+            if (!same_bytes((const uint8_t *)column->data + start, (const uint8_t *)kept->data + at, (size_t)length))
                 return 0;
         }
     }

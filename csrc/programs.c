@@ -45,6 +45,21 @@ static int shard_step(const oop_run *run, const oop_step *step, int64_t n) {
     return OOP_OK;
 }
 
+/* Steps on text, which has all rows of the chunk: the result has those that are left. */
+static void text_step(const oop_step *step, const chunk *c, oop_register *out, const oop_register *a) {
+    const int64_t *offsets = a->room;
+    uint8_t *to = out->data = out->room;
+    out->width = 1;
+    out->valid = a->valid ? out->valid_room : NULL;
+    for (int64_t i = 0; i < c->n; i++) {
+        const int64_t row = c->all ? i : c->left[i];
+        if (a->valid) out->valid_room[i] = a->valid[row];
+        to[i] = step->op == OOP_TEXT_THERE ||
+                (offsets[row + 1] - offsets[row] == step->x &&
+                 !memcmp((const uint8_t *)a->data + offsets[row], step->text, (size_t)step->x));
+    }
+}
+
 static int limit_step(const oop_step *step, const oop_register *a, int64_t n) {
     const double *values = a->data;
     int any = 0;
@@ -59,7 +74,10 @@ static int run_step(oop_run *run, const oop_step *step, chunk *c) {
     oop_register *out = &run->registers[step->out], *a = &run->registers[step->a], *b = &run->registers[step->b];
     const int64_t n = c->n;
     switch (step->op) {
-        case OOP_LOAD: load_column(c, step->a, step->form, out); return OOP_OK;
+        case OOP_LOAD:
+            if (step->form >= OOP_TEXT) return load_text(run, c, step->a, step->form, out);
+            load_column(c, step->a, step->form, out);
+            return OOP_OK;
         case OOP_COMPACT: compact(c, a, out); return OOP_OK;
         case OOP_GUARD: return step->form ? guard_floats(run, c, a) : guard_whole(run, c, a);
         case OOP_FILTER:
@@ -73,6 +91,7 @@ static int run_step(oop_run *run, const oop_step *step, chunk *c) {
         case OOP_MARK: run->counted[step->out] = n; return OOP_OK;
         case OOP_WINDOW: return window_step(step, run->registers, n);
         case OOP_LIMIT: return limit_step(step, a, n);
+        case OOP_TEXT_EQUAL: case OOP_TEXT_THERE: text_step(step, c, out, a); return OOP_OK;
         case OOP_SHARD: return shard_step(run, step, n);
         default: break;
     }
@@ -170,6 +189,7 @@ int oop_run_program(oop_run *run) {
             return OOP_OK;
         }
         guarded was = guard_of(run);
+        run->text_used = 0;
         int code = run_chunk(run, &c);
         if (code != OOP_OK) {
             if (code != OOP_SUM_OUTSIDE) set_guard(run, &was);

@@ -42,6 +42,8 @@ enum oop_op {
     OOP_LEAST, OOP_GREATEST, OOP_LEAST_FLOAT, OOP_GREATEST_FLOAT,
     OOP_IF_ELSE,      /* b where a is true, else c */
     OOP_FILL_NULL,    /* a, or b where it is null */
+    OOP_TEXT_EQUAL,   /* is the text a this one, of x bytes? */
+    OOP_TEXT_THERE,   /* true, and null where the text a is */
     OOP_OPS
 };
 
@@ -50,27 +52,30 @@ enum oop_form {
     OOP_RAW1, OOP_RAW2, OOP_RAW4, OOP_RAW8, /* as it is: keys */
     OOP_INT8, OOP_INT16, OOP_INT32, OOP_UINT8, OOP_UINT16, OOP_UINT32, OOP_FLOAT32, /* in 64 bits */
     OOP_BITS,        /* booleans: a byte each */
-    OOP_BITS_WIDE    /* booleans as whole numbers of 64 bits */
+    OOP_BITS_WIDE,   /* booleans as whole numbers of 64 bits */
+    OOP_TEXT, OOP_LARGE_TEXT /* bytes of any length, by offsets of 32 or of 64 bits */
 };
 
 /* How rows change the aggregates of their group; the arrays are those of the kernels of the same name. */
 enum oop_update_kind {
     OOP_COUNT, OOP_SUM_INT, OOP_SUM_UINT, OOP_SUM_FLOAT, OOP_MIN_INT, OOP_MAX_INT, OOP_MIN_UINT, OOP_MAX_UINT,
-    OOP_MIN_FLOAT, OOP_MAX_FLOAT, OOP_SUMMARY, OOP_FIRST, OOP_LAST, OOP_USER
+    OOP_MIN_FLOAT, OOP_MAX_FLOAT, OOP_SUMMARY, OOP_FIRST, OOP_LAST, OOP_MOMENTS, OOP_WHOLE_MOMENTS, OOP_USER
 };
 
 typedef struct {
     int32_t op, out, a, b, c, form;
     int64_t x, y, z, low, high;
     double f, g, h, k;
+    const uint8_t *text;
 } oop_step;
 
 typedef struct {
     void *data;          /* of the present chunk: in a batch, or in its own room */
     uint8_t *valid;      /* NULL: no row of the chunk is null */
-    void *room;          /* OOP_ROWS values of 64 bits; of a constant, all of them are filled */
+    void *room;          /* OOP_ROWS + 1 values of 64 bits; of a constant, all of them are filled */
     uint8_t *valid_room; /* OOP_ROWS bytes */
-    int32_t width;       /* bytes of a value */
+    int64_t bytes;       /* of text: how many there are in data, where the offsets in room lead to */
+    int32_t width;       /* bytes of a value; 0: text, which has all rows of the chunk, also those that are not left */
     int32_t is_float;
 } oop_register;
 
@@ -86,6 +91,7 @@ typedef struct {
     int64_t number;
     int64_t rows; /* that this run brought */
     oop_table *keys;
+    oop_table *texts[OOP_KEYS]; /* of keys that are text: where they get their codes */
     void *arrays[OOP_ARRAYS];
 } oop_target;
 
@@ -94,7 +100,11 @@ typedef struct {
     oop_register *registers;
     const oop_update *updates;
     const int32_t *keys; /* registers of the key columns; the last one may be the slot */
-    int64_t *scratch;    /* 9 * OOP_ROWS words */
+    int64_t *scratch;    /* 11 * OOP_ROWS words */
+    int32_t *codes;      /* OOP_ROWS for each key */
+    double *moments;     /* four zeros for each group that any target has room for, if there is such an update */
+    uint8_t *text;       /* room for text of a chunk that is of several batches */
+    int64_t text_room, text_used;
     int64_t *counts;     /* by mark */
     int64_t *counted;    /* by mark, of the present chunk */
     int32_t step_count, update_count, key_count, mark_count;
@@ -129,14 +139,17 @@ typedef struct {
 
     int32_t shard, shards; /* of OOP_SHARD */
 
-    int64_t needed; /* OOP_NO_TARGET: of which slice; else the number of the target that must change */
+    int64_t needed; /* OOP_NO_TARGET: of which slice; OOP_TEXT_FULL: how many bytes; else the number of the target that
+                       must change */
+    int64_t length; /* OOP_FULL_BYTES: of the key that found no room */
     int32_t column; /* OOP_FULL_BYTES, OOP_NO_NULLS: of which key */
+    int32_t is_text; /* is it the table of a text key that must change? */
 } oop_run;
 
 /* Runs the rest of the train. Returns OOP_OK at its end, and otherwise what the chunk that comes next needs:
    OOP_NO_TARGET: run->needed is a slice that has no target; OOP_FULL, OOP_FULL_BYTES: the keys of target run->needed
    must grow, and its arrays with them; OOP_NO_NULLS: its key run->column has no room for nulls; OOP_LATE_FULL: there is
-   no room for late rows; OOP_SPREAD: rows go to more than OOP_TARGETS slices, which must become wider; OOP_ODD: its run->rows rows are for the caller to take another way. */
+   no room for late rows; OOP_TEXT_FULL: there is no room for text; OOP_SPREAD: rows go to more than OOP_TARGETS slices, which must become wider; OOP_ODD: its run->rows rows are for the caller to take another way. */
 int oop_run_program(oop_run *run);
 
 /* Goes on behind the chunk of run->rows rows. */

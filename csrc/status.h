@@ -16,7 +16,8 @@ enum oop_status {
     OOP_NO_NULLS = 10,
     OOP_LATE_FULL = 11,
     OOP_SPREAD = 12,
-    OOP_ODD = 13
+    OOP_TEXT_FULL = 13,
+    OOP_ODD = 14
 };
 
 #endif

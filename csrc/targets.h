@@ -8,6 +8,7 @@
 #include "aggregates.h"
 #include "chunks.h"
 #include "first.h"
+#include "moments.h"
 #include "summary.h"
 #include "sums.h"
 #include "windows.h"
@@ -83,10 +84,42 @@ static int find_parts(oop_run *run, const int64_t *slots, int64_t n, int64_t *or
     return code;
 }
 
+/* Gives the text keys of a part their codes, or, if a text is the only key, the ids of its groups. */
+static int code_part(oop_run *run, const chunk *c, const parting *p, const part *one, int32_t k, int alone) {
+    const oop_register *text = &run->registers[run->keys[k]];
+    const oop_column column = {text->data, text->room, text->valid, text->bytes, 0, 0};
+    const int64_t *order = p->order ? p->order + one->start : NULL, n = one->end - one->start;
+    int64_t *rows = run->scratch + 9 * OOP_ROWS, *ids = run->scratch + 10 * OOP_ROWS, done;
+    oop_table *table = run->targets[one->target].texts[k];
+    int32_t full;
+    run->needed = one->target;
+    run->column = k;
+    run->is_text = 1;
+    if (column.valid && !table->kept[0].valid) return OOP_NO_NULLS;
+    if (c->all)
+        rows = (int64_t *)(uintptr_t)order;
+    else
+        for (int64_t i = 0; i < n; i++) rows[i] = c->left[order ? order[i] : i];
+    int code = oop_map_keys(table, &column, rows, n, c->rows, ids, &done, &full);
+    if (code == OOP_FULL_BYTES) {
+        const int64_t *offsets = text->room, row = rows ? rows[done] : done;
+        run->length = offsets[row + 1] - offsets[row];
+    }
+    if (code != OOP_OK) return code;
+    if (alone) {
+        memcpy(p->ids + one->start, ids, (size_t)n * sizeof *ids);
+        return OOP_OK;
+    }
+    int32_t *codes = run->codes + k * OOP_ROWS;
+    for (int64_t i = 0; i < n; i++) codes[order ? order[i] : i] = (int32_t)ids[i];
+    return OOP_OK;
+}
+
 static int map_part(oop_run *run, const parting *p, const part *one, const oop_column *columns, int64_t n) {
     oop_table *keys = run->targets[one->target].keys;
     int64_t rows = one->end - one->start, done;
     run->needed = one->target;
+    run->is_text = 0;
     if (!run->key_count) { /* one group of all rows */
         memset(p->ids + one->start, 0, (size_t)rows * sizeof *p->ids);
         if (keys->most < 1) return OOP_FULL;
@@ -121,6 +154,25 @@ static const void *values_of(const oop_run *run, int32_t number, const int64_t *
     return room;
 }
 
+/* Moments of floats, or of whole numbers as their distances from the base of their group (see
+   oop.operators.functions.moments); they are small enough to be exact as floats. */
+static int add_moments(const oop_run *run, const oop_update *update, const int64_t *ids, const void *values,
+                       const uint8_t *there, int64_t n, int64_t size, void *const *arrays, int64_t *room) {
+    double *distances = (double *)room, *scratch = run->moments;
+    int64_t *touched = run->scratch + 9 * OOP_ROWS;
+    const double *taken = values;
+    if (update->kind == OOP_WHOLE_MOMENTS) {
+        const int64_t *whole = values, *bases = arrays[3];
+        for (int64_t i = 0; i < n; i++) distances[i] = (double)((__int128)whole[i] - bases[ids[i]]);
+        taken = distances;
+    }
+    int code = oop_merge_moments(ids, NULL, taken, NULL, there, n, size, scratch, touched, arrays[0], arrays[1],
+                                 arrays[2]);
+    for (int64_t i = 0; i < n; i++)
+        for (int part = 0; part < 4; part++) scratch[part * size + ids[i]] = 0;
+    return code;
+}
+
 typedef void (*user_function)(int64_t n, const int64_t *ids, const uint8_t *valid, const void *values, void **arrays);
 
 /* oop_add_count, for ids that need no check. */
@@ -153,6 +205,8 @@ static int update_part(const oop_run *run, const oop_update *update, const oop_t
         case OOP_SUMMARY: return oop_add_summary(ids, values, there, n, size, arrays[0]);
         case OOP_FIRST: return oop_take_first(ids, by, known, values, there, n, size, arrays[0]);
         case OOP_LAST: return oop_take_last(ids, by, known, values, there, n, size, arrays[0]);
+        case OOP_MOMENTS: case OOP_WHOLE_MOMENTS:
+            return add_moments(run, update, ids, values, there, n, size, arrays, room + OOP_ROWS);
         default: break;
     }
     ((user_function)update->function)(n, ids, there, values, (void **)arrays);
@@ -167,17 +221,24 @@ static int take_rows(oop_run *run, chunk *c) {
     p.ids = run->scratch + 2 * OOP_ROWS;
     int64_t *order = p.ids + OOP_ROWS, *spare = order + OOP_ROWS + 16, *room = spare + OOP_ROWS + 16;
     int code = find_parts(run, run->registers[run->slot].data, n, order, spare, &p);
+    int alone = 0;
     for (int32_t k = 0; k < run->key_count; k++) {
         const oop_register *key = &run->registers[run->keys[k]];
+        if (!key->width) {
+            alone = run->key_count == 1;
+            for (int64_t i = 0; code == OOP_OK && i < p.count; i++) code = code_part(run, c, &p, &p.parts[i], k, alone);
+            columns[k] = (oop_column){run->codes + k * OOP_ROWS, NULL, NULL, n * 4, 4, 0};
+            continue;
+        }
         columns[k] = (oop_column){key->data, NULL, key->valid, n * key->width, key->width, key->is_float};
     }
     p.packed = NULL;
-    if (code == OOP_OK && run->key_count && run->targets[p.parts[0].target].keys->packed) {
+    if (code == OOP_OK && run->key_count && !alone && run->targets[p.parts[0].target].keys->packed) {
         p.packed = (uint64_t *)room; /* which has no other use before ids are known */
         p.nulls = (uint32_t *)(room + OOP_ROWS);
         if (!oop_pack_keys(columns, run->key_count, n, p.packed, p.nulls)) p.nulls = NULL;
     }
-    for (int64_t i = 0; code == OOP_OK && i < p.count; i++) code = map_part(run, &p, &p.parts[i], columns, n);
+    for (int64_t i = 0; code == OOP_OK && !alone && i < p.count; i++) code = map_part(run, &p, &p.parts[i], columns, n);
     for (int64_t i = 0; code == OOP_OK && i < p.count; i++) {
         const part *one = &p.parts[i];
         oop_target *target = &run->targets[one->target];

@@ -7,6 +7,7 @@ is all or nothing, as in C: steps come first, and only then do rows change anyth
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from oop.kernels import views
 from oop.kernels.checks import INT64_MAX, INT64_MIN, Array, Bools
 from oop.kernels.dispatch import Kernels, kernels
 from oop.kernels.expressions import COMPUTED, Odd, Register
+from oop.kernels.signatures.groups import GroupTableBase
 from oop.kernels.signatures.programs import NO_ROWS, GuardState, SliceTargets, TrainProgramBase
 from oop.kernels.steps import CHUNK_ROWS, MOST_PARTS, ColumnForm, Constant, Op, Step, Update, UpdateKind
 from oop.kernels.views.columns import NARROW, Column
@@ -107,6 +109,7 @@ class _ChunkRun:
         self.program, self.chunk, self.code = program, chunk, program.code
         self.kernels, self.guard = program.kernels, program.guard
         self.registers: dict[int, Register] = dict(program._constants)
+        self.texts: dict[int, Column] = {}
         self.left = np.arange(chunk.rows)
         self.kept = self.left
         self.counts = np.zeros_like(program.counts)
@@ -144,6 +147,9 @@ class _ChunkRun:
             array = array.take(pa.array(self.left))
         if step.form in (ColumnForm.RAW1, ColumnForm.RAW2, ColumnForm.RAW4):
             found = views.key_column(array)
+        elif step.form in (ColumnForm.TEXT, ColumnForm.LARGE_TEXT):
+            self.texts[step.out] = views.column(array)
+            return
         elif step.form is ColumnForm.BITS:
             self.registers[step.out] = Register(views.booleans(array.fill_null(False)), _valid(array))
             return
@@ -161,6 +167,15 @@ class _ChunkRun:
     def _keep(self, passes: Bools) -> None:
         self.kept = np.flatnonzero(passes)
         self.left = self.left[self.kept]
+
+    def text(self, step: Step) -> None:
+        text = self.texts[step.a]
+        values = np.ones(len(text), np.bool_)
+        if step.op is Op.TEXT_EQUAL:
+            assert text.offsets is not None
+            ends = text.offsets.tolist()
+            values[:] = [text.data[a:b].tobytes() == step.text for a, b in pairwise(ends)]
+        self.registers[step.out] = Register(values, text.valid)
 
     def filter(self, step: Step) -> None:
         of = self._of(step.a)
@@ -231,7 +246,11 @@ class _ChunkRun:
         """Take rows into the groups of their slice: all that are left, or those with these numbers."""
         targets, code = self.program.targets, self.code
         target = targets.target(number)
-        columns = [self._column(key, kind) for key, kind in zip(code.keys, code.kinds, strict=True)]
+        alone = len(code.keys) == 1 and not targets.slotted  # then the ids of a text are those of its group
+        columns = []
+        for place, (key, kind) in enumerate(zip(code.keys, code.kinds, strict=True)):
+            column = self._column(key, kind)
+            columns.append(column if alone or key not in self.texts else self._coded(target.texts[place], column, rows))
         if targets.slotted:
             columns.append(Column("int", self.slots))
         ids = target.codes.map(columns, len(self.left), rows)
@@ -242,7 +261,15 @@ class _ChunkRun:
             _UPDATES[update.kind](self, update, ids, rows, arrays[update.array :])
         self.program._took[number] = self.program._took.get(number, 0) + len(ids)
 
+    def _coded(self, table: GroupTableBase, text: Column, rows: Array | None) -> Column:
+        """A text key by its codes in the rows that are taken."""
+        codes = np.zeros(len(self.left), np.int32)
+        codes[slice(None) if rows is None else rows] = table.map([text], len(text), rows)
+        return Column("int32", codes)
+
     def _column(self, number: int, kind: str) -> Column:
+        if number in self.texts:
+            return self.texts[number]
         of = self._of(number)
         data = of.data.astype(NARROW[kind], copy=False) if kind in NARROW else of.data
         return Column(kind, np.ascontiguousarray(data), None, of.valid)
@@ -280,6 +307,8 @@ _DOES: dict[Op, Callable[[_ChunkRun, Step], None]] = {
     Op.MARK: _ChunkRun.mark,
     Op.WINDOW: _ChunkRun.window,
     Op.LIMIT: _ChunkRun.limit,
+    Op.TEXT_EQUAL: _ChunkRun.text,
+    Op.TEXT_THERE: _ChunkRun.text,
     Op.SHARD: _ChunkRun.shard,
 }
 
@@ -306,6 +335,15 @@ def _sum_float(run: _ChunkRun, update: Update, ids: Array, rows: Array | None, a
     run.kernels.add_sum_float(ids, values, valid, arrays[0], arrays[2])
 
 
+def _moments(run: _ChunkRun, update: Update, ids: Array, rows: Array | None, arrays: Sequence[Array]) -> None:
+    values, valid = run.value(update.value, rows)
+    if update.kind is UpdateKind.WHOLE_MOMENTS:
+        bases = arrays[3][ids]
+        if bases.any():  # the distance is exact, and then rounded
+            values = (values.astype(object) - bases.astype(object)).astype(np.float64)
+    run.kernels.add_moments(ids, values, valid, *arrays[:3])
+
+
 def _by_order(name: str) -> _Updating:
     def updating(run: _ChunkRun, update: Update, ids: Array, rows: Array | None, arrays: Sequence[Array]) -> None:
         values, valid = run.value(update.value, rows)
@@ -329,4 +367,6 @@ _UPDATES: dict[UpdateKind, _Updating] = {
     UpdateKind.SUMMARY: _by_values("add_summary", np.int64, 1),
     UpdateKind.FIRST: _by_order("take_first"),
     UpdateKind.LAST: _by_order("take_last"),
+    UpdateKind.MOMENTS: _moments,
+    UpdateKind.WHOLE_MOMENTS: _moments,
 }

@@ -99,11 +99,15 @@ class Op(_FromZero):
     IF_ELSE = auto()
     """``b`` where ``a`` is true, else ``c``; null where ``a`` is."""
     FILL_NULL = auto()
+    TEXT_EQUAL = auto()
+    """Is the text ``a`` the one of the step?"""
+    TEXT_THERE = auto()
+    """True, and null where the text ``a`` is."""
 
 
 class ColumnForm(_FromZero):
     """How a column lies in memory, and how a register has it: as it is (`RAW…`, for keys, by width, and what has 64
-    bits anyway), or in 64 bits; truth values as bytes, or as whole numbers."""
+    bits anyway), or in 64 bits; truth values as bytes, or as whole numbers; text, which is a key only."""
 
     RAW1 = auto()
     RAW2 = auto()
@@ -118,6 +122,8 @@ class ColumnForm(_FromZero):
     FLOAT32 = auto()
     BITS = auto()
     BITS_WIDE = auto()
+    TEXT = auto()
+    LARGE_TEXT = auto()
 
 
 class UpdateKind(_FromZero):
@@ -136,6 +142,8 @@ class UpdateKind(_FromZero):
     SUMMARY = auto()
     FIRST = auto()
     LAST = auto()
+    MOMENTS = auto()
+    WHOLE_MOMENTS = auto()
     USER = auto()
 
 
@@ -147,6 +155,7 @@ class Step(NamedTuple):
     c: int = 0
     form: ColumnForm = ColumnForm.RAW1
     numbers: tuple[int | float, ...] = ()
+    text: bytes = b""
 
 
 class Constant(NamedTuple):

@@ -103,8 +103,7 @@ class GroupTable(GroupTableBase):
                 row = at if rows is None else int(rows[at])
                 offsets = columns[full[0]].offsets
                 assert offsets is not None
-                self._columns[full[0]].make_bytes(int(offsets[row + 1] - offsets[row]), len(self))
-                self._point_kept()
+                self.make_more_bytes(full[0], int(offsets[row + 1] - offsets[row]))
             elif code == lib.OOP_ROW_OUTSIDE:
                 assert rows is not None
                 check_ids(rows, length, name="rows")
@@ -131,6 +130,11 @@ class GroupTable(GroupTableBase):
         if kept.valid is None:
             kept.valid = np.ones(kept.room, np.bool_)
             self._point_kept()
+
+    def make_more_bytes(self, column: int, needed: int) -> None:
+        """Make room for a key of so many bytes."""
+        self._columns[column].make_bytes(needed, len(self))
+        self._point_kept()
 
     def make_more_room(self) -> None:
         """Grow, because there is no room for one more group."""

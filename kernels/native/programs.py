@@ -17,7 +17,7 @@ from oop.kernels.native.columns import WIDTHS
 from oop.kernels.native.groups import GroupTable
 from oop.kernels.native.library import INT64S, NULL, OK, check_code, ffi, from_buffer, lib, point
 from oop.kernels.signatures.programs import NO_ROWS, GuardState, SliceTarget, SliceTargets, TrainProgramBase
-from oop.kernels.steps import REAL, SIGNED, Constant, Op, Step
+from oop.kernels.steps import REAL, SIGNED, Constant, Op, Step, UpdateKind
 
 _ROWS = lib.OOP_ROWS
 _OPS = [getattr(lib, f"OOP_{op.name}") for op in Op]
@@ -34,11 +34,16 @@ class TrainProgram(TrainProgramBase):
         self.counts = np.zeros(max(code.marks, 1), np.int64)
         self.late, self.broken = NO_ROWS, NO_ROWS
         self._late_rooms = NO_ROWS, NO_ROWS
+        self._held: list[Any] = []
         self._run = run = ffi.new("oop_run *")
         self._steps = ffi.new("oop_step[]", max(len(code.steps), 1))
         for made, step in zip(self._steps, code.steps, strict=False):
             _write_step(made, step)
-        self._held: list[Any] = []
+            if step.op is Op.TEXT_EQUAL:
+                self._held.append(ffi.from_buffer("uint8_t[]", step.text))
+                made.x, made.text = len(step.text), self._held[-1]
+        self._text, self._moments = np.zeros(0, np.uint8), np.zeros(0)
+        self._has_moments = any(u.kind in (UpdateKind.MOMENTS, UpdateKind.WHOLE_MOMENTS) for u in code.updates)
         self._registers = ffi.new("oop_register[]", code.registers)
         self._make_registers()
         self._updates = ffi.new("oop_update[]", max(len(code.updates), 1))
@@ -54,14 +59,15 @@ class TrainProgram(TrainProgramBase):
         run.registers = self._registers
         run.updates, run.update_count = self._updates, len(code.updates)
         run.keys, run.slot = self._keys, code.slot
-        run.scratch, run.counted = self._array(9 * _ROWS, np.int64), self._array(max(code.marks, 1), np.int64)
+        run.codes = self._array(lib.OOP_KEYS * _ROWS, np.int32)
+        run.scratch, run.counted = self._array(11 * _ROWS, np.int64), self._array(max(code.marks, 1), np.int64)
         run.counts, run.mark_count = point(self.counts), code.marks
         run.targets, run.batches = self._targets, self._batches
         run.shard, run.shards = self.shard, self.shards
 
     def _make_registers(self) -> None:
         """Give every register room for a chunk, and fill constants."""
-        rooms = np.zeros((self.code.registers, _ROWS), np.int64)
+        rooms = np.zeros((self.code.registers, _ROWS + 1), np.int64)
         valid = np.ones((self.code.registers, _ROWS), np.uint8)
         self._held += [rooms, valid]
         for number, register in enumerate(self._registers):
@@ -90,7 +96,7 @@ class TrainProgram(TrainProgramBase):
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in self._held) + self._room * _ARRAY
+        return sum(held.nbytes for held in self._held if isinstance(held, np.ndarray)) + self._room * _ARRAY
 
     def start(self, batches: Sequence[pa.RecordBatch], guard: GuardState, targets: SliceTargets) -> None:
         run, count = self._run, len(batches)
@@ -134,11 +140,11 @@ class TrainProgram(TrainProgramBase):
         while (code := lib.oop_run_program(run)) != OK:
             if code == lib.OOP_NO_TARGET:
                 self._add_target(run.needed)
-            elif code in (lib.OOP_FULL, lib.OOP_FULL_BYTES):
-                self._known[run.needed].codes.make_more_room()  # type: ignore[attr-defined]
-                self._point_target(run.needed)
-            elif code == lib.OOP_NO_NULLS:
-                self._known[run.needed].codes.hold_nulls(run.column)  # type: ignore[attr-defined]
+            elif code in (lib.OOP_FULL, lib.OOP_FULL_BYTES, lib.OOP_NO_NULLS):
+                self._change_table(code)
+            elif code == lib.OOP_TEXT_FULL:
+                self._text = np.empty(2 * run.needed, np.uint8)
+                run.text, run.text_room = point(self._text), len(self._text)
             elif code == lib.OOP_LATE_FULL:
                 self._make_late_room()
             elif code == lib.OOP_SPREAD and self._widen():
@@ -152,6 +158,20 @@ class TrainProgram(TrainProgramBase):
                 check_code(code)
         self._write_guard()
         return None
+
+    def _change_table(self, code: int) -> None:
+        """Let a table of keys have what it lacks."""
+        run = self._run
+        target = self._known[run.needed]
+        table = target.texts[run.column] if run.is_text else target.codes
+        assert isinstance(table, GroupTable)
+        if code == lib.OOP_FULL:
+            table.make_more_room()
+            self._point_target(run.needed)
+        elif code == lib.OOP_FULL_BYTES:
+            table.make_more_bytes(0, run.length)
+        else:
+            table.hold_nulls(0 if run.is_text else run.column)
 
     def _widen(self) -> bool:
         self._settle()
@@ -201,7 +221,13 @@ class TrainProgram(TrainProgramBase):
         codes = target.codes
         assert isinstance(codes, GroupTable)
         made.keys = codes.table
+        for key, text in target.texts.items():
+            assert isinstance(text, GroupTable)
+            made.texts[key] = text.table
         target.make_room(codes.room)
+        if self._has_moments and len(self._moments) < 4 * codes.room:
+            self._moments = np.zeros(4 * codes.room)
+            self._run.moments = point(self._moments)
         for i, array in enumerate(target.arrays()):
             made.arrays[i] = from_buffer("uint8_t[]", array)
 

@@ -8,7 +8,7 @@ caller takes its rows another way, which knows what to say about them, and lets 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -49,6 +49,11 @@ class SliceTarget(Protocol):
 
     @property
     def codes(self) -> GroupTableBase: ...
+
+    @property
+    def texts(self) -> Mapping[int, GroupTableBase]:
+        """For each key that is text the table that gives it its codes; if there is no other key, ``codes`` itself."""
+        ...
 
     def arrays(self) -> list[Array]:
         """The arrays with all the room that they have."""

@@ -17,10 +17,17 @@ from oop.errors import SchemaMismatch
 from oop.kernels import views
 from oop.kernels.steps import REAL, SIGNED, UNSIGNED, ColumnForm, Constant, Op, ProgramCode, Step, Update
 
-INT, UINT, FLOAT, BOOL = "int", "uint", "float", "bool"
-"""The kinds of registers: whole numbers and times, unsigned numbers, floats, and truth values."""
+INT, UINT, FLOAT, BOOL, TEXT = "int", "uint", "float", "bool", "text"
+"""The kinds of registers: whole numbers and times, unsigned numbers, floats, and truth values. Of text a register has
+which values are there."""
 
 _RAW = {1: ColumnForm.RAW1, 2: ColumnForm.RAW2, 4: ColumnForm.RAW4, 8: ColumnForm.RAW8}
+_TEXTS = {
+    pa.string(): ColumnForm.TEXT,
+    pa.binary(): ColumnForm.TEXT,
+    pa.large_string(): ColumnForm.LARGE_TEXT,
+    pa.large_binary(): ColumnForm.LARGE_TEXT,
+}
 _WIDENED = {
     ("int", 8): ColumnForm.INT8,
     ("int", 16): ColumnForm.INT16,
@@ -98,10 +105,11 @@ class ProgramWriter:
         *,
         form: ColumnForm = ColumnForm.RAW1,
         numbers: Sequence[Any] = (),
+        text: bytes = b"",
     ) -> int:
         """A step that fills a new register."""
         out = self.new()
-        self._steps.append(Step(op, out, a, b, c, form, tuple(numbers)))
+        self._steps.append(Step(op, out, a, b, c, form, tuple(numbers), text))
         return out
 
     def add(self, step: Step) -> None:
@@ -120,8 +128,17 @@ class ProgramWriter:
         held = self.columns[name]
         if isinstance(held, Filled):
             return held
+        if held.type in _TEXTS:
+            return Filled(self.step(Op.TEXT_THERE, self.text(name)), TEXT, held.type)
         form, kind = _form(name, held.type)
         return Filled(self._load(held.place, form), kind, held.type)
+
+    def text(self, name: str) -> int:
+        """The register of a column of text."""
+        held = self.columns[name]
+        if not isinstance(held, Stored) or held.type not in _TEXTS:
+            raise Unwritten(f"{name} is {held.type}")
+        return self._load(held.place, _TEXTS[held.type])
 
     def as_number(self, value: Filled) -> Filled:
         """Truth values as 0 and 1; other values as they are."""
@@ -129,6 +146,15 @@ class ProgramWriter:
             return value
         one, zero = self.constant(1, INT), self.constant(0, INT)
         return Filled(self.step(Op.IF_ELSE, value.register, one, zero), INT, pa.int64())
+
+    def as_float(self, value: Filled) -> Filled:
+        """A number, or a truth value, as a float."""
+        value = self.as_number(value)
+        if value.kind == FLOAT:
+            return value
+        if value.kind != INT and value.type.bit_width == 64:
+            raise Unwritten(f"it has no steps for {value.type}")
+        return Filled(self.step(Op.TO_FLOAT, value.register), FLOAT, pa.float64())
 
     def key(self, name: str) -> tuple[int, str]:
         """A column as a key, in its own width: its register and its kind (`oop.kernels.views.key_kind`)."""
@@ -138,6 +164,8 @@ class ProgramWriter:
             if kind not in (INT, UINT, FLOAT) and held.kind != BOOL:
                 raise Unwritten(f"the key {name} is computed, and is {held.type}")
             return held.register, kind
+        if held.type in _TEXTS:
+            return self.text(name), views.key_kind(held.type)
         form, found = _form(name, held.type)
         if found in (INT, UINT):
             form = _RAW[held.type.bit_width // 8]
@@ -171,6 +199,8 @@ class ProgramWriter:
         before, so that all programs agree on it."""
         if not self.parts:
             return
+        if any(self.columns[name].type in _TEXTS for name in keys):
+            raise Unwritten("rows are parted by text")  # once is enough, and each program would do it for all rows
         self._read.clear()
         first, found = self._registers, [self.key(name) for name in keys]
         if [register for register, _ in found] != list(range(first, first + len(found))):
@@ -216,7 +246,8 @@ _CHECKED = frozenset(
 _DOING = frozenset((Op.GUARD, Op.FILTER, Op.MARK, Op.LIMIT)) | _CHECKED
 _ONE = frozenset((
     Op.GUARD, Op.FILTER, Op.COMPACT, Op.WINDOW, Op.LIMIT, Op.NEGATE, Op.ABS, Op.CHECK, Op.NEGATE_FLOAT, Op.ABS_FLOAT,
-    Op.TO_FLOAT, Op.TO_FLOAT32, Op.NOT, Op.IS_NULL, Op.IS_VALID, Op.IS_NAN,
+    Op.TO_FLOAT, Op.TO_FLOAT32, Op.NOT, Op.IS_NULL, Op.IS_VALID, Op.IS_NAN, Op.TEXT_EQUAL,
+    Op.TEXT_THERE,
 ))  # fmt: skip
 """Steps that read one register."""
 

@@ -22,7 +22,7 @@ from pyarrow import types
 from oop.errors import OopError
 from oop.kernels.steps import Op
 from oop.operators.core.writing import BOOL, FLOAT, INT, UINT, Filled, ProgramWriter, Unwritten
-from oop.operators.expressions.alignment import Datum, align, align_alternatives, plain, typed_null
+from oop.operators.expressions.alignment import Datum, align, align_alternatives, natural, plain, typed_null
 from oop.operators.expressions.expr import Call, Col, Expr
 from oop.operators.expressions.functions import FUNCTIONS
 from oop.operators.expressions.kinds import PER_SECOND
@@ -34,6 +34,7 @@ class Given(NamedTuple):
 
     sample: Datum
     value: Callable[[], Filled]
+    column: str | None = None
 
 
 Written: TypeAlias = Callable[[ProgramWriter, Call, Sequence[Given], Datum], Filled]
@@ -53,12 +54,15 @@ def write(writer: ProgramWriter, expr: Expr) -> Filled:
         if isinstance(sample, pa.Scalar):
             done[id(part)] = Given(sample, partial(_constant, writer, sample))
         elif isinstance(part, Col):
-            done[id(part)] = Given(sample, partial(writer.number, part.name))
+            done[id(part)] = Given(sample, partial(writer.number, part.name), part.name)
         else:
             assert isinstance(part, Call)
             if part.function not in _WRITTEN:
                 raise Unwritten(f"{part!r}")
-            made = _WRITTEN[part.function](writer, part, given, sample)
+            try:
+                made = _WRITTEN[part.function](writer, part, given, sample)
+            except (TypeError, pa.ArrowException) as wrong:
+                raise Unwritten(f"{part!r}") from wrong
             done[id(part)] = Given(sample, partial(_same, made))
     return done[id(expr)].value()
 
@@ -177,6 +181,8 @@ def _floored(op: Op, writer: ProgramWriter, call: Call, given: Sequence[Given], 
 def _comparison(
     whole: Op, floats: Op, turned: bool, writer: ProgramWriter, call: Call, given: Sequence[Given], sample: Datum
 ) -> Filled:
+    if call.function in _EQUALITIES and (text := _text_equality(writer, call, given)) is not None:
+        return text
     found = _operands(writer, given, FUNCTIONS[call.function].align(*(g.sample for g in given)))  # type: ignore[attr-defined]
     if any(v.kind == BOOL for v in found):
         raise Unwritten(f"{call!r}")
@@ -188,6 +194,42 @@ def _comparison(
         op = whole
     a, b = (found[1], found[0]) if turned else found
     return Filled(writer.step(op, a.register, b.register), BOOL, sample.type)
+
+
+def _text_equality(writer: ProgramWriter, call: Call, given: Sequence[Given]) -> Filled | None:
+    """Whether a column of text has the value of a literal; None if this is no such question."""
+    for column, literal in (given, given[::-1]):
+        value = literal.sample
+        if column.column is None or not isinstance(value, pa.Scalar) or not value.is_valid:
+            continue
+        kinds = (
+            (types.is_string, types.is_large_string)
+            if isinstance(value.as_py(), str)
+            else (types.is_binary, types.is_large_binary)
+        )
+        if not any(is_(column.sample.type) for is_ in kinds) or not isinstance(value.as_py(), str | bytes):
+            continue
+        text = value.as_py()
+        as_bytes = text.encode() if isinstance(text, str) else text
+        found = writer.step(Op.TEXT_EQUAL, writer.text(column.column), text=as_bytes)
+        return Filled(found if call.function == "equal" else writer.step(Op.NOT, found), BOOL, pa.bool_())
+    return None
+
+
+def _isin(writer: ProgramWriter, call: Call, given: Sequence[Given], sample: Datum) -> Filled:
+    values = call.options[0]
+    assert isinstance(values, tuple)
+    known = [v for v in values if v is not None and v == v]
+    if not 0 < len(known) <= _MOST_VALUES:
+        raise Unwritten(f"{call!r}")
+    found: Filled | None = None
+    for value in known:
+        literal = natural(value)
+        pair = (given[0], Given(literal, partial(_constant, writer, literal)))
+        equal = _comparison(Op.EQUAL, Op.EQUAL_FLOAT, False, writer, Call("equal", call.args), pair, sample)
+        found = equal if found is None else found._replace(register=writer.step(Op.OR, found.register, equal.register))
+    assert found is not None
+    return found
 
 
 def _logic(op: Op, writer: ProgramWriter, call: Call, given: Sequence[Given], sample: Datum) -> Filled:
@@ -278,6 +320,8 @@ def _rounded(writer: ProgramWriter, call: Call, given: Sequence[Given], sample: 
     return given[0].value()  # it is whole already
 
 
+_EQUALITIES = ("equal", "not_equal")
+_MOST_VALUES = 16  # of isin(…), each of which is a step
 _COMPARISONS: dict[str, tuple[Op, Op, bool]] = {
     "less": (Op.LESS, Op.LESS_FLOAT, False),
     "less_equal": (Op.LESS_EQUAL, Op.LESS_EQUAL_FLOAT, False),
@@ -294,6 +338,7 @@ _WRITTEN: dict[str, Written] = {
     "floor_divide": partial(_floored, Op.FLOOR_DIVIDE),
     "mod": partial(_floored, Op.MOD),
     **{name: partial(_comparison, *of) for name, of in _COMPARISONS.items()},
+    "isin": _isin,
     "and": partial(_logic, Op.AND),
     "or": partial(_logic, Op.OR),
     "invert": partial(_logic, Op.NOT),

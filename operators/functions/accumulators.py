@@ -124,7 +124,7 @@ class Accumulator(ABC):
 
     def write(self, writer: ProgramWriter, values: Sequence[Filled], array: int) -> Update:
         """What a program does instead of `update`, with these values. Its arrays begin at ``array``."""
-        raise Unwritten(f"{type(self).__name__} of {self.source}")
+        raise Unwritten("it has no steps")
 
     @abstractmethod
     def merge(self, ids: Ids, other: Accumulator) -> None:
@@ -254,6 +254,8 @@ def is_object(source: pa.DataType) -> bool:
 def write_by_kind(kinds: Mapping[str, UpdateKind], writer: ProgramWriter, value: Filled, array: int) -> Update:
     """An update by the kind of the values; truth values are taken as numbers."""
     value = writer.as_number(value)
+    if value.kind not in kinds:
+        raise Unwritten(f"it has no steps for {value.type}")
     return Update(kinds[value.kind], value.register, -1, array)
 
 

@@ -51,7 +51,7 @@ class Firsts(HoldsWords):
     def write(self, writer: ProgramWriter, values: Sequence[Filled], array: int) -> Update:
         of, by = map(writer.as_number, values)
         if not of.kind == by.kind == INT:  # others are not their own words
-            raise Unwritten(f"{self.which} of {of.type} by {by.type}")
+            raise Unwritten(f"it has no steps for {of.type} by {by.type}")
         return Update(self.written, of.register, by.register, array)
 
     def merge(self, ids: np.ndarray, other: Accumulator) -> None:

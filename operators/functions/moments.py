@@ -7,6 +7,7 @@ would have if its numbers were small, and merging in another order changes it by
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +15,8 @@ import pyarrow as pa
 
 from oop.frozen import frozen
 from oop.kernels import views
+from oop.kernels.steps import Op, Step, Update, UpdateKind
+from oop.operators.core.writing import Filled, ProgramWriter
 from oop.operators.expressions.expr import Expr, col
 from oop.operators.functions.accumulators import Accumulator, Ids, Prepared, floats
 from oop.operators.functions.function import ColumnFunction, Function, as_column
@@ -32,6 +35,10 @@ class Moments(Accumulator):
 
     def update(self, ids: Ids, values: Any) -> None:
         self.kernels.add_moments(ids, values.data, values.valid, self.counts, self.means, self.m2)
+
+    def write(self, writer: ProgramWriter, values: Sequence[Filled], array: int) -> Update:
+        value = writer.as_float(values[0])
+        return Update(UpdateKind.MOMENTS, value.register, -1, array)
 
     def merge(self, ids: Ids, other: Accumulator) -> None:
         self.kernels.merge_moments(ids, other.counts, other.means, other.m2, self.counts, self.means, self.m2)
@@ -63,6 +70,12 @@ class WholeMoments(Moments):
         bases = self.kernels.take_fixed(self.base, ids)
         distances = _apart(data, bases) if bases.any() else data
         self.kernels.add_moments(ids, distances, valid, self.counts, self.means, self.m2)
+
+    def write_checks(self, writer: ProgramWriter, values: Sequence[Filled]) -> None:
+        writer.add(Step(Op.LIMIT, 0, writer.as_float(values[0]).register, numbers=(float(_FAR),)))
+
+    def write(self, writer: ProgramWriter, values: Sequence[Filled], array: int) -> Update:
+        return Update(UpdateKind.WHOLE_MOMENTS, values[0].register, -1, array)
 
     def merge(self, ids: Ids, other: Accumulator) -> None:
         self._begin(ids, other.base, other.counts > 0)

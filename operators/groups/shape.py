@@ -113,14 +113,17 @@ class Shape:
         given = []
         for _, function, accumulator in self._shared[0]:
             if accumulator.keeps_account:
-                raise Unwritten(f"{function}, which counts late rows")
+                raise Unwritten(f"{function} counts late rows")
             given.append([write(writer, expr) for expr in function.exprs])
             accumulator.write_checks(writer, given[-1])
         writer.part(self.keys)
         updates: list[Update] = []
         arrays = 0
-        for (_, _, accumulator), values in zip(self._shared[0], given, strict=True):
-            updates.append(accumulator.write(writer, list(map(writer.kept, values)), arrays))
+        for (_, function, accumulator), values in zip(self._shared[0], given, strict=True):
+            try:
+                updates.append(accumulator.write(writer, list(map(writer.kept, values)), arrays))
+            except Unwritten as why:
+                raise Unwritten(f"{function}: {why}") from why
             arrays += len(accumulator.whole_arrays())
         if arrays > MOST_ARRAYS:
             raise Unwritten(f"more than {MOST_ARRAYS} arrays of aggregates")

@@ -6,7 +6,7 @@ slice spans several slots, the table is ``slotted``: the slot is then one more k
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -46,8 +46,13 @@ class Table:
 
     @property
     def codes(self) -> GroupTableBase:
-        """The table of its keys, where a program puts them; none of them is text."""
-        return self.keys.codes
+        """The table of its keys, where a program puts them; text stands there by its codes."""
+        return self.keys.ids
+
+    @property
+    def texts(self) -> Mapping[int, GroupTableBase]:
+        """The tables of keys that are text, by their places."""
+        return self.keys.texts
 
     def arrays(self) -> list[np.ndarray]:
         """The arrays of all accumulators, for a program to update, with all their room."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 from oop.kernels.dispatch import Kernels
 from oop.kernels.signatures.programs import GuardState
 from oop.kernels.steps import CHUNK_ROWS, REAL, SIGNED, ColumnForm, Constant, Op, ProgramCode, Step, Update, UpdateKind
+from oop.operators.core.keys import KeyTable
 from tests.kernels.cases.inputs import LEAST, MOST, Case, new_rng
 
 COLUMNS = {
@@ -27,10 +28,20 @@ COLUMNS = {
     "f8": (pa.float64(), ColumnForm.RAW8),
     "b": (pa.bool_(), ColumnForm.BITS),
     "u8": (pa.uint64(), ColumnForm.RAW8),
+    "t": (pa.string(), ColumnForm.TEXT),
+    "T": (pa.large_binary(), ColumnForm.LARGE_TEXT),
 }
 NAMES = list(COLUMNS)
 RAW = {"i1": (ColumnForm.RAW1, "int8"), "u2": (ColumnForm.RAW2, "uint16"), "i4": (ColumnForm.RAW4, "int32")}
-KEYS = {**RAW, "i8": (ColumnForm.RAW8, "int"), "f8": (ColumnForm.RAW8, "float"), "b": (ColumnForm.BITS, "int8")}
+TEXTS = ["", "a", "link", "A link", "a longer name of a link", "a name that is longer than all others, and not short"]
+KEYS = {
+    "t": (ColumnForm.TEXT, "bytes"),
+    "T": (ColumnForm.LARGE_TEXT, "bytes"),
+    **RAW,
+    "i8": (ColumnForm.RAW8, "int"),
+    "f8": (ColumnForm.RAW8, "float"),
+    "b": (ColumnForm.BITS, "int8"),
+}
 WHOLE = (Op.ADD, Op.SUBTRACT, Op.MULTIPLY, Op.FLOOR_DIVIDE, Op.MOD)
 FLOATS = (Op.ADD_FLOAT, Op.SUBTRACT_FLOAT, Op.MULTIPLY_FLOAT, Op.DIVIDE_FLOAT, Op.LEAST_FLOAT, Op.GREATEST_FLOAT)
 COMPARED = (Op.LESS, Op.LESS_EQUAL, Op.EQUAL, Op.NOT_EQUAL)
@@ -49,6 +60,8 @@ UPDATES = {  # by the kind of the values; the number of arrays, and their types
     UpdateKind.SUMMARY: ("int", ["5"]),
     UpdateKind.FIRST: ("int", ["3"]),
     UpdateKind.LAST: ("int", ["3"]),
+    UpdateKind.MOMENTS: ("float", ["int64", "float64", "float64"]),
+    UpdateKind.WHOLE_MOMENTS: ("int", ["int64", "float64", "float64", "int64"]),
 }
 
 
@@ -56,7 +69,8 @@ class Slice:
     """The groups of one slice, with arrays of zeros."""
 
     def __init__(self, kernels: Kernels, kinds: list[str], arrays: list[str]) -> None:
-        self.codes = kernels.GroupTable(kinds)
+        self.keys = KeyTable(kinds, kernels)
+        self.codes, self.texts = self.keys.ids, self.keys.texts
         self.held = [np.zeros((0, int(a)), np.int64) if a.isdigit() else np.zeros(0, a) for a in arrays]
 
     def arrays(self) -> list[np.ndarray]:
@@ -92,7 +106,7 @@ class Slices:
         found = []
         for number, one in sorted(self.made.items()):
             groups = len(one.codes)
-            keys = [(c.data, c.valid) for c in one.codes.columns()] if groups else []
+            keys = [(c.data, c.offsets, c.valid) for c in one.keys.columns()] if groups else []
             found.append((number, self.rows.get(number, 0), groups, keys, [a[:groups] for a in one.held]))
         return found
 
@@ -123,6 +137,9 @@ RUNNERS = {"TrainProgram": _run}
 
 def _values(rng: np.random.Generator, name: str, rows: int, wild: bool) -> pa.Array:
     type_ = COLUMNS[name][0]
+    if name in ("t", "T"):
+        texts = TEXTS if name == "t" else [text.encode() for text in TEXTS]
+        return pa.array([None if rng.random() < 0.1 else texts[i] for i in rng.integers(0, len(texts), rows)], type_)
     if name == "ts":
         return pa.array(np.sort(rng.integers(0, 300, rows)) + rng.integers(-15, 15, rows))
     mask = rng.random(rows) < rng.choice([0, 0, 0.2, 1])
@@ -173,7 +190,17 @@ class _Drawing:
 
     def load(self, name: str, form: ColumnForm | None = None, kind: str | None = None) -> int:
         _, usual = COLUMNS[name]
-        found = "uint" if name == "u8" else "bool" if name == "b" else "float" if name[0] == "f" else "int"
+        found = (
+            "text"
+            if name in "tT"
+            else "uint"
+            if name == "u8"
+            else "bool"
+            if name == "b"
+            else "float"
+            if name[0] == "f"
+            else "int"
+        )
         return self.add(Op.LOAD, kind or found, NAMES.index(name), form=usual if form is None else form)
 
     def one_of(self, kind: str) -> int:
@@ -190,6 +217,8 @@ class _Drawing:
     def filtered(self) -> None:
         kept, self.kinds = self.kinds, {}
         for kind, registers in kept.items():
+            if kind == "text":
+                continue  # it is read anew
             for register in self.rng.permutation(registers)[:2].tolist():
                 self.add(Op.COMPACT, kind, register)
         self.steps.append(Step(Op.MARK, self.marks))
@@ -198,7 +227,7 @@ class _Drawing:
     def compute(self) -> None:
         rng, of = self.rng, self.one_of
         limits = [(LEAST, MOST), (-(2**31), 2**31 - 1), (0, 255)][rng.integers(3)]
-        which = rng.integers(12)
+        which = rng.integers(14)
         if which == 0:
             self.add(Op(rng.choice(WHOLE)), "int", of("int"), of("int"), numbers=limits)
         elif which == 1:
@@ -222,6 +251,11 @@ class _Drawing:
             op = Op.IS_NAN if kind == "float" else Op.NOT if kind == "bool" else Op.IS_NULL
             self.add(op if rng.random() < 0.5 else Op(rng.choice([Op.IS_NULL, Op.IS_VALID])), "bool", of(kind))
         elif which == 10:
+            self.add(Op.TEXT_THERE, "bool", self.load(str(rng.choice(["t", "T"]))))
+        elif which == 11:
+            text = str(rng.choice([*TEXTS, "links"])).encode()
+            self.add(Op.TEXT_EQUAL, "bool", self.load(str(rng.choice(["t", "T"]))), text=text)
+        elif which == 12:
             kind = str(rng.choice(["int", "float", "bool"]))
             self.add(Op.IF_ELSE, kind, of("bool"), of(kind), of(kind))
         else:
@@ -329,7 +363,24 @@ def _far_slots(shift: int) -> tuple[Any, ...]:
     return code, ["int64"], shift, [(batches, [], []), (batches[2:4], [], [])], {}
 
 
+def _many_texts(shift: int) -> tuple[Any, ...]:
+    """So many texts that their table must grow, in both of its parts; alone, and beside the slot."""
+    texts = pa.array([f"{'x' * (i % 50)}{i}" for i in range(6_000)])
+    batches = [
+        pa.record_batch({"t": texts.slice(first, 700), "ts": np.arange(700) // 9}) for first in range(0, 5_000, 400)
+    ]
+    steps = (
+        Step(Op.LOAD, 0, 0, form=ColumnForm.TEXT),
+        Step(Op.LOAD, 1, 1, form=ColumnForm.RAW8),
+        Step(Op.WINDOW, 2, 1, 2, numbers=(40, 40, 0)),
+    )
+    code = ProgramCode(steps, 3, (), (0,), ("bytes",), 2, (Update(UpdateKind.COUNT, -1, -1, 0),), 0)
+    return code, ["int64"], shift, [(batches, [], []), (batches[:3], [], [])], {}
+
+
 def cases() -> Iterator[Case]:
+    for shift in (0, 4):
+        yield Case("TrainProgram", f"texts-{shift}", lambda shift=shift: _many_texts(shift))
     for seed in range(150):
         yield Case("TrainProgram", f"drawn-{seed}", lambda seed=seed: _drawn(seed))
     yield Case("TrainProgram", "floats", _floats)

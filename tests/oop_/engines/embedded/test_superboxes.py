@@ -89,10 +89,11 @@ def drawn_batches(rng: random.Random, time: pa.DataType) -> list[Any]:
             "v": [rng.choice([None, -3, 0, 5, 2**62 if wild else 7]) for _ in range(rows)],
             "x": [rng.choice([None, 1.5, -2.0, math.nan, 1e300 if wild else 0.5]) for _ in range(rows)],
             "b": [rng.choice([True, False, None]) for _ in range(rows)],
+            "t": [rng.choice(["a", "b", "", "a longer text", None]) for _ in range(rows)],
         }
         if wild and rows and rng.random() < 0.3:
             values["ts"][rng.randrange(rows)] = None
-        types = {"k": pa.int16(), "v": pa.int64(), "x": pa.float64(), "b": pa.bool_()}
+        types = {"k": pa.int16(), "v": pa.int64(), "x": pa.float64(), "b": pa.bool_(), "t": pa.string()}
         columns = {n: pa.array(v, types[n]) for n, v in values.items() if n != "ts"}
         number = pa.int32() if time == pa.date32() else pa.float64() if time == pa.float64() else pa.int64()
         batch = pa.record_batch({"ts": pa.array(values["ts"], number).cast(time), **columns})
@@ -113,6 +114,9 @@ def drawn_filter(rng: random.Random) -> oop.Expr:
             col("x").is_nan() | (col("v").abs() <= 5),
             col("v") + 2**61 > 0,
             -col("v") / col("k") < 2,
+            (col("t") == "a") | (col("b") & (col("t") != "b")),
+            col("t").isin(["a", "", None]) & ~col("v").isin([5, 7]),
+            (col("t") == "b") | col("t").is_null(),
         ]
     )
 
@@ -125,11 +129,12 @@ def drawn_pipeline(rng: random.Random, stream: oop.Stream) -> oop.Stream:
         stream = stream.filter(col("w") != 4) if rng.random() < 0.5 else stream
     else:
         stream = stream.with_columns(w=col("k").cast("int64"), y=col("x"), c=col("b"))
-    keys = rng.sample(["k", "v", "w", "b", "c", "x"], rng.randint(0, 3))
+    keys = rng.sample(["k", "v", "w", "b", "c", "x", "t"], rng.randint(0, 3))
     functions = {
         "n": oop.count(),
         "nv": oop.count("v"),
         "nc": oop.count("c"),
+        "nt": oop.count("t"),
         "sk": oop.sum("k"),
         "sx": oop.sum("y"),
         "sb": oop.sum("b"),
@@ -138,6 +143,8 @@ def drawn_pipeline(rng: random.Random, stream: oop.Stream) -> oop.Stream:
         "lowx": oop.min("x"),
         "highb": oop.max("c"),
         "mean": oop.mean("k"),
+        "var": oop.var("v"),
+        "varx": oop.var("x", ddof=0),
         "first": oop.first("k"),
         "last": oop.last("w"),
     }
@@ -343,7 +350,7 @@ def test_a_program_without_rows_in_it_changes_nothing() -> None:
 
 
 STREAMS: dict[str, Callable[[oop.Stream], oop.Stream]] = {
-    "text keys": lambda s: s.with_columns(t=col("k").cast("string")).window(oop.tumbling(5)).group_by("t"),
+    "computed text": lambda s: s.with_columns(t=col("k").cast("string")).window(oop.tumbling(5)).group_by("t"),
     "sliding": lambda s: s.window(oop.sliding(10, 5)).group_by("k"),
 }
 
