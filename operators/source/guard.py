@@ -127,17 +127,17 @@ def due_rows(progress: Progress, bounds: np.ndarray, ends: Sequence[int]) -> lis
     least, every = _least(bounds.dtype), progress.every
     if every is None:
         return [end for end in ends[:-1] if end < len(bounds) and bounds[end] > least]
-    found: list[int] = []
-    row = int(np.searchsorted(bounds, least, side="right"))
-    while row < len(bounds):
-        bound = bounds[row].item()
-        if progress.due(bound, progress.promised):
-            progress.promised = bound
-            found.append(row)
-        promised = progress.promised
-        assert promised is not None
-        following = int(np.searchsorted(bounds, (promised // every + 1) * every, side="left"))
-        row = max(row + 1, following)  # with floats the next step may be rounded to the present one
+    start = int(np.searchsorted(bounds, least, side="right"))
+    with np.errstate(all="ignore"):
+        reached = np.floor_divide(bounds[start:], every)  # neither bounds nor the steps that they reach decrease
+    promised = progress.promised
+    new = np.ones(len(reached), bool)
+    new[1:] = reached[1:] > reached[:-1]
+    if promised is not None:
+        new &= reached > promised // every
+    found: list[int] = (np.flatnonzero(new) + start).tolist()
+    if found:
+        progress.promised = bounds[found[-1]].item()
     return found
 
 

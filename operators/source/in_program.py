@@ -16,6 +16,7 @@ import pyarrow as pa
 from oop.kernels import views
 from oop.kernels.checks import INT64_MAX, INT64_MIN
 from oop.kernels.signatures.programs import NO_ROWS, GuardState, TrainProgramBase
+from oop.operators.core.batches import concat
 from oop.operators.core.operator import Element
 from oop.operators.core.times import is_whole
 from oop.operators.core.train import helping
@@ -25,6 +26,8 @@ from oop.operators.source.judges.by_greatest import ByGreatest
 from oop.operators.source.operator import InputOperator
 from oop.punctuation import Punctuation
 from oop.punctuation.patterns import Bound
+
+_FEW, _SMALL = 4, 1_024  # more batches than so many, of fewer rows on average, are joined
 
 
 class GuardInProgram:
@@ -40,6 +43,8 @@ class GuardInProgram:
         self.whole = is_whole(operator.output.field(self.time).type)
         self.batches: Sequence[pa.RecordBatch] = ()
         self._helps = operator.gate.helps
+        self.ends: list[int] = []
+        """The numbers of rows up to the end of each batch of the train, as they came."""
         self._first_row = 0
         self._givens = -1  # as of which `operator.givens` the next two hold
         self._can_judge = False
@@ -65,6 +70,7 @@ class GuardInProgram:
         if not self._can_judge:
             return None
         batches: list[pa.RecordBatch] = []
+        ends: list[int] = []
         places: list[int] = []
         bounds: list[Bound] = []
         rows = 0
@@ -74,6 +80,7 @@ class GuardInProgram:
                     return None
                 batches.append(element)
                 rows += element.num_rows
+                ends.append(rows)
                 continue
             linear = element.linear
             if linear is None or linear[0] != self.time or not self._fits(linear[1]) or not operator.punctuated:
@@ -82,6 +89,9 @@ class GuardInProgram:
             bounds.append(linear[1])
         if not batches:
             return None
+        if len(batches) > _FEW and rows < len(batches) * _SMALL:
+            whole = concat(batches)  # to hand a batch over costs more than to copy so few rows
+            batches = batches if whole is None else [whole]
         guard.bound = self._bound
         if self.tracker is not None:
             guard.greatest = self._greatest = self.tracker.greatest
@@ -90,6 +100,7 @@ class GuardInProgram:
         elif len(guard.places):
             guard.places, guard.bounds = NO_ROWS, NO_ROWS
         self.batches, self._first_row, self._was_odd = batches, operator.rows_seen, False
+        self.ends = ends
         operator.rows_seen += rows
         return batches
 
@@ -135,7 +146,7 @@ class GuardInProgram:
         cuts: Iterable[Cut] = ()
         if self.tracker is not None:
             self.tracker.greatest = guard.greatest
-            if len(self.batches) > 1 or operator.progress[0].every is not None:
+            if len(self.ends) > 1 or operator.progress[0].every is not None:
                 cuts = self._due()
         elif len(guard.places):
             operator.ports.advance((Punctuation({self.time: guard.bounds.max().item()}),), 0)
@@ -168,7 +179,7 @@ class GuardInProgram:
             return ()
         times = np.concatenate([views.times(batch.column(self.time)) for batch in self.batches])
         bounds, _ = self.operator.guard.kernels.prefix_bounds(times, self._greatest, self.tracker.slack)
-        rows = due_rows(progress, bounds, list(accumulate(batch.num_rows for batch in self.batches)))
+        rows = due_rows(progress, bounds, self.ends)
         return helping(self.time, rows, bounds[rows].tolist(), self._helps)
 
 

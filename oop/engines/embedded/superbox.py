@@ -88,8 +88,9 @@ class RunningSuperbox:
             return None
         begin = perf_counter()
         source, guard, first = self.source, self.guard, self.lanes[0]
-        source.batches_in += len(batches)
-        source.promises_in += len(train) - len(batches)
+        came = len(guard.ends)
+        source.batches_in += came
+        source.promises_in += len(train) - came
         rows = sum(map(len, batches))
         source.rows_in += rows
         self._was_odd = False
