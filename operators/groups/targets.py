@@ -13,6 +13,11 @@ class StoreTargets:
         self.store = store
 
     @property
+    def is_ready(self) -> bool:
+        """May a program bring rows now?"""
+        return True
+
+    @property
     def shift(self) -> int:
         return self.store.shift
 
