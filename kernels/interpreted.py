@@ -41,6 +41,7 @@ class InterpretedProgram(TrainProgramBase):
         self.kernels: Kernels = kernels(self.name)
         self.counts = np.zeros(max(self.code.marks, 1), np.int64)
         self.late, self.broken = NO_ROWS, NO_ROWS
+        self._under_way = False
         self._constants = {c.register: _filled(c) for c in self.code.constants}
 
     @property
@@ -48,14 +49,17 @@ class InterpretedProgram(TrainProgramBase):
         return int(self.counts.nbytes)
 
     def start(self, batches: Sequence[pa.RecordBatch], guard: GuardState, targets: SliceTargets) -> None:
-        self.batches, self.guard, self.targets = batches, guard, targets
+        self.batches, self.guard, self.targets, self._under_way = batches, guard, targets, True
         self._batch = self._row = self._done = self._promise = 0
         self._late: list[Array] = []
         self._broken: list[Array] = []
         self._took: dict[int, int] = {}
 
     def finish(self) -> None:
-        self.batches = ()
+        if not self._under_way:
+            self.late = self.broken = NO_ROWS
+            return
+        self.batches, self._under_way = (), False
         self.late = np.concatenate(self._late) if self._late else NO_ROWS
         self.broken = np.concatenate(self._broken) if self._broken else NO_ROWS
         self._settle()

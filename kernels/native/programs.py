@@ -35,6 +35,7 @@ class TrainProgram(TrainProgramBase):
         self.late, self.broken = NO_ROWS, NO_ROWS
         self._late_rooms = NO_ROWS, NO_ROWS
         self._held: list[Any] = []
+        self._under_way = False
         self._run = run = ffi.new("oop_run *")
         self._steps = ffi.new("oop_step[]", max(len(code.steps), 1))
         for made, step in zip(self._steps, code.steps, strict=False):
@@ -100,6 +101,7 @@ class TrainProgram(TrainProgramBase):
 
     def start(self, batches: Sequence[pa.RecordBatch], guard: GuardState, targets: SliceTargets) -> None:
         run, count = self._run, len(batches)
+        self.guard, self.targets, self._under_way = guard, targets, True
         if count > self._room:
             self._batches = ffi.new("struct ArrowArray[]", count)
             self._address, self._room = int(ffi.cast("uintptr_t", self._batches)), count
@@ -110,7 +112,6 @@ class TrainProgram(TrainProgramBase):
             batch._export_to_c(address)
             address += _ARRAY
             run.batch_count += 1  # now, so that an interrupt leaves nothing that is not given back
-        self.guard, self.targets = guard, targets
         self._point_promises(guard)
         if targets.version != self._version:
             self._forget_targets()
@@ -253,6 +254,10 @@ class TrainProgram(TrainProgramBase):
 
     def finish(self) -> None:
         run = self._run
+        if not self._under_way:
+            self.late = self.broken = NO_ROWS
+            return
+        self._under_way = False
         lib.oop_release_batches(run.batches, run.batch_count)
         run.batch_count = 0
         late = run.late_count

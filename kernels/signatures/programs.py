@@ -120,7 +120,8 @@ class TrainProgramBase(KernelWithState):
 
     @abstractmethod
     def finish(self) -> None:
-        """End the train, also after an error: batches are given back, and targets are told what they took."""
+        """End the train, also after an error: batches are given back, and targets are told what they took. Nothing
+        happens if none is under way."""
 
     def run(self, batches: Sequence[pa.RecordBatch], guard: GuardState, targets: SliceTargets) -> list[tuple[int, int]]:
         """Run a whole train; the result is the odd chunks, which were left out."""

@@ -12,14 +12,13 @@ from functools import partial
 
 import pyarrow as pa
 
-from oop.kernels.steps import Op, ProgramCode
+from oop.kernels.steps import ProgramCode
 from oop.operators.aggregate.fields import WINDOW_END, WINDOW_START, AggregateFields
 from oop.operators.aggregate.hybrid import HybridOperator, may_switch
-from oop.operators.aggregate.hybrid_costs import BUFFERED
 from oop.operators.aggregate.operator import AggregateOperator, wids_of
 from oop.operators.aggregate.panes import PaneCode, has_panes
 from oop.operators.core.context import Context
-from oop.operators.core.coverage import INT64_MAX, INT64_MIN, is_promised
+from oop.operators.core.coverage import is_promised
 from oop.operators.core.operator import Operator
 from oop.operators.core.partials import Partials
 from oop.operators.core.writing import ProgramWriter, Unwritten
@@ -29,8 +28,6 @@ from oop.operators.windows.bucket import WID_END, WID_START
 from oop.punctuation import Frontier
 from oop.punctuation.crossing import Carried, Crossing
 from oop.punctuation.translate import Image
-
-INT64 = (INT64_MIN, INT64_MAX)
 
 
 class Aggregate(AggregateFields):
@@ -54,20 +51,14 @@ class Aggregate(AggregateFields):
         return None if is_promised(frontiers[0], WID_START, self.keys) else self.on
 
     def write(self, writer: ProgramWriter, inputs: Sequence[pa.Schema]) -> ProgramCode:
-        if self.how == BUFFERED:
-            raise Unwritten("rows are buffered")
-        first, last = writer.number(WID_START), writer.number(WID_END)
-        slot = first
+        if type(self) is not Aggregate:
+            raise Unwritten(f"{self.name} is another operator")
         if self.grid.overlaps:
-            code = PaneCode(self.grid)
-            if not has_panes(self.grid) or not can_merge(self.aggregates) or code.kind == "spread":
-                raise Unwritten("rows go into each of their windows")
-            if code.kind == "aligned":
-                slot = last
-            else:  # as `PaneCode.encode` has it
-                slot = first._replace(register=writer.step(Op.ADD, first.register, last.register, numbers=INT64))
+            raise Unwritten("windows overlap")
+        if may_switch(self):
+            raise Unwritten("rows may be buffered")
         keys, updates = Shape(inputs[0], self.keys, self.aggregates).write(writer)
-        return writer.code(keys, writer.kept(slot).register, updates)
+        return writer.code(keys, writer.number(WID_START).register, updates)
 
     def start(self, context: Context) -> Operator:
         return AggregateOperator(self, context) if not may_switch(self) else HybridOperator(self, context)

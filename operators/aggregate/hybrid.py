@@ -101,17 +101,6 @@ class HybridOperator(AggregateOperator):
             self._settle()
         return super().process_batch(batch, port)
 
-    @property
-    def takes_programs(self) -> bool:
-        return self.newer == INCREMENTAL and self.boundary is None
-
-    def brought(self, slices: list[int], rows: int) -> None:
-        super().brought(slices, rows)
-        if not self.settled:
-            shift = self.store.shift
-            least, greatest = min(slices) << shift, ((max(slices) + 1) << shift) - 1
-            self._note_rows(rows, self.code.decode(least)[1], self.code.decode(greatest)[1])
-
     def take_in_windows(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
         if not self.settled:
             self._count(last)
@@ -140,12 +129,9 @@ class HybridOperator(AggregateOperator):
             self._used = True
 
     def _count(self, last: np.ndarray) -> None:
-        self._note_rows(len(last), int(last.min()), int(last.max()))
-
-    def _note_rows(self, rows: int, least: int, greatest: int) -> None:
-        """Note rows whose last windows are in this range."""
+        least, greatest = int(last.min()), int(last.max())
         further = greatest - max(self.greatest, least - 1)
-        self.counts.took(rows, greatest - least + 1, max(further, 0))
+        self.counts.took(len(last), greatest - least + 1, max(further, 0))
         self.greatest = max(self.greatest, greatest)
 
     def process_punctuation(self, advance: Advance, port: int = 0) -> Iterator[Element]:

@@ -33,7 +33,6 @@ from oop.operators.groups.store_operator import (
 )
 from oop.operators.groups.table import Table
 from oop.operators.groups.table_pieces import TablePiece, in_pieces
-from oop.operators.groups.targets import StoreTargets
 from oop.operators.windows.bucket import WID_END, WID_START
 from oop.punctuation import Frontier, GroupPromises, Punctuation
 from oop.punctuation.group_promises import Advance, Promise
@@ -84,18 +83,6 @@ class AggregateOperator(StoreOperator):
             last = wids_of(batch, WID_END) if self.overlaps else first
             self.take_in_windows(first if least is None or not self.repeats else np.maximum(first, least), last, batch)
         yield from ()
-
-    def targets(self) -> StoreTargets:
-        return PaneTargets(self) if self.sliding else StoreTargets(self.store)
-
-    @property
-    def takes_programs(self) -> bool:
-        """Can a program bring rows now? They go into the panes of the store."""
-        return True
-
-    def brought(self, slices: list[int], rows: int) -> None:
-        """A program has brought rows to these slices of panes."""
-        self._touched(slices)
 
     def take_in_windows(self, first: np.ndarray, last: np.ndarray, batch: pa.RecordBatch) -> None:
         """Take rows into their windows, from the first to the last."""
@@ -336,22 +323,6 @@ def _some_between(sorted_: Sequence[int], first: int, last: int) -> bool:
 
 def _constant_reach(bound: int) -> TableBounds:
     return lambda table: np.full(len(table), bound)
-
-
-class PaneTargets(StoreTargets):
-    """Where a program's rows go if windows overlap: into panes, of which merges may be held."""
-
-    def __init__(self, operator: AggregateOperator) -> None:
-        super().__init__(operator.store)
-        self.operator = operator
-
-    @property
-    def is_ready(self) -> bool:
-        return self.operator.takes_programs
-
-    def took(self, numbers: list[int], rows: list[int]) -> None:
-        super().took(numbers, rows)
-        self.operator.brought(numbers, sum(rows))
 
 
 def reached_wid(punct: Promise) -> int:

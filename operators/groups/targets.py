@@ -13,11 +13,6 @@ class StoreTargets:
         self.store = store
 
     @property
-    def is_ready(self) -> bool:
-        """May a program bring rows now?"""
-        return True
-
-    @property
     def shift(self) -> int:
         return self.store.shift
 

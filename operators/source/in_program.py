@@ -137,12 +137,16 @@ class GuardInProgram:
         else:
             self.guard.bound = self.operator.ports.frontiers[0].bound(self.time)
 
-    def finish(self, program: TrainProgramBase) -> list[Element]:
-        """Take note of a train that the program has run; the result is the promises that follow, those on the way too:
-        the rows have overtaken them. Most trains have none."""
-        operator, guard = self.operator, self.guard
+    def take_late(self, program: TrainProgramBase) -> None:
+        """Book the late rows that the program has found, also if the train failed behind them."""
         if len(program.late):
-            operator.ledger.add(Entry(rows_numbered(self.batches, program.late), self.time, program.broken))
+            late = rows_numbered(self.batches, program.late)
+            self.operator.ledger.add(Entry(late, self.time, program.broken))
+
+    def promises(self, program: TrainProgramBase) -> list[Element]:
+        """The promises that follow from a train that the program has run, those on the way too: the rows have overtaken
+        them. Most trains have none."""
+        operator, guard = self.operator, self.guard
         cuts: Iterable[Cut] = ()
         if self.tracker is not None:
             self.tracker.greatest = guard.greatest

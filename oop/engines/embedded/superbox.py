@@ -83,9 +83,6 @@ class RunningSuperbox:
 
     def take(self, train: Sequence[Element]) -> int | None:
         """Let the program take a train; the result is its number of rows. None if the train is not for a program."""
-        for lane in self.lanes:
-            if not lane.targets.is_ready:
-                return None
         batches = self.guard.begin(train)
         if batches is None:
             return None
@@ -107,10 +104,11 @@ class RunningSuperbox:
                 self._wait()
             for lane in self.lanes:
                 lane.program.finish()
+            guard.take_late(first.program)
             self._count()
             self.state.seconds += perf_counter() - begin
         try:
-            promises = guard.finish(first.program)
+            promises = guard.promises(first.program)
         except OopError as wrong:
             raise wrong.located(source.node.site) from wrong.__cause__
         if promises:
