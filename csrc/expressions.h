@@ -102,6 +102,17 @@ static void float_step(const oop_step *step, oop_register *out, const oop_regist
     }
 }
 
+/* The least or greatest of two floats is null if one of them is, unless the other is NaN. */
+static void nan_beside_null(oop_register *out, const oop_register *a, const oop_register *b, int64_t n) {
+    const double *p = a->data, *q = b->data;
+    if (!a->valid && !b->valid) return;
+    for (int64_t i = 0; i < n; i++) {
+        const int there = !a->valid || a->valid[i], here = !b->valid || b->valid[i];
+        out->valid_room[i] = (uint8_t)((there & here) | (there & (p[i] != p[i])) | (here & (q[i] != q[i])));
+    }
+    out->valid = out->valid_room;
+}
+
 static int divide_step(oop_register *out, const oop_register *a, const oop_register *b, int64_t n, uint8_t *wrong) {
     const double *p = a->data, *q = b->data;
     double *to = out->room;

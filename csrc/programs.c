@@ -102,7 +102,12 @@ static int run_step(oop_run *run, const oop_step *step, chunk *c) {
             return whole_step(step, out, a, b, n, c->wrong);
         case OOP_NEGATE: case OOP_ABS: case OOP_CHECK: return whole_step(step, out, a, NULL, n, c->wrong);
         case OOP_ADD_FLOAT: case OOP_SUBTRACT_FLOAT: case OOP_MULTIPLY_FLOAT: case OOP_DIVIDE_FLOAT:
-        case OOP_LEAST_FLOAT: case OOP_GREATEST_FLOAT: float_step(step, out, a, b, n); return OOP_OK;
+            float_step(step, out, a, b, n);
+            return OOP_OK;
+        case OOP_LEAST_FLOAT: case OOP_GREATEST_FLOAT:
+            float_step(step, out, a, b, n);
+            nan_beside_null(out, a, b, n);
+            return OOP_OK;
         case OOP_NEGATE_FLOAT: case OOP_ABS_FLOAT: case OOP_TO_FLOAT: case OOP_TO_FLOAT32:
             float_step(step, out, a, NULL, n);
             return OOP_OK;

@@ -125,6 +125,19 @@ def _extreme(choose: Callable[[Array, Array], Array]) -> Computed:
     return lambda what, a, b, c: Register(choose(a.data, b.data), _both(a, b))
 
 
+def _float_extreme(choose: Callable[[Array, Array], Array]) -> Computed:
+    """Null if one of the two is, unless the other is NaN."""
+
+    def step(what: Step, a: Register, b: Register, c: Register) -> Register:
+        values, valid = choose(a.data, b.data), _both(a, b)
+        if valid is None:
+            return Register(values, None)
+        nan = [(r.data != r.data) if r.valid is None else (r.data != r.data) & r.valid for r in (a, b)]
+        return Register(np.where(nan[0] | nan[1], np.nan, values), valid | nan[0] | nan[1])
+
+    return step
+
+
 def _if_else(what: Step, a: Register, b: Register, c: Register) -> Register:
     when = a.data != 0
     values = np.where(when, b.data, c.data)
@@ -176,8 +189,8 @@ COMPUTED: dict[Op, Computed] = {
     Op.IS_NAN: lambda what, a, b, c: Register(a.data != a.data, a.valid),
     Op.LEAST: _extreme(np.minimum),
     Op.GREATEST: _extreme(np.maximum),
-    Op.LEAST_FLOAT: _extreme(np.minimum),
-    Op.GREATEST_FLOAT: _extreme(np.maximum),
+    Op.LEAST_FLOAT: _float_extreme(np.minimum),
+    Op.GREATEST_FLOAT: _float_extreme(np.maximum),
     Op.IF_ELSE: _if_else,
     Op.FILL_NULL: _fill_null,
 }

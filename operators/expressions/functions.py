@@ -178,6 +178,9 @@ def _isin(x: Datum, values: tuple[object, ...]) -> Datum:
         wanted = wanted.cast(x.type)
     except pa.ArrowInvalid:
         x = cast(x, wanted.type)
+    if types.is_floating(x.type):  # both zeros are one number, as with ==
+        zero = pa.scalar(0.0, x.type)
+        x, wanted = pc.add(x, zero), pc.add(wanted, zero)
     null = pa.scalar(None, pa.bool_())
     return pc.if_else(pc.is_null(x), null, pc.is_in(x, value_set=wanted))
 

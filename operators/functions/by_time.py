@@ -50,7 +50,8 @@ class Firsts(HoldsWords):
 
     def write(self, writer: ProgramWriter, values: Sequence[Filled], array: int) -> Update:
         of, by = map(writer.as_number, values)
-        if not of.kind == by.kind == INT:  # others are not their own words
+        signless = any(pa.types.is_unsigned_integer(value.type) for value in (of, by))
+        if not of.kind == by.kind == INT or signless:  # others are not their own words
             raise Unwritten(f"it has no steps for {of.type} by {by.type}")
         return Update(self.written, of.register, by.register, array)
 

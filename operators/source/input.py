@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from oop.kernels.checks import INT64_MAX
 from oop.operators.core.context import Context
 from oop.operators.core.operator import Operator
 from oop.operators.core.spec import Spec
@@ -22,6 +23,7 @@ from oop.operators.source.operator import InputOperator
 from oop.punctuation import Frontier, Punctuation
 from oop.punctuation.patterns import Value
 from oop.punctuation.policy_fields import Judgement
+from oop.punctuation.trackers import Greatest
 
 LATE_MODES = ("drop", "raise", "admit")
 NULL_MODES = ("raise", "aside")
@@ -65,6 +67,9 @@ class Input(InputFields):
                 raise Unwritten(f"the policy {policy}")
             if attribute != self.time:
                 raise Unwritten(f"promises about {attribute}")
+            tracker = policy.tracker()
+            if isinstance(tracker, Greatest) and tracker.slack > INT64_MAX:
+                raise Unwritten(f"the policy {policy}")
         times = writer.number(self.time)
         if times.kind == UINT and times.type.bit_width == 64:
             raise Unwritten("a time that is uint64")

@@ -34,12 +34,35 @@ class ProgramLane:
         self.odd: tuple[int, int] | None = None
         self.error: BaseException | None = None
         self.runs = False
+        self._turns: list[None] = []  # an entry while a turn waits: whoever takes it begins it, or calls it off
 
     def start(self, batches: Sequence[pa.RecordBatch], guard: GuardState) -> None:
         self.targets.begin()
         if self.guard is not guard:
             self.guard.follow(guard)
         self.program.start(batches, self.guard, self.targets)
+
+    def submit(self, pool: Pool) -> None:
+        """Let a thread run it."""
+        self.runs = True
+        self._turns.append(None)
+        pool.submit(self._begin_turn)
+
+    def _begin_turn(self) -> None:
+        if self._takes_turn():
+            self.go_on()
+
+    def call_off(self) -> None:
+        """If no thread has begun to run it, none will."""
+        if self._takes_turn():
+            self.runs = False
+
+    def _takes_turn(self) -> bool:
+        try:
+            self._turns.pop()
+        except IndexError:
+            return False
+        return True
 
     def go_on(self) -> None:
         """Run until the end of the train, or up to an odd chunk. An error is kept for the engine's thread."""
@@ -100,13 +123,15 @@ class RunningSuperbox:
             while (odd := self._go_on()) is not None:
                 self._take_odd(*odd)
         finally:
-            if self.others:
-                self._wait()
-            for lane in self.lanes:
-                lane.program.finish()
-            guard.take_late(first.program)
-            self._count()
-            self.state.seconds += perf_counter() - begin
+            try:
+                if self.others:
+                    self._wait()
+            finally:
+                for lane in self.lanes:
+                    lane.program.finish()
+                guard.take_late(first.program)
+                self._count()
+                self.state.seconds += perf_counter() - begin
         try:
             promises = guard.promises(first.program)
         except OopError as wrong:
@@ -130,8 +155,7 @@ class RunningSuperbox:
             return first.program.go_on()
         for lane in self.others:
             assert self.pool is not None
-            lane.runs = True
-            self.pool.submit(lane.go_on)
+            lane.submit(self.pool)
         first.go_on()
         self._wait()
         for lane in self.lanes:
@@ -141,9 +165,18 @@ class RunningSuperbox:
         return first.odd
 
     def _wait(self) -> None:
+        """Wait until no lane runs, also after an interrupt: what they read must not be given back before."""
+        error: BaseException | None = None
         while any(lane.runs for lane in self.others):
             assert self.pool is not None
-            self.pool.help()
+            try:
+                self.pool.help()
+            except BaseException as found:
+                error = error or found
+                for lane in self.others:
+                    lane.call_off()
+        if error is not None:
+            raise error
 
     def _take_odd(self, first: int, end: int) -> None:
         """Let the boxes take the rows of an odd chunk one after the other."""

@@ -180,6 +180,8 @@ class TestCompare:
         assert run(col("x").isin([1, 300]), x=pa.array([1, 2, None], pa.int8())) == [True, False, None]
         assert run(col("x").isin([1.0, 2.5]), x=[1, 2]) == [True, False]
         assert run(col("x").isin([]), x=[1, None]) == [False, None]
+        assert run(col("x").isin([0.0]), x=[0.0, -0.0, 1.0]) == [True, True, False]  # as with ==
+        assert run(col("x").isin([-0.0]), x=pa.array([0.0, -0.0], pa.float32())) == [True, True]
         assert run(col("x").isin([None, math.nan]), x=[1.0, None, math.nan]) == [False, None, False]
 
     @given(st.sampled_from([True, False, None]), st.sampled_from([True, False, None]))

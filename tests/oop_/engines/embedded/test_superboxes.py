@@ -272,6 +272,45 @@ def test_an_error_of_an_expression_is_that_of_the_boxes(threads: int) -> None:
     assert "test_superboxes.py" in found["error"][1]
 
 
+CORNERS = {
+    "first of computed unsigned": (None, {"x": oop.first(col("u") + col("u")), "y": oop.last(col("u").cast("uint8"))}),
+    "zeros are one number": (col("f").isin([0.0, 7]), {"n": oop.count(), "s": oop.sum("ts")}),
+    "the other zero": (col("f").isin([-0.0]), {"n": oop.count()}),
+    "nan beside null": (oop.greatest(col("f"), col("g")).is_nan(), {"n": oop.count()}),
+    "null beside nan": (oop.least(col("g"), col("f")).is_null(), {"n": oop.count()}),
+    "nan beside a null literal": ((oop.least(col("f"), oop.lit(None)) > 0).is_null(), {"n": oop.count()}),
+}
+
+
+@pytest.mark.parametrize("name", CORNERS)
+def test_corners_of_values(kernels: str, name: str) -> None:
+    columns = {
+        "ts": pa.array([1, 2, 3, 4]),
+        "u": pa.array([5, 7, 0, 100], pa.uint32()),
+        "f": pa.array([0.0, -0.0, math.nan, 1.0]),
+        "g": pa.array([None, 1.0, None, math.nan]),
+    }
+    predicate, functions = CORNERS[name]
+    stream = oop.source([pa.record_batch(columns)], time="ts", punctuate=oop.at_end())
+    stream = stream if predicate is None else stream.filter(predicate)
+    assert_same_as_boxes(stream.window(oop.tumbling(10)).agg(**functions))
+
+
+@pytest.mark.parametrize("slack", [2**63 - 1, 2**63, 2**70])
+def test_slack_beyond_all_times(slack: int) -> None:
+    times = [numbers([2**62, -5, -(2**62), 2**62 - 1])]
+    assert_same_as_boxes(per_key(times, punctuate=oop.slack(slack)))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_late_rows_before_an_error_are_booked(threads: int) -> None:
+    """The error is in a later chunk than they are."""
+    times = pa.array([100, 50, 50, *range(100, 2_200), 2_300, None], pa.int64())
+    rows = pa.record_batch({"ts": times, "k": np.ones(len(times), np.int64), "v": np.ones(len(times), np.int64)})
+    found = assert_same_as_boxes(per_key([rows]), threads)
+    assert len(found["late"]) == 1 and sum(found["late"].values()) == 2 and "error" in found
+
+
 def test_several_sources_fill_one_operator(kernels: str) -> None:
     """Each has a program of its own, which must notice what others have done to the tables."""
     rng = random.Random(3)
