@@ -6,9 +6,11 @@ Idea. Each kernel is declared once, in `oop.kernels.signatures`, and has three b
 
 Way in. Read `dispatch.py`: `oop.kernels.dispatch.kernels()` gives the kernels. Then read a stem in all its places, such
 as `kernels/signatures/late.py`. `oop.kernels.views` turns Arrow columns into arrays and back. Aggregates that users
-wrote are in `oop.kernels.user`. The other files are what these share: `checks` of arguments, `keys` and `words` for
-columns that are keys, `dictionaries`, memory that is used again (`scratch`, `pages`), a value that is computed `once`,
-the type of the `results` of users' functions, and the `ring`, a source for measurements.
+wrote are in `oop.kernels.user`. Programs, which bring whole trains of batches into groups, are described in `steps.py`
+and `signatures/programs.py`; `interpreted.py` and `expressions.py` say what their steps mean. The other files are what
+these share: `checks` of arguments, `keys` and `words` for columns that are keys, `dictionaries`, memory that is used
+again (`scratch`, `pages`), a value that is computed `once`, the type of the `results` of users' functions, and the
+`ring`, a source for measurements.
 
 To add a kernel:
 

@@ -12,6 +12,7 @@ which of them carry bounds.
 - `limits.py` finds the ranges that a filter keeps columns within, so that promises about such a range apply to all rows
   that pass.
 - `program.py` compiles an expression for a schema; operators that run evaluate batches with it.
+- `written.py` writes an expression as steps of a program (`oop.operators.core.writing`).
 - `traversal.py` walks through an expression without recursion, because one may have thousands of terms.
 
 Decisions:

@@ -4,9 +4,10 @@ Idea. A *slot* is where a group stands in time: a window, a pane, or a value of 
 the groups of one slice of slots; the store is the slices by number. Purging and saving work on whole slices.
 
 Way in. Read `store.py`, then `table.py` (the groups of one slice), `shape.py` (what all tables of an operator have in
-common) and `store_operator.py`, the base of operators with groups. `reach.py` keeps how far promises reach for each
-group, `slices.py` which slices hold a group, `table_pieces.py` gives results of complete tables piece by piece, and
-`partial_table.py` is the table of fixed size behind two-level aggregation.
+common) and `store_operator.py`, the base of operators with groups. `targets.py` is a store as programs fill it.
+`reach.py` keeps how far promises reach for each group, `slices.py` which slices hold a group, `table_pieces.py` gives
+results of complete tables piece by piece, and `partial_table.py` is the table of fixed size behind two-level
+aggregation.
 
 Decisions:
 

@@ -14,6 +14,7 @@ Way in. `input.Input` is what a plan holds: the time, the policies by attribute,
 - `failures.py`: rows without a time, which no policy can judge, and late rows if they are errors.
 - `guard.py`: which rows are late, what they broke, and where in a batch a promise comes due; by the `judges` of the
   policies, and by what the data has promised.
+- `in_program.py`: the guard where a program does its work.
 - `ledger.py`, `entries.py`: the rows that were set aside, how late they were (`lateness.py`, `slack_needed.py`), and
   how many of them are kept (`room.py`, `coupled_entries.py`).
 - `numbers.py`: numbers of rows, if an operator counts them. `stamping.py`: rows that get their time here.
