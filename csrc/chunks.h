@@ -168,14 +168,6 @@ static void copy_values(int form, const uint8_t *bytes, int64_t n, void *out) {
     }
 }
 
-static void load_bits(int form, const uint8_t *bits, int64_t at, int64_t n, void *out) {
-    if (form == OOP_BITS) {
-        spread_bits(bits, at, n, out);
-        return;
-    }
-    for (int64_t i = 0; i < n; i++) ((int64_t *)out)[i] = bits[(at + i) / 8] >> (at + i) % 8 & 1;
-}
-
 /* Fetches what the next chunk will read of a column, while this one is worked on. */
 static void fetch_following(const uint8_t *bytes, int64_t rows, int64_t left, int width) {
     const int64_t end = (left < OOP_ROWS ? left : OOP_ROWS) * width;
@@ -249,7 +241,7 @@ static int load_text(oop_run *run, const chunk *c, int64_t column, int form, oop
 
 /* Reads a column of the rows that are left. Where it lies as the register needs it, nothing is copied. */
 static void load_column(const chunk *c, int64_t column, int form, oop_register *out) {
-    const int is_bits = form == OOP_BITS || form == OOP_BITS_WIDE;
+    const int is_bits = form == OOP_BITS;
     const int from_width = width_of(form), to_width = form == OOP_BITS ? 1 : form < OOP_INT8 ? from_width : 8;
     int64_t at = 0;
     int all_there = 1, any_bits = 0;
@@ -262,7 +254,7 @@ static void load_column(const chunk *c, int64_t column, int form, oop_register *
         const uint8_t *bytes = (const uint8_t *)array->buffers[1] + (is_bits ? 0 : start * from_width);
         void *to = (uint8_t *)out->room + at * to_width;
         if (is_bits)
-            load_bits(form, array->buffers[1], start, part->rows, to);
+            spread_bits(array->buffers[1], start, part->rows, to);
         else if (c->piece_count == 1 && from_width == to_width && (uintptr_t)bytes % (uintptr_t)from_width == 0)
             out->data = (void *)(uintptr_t)bytes; /* read only */
         else

@@ -52,14 +52,13 @@ enum oop_form {
     OOP_RAW1, OOP_RAW2, OOP_RAW4, OOP_RAW8, /* as it is: keys */
     OOP_INT8, OOP_INT16, OOP_INT32, OOP_UINT8, OOP_UINT16, OOP_UINT32, OOP_FLOAT32, /* in 64 bits */
     OOP_BITS,        /* booleans: a byte each */
-    OOP_BITS_WIDE,   /* booleans as whole numbers of 64 bits */
     OOP_TEXT, OOP_LARGE_TEXT /* bytes of any length, by offsets of 32 or of 64 bits */
 };
 
 /* How rows change the aggregates of their group; the arrays are those of the kernels of the same name. */
 enum oop_update_kind {
     OOP_COUNT, OOP_SUM_INT, OOP_SUM_UINT, OOP_SUM_FLOAT, OOP_MIN_INT, OOP_MAX_INT, OOP_MIN_UINT, OOP_MAX_UINT,
-    OOP_MIN_FLOAT, OOP_MAX_FLOAT, OOP_SUMMARY, OOP_FIRST, OOP_LAST, OOP_MOMENTS, OOP_WHOLE_MOMENTS, OOP_USER
+    OOP_MIN_FLOAT, OOP_MAX_FLOAT, OOP_SUMMARY, OOP_FIRST, OOP_LAST, OOP_MOMENTS, OOP_WHOLE_MOMENTS
 };
 
 typedef struct {
@@ -82,8 +81,6 @@ typedef struct {
 /* An aggregate: `value` and `by` are registers, or -1, and its arrays begin at `array` in each target. */
 typedef struct {
     int32_t kind, value, by, array;
-    int64_t words;  /* of a user's aggregate: words of a group */
-    void *function; /* of a user's aggregate: (state, value, its words, n) */
 } oop_update;
 
 /* The groups of one slice of slots, with their aggregates. */
@@ -109,7 +106,6 @@ typedef struct {
     int64_t *counted;    /* by mark, of the present chunk */
     int32_t step_count, update_count, key_count, mark_count;
     int32_t slot; /* the register that says in which slice a row is, after `shift` */
-    int32_t slotted;
 
     struct ArrowArray *batches;
     int64_t batch_count;

@@ -1,7 +1,8 @@
 /* What becomes of rows at the end of a program: they go into the groups of their slices. Used by programs.c.
 
    First all rows of the chunk get the ids of their groups, which may stop for want of room and begin again: a key that
-   was mapped gets the same id once more. Only then are aggregates changed, which cannot stop. */
+   was mapped gets the same id once more. Only then are aggregates changed, which nothing stops but a sum that is beyond
+   its words: that is an error, and ends the run. */
 #ifndef OOP_TARGETS_H
 #define OOP_TARGETS_H
 
@@ -173,8 +174,6 @@ static int add_moments(const oop_run *run, const oop_update *update, const int64
     return code;
 }
 
-typedef void (*user_function)(int64_t n, const int64_t *ids, const uint8_t *valid, const void *values, void **arrays);
-
 /* oop_add_count, for ids that need no check. */
 static void count_rows(const int64_t *ids, const uint8_t *there, int64_t n, int64_t *counts) {
     if (there)
@@ -205,12 +204,8 @@ static int update_part(const oop_run *run, const oop_update *update, const oop_t
         case OOP_SUMMARY: return oop_add_summary(ids, values, there, n, size, arrays[0]);
         case OOP_FIRST: return oop_take_first(ids, by, known, values, there, n, size, arrays[0]);
         case OOP_LAST: return oop_take_last(ids, by, known, values, there, n, size, arrays[0]);
-        case OOP_MOMENTS: case OOP_WHOLE_MOMENTS:
-            return add_moments(run, update, ids, values, there, n, size, arrays, room + OOP_ROWS);
-        default: break;
+        default: return add_moments(run, update, ids, values, there, n, size, arrays, room + OOP_ROWS);
     }
-    ((user_function)update->function)(n, ids, there, values, (void **)arrays);
-    return OOP_OK;
 }
 
 static int take_rows(oop_run *run, chunk *c) {

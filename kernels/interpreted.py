@@ -155,7 +155,8 @@ class _ChunkRun:
             self.texts[step.out] = views.column(array)
             return
         elif step.form is ColumnForm.BITS:
-            self.registers[step.out] = Register(views.booleans(array.fill_null(False)), _valid(array))
+            found = views.column(array)
+            self.registers[step.out] = Register(found.data != 0, found.valid)
             return
         else:
             found = views.column(array)
@@ -290,10 +291,6 @@ class _ChunkRun:
 def _kind(data: Array) -> str:
     """The kind of a key column of this type."""
     return {"int64": "int", "uint64": "uint", "float64": "float", "bool": "int8"}.get(data.dtype.name, data.dtype.name)
-
-
-def _valid(array: pa.Array) -> Bools | None:
-    return views.booleans(array.is_valid()) if array.null_count else None
 
 
 def _filled(constant: Constant) -> Register:

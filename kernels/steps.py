@@ -10,7 +10,6 @@ with `oop.operators.core.writing`; `oop.kernels.signatures.programs` says how th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import IntEnum, auto
 from typing import Any, NamedTuple
 
@@ -107,7 +106,7 @@ class Op(_FromZero):
 
 class ColumnForm(_FromZero):
     """How a column lies in memory, and how a register has it: as it is (`RAW…`, for keys, by width, and what has 64
-    bits anyway), or in 64 bits; truth values as bytes, or as whole numbers; text, which is a key only."""
+    bits anyway), or in 64 bits; truth values as bytes; text, which is a key only."""
 
     RAW1 = auto()
     RAW2 = auto()
@@ -121,7 +120,6 @@ class ColumnForm(_FromZero):
     UINT32 = auto()
     FLOAT32 = auto()
     BITS = auto()
-    BITS_WIDE = auto()
     TEXT = auto()
     LARGE_TEXT = auto()
 
@@ -144,7 +142,6 @@ class UpdateKind(_FromZero):
     LAST = auto()
     MOMENTS = auto()
     WHOLE_MOMENTS = auto()
-    USER = auto()
 
 
 class Step(NamedTuple):
@@ -174,7 +171,6 @@ class Update(NamedTuple):
     value: int
     by: int
     array: int
-    function: Callable[..., Any] | None = None
 
 
 @frozen(eq=False)

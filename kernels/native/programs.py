@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from oop.kernels.checks import FLOAT64, INT64_MAX, Array, check_window, float_time_limit, int_time_limits
-from oop.kernels.native.columns import WIDTHS
+from oop.kernels.native.columns import WIDTHS, check_bytes
 from oop.kernels.native.groups import GroupTable
 from oop.kernels.native.library import INT64S, NULL, OK, check_code, ffi, from_buffer, lib, point
 from oop.kernels.signatures.programs import NO_ROWS, GuardState, SliceTarget, SliceTargets, TrainProgramBase
+from oop.kernels.signatures.sums import beyond_error
 from oop.kernels.steps import REAL, SIGNED, Constant, Op, Step, UpdateKind
 
 _ROWS = lib.OOP_ROWS
@@ -27,8 +28,6 @@ _MORE_LATE = 4_096
 
 
 class TrainProgram(TrainProgramBase):
-    finds_outside = True
-
     def run_init(self) -> None:
         code = self.code
         self.counts = np.zeros(max(code.marks, 1), np.int64)
@@ -131,8 +130,7 @@ class TrainProgram(TrainProgramBase):
         run, targets = self._run, self.targets
         self._known.clear()
         run.target_count = run.last = 0
-        run.shift, run.slotted = targets.shift, targets.slotted
-        run.key_count = len(self.code.keys) + run.slotted
+        run.shift, run.key_count = targets.shift, len(self.code.keys) + targets.slotted
         self._version = targets.version
 
     def go_on(self) -> tuple[int, int] | None:
@@ -155,7 +153,10 @@ class TrainProgram(TrainProgramBase):
                 lib.oop_skip_chunk(run)
                 self._write_guard()
                 return first, first + rows
+            elif code == lib.OOP_SUM_OUTSIDE:
+                raise beyond_error()
             else:
+                check_bytes(code)
                 check_code(code)
         self._write_guard()
         return None

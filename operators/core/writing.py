@@ -197,7 +197,7 @@ class ProgramWriter:
     def part(self, keys: Sequence[str]) -> None:
         """If rows are parted: from here on only those of the program's own shard. Whatever makes a chunk odd must come
         before, so that all programs agree on it."""
-        if not self.parts:
+        if not self.parts or not keys:
             return
         if any(self.columns[name].type in _TEXTS for name in keys):
             raise Unwritten("rows are parted by text")  # once is enough, and each program would do it for all rows
@@ -252,7 +252,7 @@ _ONE = frozenset((
 """Steps that read one register."""
 
 
-def registers_read(step: Step) -> tuple[int, ...]:
+def _registers_read(step: Step) -> tuple[int, ...]:
     """The registers that a step reads."""
     if step.op in (Op.LOAD, Op.MARK):
         return ()
@@ -269,7 +269,7 @@ def _used_steps(steps: Sequence[Step], used: set[int]) -> list[Step]:
     for step in reversed(steps):
         if step.op in _DOING or step.out in used:
             found.append(step)
-            used.update(registers_read(step))
+            used.update(_registers_read(step))
     return found[::-1]
 
 

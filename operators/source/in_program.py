@@ -8,7 +8,6 @@ behind them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
@@ -139,9 +138,13 @@ class GuardInProgram:
 
     def take_late(self, program: TrainProgramBase) -> None:
         """Book the late rows that the program has found, also if the train failed behind them."""
-        if len(program.late):
-            late = rows_numbered(self.batches, program.late)
-            self.operator.ledger.add(Entry(late, self.time, program.broken))
+        first = at = 0
+        for batch in self.batches if len(program.late) else ():
+            end = int(np.searchsorted(program.late, first + batch.num_rows))
+            if end > at:
+                rows = batch.take(pa.array(program.late[at:end] - first))
+                self.operator.ledger.add(Entry(rows, self.time, program.broken[at:end]))
+            first, at = first + batch.num_rows, end
 
     def promises(self, program: TrainProgramBase) -> list[Element]:
         """The promises that follow from a train that the program has run, those on the way too: the rows have overtaken
@@ -200,25 +203,3 @@ def rows_between(batches: Sequence[pa.RecordBatch], first: int, end: int) -> Ite
         if low < high:
             yield batch.slice(low, high - low)
         start += batch.num_rows
-
-
-def rows_numbered(batches: Sequence[pa.RecordBatch], numbers: np.ndarray) -> pa.RecordBatch:
-    """The rows with these ascending numbers, as one batch.
-
-    >>> batches = [pa.record_batch({"x": [0, 1, 2]}), pa.record_batch({"x": [3, 4]})]
-    >>> rows_numbered(batches, np.array([1, 4]))["x"].to_pylist()
-    [1, 4]
-    """
-    ends = list(accumulate(batch.num_rows for batch in batches))
-    cuts = np.searchsorted(numbers, ends).tolist()
-    found: list[pa.RecordBatch] = []
-    start = at = 0
-    for batch, end, cut in zip(batches, ends, cuts, strict=True):
-        if cut > at:
-            found.append(batch.take(pa.array(numbers[at:cut] - start)))
-        start, at = end, cut
-    return found[0] if len(found) == 1 else _joined(found)
-
-
-def _joined(batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
-    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0]

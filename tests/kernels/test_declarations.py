@@ -8,7 +8,7 @@ import pkgutil
 import pytest
 
 from csrc.build import CSRC, STEMS
-from oop.kernels import jit, native, reference, signatures
+from oop.kernels import jit, native, reference, signatures, steps
 from oop.kernels.dispatch import NAMES, Kernels, find_body
 from oop.kernels.signatures.stem import Declared, Stem, declared_in
 from tests.kernels.cases import all_cases
@@ -84,3 +84,13 @@ def public(name: str, stem: str) -> set[str]:
 def test_every_kernel_says_what_it_does() -> None:
     for kernel in DECLARED.values():
         assert kernel.is_class or getattr(Kernels, kernel.name).__doc__, kernel.name
+
+
+def test_steps_have_the_numbers_that_they_have_in_c() -> None:
+    """What a program is made of is written down twice."""
+    lib = pytest.importorskip("oop.kernels._native").lib
+    for kind in (*steps.Op, *steps.ColumnForm, *steps.UpdateKind):
+        assert getattr(lib, f"OOP_{kind.name}") == kind, kind
+    assert len(steps.Op) == lib.OOP_OPS
+    sizes = (steps.CHUNK_ROWS, steps.MOST_PARTS, steps.MOST_ARRAYS, steps.MOST_KEYS)
+    assert sizes == (lib.OOP_ROWS, lib.OOP_TARGETS, lib.OOP_ARRAYS, lib.OOP_KEYS)

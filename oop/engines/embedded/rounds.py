@@ -99,10 +99,10 @@ class Rounds:
 
     def run(self) -> bool:
         """Run one round. If there was nothing to do in it, run a task of the pool. False if nothing is left to do."""
-        # The pool is asked before the round, so that the round sees everything that threads put out before they went
-        # idle.
         if self._is_calm and self._was_quiet and self.pool is None:
             return False
+        # The pool is asked before the round, so that the round sees everything that threads put out before they went
+        # idle.
         busy = self.pool is not None and not self.pool.is_idle
         if self.pool is not None:
             self.pool.check()

@@ -94,7 +94,7 @@ void run_programs(const int64_t *times) {
         {.op = OOP_LOAD, .out = 6, .a = 1, .form = OOP_RAW4},
         {.op = OOP_LOAD, .out = 7, .a = 2, .form = OOP_RAW8},
     };
-    const oop_update updates[] = {{OOP_COUNT, -1, -1, 0, 0, NULL}, {OOP_SUM_INT, 7, -1, 1, 0, NULL}};
+    const oop_update updates[] = {{OOP_COUNT, -1, -1, 0}, {OOP_SUM_INT, 7, -1, 1}};
     const int32_t key = 6;
     oop_run *run = new_run(steps, sizeof steps / sizeof *steps, updates, 2, &key, 5, train);
     int64_t *limit = run->registers[2].room;
