@@ -3,6 +3,7 @@
 #include "column.h"
 #include "fetch.h"
 #include "hash.h"
+#include "hashed.h"
 #include "lines.h"
 #include "wide.h"
 
@@ -37,82 +38,6 @@ static void pack_column(const oop_column *column, int c, int shift, const int64_
     }
 }
 
-static int hash_rows(const oop_table *table, const oop_column *columns, const int64_t *rows, int64_t first, int m,
-                      uint64_t *hashes) {
-    for (int j = 0; j < m; j++) hashes[j] = table->seed;
-    for (int c = 0; c < table->columns; c++) {
-        const oop_column *column = &columns[c];
-        for (int j = 0; j < m; j++) {
-            int64_t row = rows ? rows[j] : first + j;
-            uint64_t hash = hashes[j];
-            if (is_null(column, row)) {
-                hash = fold_multiply(hash ^ NULL_MARK, table->factor);
-            } else if (column->width) {
-                hash = fold_multiply(hash ^ read_word(column, row), table->factor);
-            } else {
-                int64_t start = column->offsets[row];
-                if (!bytes_inside(column, row)) return OOP_BYTES_OUTSIDE;
-                hash = hash_bytes((const uint8_t *)column->data + start, (size_t)(column->offsets[row + 1] - start),
-                                  hash, table->factor);
-            }
-            hashes[j] = hash;
-        }
-    }
-    return OOP_OK;
-}
-
-static inline uint64_t kept_word(const oop_kept *kept, int64_t id) {
-    switch (kept->width) {
-        case 1: return ((const uint8_t *)kept->data)[id];
-        case 2: return ((const uint16_t *)kept->data)[id];
-        case 4: return ((const uint32_t *)kept->data)[id];
-        default: return ((const uint64_t *)kept->data)[id];
-    }
-}
-
-/* Most texts are short, and a call of memcmp costs more than to look at them. */
-static inline int same_bytes(const uint8_t *a, const uint8_t *b, size_t n) {
-    if (n > 32) return !memcmp(a, b, n);
-    if (n >= 8) {
-        uint64_t other = read_8(a + n - 8) ^ read_8(b + n - 8); /* the last ones, perhaps once more */
-        for (size_t at = 0; at + 8 < n; at += 8) other |= read_8(a + at) ^ read_8(b + at);
-        return !other;
-    }
-    if (n >= 4) return read_4(a) == read_4(b) && read_4(a + n - 4) == read_4(b + n - 4);
-    for (size_t at = 0; at < n; at++)
-        if (a[at] != b[at]) return 0;
-    return 1;
-}
-
-static int same_key(const oop_table *table, const oop_column *columns, int64_t row, int64_t id) {
-    for (int c = 0; c < table->columns; c++) {
-        const oop_column *column = &columns[c];
-        const oop_kept *kept = &table->kept[c];
-        int absent = is_null(column, row);
-        if (absent != (kept->valid && !kept->valid[id])) return 0;
-        if (absent) continue;
-        if (column->width) {
-            if (read_word(column, row) != kept_word(kept, id)) return 0;
-        } else {
-            int64_t start = column->offsets[row], length = column->offsets[row + 1] - start;
-            int64_t at = kept->offsets[id];
-            if (kept->offsets[id + 1] - at != length) return 0;
-            if (!same_bytes((const uint8_t *)column->data + start, (const uint8_t *)kept->data + at, (size_t)length))
-                return 0;
-        }
-    }
-    return 1;
-}
-
-static inline void keep_word(const oop_kept *kept, int64_t id, uint64_t word) {
-    switch (kept->width) {
-        case 1: ((uint8_t *)kept->data)[id] = (uint8_t)word; break;
-        case 2: ((uint16_t *)kept->data)[id] = (uint16_t)word; break;
-        case 4: ((uint32_t *)kept->data)[id] = (uint32_t)word; break;
-        default: ((uint64_t *)kept->data)[id] = word; break;
-    }
-}
-
 #define KEEP(type)                                                                         \
     for (int i = 0; i < m; i++) ((type *)kept->data)[id + i] = (type)(words[i] >> shift);
 
@@ -130,38 +55,6 @@ static void keep_packed(const oop_table *table, int64_t id, const uint64_t *word
             for (int i = 0; i < m; i++) kept->valid[id + i] = !(nulls[i] >> c & 1);
         shift += 8 * kept->width;
     }
-}
-
-/* Keeps a key of any shape. Returns -1, or the number of the bytes column that has no room for it. */
-static int keep_key(const oop_table *table, const oop_column *columns, int64_t row) {
-    int64_t id = table->count;
-    for (int c = 0; c < table->columns; c++) {
-        const oop_kept *kept = &table->kept[c];
-        if (kept->width || is_null(&columns[c], row)) continue;
-        int64_t length = columns[c].offsets[row + 1] - columns[c].offsets[row];
-        if (length > kept->bytes - kept->offsets[id]) return c;
-    }
-    for (int c = 0; c < table->columns; c++) {
-        const oop_column *column = &columns[c];
-        const oop_kept *kept = &table->kept[c];
-        int absent = is_null(column, row);
-        if (kept->valid) kept->valid[id] = !absent;
-        if (kept->width) {
-            keep_word(kept, id, absent ? 0 : read_word(column, row));
-        } else {
-            int64_t start = column->offsets[row], at = kept->offsets[id];
-            int64_t length = absent ? 0 : column->offsets[row + 1] - start;
-            if (length) memcpy((uint8_t *)kept->data + at, (const uint8_t *)column->data + start, (size_t)length);
-            kept->offsets[id + 1] = at + length;
-        }
-    }
-    return -1;
-}
-
-static int shift_of(int64_t size) {
-    int bits = 0;
-    while (((int64_t)1 << bits) < size) bits++;
-    return 64 - bits;
 }
 
 /* May a key of the table, or of rows that are looked up in it, have a null? */
@@ -214,35 +107,6 @@ static int map_packed(oop_table *table, const oop_column *columns, const int64_t
     }
     seek(table, &keys, shift_of(table->size));
     return map_words(table, &keys, NULL, ids, done);
-}
-
-static int map_hashed(oop_table *table, const oop_column *columns, const int64_t *rows, int64_t first, int m,
-                      int64_t *ids, int64_t *done, int32_t *full) {
-    uint64_t hashes[CHUNK];
-    oop_entry *entries = table->entries;
-    const uint64_t mask = (uint64_t)table->size - 1;
-    const int shift = shift_of(table->size);
-    *done = 0;
-    int code = hash_rows(table, columns, rows, first, m, hashes);
-    if (code != OOP_OK) return code;
-    for (int j = 0; j < m; j++) FETCH(&entries[scatter(hashes[j]) >> shift]);
-    for (int j = 0; j < m; j++) {
-        int64_t row = rows ? rows[j] : first + j;
-        uint64_t at = scatter(hashes[j]) >> shift;
-        while (entries[at].id &&
-               (entries[at].tag != hashes[j] || !same_key(table, columns, row, (int64_t)entries[at].id - 1)))
-            at = (at + 1) & mask;
-        if (!entries[at].id) {
-            *done = j;
-            if (table->count >= table->most) return OOP_FULL;
-            *full = keep_key(table, columns, row);
-            if (*full >= 0) return OOP_FULL_BYTES;
-            entries[at] = (oop_entry){hashes[j], (uint32_t)++table->count, 0};
-        }
-        ids[j] = (int64_t)entries[at].id - 1;
-    }
-    *done = m;
-    return OOP_OK;
 }
 
 int oop_map_keys(oop_table *table, const oop_column *columns, const int64_t *rows, int64_t n, int64_t limit,
@@ -337,7 +201,7 @@ int oop_rehash(const oop_table *table, oop_entry *entries, int64_t new_size) {
         oop_entry entry = table->entries[i];
         if (!entry.id) continue;
         uint64_t hash = table->packed ? hash_packed(table, entry.tag, entry.nulls) : entry.tag;
-        uint64_t at = table->packed ? first_place(scatter(hash), shift) : scatter(hash) >> shift;
+        uint64_t at = first_place(scatter(hash), shift);
         while (entries[at].id) at = (at + 1) & mask;
         entries[at] = entry;
     }

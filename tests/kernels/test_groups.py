@@ -149,3 +149,27 @@ def test_splitting_a_batch_changes_nothing(label: str) -> None:
     whole, parts = k.GroupTable([c.kind for c in columns]), k.GroupTable([c.kind for c in columns])
     ids = [parts.map([key_column(a.slice(row, step)) for a in arrays]) for row in range(0, len(arrays[0]), step)]
     assert np.concatenate([*ids, np.zeros(0, np.int64)]).tolist() == whole.map(columns).tolist()
+
+
+def test_keys_whose_hashes_are_equal_are_told_apart() -> None:
+    pytest.importorskip("oop.kernels._native")
+    from oop.kernels.native import groups
+
+    def fold(word: int) -> int:
+        product = word * groups._FACTOR
+        return (product ^ product >> 64) & (2**64 - 1)
+
+    # The hash of two words is fold(fold(seed ^ a) ^ b), so this b gives all of these a's the same one.
+    first = np.arange(1, 9, dtype=np.uint64)
+    second = np.array([fold(groups._SEED ^ a) ^ 5 for a in first.tolist()], np.uint64)
+    rows = np.random.default_rng(0).integers(0, len(first), 2_000)
+    others = np.arange(2_000, dtype=np.uint64)
+    table = groups.GroupTable(["uint", "uint"])
+    for chosen in (slice(0, 3), slice(None)):  # first some of them, and then the rest beside those that are known
+        here = rows[rows < 3] if chosen.stop else rows
+        numbers = np.concatenate([here, 100 + np.arange(len(others))])
+        keys = [Column("uint", np.concatenate([c[here], o])) for c, o in ((first, others), (second, others + 1))]
+        known = table.map(keys)
+        found = [(a, b) for a, b in zip(*(c.data[known].tolist() for c in table.columns()), strict=True)]
+        assert found == list(zip(*(k.data.tolist() for k in keys), strict=True))
+        assert len(np.unique(known)) == len(np.unique(numbers))
