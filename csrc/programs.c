@@ -4,6 +4,7 @@
 #include "expressions.h"
 #include "guards.h"
 #include "partition.h"
+#include "rows.h"
 #include "targets.h"
 #include "windows.h"
 
@@ -137,7 +138,7 @@ static int run_chunk(oop_run *run, chunk *c) {
         int code = run_step(run, &run->steps[s], c);
         if (code != OOP_OK) return code;
     }
-    return take_rows(run, c);
+    return run->kept ? hand_out(run, c) : take_rows(run, c);
 }
 
 /* What a chunk that is to begin again must find as it was. */

@@ -1,4 +1,5 @@
-/* Programs: what passes rows, up to and including what an aggregate does with a row, for a whole train in one call.
+/* Programs: what passes rows, up to and including what an aggregate does with a row, for a whole train in one call. One
+   that ends before any state hands its rows out.
 
    A program is a list of steps over registers, and a register is a column of at most OOP_ROWS rows. The rows of a train
    are taken in chunks of that many, and every step works on a whole chunk, which stays in the cache meanwhile. A chunk
@@ -83,6 +84,14 @@ typedef struct {
     int32_t kind, value, by, array;
 } oop_update;
 
+/* A computed column of rows that are handed out; both arrays have room for all rows of the train. */
+typedef struct {
+    int32_t number;    /* of the register */
+    int32_t has_nulls; /* is valid filled? */
+    void *data;
+    uint8_t *valid;
+} oop_output;
+
 /* The groups of one slice of slots, with their aggregates. */
 typedef struct {
     int64_t number;
@@ -134,6 +143,12 @@ typedef struct {
     int32_t shift;
 
     int32_t shard, shards; /* of OOP_SHARD */
+
+    int64_t *kept;       /* the rows of the train that came through; NULL: rows are not handed out, but taken in */
+    int64_t kept_count;
+    int32_t whole;       /* have all rows come through so far? Then kept is not filled. */
+    int32_t output_count;
+    oop_output *outputs;
 
     int64_t needed; /* OOP_NO_TARGET: of which slice; OOP_TEXT_FULL: how many bytes; else the number of the target that
                        must change */

@@ -23,6 +23,8 @@ from oop.kernels.signatures.programs import NO_ROWS, GuardState, SliceTargets, T
 from oop.kernels.steps import CHUNK_ROWS, MOST_PARTS, ColumnForm, Constant, Op, Step, Update, UpdateKind
 from oop.kernels.views.columns import NARROW, Column
 
+_DTYPES: dict[str, Any] = {"int": np.int64, "float": np.float64, "bool": np.bool_}
+
 
 class _Chunk(NamedTuple):
     """Rows of a train: in pieces of batches, from row ``first`` on."""
@@ -54,15 +56,26 @@ class InterpretedProgram(TrainProgramBase):
         self._late: list[Array] = []
         self._broken: list[Array] = []
         self._took: dict[int, int] = {}
+        self._kept: list[Array] = []
+        self._columns: list[list[Register]] = []
 
     def finish(self) -> None:
         if not self._under_way:
             self.late = self.broken = NO_ROWS
             return
+        rows = sum(batch.num_rows for batch in self.batches)
         self.batches, self._under_way = (), False
+        if self.code.outputs is not None:
+            self._hand_out(rows)
         self.late = np.concatenate(self._late) if self._late else NO_ROWS
         self.broken = np.concatenate(self._broken) if self._broken else NO_ROWS
         self._settle()
+
+    def _hand_out(self, rows: int) -> None:
+        kept = np.concatenate([NO_ROWS, *self._kept])
+        self.kept = None if len(kept) == rows else kept
+        outputs = self.code.outputs or ()
+        self.columns = [_joined([c[i] for c in self._columns], output.kind) for i, output in enumerate(outputs)]
 
     def _settle(self) -> None:
         if self._took:
@@ -128,7 +141,12 @@ class _ChunkRun:
                 does(self, step)
             else:
                 self.registers[step.out] = COMPUTED[step.op](step, self._of(step.a), self._of(step.b), self._of(step.c))
-        self.slots = self._of(self.code.slot).data if len(self.left) else NO_ROWS
+        self.slots = NO_ROWS
+        self.numbers: list[int] = []
+        if self.code.outputs is not None:
+            return
+        if len(self.left):
+            self.slots = self._of(self.code.slot).data
         self._tell_apart()
         while len(self.numbers) > MOST_PARTS:
             self.program._settle()
@@ -138,7 +156,7 @@ class _ChunkRun:
 
     def _tell_apart(self) -> None:
         numbers, self.order, self.starts = self.kernels.order_slots(self.slots, self.program.targets.shift)
-        self.numbers: list[int] = numbers.tolist()
+        self.numbers = numbers.tolist()
 
     def _of(self, number: int) -> Register:
         """A register, which in a step with fewer operands may be none."""
@@ -243,6 +261,9 @@ class _ChunkRun:
         if len(self.late):
             program._late.append(self.late)
             program._broken.append(self.broken)
+        if self.code.outputs is not None:
+            program._kept.append(self.chunk.first + self.left)
+            program._columns.append([self._of(output.register) for output in self.code.outputs])
         for place, number in enumerate(self.numbers):
             rows = None if self.order is None else self.order[self.starts[place] : self.starts[place + 1]]
             self._take(number, rows)
@@ -294,10 +315,18 @@ def _kind(data: Array) -> str:
 
 
 def _filled(constant: Constant) -> Register:
-    dtype: Any = {"int": np.int64, "float": np.float64, "bool": np.bool_}[constant.kind]
+    dtype = _DTYPES[constant.kind]
     there = constant.value is not None
     data = np.full(CHUNK_ROWS, constant.value if there else 0, dtype)
     return Register(data, None if there else np.zeros(CHUNK_ROWS, np.bool_))
+
+
+def _joined(chunks: Sequence[Register], kind: str) -> tuple[Array, Bools | None]:
+    """A column of rows that are handed out, of its chunks."""
+    data = np.concatenate([np.zeros(0, _DTYPES[kind]), *(chunk.data for chunk in chunks)])
+    there = [np.ones(len(chunk.data), np.bool_) if chunk.valid is None else chunk.valid for chunk in chunks]
+    valid = np.concatenate([np.ones(0, np.bool_), *there])
+    return data, None if valid.all() else valid
 
 
 _DOES: dict[Op, Callable[[_ChunkRun, Step], None]] = {

@@ -1,4 +1,5 @@
-"""Programs as data: what passes rows, up to and including what an aggregate does with a row.
+"""Programs as data: what passes rows, up to and including what an aggregate does with a row. A program that ends before
+any state hands its rows out.
 
 A `ProgramCode` is a list of steps over registers. A register is a column of the rows that are left at that point: whole
 numbers (also times) and floats have 64 bits, truth values a byte, and keys have their own width. Operators write codes
@@ -173,10 +174,18 @@ class Update(NamedTuple):
     array: int
 
 
+class Output(NamedTuple):
+    """A computed column of rows that are handed out: its register, of the kind ``int``, ``float`` or ``bool``."""
+
+    register: int
+    kind: str
+
+
 @frozen(eq=False)
 class ProgramCode:
     """``keys`` are the registers of the key columns, of these ``kinds``, and ``slot`` is the register that says where
-    in time a row's group stands. ``floats`` says of the guard whether times are floats."""
+    in time a row's group stands. ``floats`` says of the guard whether times are floats. With ``outputs`` rows are
+    handed out, with these columns, and go into no groups."""
 
     steps: tuple[Step, ...]
     registers: int
@@ -187,3 +196,4 @@ class ProgramCode:
     updates: tuple[Update, ...]
     marks: int
     floats: bool = False
+    outputs: tuple[Output, ...] | None = None

@@ -16,9 +16,10 @@ from oop.kernels.checks import FLOAT64, INT64_MAX, Array, check_window, float_ti
 from oop.kernels.native.columns import WIDTHS, check_bytes
 from oop.kernels.native.groups import GroupTable
 from oop.kernels.native.library import INT64S, NULL, OK, check_code, ffi, from_buffer, lib, point
+from oop.kernels.scratch import lasting_array, new_array
 from oop.kernels.signatures.programs import NO_ROWS, GuardState, SliceTarget, SliceTargets, TrainProgramBase
 from oop.kernels.signatures.sums import beyond_error
-from oop.kernels.steps import REAL, SIGNED, Constant, Op, Step, UpdateKind
+from oop.kernels.steps import REAL, SIGNED, Constant, Op, Output, Step, UpdateKind
 
 _ROWS = lib.OOP_ROWS
 _OPS = [getattr(lib, f"OOP_{op.name}") for op in Op]
@@ -64,6 +65,10 @@ class TrainProgram(TrainProgramBase):
         run.counts, run.mark_count = point(self.counts), code.marks
         run.targets, run.batches = self._targets, self._batches
         run.shard, run.shards = self.shard, self.shards
+        self._outputs = ffi.new("oop_output[]", max(len(code.outputs or ()), 1))
+        self._room_for_rows = NO_ROWS
+        for made, output in zip(self._outputs, code.outputs or (), strict=False):
+            made.number = output.register
 
     def _make_registers(self) -> None:
         """Give every register room for a chunk, and fill constants."""
@@ -106,6 +111,8 @@ class TrainProgram(TrainProgramBase):
             self._address, self._room = int(ffi.cast("uintptr_t", self._batches)), count
             run.batches = self._batches
         run.batch_count = run.batch = run.row = run.done = run.promise = run.late_count = 0
+        if self.code.outputs is not None:
+            self._make_room_for_rows(sum(map(len, batches)), self.code.outputs)
         address = self._address
         for batch in batches:
             batch._export_to_c(address)
@@ -114,6 +121,20 @@ class TrainProgram(TrainProgramBase):
         self._point_promises(guard)
         if targets.version != self._version:
             self._forget_targets()
+
+    def _make_room_for_rows(self, rows: int, outputs: Sequence[Output]) -> None:
+        """Make room for the rows of a train that are handed out. Computed columns live on in batches, so their arrays
+        are new ones."""
+        run = self._run
+        if rows >= len(self._room_for_rows):  # one is more than none, so that there always is an address
+            self._room_for_rows = np.empty(max(2 * len(self._room_for_rows), rows + 1), np.int64)
+            run.kept = point(self._room_for_rows)
+        self._made = [(lasting_array(rows, _TYPES[output.kind]), new_array(rows, np.uint8)) for output in outputs]
+        for made, (data, valid) in zip(self._outputs, self._made, strict=False):
+            made.data, made.valid, made.has_nulls = from_buffer("uint8_t[]", data.view(np.uint8)), point(valid), 0
+        run.outputs, run.output_count = self._outputs, len(outputs)
+        self._train_rows = rows
+        run.kept_count, run.whole = 0, 1
 
     def _point_promises(self, guard: GuardState) -> None:
         run = self._run
@@ -270,6 +291,19 @@ class TrainProgram(TrainProgramBase):
             self.late = self.broken = NO_ROWS
         self._settle()
         self._version = self.targets.version
+        if self.code.outputs is not None:
+            self._hand_out()
+
+    def _hand_out(self) -> None:
+        run = self._run
+        rows, made, self._made = run.kept_count, self._made, []
+        self.kept = None
+        if not run.whole or rows < self._train_rows:
+            self.kept = np.arange(rows) if run.whole else self._room_for_rows[:rows].copy()
+        self.columns = []
+        for output, (data, valid) in zip(self._outputs, made, strict=False):
+            there = valid[:rows].astype(np.bool_) if output.has_nulls else None
+            self.columns.append((data[:rows], None if there is None or there.all() else there))
 
 
 def _write_step(made: Any, step: Step) -> None:

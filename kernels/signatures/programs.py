@@ -14,7 +14,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from oop.kernels.checks import Array, Ints, KernelError
+from oop.kernels.checks import Array, Bools, Ints, KernelError
 from oop.kernels.signatures.groups import GroupTableBase
 from oop.kernels.signatures.stem import KernelWithState, Stem
 from oop.kernels.steps import ProgramCode
@@ -94,19 +94,44 @@ class SliceTargets(Protocol):
         ...
 
 
+class NoTargets:
+    """The targets of a program that hands rows out."""
+
+    shift = version = 0
+    slotted = False
+
+    def begin(self) -> None:
+        """A train begins."""
+
+    def target(self, number: int) -> SliceTarget:
+        raise KernelError("rows that are handed out go to no target")
+
+    def widen(self) -> bool:
+        return False
+
+    def took(self, numbers: list[int], rows: list[int]) -> None:
+        raise KernelError("rows that are handed out go to no target")
+
+
 class TrainProgramBase(KernelWithState):
     """Runs a code. ``late`` are the numbers of the late rows in the train, ``broken`` the bounds that they broke, and
-    ``counts`` how many rows came to each mark, since the beginning."""
+    ``counts`` how many rows came to each mark, since the beginning.
+
+    If the code hands rows out, ``kept`` are the numbers of those in the train (None: all of its rows), and ``columns``
+    are the values of its outputs in these rows, each with which of them are there (None: all)."""
 
     late: Ints
     broken: Array
     counts: Ints
+    kept: Ints | None
+    columns: list[tuple[Array, Bools | None]]
 
     def __init__(self, code: ProgramCode, shard: int = 0, shards: int = 1) -> None:
         if not 0 <= shard < shards:
             raise KernelError(f"there is no shard {shard} of {shards}")
         self.code = code
         self.shard, self.shards = shard, shards
+        self.kept, self.columns = None, []
         self.run_init()
 
     @abstractmethod

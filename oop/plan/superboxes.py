@@ -1,32 +1,49 @@
 """Superboxes: boxes that run as a unit (Scheduling paper, section 4.1), as one program from a source to state.
 
 Whatever passes rows behind a source, up to and including what the next operator with state does with a row, becomes one
-program (`oop.kernels.steps`), if all of it can be written as steps.
+program (`oop.kernels.steps`), as far as it can be written as steps. Something that has no steps cuts it in two: the
+first program hands its rows out, and another one begins behind it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pyarrow as pa
+
 from oop.frozen import frozen
 from oop.kernels.steps import ProgramCode
-from oop.operators.core.writing import ProgramWriter, Unwritten
-from oop.plan.graph import Node, consumers, sources
+from oop.operators.core.writing import ProgramWriter, RowsCode, Unwritten
+from oop.operators.passing.union import Union
+from oop.plan.graph import Node, consumers, needed_columns, walk
 
 
 @frozen(eq=False)
 class Superbox:
-    """The nodes from a source on that become one program; without one, ``reason`` says what ``stops`` it."""
+    """Nodes that follow each other and become one program. The first may be a source. If the last one has no state, the
+    program hands out ``rows``.
+
+    ``reason`` says why it goes no further than it does, at the node that ``stops`` it. Without ``code`` that is the
+    first node, or nothing is gained.
+    """
 
     nodes: tuple[Node, ...]
+    schema: pa.Schema
+    """The columns of the batches that it takes."""
     code: ProgramCode | None = None
+    rows: RowsCode | None = None
     reason: str = ""
     stops: Node | None = None
 
+    @property
+    def has_state(self) -> bool:
+        """Does its program put rows into the state of its last node?"""
+        return self.code is not None and self.rows is None
+
 
 def superboxes(root: Node, parts: bool = False) -> list[Superbox]:
-    """The superbox of each source; with ``parts`` its program takes the rows of one shard of several, if its operator
-    has keys.
+    """The superboxes of a plan: that of each source, then those that begin elsewhere. With ``parts`` the program of a
+    source takes the rows of one shard of several, if its operator has keys.
 
     >>> import oop, pyarrow as pa
     >>> s = oop.source(pa.table({"ts": [1], "len": [40]}), time="ts", punctuate=oop.ordered())
@@ -35,27 +52,39 @@ def superboxes(root: Node, parts: bool = False) -> list[Superbox]:
     >>> [node.spec.name for node in found.nodes], [step.op.name for step in found.code.steps][:4]
     (['Source', 'Filter', 'Bucket', 'Aggregate'], ['LOAD', 'GUARD', 'MARK', 'LOAD'])
     """
-    readers = consumers(root)
-    return [_superbox(_path(source, readers), parts) for source in sources(root)]
+    readers, nodes, needed = consumers(root), walk(root), needed_columns(root)
+    found = [_superbox(_path(node, readers), node.input_schemas()[0], parts) for node in nodes if node.is_source]
+    inside = {id(node) for superbox in found if superbox.code is not None for node in superbox.nodes}
+    for node in nodes:
+        if id(node) in inside or node.is_source or len(node.inputs) != 1 or node.inputs[0].route is not None:
+            continue
+        before = node.inputs[0].node
+        wanted = needed[id(before)]
+        given = pa.schema([field for field in before.schema if wanted is None or field.name in wanted])
+        superbox = _superbox(_path(node, readers), given, parts)
+        if superbox.code is not None:
+            found.append(superbox)
+            inside.update(map(id, superbox.nodes))
+    return found
 
 
 def superbox_notes(root: Node, parts: bool = False) -> dict[int, str]:
     """By id of a node: that a superbox ends there, or why none goes through it."""
-    found: dict[int, str] = {}
+    found: dict[int, list[str]] = {}
     for superbox in superboxes(root, parts):
         if superbox.code is not None:
             *before, last = superbox.nodes
             names = ", ".join(node.spec.name for node in before)
-            found[id(last)] = f"one program with {names}"
-        else:
+            found.setdefault(id(last), []).append(f"one program with {names}" if names else "one program")
+        if superbox.reason:
             stops = superbox.stops or superbox.nodes[-1]
-            found[id(stops)] = f"no program: {superbox.reason}"
-    return found
+            found.setdefault(id(stops), []).append(f"no program: {superbox.reason}")
+    return {node: "; ".join(dict.fromkeys(notes)) for node, notes in found.items()}
 
 
-def _path(source: Node, readers: dict[int, list[tuple[Node, int]]]) -> list[Node]:
-    """The nodes from a source on, each of which is the only reader of the one before it."""
-    path = [source]
+def _path(first: Node, readers: dict[int, list[tuple[Node, int]]]) -> list[Node]:
+    """The nodes from one on, each of which is the only reader of the one before it."""
+    path = [first]
     while len(found := readers.get(id(path[-1]), [])) == 1:
         following, port = found[0]
         if following.inputs[port].route is not None:
@@ -64,16 +93,42 @@ def _path(source: Node, readers: dict[int, list[tuple[Node, int]]]) -> list[Node
     return path
 
 
-def _superbox(path: Sequence[Node], parts: bool) -> Superbox:
-    place = 0
+def _superbox(path: Sequence[Node], schema: pa.Schema, parts: bool) -> Superbox:
+    place, reason = 0, ""
     try:
-        writer = ProgramWriter(path[0].input_schemas()[0])
-        writer.parts = parts
+        writer = ProgramWriter(schema)
+        writer.parts = parts and path[0].is_source
         for place, node in enumerate(path):
-            code = node.spec.write(writer, node.input_schemas())
+            attempt = writer.copy()
+            if parts and not path[0].is_source and node.spec.shard_columns(node.input_schemas()) is not None:
+                raise Unwritten("it is spread over threads")
+            code = node.spec.write(attempt, node.input_schemas())
             if code is not None:
-                return Superbox(tuple(path[: place + 1]), code)
+                return Superbox(tuple(path[: place + 1]), schema, code)
+            writer = attempt
             writer.mark()
+        place = len(path)
     except Unwritten as why:
-        return Superbox(tuple(path[:place]), reason=str(why), stops=path[place])
-    return Superbox(tuple(path), reason="nothing behind it has state")
+        reason = str(why)
+    nodes, stops = tuple(path[:place]), path[place] if place < len(path) else None
+    if sum(not _only_hands_on(node) for node in nodes) > (not path[0].is_source):
+        try:
+            rows = writer.rows(_wanted(nodes[-1], stops))
+            return Superbox(nodes, schema, rows.code, rows, reason, stops)
+        except Unwritten as why:
+            reason = reason or str(why)
+    return Superbox(nodes or tuple(path[:1]), schema, reason=reason or "nothing behind it has state", stops=stops)
+
+
+def _only_hands_on(node: Node) -> bool:
+    """Does it do nothing with a row that a program would do faster?"""
+    return node.is_source or isinstance(node.spec, Union)
+
+
+def _wanted(last: Node, reader: Node | None) -> pa.Schema:
+    """The columns of a node that must be handed out: all, unless its reader is one that is given a choice of columns
+    where its rows are spread over workers."""
+    if reader is None or len(reader.inputs) != 1 or reader.spec.shard_columns(reader.input_schemas()) is None:
+        return last.schema
+    wanted = reader.spec.needs(None, reader.input_schemas())[0]
+    return pa.schema([field for field in last.schema if wanted is None or field.name in wanted])

@@ -8,6 +8,7 @@ written raises `Unwritten` with the reason. Steps whose result nobody uses are l
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from pyarrow import types
 
 from oop.errors import SchemaMismatch
 from oop.kernels import views
-from oop.kernels.steps import REAL, SIGNED, UNSIGNED, ColumnForm, Constant, Op, ProgramCode, Step, Update
+from oop.kernels.steps import REAL, SIGNED, UNSIGNED, ColumnForm, Constant, Op, Output, ProgramCode, Step, Update
 
 INT, UINT, FLOAT, BOOL, TEXT = "int", "uint", "float", "bool", "text"
 """The kinds of registers: whole numbers and times, unsigned numbers, floats, and truth values. Of text a register has
@@ -61,6 +62,22 @@ class Filled(NamedTuple):
 Whereabouts: TypeAlias = Stored | Filled
 
 
+class Computed(NamedTuple):
+    """A column of rows that a program hands out: one of its outputs, of a kind above, and of a type."""
+
+    output: int
+    kind: str
+    type: pa.DataType
+
+
+class RowsCode(NamedTuple):
+    """A program that hands rows out, their columns, and where each of these is."""
+
+    code: ProgramCode
+    schema: pa.Schema
+    sources: tuple[Stored | Computed, ...]
+
+
 class ProgramWriter:
     """Writes a program for batches with these columns.
 
@@ -90,6 +107,13 @@ class ProgramWriter:
     def schema(self) -> pa.Schema:
         """The columns that there are now."""
         return pa.schema([pa.field(name, held.type) for name, held in self.columns.items()])
+
+    def copy(self) -> ProgramWriter:
+        """A writer that stands where this one does, for what may turn out to have no steps."""
+        other = copy(self)
+        other.columns, other._steps = dict(self.columns), list(self._steps)
+        other._constants, other._read = dict(self._constants), dict(self._read)
+        return other
 
     def new(self) -> int:
         """A register."""
@@ -224,19 +248,31 @@ class ProgramWriter:
         updates = tuple(updates)
         used = {slot, *(register for register, _ in keys)}
         used.update(r for u in updates for r in (u.value, u.by) if r >= 0)
+        steps, constants = self._used(used)
+        registers, kinds = tuple(register for register, _ in keys), tuple(kind for _, kind in keys)
+        return ProgramCode(steps, self._registers, constants, registers, kinds, slot, updates, self.marks, self.floats)
+
+    def rows(self, schema: pa.Schema) -> RowsCode:
+        """The program that ends here and hands rows out with these columns."""
+        sources: list[Stored | Computed] = []
+        outputs: list[Output] = []
+        for name in schema.names:
+            held = self.columns[name]
+            if isinstance(held, Stored):
+                sources.append(held)
+                continue
+            if held.kind not in (INT, FLOAT, BOOL):
+                raise Unwritten(f"{name} is computed, and is {held.type}")
+            sources.append(Computed(len(outputs), held.kind, held.type))
+            outputs.append(Output(held.register, held.kind))
+        steps, constants = self._used({output.register for output in outputs})
+        code = ProgramCode(steps, self._registers, constants, (), (), 0, (), self.marks, self.floats, tuple(outputs))
+        return RowsCode(code, schema, tuple(sources))
+
+    def _used(self, used: set[int]) -> tuple[tuple[Step, ...], tuple[Constant, ...]]:
+        """The steps and constants that matter where these registers are used at the end."""
         steps = _used_steps(self._steps, used)
-        constants = tuple(constant for constant in self._constants.values() if constant.register in used)
-        return ProgramCode(
-            tuple(steps),
-            self._registers,
-            constants,
-            tuple(register for register, _ in keys),
-            tuple(kind for _, kind in keys),
-            slot,
-            updates,
-            self.marks,
-            self.floats,
-        )
+        return tuple(steps), tuple(constant for constant in self._constants.values() if constant.register in used)
 
 
 _CHECKED = frozenset(

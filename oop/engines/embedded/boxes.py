@@ -58,6 +58,12 @@ class PromiseListener(Protocol):
     def left(self, promise: Promise) -> None: ...
 
 
+class TakesBatches(Protocol):
+    """Something that may take a batch in the place of the box (`inner_superbox.py`)."""
+
+    def take(self, batch: pa.RecordBatch) -> bool: ...
+
+
 @dataclass(eq=False)
 class Box:
     """A running operator with the arcs that it reads and feeds. With ``check`` the box watches that its operator keeps
@@ -96,6 +102,9 @@ class Box:
 
     def __post_init__(self) -> None:
         self._turn_ends = 0  # the value of `rows_out` at which the turn ends
+        self.exits = self.outputs
+        """The arcs on which rows may leave because of rows that it takes."""
+        self.superbox: TakesBatches | None = None  # of which it is the first box, if it is no source
         self.capacity = CAPACITY_ROWS if self.queue_rows is None else self.queue_rows
         """The capacity, in rows, of the queues behind it."""
 
@@ -138,7 +147,7 @@ class Box:
                     break
             else:
                 return False
-        for arc in self.outputs:
+        for arc in self.exits:
             if arc.queued_rows >= self.capacity and arc.target is not None and not arc.target.failed:
                 return False
         return True
@@ -146,7 +155,7 @@ class Box:
     @property
     def is_pushed_back(self) -> bool:
         """Does a box behind it have more waiting than its queue should hold?"""
-        for arc in self.outputs:
+        for arc in self.exits:
             if arc.queued_rows >= self.capacity and arc.target is not None and not arc.target.failed:
                 return True
         return False
@@ -174,7 +183,8 @@ class Box:
                     taken += batch.num_rows
                     self.rows_in += batch.num_rows
                     self.batches_in += 1
-                    self.emit(self.operator.process_batch, batch, arc.port, pausing=True)
+                    if self.superbox is None or not self.superbox.take(batch):
+                        self.emit(self.operator.process_batch, batch, arc.port, pausing=True)
                 else:
                     self.process_advance(arc.take_advance(), arc.port)
                 worked = waits = True

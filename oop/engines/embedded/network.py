@@ -15,6 +15,7 @@ from oop.engines.embedded.arcs import Arc
 from oop.engines.embedded.bell import Bell
 from oop.engines.embedded.boxes import Box, Gauge
 from oop.engines.embedded.feeds import DirectFeed, RingFeed, ThreadFeed
+from oop.engines.embedded.inner_superbox import InnerSuperbox
 from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.sharded import TURN_BATCHES, Sharded
 from oop.engines.embedded.sharded_boxes import ShardedBox
@@ -74,13 +75,17 @@ class Network:
         return self.pool is not None or any(isinstance(s.feed, ThreadFeed) for s in self.sources)
 
     def _join_boxes(self, root: Node) -> None:
-        """Give sources superboxes."""
+        """Give sources, and the first boxes of other superboxes, what runs them."""
         boxes = {id(box.node): box for box in self.boxes}
         of = {id(source.box.node): source for source in self.sources}
         for found in superboxes(root, parts=self.pool is not None):
-            if found.code is not None:
-                path = [boxes[id(node)] for node in found.nodes]
-                of[id(found.nodes[0])].superbox = RunningSuperbox(path, found.code, self.pool)
+            if found.code is None:
+                continue
+            path = [boxes[id(node)] for node in found.nodes]
+            if path[0].node.is_source:
+                of[id(path[0].node)].superbox = RunningSuperbox(path, found, self.pool)
+            else:
+                path[0].superbox = InnerSuperbox(path, found)
 
     def _build(self, root: Node, options: Options) -> bool:
         """Make boxes and arcs. True if a source's policy or an operator looks at the clock."""

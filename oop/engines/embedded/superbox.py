@@ -1,6 +1,7 @@
 """A superbox as it runs: the boxes from a source to one with state, of which a program does the work on rows.
 
-A train of the source goes into the state in one call. Promises go from box to box as ever, and so do rows that are not
+A train of the source goes into the state in one call. Where the program ends before any state, its rows leave from the
+last box. Promises go from box to box as ever, and so do rows that are not
 for the program. Rows may overtake promises on the way. Where the operator is spread over shards, each of them has a
 program, which takes its own rows of the same train; they run at once, and the engine waits for all of them.
 """
@@ -8,27 +9,30 @@ program, which takes its own rows of the same train; they run at once, and the e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from time import perf_counter
+from typing import Any
 
 import pyarrow as pa
 
 from oop.engines.embedded.boxes import Box
+from oop.engines.embedded.passages import Passages
 from oop.engines.embedded.pool import Pool
 from oop.engines.embedded.sharded import Sharded
 from oop.errors import OopError
 from oop.kernels import dispatch
-from oop.kernels.signatures.programs import GuardState
+from oop.kernels.signatures.programs import GuardState, NoTargets
 from oop.kernels.steps import ProgramCode
-from oop.operators.core.operator import Element, Operator
+from oop.operators.core.handed_out import HandedOut
+from oop.operators.core.operator import Element
 from oop.operators.source.in_program import GuardInProgram
+from oop.plan.superboxes import Superbox
 
 
 class ProgramLane:
     """The program that fills one operator. Lanes of one superbox see the same rows, and judge them alike."""
 
-    def __init__(self, operator: Operator, code: ProgramCode, guard: GuardState, shard: int, shards: int) -> None:
-        self.targets = operator.targets()
+    def __init__(self, targets: Any, code: ProgramCode, guard: GuardState, shard: int, shards: int) -> None:
+        self.targets = targets
         self.program = dispatch.kernels().TrainProgram(code, shard, shards)
         self.guard = guard
         self.odd: tuple[int, int] | None = None
@@ -77,23 +81,27 @@ class ProgramLane:
 class RunningSuperbox:
     """The first of the boxes is a source, and the last one has state. The box with state is charged with the time."""
 
-    def __init__(self, boxes: Sequence[Box], code: ProgramCode, pool: Pool | None) -> None:
+    def __init__(self, boxes: Sequence[Box], superbox: Superbox, pool: Pool | None) -> None:
+        code, rows = superbox.code, superbox.rows
+        assert code is not None
         self.source, self.state, self.pool = boxes[0], boxes[-1], pool
         self.guard = GuardInProgram(self.source.input_operator)
         operator = self.state.operator
         self.sharded = operator if isinstance(operator, Sharded) else None
         operators = [operator] if self.sharded is None else [shard.operator for shard in self.sharded.shards]
+        targets = [NoTargets()] if rows is not None else [one.targets() for one in operators]
         # the first lane judges for all: what its guard has seen is what the source has seen
-        guards = [self.guard.guard, *(GuardState() for _ in operators[1:])]
+        guards = [self.guard.guard, *(GuardState() for _ in targets[1:])]
         self.lanes = [
-            ProgramLane(one, code, guard, i, len(operators))
-            for i, (one, guard) in enumerate(zip(operators, guards, strict=True))
+            ProgramLane(one, code, guard, i, len(targets))
+            for i, (one, guard) in enumerate(zip(targets, guards, strict=True))
         ]
         self.others = self.lanes[1:]
-        arcs = [next(arc for arc in box.outputs if arc.target is after) for box, after in pairwise(boxes)]
-        # what passes each arc, by the mark behind the box that it leads from
-        self._passages = list(zip(boxes, arcs, boxes[1:], strict=False))
-        self._passed = [0] * len(boxes)
+        self.handed_out = None
+        if rows is not None:
+            self.handed_out = HandedOut(rows)
+            self.source.exits = [*self.source.outputs, *self.state.outputs]
+        self._passages = Passages(boxes)
         self._measured = -1  # the version of the state when it was last measured
         self._was_odd = False
         self.is_quiet = False
@@ -130,8 +138,13 @@ class RunningSuperbox:
                 for lane in self.lanes:
                     lane.program.finish()
                 guard.take_late(first.program)
-                self._count()
+                self._passages.count(first.program.counts.tolist())
                 self.state.seconds += perf_counter() - begin
+        handed_out = False
+        if self.handed_out is not None:
+            before = self.state.batches_out
+            self.state.emit(self.handed_out.batches, guard.batches, first.program)
+            handed_out = self.state.batches_out > before
         try:
             promises = guard.promises(first.program)
         except OopError as wrong:
@@ -144,7 +157,7 @@ class RunningSuperbox:
         if version != self._measured:  # otherwise no group has come
             self._measured = version
             self.state.measure()
-        self.is_quiet = not promises and not self._was_odd
+        self.is_quiet = not promises and not handed_out and not self._was_odd
         return rows
 
     def _go_on(self) -> tuple[int, int] | None:
@@ -187,17 +200,3 @@ class RunningSuperbox:
         guard.resume()
         for lane in self.others:
             lane.guard.follow(guard.guard)
-
-    def _count(self) -> None:
-        """Count what has passed the boxes, which each of them takes as one batch."""
-        counts = self.lanes[0].program.counts.tolist()
-        for i, (box, arc, after) in enumerate(self._passages):
-            rows = counts[i] - self._passed[i]
-            if not rows:
-                break
-            self._passed[i] = counts[i]
-            box.rows_out += rows
-            box.batches_out += 1
-            arc.rows += rows
-            after.rows_in += rows
-            after.batches_in += 1

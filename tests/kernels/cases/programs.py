@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,19 @@ import pyarrow as pa
 
 from oop.kernels.dispatch import Kernels
 from oop.kernels.signatures.programs import GuardState
-from oop.kernels.steps import CHUNK_ROWS, REAL, SIGNED, ColumnForm, Constant, Op, ProgramCode, Step, Update, UpdateKind
+from oop.kernels.steps import (
+    CHUNK_ROWS,
+    REAL,
+    SIGNED,
+    ColumnForm,
+    Constant,
+    Op,
+    Output,
+    ProgramCode,
+    Step,
+    Update,
+    UpdateKind,
+)
 from oop.operators.core.keys import KeyTable
 from tests.kernels.cases.inputs import LEAST, MOST, Case, new_rng
 
@@ -124,7 +137,15 @@ def run_program(
         guard.bounds = np.array(bounds, np.float64 if code.floats else np.int64)
         odd = program.run(batches, guard, slices)
         found.append((odd, program.late, program.broken, program.counts.copy(), guard.greatest, guard.bound))
+        columns = [(_where_there(values, valid), valid) for values, valid in program.columns]
+        found.append((program.kept, columns))
     return found, slices.held()
+
+
+def _where_there(values: np.ndarray, valid: np.ndarray | None) -> np.ndarray:
+    """The values, with zeros under nulls, and the bytes of truth values."""
+    values = values.view(np.uint8) if values.dtype == np.bool_ else values
+    return values if valid is None else np.where(valid, values, values.dtype.type(0))
 
 
 def _run(kernels: Kernels, kernel: str, *args: Any) -> Any:
@@ -262,6 +283,11 @@ class _Drawing:
             kind = str(rng.choice(["int", "float", "bool"]))
             self.add(Op.FILL_NULL, kind, of(kind), of(kind))
 
+    def outputs(self) -> tuple[Output, ...]:
+        """Some of the registers that are filled now."""
+        held = [Output(register, kind) for kind in ("int", "float", "bool") for register in self.kinds.get(kind, [])]
+        return tuple(held[i] for i in self.rng.permutation(len(held))[: self.rng.integers(0, 5)])
+
     def code(self) -> tuple[ProgramCode, list[str]]:
         """The program, and the types of the arrays of its aggregates."""
         rng = self.rng
@@ -300,9 +326,12 @@ class _Drawing:
         return code, arrays
 
 
-def _drawn(seed: int) -> tuple[Any, ...]:
+def _drawn(seed: int, hands_out: bool = False) -> tuple[Any, ...]:
     rng = np.random.default_rng(seed)
-    code, arrays = _Drawing(rng).code()
+    drawing = _Drawing(rng)
+    code, arrays = drawing.code()
+    if hands_out:
+        code = replace(code, keys=(), kinds=(), slot=0, updates=(), outputs=drawing.outputs())
     trains = []
     for _ in range(int(rng.integers(1, 4))):
         sizes = rng.choice([0, 1, 1, 3, 40, 700, CHUNK_ROWS, 3000], rng.integers(1, 9))
@@ -383,6 +412,8 @@ def cases() -> Iterator[Case]:
         yield Case("TrainProgram", f"texts-{shift}", lambda shift=shift: _many_texts(shift))
     for seed in range(150):
         yield Case("TrainProgram", f"drawn-{seed}", lambda seed=seed: _drawn(seed))
+    for seed in range(60):
+        yield Case("TrainProgram", f"handed-out-{seed}", lambda seed=seed: _drawn(seed, hands_out=True))
     yield Case("TrainProgram", "floats", _floats)
     for shard in range(3):
         yield Case("TrainProgram", f"shard-{shard}", lambda shard=shard: _sharded(shard))

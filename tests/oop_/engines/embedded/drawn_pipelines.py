@@ -95,6 +95,42 @@ def drawn_pipeline(rng: random.Random, stream: oop.Stream) -> oop.Stream:
     return stream.window(window).group_by(*keys).agg(**{name: functions[name] for name in chosen})
 
 
+def drawn_cut_pipeline(rng: random.Random, stream: oop.Stream) -> oop.Stream:
+    """A pipeline of which only parts can be programs, before or behind something that has no steps, or all of it hands
+    rows out."""
+    time = stream.schema.field("ts").type
+    if rng.random() < 0.8:
+        stream = stream.filter(drawn_filter(rng))
+    if rng.random() < 0.6:
+        stream = stream.with_columns(
+            w=col("v") + col("k"), h=col("k").cast("int32"), c=col("v") > 3, u=(col("k") % 5).cast("uint8")
+        )
+        stream = stream.filter(col("w") != 4) if rng.random() < 0.5 else stream
+    cut = rng.choice(["text", "sort", "dedup", "join", "window", "nothing"])
+    if cut == "text":
+        stream = stream.with_columns(t=col("k").cast("string"))
+    elif cut == "sort":
+        return stream.sort()
+    elif cut == "dedup":
+        stream = stream.dedup("ts", "k")
+    elif cut == "join":
+        other = stream.filter(col("v") > 2).select("ts", "k", z=col("v"))
+        stream = stream.join(other, on=["k"], within=(units(-1, time), units(3, time)))
+    elif cut == "window":
+        window = rng.choice([oop.sliding(units(20, time), units(10, time)), oop.session(units(6, time))])
+        return stream.window(window).group_by("k").agg(n=oop.count(), s=oop.sum("v"))
+    else:
+        return stream if rng.random() < 0.5 else stream.select("ts", "t", later=col("v") + 1, b=~col("b"))
+    if rng.random() < 0.7:
+        stream = stream.filter(drawn_filter(rng)).with_columns(y=col("x") * 0.5)
+    else:
+        stream = stream.with_columns(y=col("x"))
+    grouped = stream.window(oop.tumbling(units(10, time))).group_by(
+        *rng.sample(["k", "v", "b", "t"], rng.randint(0, 2))
+    )
+    return grouped.agg(n=oop.count(), low=oop.min("y"), high=oop.max("k"))
+
+
 def units(number: int, time: pa.DataType) -> Any:
     """A number of units of a time column, as users write it."""
     return {"timestamp[ms]": f"{number}ms", "date32[day]": f"{number}d"}.get(str(time), number)

@@ -17,7 +17,7 @@ from oop.operators.source.operator import InputOperator
 from oop.plan.final import lower
 from oop.plan.superboxes import superboxes
 from oop.testing.laws import bag
-from tests.oop_.engines.embedded.drawn_pipelines import drawn_pipeline, drawn_stream
+from tests.oop_.engines.embedded.drawn_pipelines import drawn_cut_pipeline, drawn_pipeline, drawn_stream
 from tests.operators.fuzz import CASES
 
 BOXES = oop.RoundRobin()
@@ -55,8 +55,7 @@ def assert_same_as_boxes(stream: oop.Stream, threads: int = 1) -> dict[str, Any]
 
 
 def is_one_program(stream: oop.Stream) -> bool:
-    [found] = superboxes(lower(stream.flow, oop.Embedded()))
-    return found.code is not None
+    return superboxes(lower(stream.flow, oop.Embedded()))[0].has_state
 
 
 @pytest.fixture
@@ -88,6 +87,20 @@ def test_drawn_pipelines(kernels: str, threads: int) -> None:
         late += len(found["late"])
         errors += "error" in found
     assert ran > CASES // 2 and rows > 3 * CASES and late > CASES // 2 and errors, (ran, rows, late, errors)
+
+
+def test_drawn_pipelines_that_are_cut(kernels: str) -> None:
+    handed_out = inside = rows = errors = 0
+    for seed in range(CASES):
+        stream, rng = drawn_stream(seed)
+        found = drawn_cut_pipeline(rng, stream)
+        boxes = superboxes(lower(found.flow, oop.Embedded()))
+        handed_out += any(one.rows is not None for one in boxes)
+        inside += any(one.has_state and not one.nodes[0].is_source for one in boxes)
+        told = assert_same_as_boxes(found, rng.choice([1, 1, 2]))
+        rows += len(told.get("rows", ()))
+        errors += "error" in told
+    assert handed_out > CASES // 3 and inside > CASES // 8 and rows > 3 * CASES and errors, (handed_out, inside, rows)
 
 
 def per_key(batches: Any, schema: pa.Schema | None = None, **options: Any) -> oop.Stream:
@@ -243,8 +256,7 @@ def test_a_policy_that_is_polled_or_asked_for_more_than_time_is_left_to_boxes() 
     batches = [numbers(np.arange(30), k=np.arange(30) % 3)]
 
     def why(**options: Any) -> str:
-        [found] = superboxes(lower(per_key(batches, **options).flow, oop.Embedded()))
-        return found.reason
+        return superboxes(lower(per_key(batches, **options).flow, oop.Embedded()))[0].reason
 
     assert why() == ""
     assert "rank" in why(punctuate=oop.slack(rows=3)).lower() or "policy" in why(punctuate=oop.slack(rows=3))
@@ -304,8 +316,7 @@ def test_operators_that_derive_from_an_aggregate_are_left_alone() -> None:
         counts = stream.window(window).group_by("k").agg(n=oop.count())
         wanted = outcome(counts, threads=1, scheduler=BOXES)["rows"]
         assert bag(counts.run(oop.Embedded(threads=1), order="iop").to_table().to_pylist()) == wanted
-        [found] = superboxes(lower(counts.flow, oop.Embedded(), "iop"))
-        assert found.code is None
+        assert not any(found.has_state for found in superboxes(lower(counts.flow, oop.Embedded(), "iop")))
 
 
 def rows_then_error() -> Iterator[pa.RecordBatch]:

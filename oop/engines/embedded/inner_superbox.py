@@ -1,0 +1,58 @@
+"""A superbox that does not begin at a source: its program takes batches from the queue of its first box.
+
+Promises go from box to box as ever, and so do rows that are not for the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+
+import pyarrow as pa
+
+from oop.engines.embedded.boxes import Box
+from oop.engines.embedded.passages import Passages
+from oop.kernels import dispatch
+from oop.kernels.signatures.programs import GuardState, NoTargets
+from oop.operators.core.handed_out import HandedOut
+from oop.plan.superboxes import Superbox
+
+
+class InnerSuperbox:
+    """Runs the program of a superbox for its first box. The last box is charged with the time."""
+
+    def __init__(self, boxes: Sequence[Box], superbox: Superbox) -> None:
+        assert superbox.code is not None
+        self.first, self.last = boxes[0], boxes[-1]
+        self.schema = superbox.schema
+        self.targets = NoTargets() if superbox.rows is not None else self.last.operator.targets()
+        self.handed_out = None
+        if superbox.rows is not None:
+            self.handed_out = HandedOut(superbox.rows)
+            self.first.exits = [*self.first.outputs, *self.last.outputs]
+        self.program = dispatch.kernels().TrainProgram(superbox.code)
+        self._guard = GuardState()  # there is nothing to judge
+        self._passages = Passages(boxes)
+
+    def take(self, batch: pa.RecordBatch) -> bool:
+        """Let the program take a batch; False if it is not for a program."""
+        if batch.schema.metadata is not None or not batch.schema.equals(self.schema):
+            return False
+        begin = perf_counter()
+        program = self.program
+        self.targets.begin()
+        program.start([batch], self._guard, self.targets)
+        try:
+            while (odd := program.go_on()) is not None:
+                # the boxes take the rows of an odd chunk one after the other
+                first, end = odd
+                self.first.emit(self.first.operator.process_batch, batch.slice(first, end - first))
+        finally:
+            program.finish()
+            self._passages.count(program.counts.tolist())
+            self.last.seconds += perf_counter() - begin
+        if self.handed_out is not None:
+            self.last.emit(self.handed_out.batches, [batch], program)
+        elif self.last is not self.first:
+            self.last.measure()
+        return True
